@@ -1,0 +1,67 @@
+# From a fresh checkout: `make train` or `make test`. Each sets up $(VENV) first, if it is missing or outdated.
+
+# The Python that makes the virtual environment; 3.10 or newer.
+PYTHON ?= python3
+VENV ?= .venv
+# On a machine with a GPU and CUDA's headers: make REQUIREMENTS=requirements.txt ...
+REQUIREMENTS ?= requirements-cpu.txt
+# What `make train` trains, and overrides for it: make train CONFIG=cartpole ARGS="trainer.seed=1"
+CONFIG ?= tag_gridworld
+ARGS ?=
+# Processes that share the tests.
+JOBS ?= 2
+
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
+STAMP := $(VENV)/.installed-$(notdir $(REQUIREMENTS))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup train test test-slow lint types bench clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
+
+setup: $(STAMP) ## Make the virtual environment and install into it
+
+train: $(STAMP) ## Train Tag with a progress display
+	$(BIN)/warpworld train $(CONFIG) $(ARGS)
+
+test: $(STAMP) ## Run the tests that are not marked slow
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(ARGS)
+
+# pytest exits with 5 when nothing is marked slow.
+test-slow: $(STAMP) ## Run the tests that are marked slow
+	$(BIN)/python -m pytest -n $(JOBS) -m slow $(ARGS) || [ $$? -eq 5 ]
+
+lint: $(STAMP) ## Check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP) ## Check types
+	$(BIN)/python -m mypy
+
+bench: $(STAMP) ## Measure speed on this machine
+	$(BIN)/warpworld bench $(ARGS)
+
+clean: ## Remove what builds and tools left behind; the virtual environment and runs/ stay
+	rm -rf build dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	find warpworld tests benchmarks configs -name __pycache__ -type d -exec rm -rf {} +
+
+# Installs into an existing environment; starts anew only where its Python is gone.
+$(STAMP): $(REQUIREMENTS) requirements-cpu.txt constraints.txt setup.py pyproject.toml
+	@command -v $(PYTHON) >/dev/null 2>&1 \
+	  || { echo "warpworld needs Python 3.10 or newer; '$(PYTHON)' is not here. Try: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	  || { echo "warpworld needs Python 3.10 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Try: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || { echo "$(PYTHON) cannot make virtual environments. On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@echo "Setting up $(VENV); the first time this takes some minutes."
+	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade
+	$(INSTALL) setuptools wheel
+	$(INSTALL) --no-build-isolation --requirement $(REQUIREMENTS)
+	$(INSTALL) --no-build-isolation --no-deps --editable .
+	@for compiler in $${CXX%% *} g++ clang++; do command -v $$compiler >/dev/null 2>&1 && exit 0; done; \
+	  echo "No C++ compiler found (CXX, g++, clang++): installing the ziglang wheel, which holds one."; \
+	  $(INSTALL) ziglang
+	@touch $@

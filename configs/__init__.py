@@ -1,0 +1,1 @@
+"""The packaged run configurations: one YAML file a run."""

@@ -1,0 +1,77 @@
+"""Metadata of the warpworld package; pyproject.toml holds the build system and the settings of the tools."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_namespace_packages, setup
+
+ROOT = Path(__file__).resolve().parent
+
+
+def read_version() -> str:
+    """The ``__version__`` of ``warpworld/__init__.py``, read as text: building needs no torch."""
+    text = (ROOT / "warpworld" / "__init__.py").read_text(encoding="utf-8")
+    found = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
+    if found is None:
+        raise SystemExit('setup.py: warpworld/__init__.py has no line of the form __version__ = "1.2.3"')
+    return found.group(1)
+
+
+# Every folder counts as a package, so that those holding only kernels or headers are installed as well.
+packages = find_namespace_packages(include=["warpworld", "warpworld.*"], exclude=["*.__pycache__", "*.__pycache__.*"])
+
+setup(
+    name="warpworld",
+    version=read_version(),
+    description="Multi-agent reinforcement learning on one device, from CUDA kernels that also run without a GPU",
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    author="the warpworld authors",
+    license="MIT",
+    license_files=["LICENSE"],
+    python_requires=">=3.10",
+    packages=[*packages, "warpworld.configs"],
+    package_dir={"warpworld.configs": "configs"},
+    package_data={"": ["*.cu", "*.cuh", "*.hpp", "*.cpp", "*.yaml", "py.typed"]},
+    include_package_data=False,
+    install_requires=[
+        "gymnasium>=1.1",
+        "matplotlib>=3.8",
+        "numpy>=1.26",
+        "pydantic>=2.7",
+        "pyyaml>=6.0",
+        "rich>=13.0",
+        "torch>=2.4",
+        "tree-sitter>=0.24",
+        "tree-sitter-cuda>=0.21",
+    ],
+    extras_require={
+        "cuda": ["pycuda>=2024.1"],
+        "compiler": ["ziglang>=0.13"],
+        "gym": ["gym>=0.26"],
+        "video": ["imageio>=2.31", "imageio-ffmpeg>=0.4.9"],
+        "wandb": ["wandb>=0.16"],
+        "test": [
+            "hypothesis>=6.100",
+            "packaging>=23.0",
+            "pytest>=8.0",
+            "pytest-timeout>=2.2",
+            "pytest-xdist>=3.5",
+            "setuptools>=77",
+        ],
+        "dev": ["mypy>=1.11", "pre-commit>=3.7", "ruff>=0.6"],
+    },
+    entry_points={"console_scripts": ["warpworld = warpworld.cli:main"]},
+    classifiers=[
+        "Development Status :: 3 - Alpha",
+        "Environment :: GPU :: NVIDIA CUDA",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+    ],
+)

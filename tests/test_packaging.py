@@ -1,0 +1,186 @@
+"""What is installed: the wheel's contents and metadata, and a run from an installed wheel outside the repository."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterable, Sequence
+from email.message import Message
+from email.parser import HeaderParser
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def run(command: Sequence[str | Path], cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command that must succeed, with nothing of this process's Python path."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_", "PYTEST_"))}
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=kept | variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    assert done.returncode == 0, f"{command} failed with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def files(root: Path) -> set[str]:
+    """Paths under ``root`` of all files but compiled Python."""
+    return {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel, built from a copy of the tree so that nothing stale from an earlier build gets into it."""
+    tree = tmp_path_factory.mktemp("tree")
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tree)
+    for name in ("warpworld", "configs"):
+        shutil.copytree(ROOT / name, tree / name)
+    out = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    run([*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", out, tree], cwd=out)
+    (built,) = out.glob("warpworld-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: Path) -> Message:
+    """The wheel's metadata."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return HeaderParser().parsestr(archive.read(name).decode())
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment holding the wheel; its dependencies are seen in the environment that runs the tests."""
+    where = tmp_path_factory.mktemp("installed")
+    run([sys.executable, "-m", "venv", "--without-pip", where], cwd=where)
+    (site,) = where.glob("lib/python*/site-packages")
+    hosts = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    (site / "host.pth").write_text("\n".join(hosts))
+    pip: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--python",
+        where / "bin" / "python",
+    ]
+    run([*pip, "install", "--quiet", "--no-deps", "--no-index", "--ignore-installed", wheel], cwd=where)
+    return where
+
+
+def names(requirements: Iterable[str], extra: str = "") -> set[str]:
+    """Canonical names of those requirements that hold for ``extra``, or for no extra at all."""
+    parsed = (Requirement(text) for text in requirements)
+    return {
+        canonicalize_name(requirement.name)
+        for requirement in parsed
+        if ("extra" in str(requirement.marker)) == bool(extra)
+        and (requirement.marker is None or requirement.marker.evaluate({"extra": extra}))
+    }
+
+
+def listed(name: str) -> list[str]:
+    """The requirements in a file at the root, without those of the files that it includes."""
+    lines = (line.partition("#")[0].strip() for line in (ROOT / name).read_text().splitlines())
+    return [line for line in lines if line and not line.startswith("-")]
+
+
+def test_wheel_carries_every_file_of_the_package(wheel: Path) -> None:
+    sources = {f"warpworld/{name}" for name in files(ROOT / "warpworld")}
+    sources |= {f"warpworld/configs/{name}" for name in files(ROOT / "configs")}
+    with zipfile.ZipFile(wheel) as archive:
+        carried = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert sources - carried == set()
+    assert {".cu", ".cuh", ".hpp", ".yaml"} <= {Path(name).suffix for name in carried}
+    assert {name.partition("/")[0] for name in carried} == {"warpworld"}
+
+
+def test_metadata(metadata: Message) -> None:
+    assert metadata["Name"] == "warpworld"
+    assert metadata["Requires-Python"] == ">=3.10"
+    version = re.search(r'^__version__ = "(.+)"$', (ROOT / "warpworld" / "__init__.py").read_text(), re.MULTILINE)
+    assert version is not None
+    assert metadata["Version"] == version[1]
+    assert {"cuda", "gym", "test", "video", "wandb", "compiler"} <= set(metadata.get_all("Provides-Extra") or [])
+    requirements = metadata.get_all("Requires-Dist") or []
+    assert names(requirements, "cuda") == {"pycuda"}
+    assert names(requirements, "gym") == {"gym"}
+    assert names(requirements, "compiler") == {"ziglang"}
+    assert names(requirements) & {"pycuda", "gym", "ziglang"} == set()
+
+
+def test_requirement_files_name_what_is_needed(metadata: Message) -> None:
+    needed = names(metadata.get_all("Requires-Dist") or [])
+    needed |= names(metadata.get_all("Requires-Dist") or [], "test")
+    on_cpu = names(listed("requirements-cpu.txt"))
+    assert needed - on_cpu == set()
+    assert "pycuda" not in on_cpu
+    assert {"pycuda", "torch", "numpy", "pyyaml", "gym", "pytest"} == names(listed("requirements.txt"))
+    assert "-r requirements-cpu.txt" in (ROOT / "requirements.txt").read_text().splitlines()
+
+
+def test_every_requirement_is_pinned() -> None:
+    pins = [Requirement(line) for line in listed("constraints.txt")]
+    assert all(re.fullmatch(r"==[0-9][0-9a-z.]*", str(pin.specifier)) for pin in pins)
+    pinned = {canonicalize_name(pin.name) for pin in pins}
+    assert names(listed("requirements.txt") + listed("requirements-cpu.txt")) - pinned == set()
+
+
+IMPORT = """
+import json, sys
+started = []
+watched = ("subprocess.Popen", "os.system", "os.posix_spawn", "os.fork", "os.exec")
+sys.addaudithook(lambda event, args: started.append(event) if event in watched else None)
+import warpworld
+print(json.dumps({"started": started, "modules": sorted(sys.modules)}))
+"""
+
+
+def test_import_is_light() -> None:
+    done = run([sys.executable, "-c", IMPORT], cwd=ROOT)
+    assert len(done.stdout.splitlines()) == 1, "importing warpworld printed something"
+    assert done.stderr == ""
+    seen = json.loads(done.stdout)
+    assert seen["started"] == []
+    heavy = {"torch", "matplotlib", "pycuda", "gym", "rich", "tree_sitter_cuda", "ziglang"}
+    assert heavy & set(seen["modules"]) == set()
+
+
+def test_installed_package_runs_outside_the_repository(installed: Path, tmp_path: Path) -> None:
+    python = installed / "bin" / "python"
+    where = run([python, "-c", "import warpworld; print(warpworld.__file__)"], cwd=tmp_path).stdout.strip()
+    assert Path(where).is_relative_to(installed)
+    shown = run([python, "-m", "warpworld", "list"], cwd=tmp_path).stdout
+    for name in ("cartpole", "tag_continuous", "tag_gridworld"):
+        assert name in shown
+
+
+def test_installed_command_trains(installed: Path, tmp_path: Path) -> None:
+    package = next(installed.glob("lib/python*/site-packages/warpworld"))
+    before = files(package)
+    small = ["trainer.device=cpu", "trainer.num_envs=8", "trainer.num_steps=32", "trainer.total_env_steps=1024"]
+    cache = tmp_path / "cache"  # empty: the kernels are built from the installed sources
+    run([installed / "bin" / "warpworld", "train", "cartpole", *small], cwd=tmp_path, XDG_CACHE_HOME=str(cache))
+    (folder,) = (tmp_path / "runs").iterdir()
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert rows[-1]["env_steps"] == 1024
+    assert (folder / "config.yaml").is_file()
+    assert list(folder.glob("*.png"))
+    assert list((folder / "checkpoints").iterdir())
+    assert {path.name for path in tmp_path.iterdir()} == {"cache", "runs"}
+    assert files(package) == before

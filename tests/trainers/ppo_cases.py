@@ -1,0 +1,55 @@
+"""What the tests of PPO share: settings, a small policy and rows for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from warpworld.policies import ActorCritic
+from warpworld.trainers.distributions import log_prob
+from warpworld.trainers.ppo import Batch
+
+FEATURES, HEADS = 4, (3, 2)
+JUNK = (0.0, 1e30, float("inf"), float("-inf"), float("nan"))
+
+
+@dataclass(frozen=True)
+class Settings:
+    learning_rate: float = 1e-3
+    anneal_lr: bool = True
+    update_epochs: int = 3
+    num_minibatches: int = 4
+    clip_coef: float = 0.2
+    clip_vloss: bool = True
+    norm_adv: bool = True
+    ent_coef: float = 0.01
+    vf_coef: float = 0.5
+    max_grad_norm: float = 0.5
+    target_kl: float | None = None
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def make_policy(seed: int = 0) -> ActorCritic:
+    return ActorCritic(FEATURES, HEADS, (16, 16), "tanh", seeded(seed))
+
+
+def make_batch(policy: ActorCritic, rows: int = 64, seed: int = 0, masked: bool = False) -> Batch:
+    """Random rows whose log-probabilities and values are those of ``policy``."""
+    generator = seeded(seed)
+    observations = torch.randn(rows, FEATURES, generator=generator)
+    actions = [torch.randint(size, (rows,), generator=generator, dtype=torch.int32) for size in HEADS]
+    actions = torch.stack(actions, 1)
+    with torch.no_grad():
+        log_probs = log_prob(policy.logits(observations), actions, HEADS)
+        values = policy.value(observations)
+    advantages = torch.randn(rows, generator=generator)
+    mask = torch.rand(rows, generator=generator) < 0.6 if masked else None
+    return Batch(observations, actions, log_probs, advantages, advantages + values, values, mask)
+
+
+def equal_weights(a: ActorCritic, b: ActorCritic) -> bool:
+    return all(torch.equal(x, y) for x, y in zip(a.parameters(), b.parameters(), strict=True))

@@ -1,0 +1,20 @@
+"""Multi-agent reinforcement learning on one device: environments as CUDA kernels, on a GPU or on a CPU."""
+
+from warpworld.environment import Array, Environment, Group, Kernel, eager_phase, environment_names, register
+from warpworld.errors import WarpworldError
+from warpworld.world import World, make
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Array",
+    "Environment",
+    "Group",
+    "Kernel",
+    "WarpworldError",
+    "World",
+    "eager_phase",
+    "environment_names",
+    "make",
+    "register",
+]

@@ -1,0 +1,78 @@
+// What passes between a compiled kernel module, the runtime library and Python (cpu_backend.py mirrors these structs).
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../context.cuh"
+
+#define WW_ABI 1
+#define WW_MAX_WORKERS 128
+#define WW_MAX_THREADS 1024
+#define WW_SCHEDULER_BYTES (96u << 10)
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+enum ww_error_code {
+  WW_OK = 0,
+  WW_ASSERTION = 1,
+  WW_DIVERGED = 2,
+  WW_DEADLOCK = 3,
+  WW_FAULT = 4,
+  WW_TIMEOUT = 5,
+  WW_STACK_OVERFLOW = 6,
+  WW_INTERRUPTED = 7,
+};
+
+struct ww_error {
+  int code;
+  unsigned block, thread;  // block: env, or first of the packed envs
+  int line;
+  const char* file;    // of the failing line where the module knows it
+  const char* kernel;  // name
+  void *pc, *address;  // of a fault
+  char text[512];
+};
+
+struct ww_launch {
+  void* const* args;  // one pointer per parameter of the kernel
+  unsigned threads;   // of a block
+  char* stacks;         // this worker's fiber stacks
+  size_t stack_stride;  // from one stack to the next, guard page included
+};
+
+// Runs blocks first .. end-1 on the calling worker.
+typedef void (*ww_run)(const ww_launch* launch, unsigned first, unsigned end);
+
+struct ww_kernel {
+  unsigned abi;
+  const char* name;
+  ww_run run;
+};
+
+// Records the first error of a launch and leaves the kernel; never returns.
+[[noreturn]] void ww_fail(int code, const char* file, int line, const char* text);
+
+// One per worker thread. It lives in the runtime library: as thread-locals of every module it would use up the process's
+// static TLS block after a handful of modules.
+struct ww_thread {
+  const ww_context* context;
+  const char* kernel;  // name of the one that runs now
+  int kernel_index;
+  unsigned worker;
+  int single;         // no other worker is stepping: atomics may be plain
+  void* scheduler;    // WW_SCHEDULER_BYTES for the scheduler of the kernel that runs now
+};
+extern __thread __attribute__((tls_model("initial-exec"))) ww_thread ww_this_thread;
+}
+
+struct ww_index {
+  unsigned x, y, z;
+};
+// Real variables, not macros: kernels may have parameters of these names.
+extern __thread __attribute__((tls_model("initial-exec"))) ww_index threadIdx __asm__("ww_thread_index");
+extern __thread __attribute__((tls_model("initial-exec"))) ww_index blockIdx __asm__("ww_block_index");
+extern __thread __attribute__((tls_model("initial-exec"))) ww_index blockDim __asm__("ww_block_dim");
+extern __thread __attribute__((tls_model("initial-exec"))) ww_index gridDim __asm__("ww_grid_dim");
+#pragma GCC visibility pop

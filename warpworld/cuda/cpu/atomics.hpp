@@ -1,0 +1,50 @@
+// CUDA's atomic functions on the host. Relaxed, as CUDA's are; plain where no other worker is stepping.
+#pragma once
+
+#include "abi.hpp"
+
+namespace ww {
+
+template <class T>
+struct Same {  // keeps a value argument out of template deduction
+  using type = T;
+};
+template <class T>
+using Value = typename Same<T>::type;
+
+template <class T, class Operation>
+static WW_INLINE T atomic_update(T* target, Operation operation) {
+  T old = *target;
+  if (ww_this_thread.single) {
+    *target = operation(old);
+    return old;
+  }
+  T desired = operation(old);
+  while (!__atomic_compare_exchange(target, &old, &desired, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    desired = operation(old);
+  return old;
+}
+
+}  // namespace ww
+
+#define WW_ATOMIC(name, result)                                       \
+  template <class T>                                                  \
+  static WW_INLINE T name(T* target, ww::Value<T> value) {            \
+    return ww::atomic_update(target, [&](T old) -> T { return result; }); \
+  }
+WW_ATOMIC(atomicAdd, old + value)
+WW_ATOMIC(atomicSub, old - value)
+WW_ATOMIC(atomicExch, value)
+WW_ATOMIC(atomicMin, value < old ? value : old)
+WW_ATOMIC(atomicMax, old < value ? value : old)
+WW_ATOMIC(atomicAnd, old& value)
+WW_ATOMIC(atomicOr, old | value)
+WW_ATOMIC(atomicXor, old ^ value)
+WW_ATOMIC(atomicInc, old >= value ? T(0) : T(old + 1))
+WW_ATOMIC(atomicDec, old == T(0) || old > value ? value : T(old - 1))
+#undef WW_ATOMIC
+
+template <class T>
+static WW_INLINE T atomicCAS(T* target, ww::Value<T> expected, ww::Value<T> value) {
+  return ww::atomic_update(target, [&](T old) -> T { return old == expected ? value : old; });
+}

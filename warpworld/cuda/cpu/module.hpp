@@ -1,0 +1,16 @@
+// Everything a kernel file is compiled behind on a CPU, and WW_KERNEL, which the build writes after the author's text.
+#pragma once
+
+#include "abi.hpp"
+#ifdef WW_WARP_SCHEDULER
+#include "warps.hpp"
+#else
+#include "ring.hpp"
+#endif
+#include "cuda_words.hpp"
+#include "atomics.hpp"
+
+// Exports a kernel of `threads` threads a block.
+#define WW_KERNEL(kernel, threads)                                                                       \
+  extern "C" __attribute__((visibility("default"))) const ww_kernel ww_kernel_##kernel = {WW_ABI, #kernel, \
+                                                                                          &ww::Runner<&kernel, threads>::run};

@@ -1,0 +1,281 @@
+// The runtime library of the cpu backend, built once per machine: a pool of workers that claim shares of a program's envs.
+//
+// One 64-bit word holds the number of the job and the first env nobody has claimed. The caller works through the job itself
+// and waits only for shares that somebody else has claimed, so a worker that sleeps, or a core that is busy with something
+// else, costs nothing.
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "faults.hpp"
+#include "program.hpp"
+
+__thread ww_thread ww_this_thread;
+__thread ww_index threadIdx, blockIdx, blockDim, gridDim;
+
+namespace ww {
+
+constexpr unsigned spins_before_sleep = 1000;       // about 20 microseconds
+constexpr float share_nanoseconds = 1000;           // a share is at least so much work
+constexpr float join_nanoseconds = 1500;            // below, a job is not shared at all
+constexpr float wake_nanoseconds = 20000;           // above, sleeping workers are woken
+constexpr unsigned first_share = 64;                // of a program that was never measured
+constexpr uint64_t nothing_left = 0xFFFFFFFFu;
+
+struct Job {
+  const ww_program* program;
+  unsigned num_envs, share;
+  unsigned workers;
+};
+
+static Job job;
+alignas(128) static std::atomic<uint64_t> claim{nothing_left};
+alignas(128) static std::atomic<unsigned> envs_done{0};
+alignas(128) static std::atomic<int> generation{0};
+static std::atomic<int> sleepers{0};
+static std::atomic<unsigned> published_envs{0}, published_share{0}, published_workers{0};
+static unsigned workers_started = 1;
+static pthread_mutex_t launch_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+static void futex(std::atomic<int>* word, int operation, int value) {
+  syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, nullptr, nullptr, 0);
+}
+
+static double now_nanoseconds() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1e9 + time.tv_nsec;
+}
+
+// Runs shares from `next_share` (which returns false when none is left) until the job is done; faults end one share.
+// Not inlined: what the callers' closures refer to must lie outside of the frame that is jumped back to.
+template <class NextShare, class Done>
+__attribute__((noinline)) static void run_shares(Worker& worker, unsigned index, bool single, const ww_program& program, NextShare next_share,
+                       Done done) {
+  ww_launch launch;
+  launch.stacks = worker.stacks;
+  launch.stack_stride = stack_stride;
+  ww_this_thread.worker = index;
+  ww_this_thread.single = single;
+  ww_this_thread.scheduler = worker.scheduler;
+  volatile unsigned first = 0, end = 0;
+  if (sigsetjmp(worker.escape, 0) != 0) {
+    if (worker.fault_signal) explain_fault(worker);
+    done(end - first);
+  }
+  unsigned a, b;
+  while (next_share(&a, &b)) {
+    first = a;
+    end = b;
+    worker.progress = worker.progress + 1;
+    if (!cancelled.load(std::memory_order_relaxed)) {
+      worker.in_kernel = 1;
+      run_steps(program, launch, a, b);
+      worker.in_kernel = 0;
+    }
+    done(b - a);
+  }
+}
+
+// Claims the next share of job `number`, if that job still runs.
+static inline bool claim_share(unsigned number, unsigned* first, unsigned* end) {
+  uint64_t current = claim.load(std::memory_order_acquire);
+  for (;;) {
+    const unsigned envs = published_envs.load(std::memory_order_relaxed), share = published_share.load(std::memory_order_relaxed);
+    const unsigned next = (unsigned)current;
+    if ((unsigned)(current >> 32) != number || next >= envs) return false;
+    if (claim.compare_exchange_weak(current, current + share, std::memory_order_acq_rel)) {
+      *first = next;
+      *end = next + share < envs ? next + share : envs;
+      return true;
+    }
+  }
+}
+
+static void* work(void* argument) {
+  const unsigned index = (unsigned)(uintptr_t)argument;
+  Worker& worker = workers[index];
+  attach_thread(worker);
+  int seen = 0;
+  for (;;) {
+    for (unsigned spins = 0; generation.load(std::memory_order_acquire) == seen; spins++) {
+      if (spins < spins_before_sleep) {
+        relax();
+        continue;
+      }
+      sleepers.fetch_add(1);
+      if (generation.load() == seen) futex(&generation, FUTEX_WAIT, seen);
+      sleepers.fetch_sub(1);
+    }
+    seen = generation.load();
+    if (index >= published_workers.load()) continue;
+    // The first claim is made before anything of the job is read: while a claimed share is open the job cannot change.
+    unsigned first, end;
+    if (!claim_share((unsigned)seen, &first, &end)) continue;
+    const Job mine = job;
+    ensure_stacks(worker, mine.program->max_threads);
+    bool have_one = true;
+    run_shares(
+        worker, index, false, *mine.program,
+        [&](unsigned* a, unsigned* b) {
+          if (!have_one) return claim_share((unsigned)seen, a, b);
+          have_one = false;
+          *a = first;
+          *b = end;
+          return true;
+        },
+        [&](unsigned envs) { envs_done.fetch_add(envs, std::memory_order_release); });
+  }
+  return nullptr;
+}
+
+static void start_workers(unsigned count) {
+  for (; workers_started < count; workers_started++) {
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    // Ctrl-C and the like go to the program's own threads.
+    sigset_t blocked, old;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &blocked, &old);
+    const int failed = pthread_create(&thread, &attributes, work, (void*)(uintptr_t)workers_started);
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    pthread_attr_destroy(&attributes);
+    if (failed) return;
+  }
+}
+
+static bool watchdog_started;
+
+static void start_watchdog() {
+  if (watchdog_started) return;
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &old);
+  pthread_t thread;
+  watchdog_started = pthread_create(&thread, nullptr, watch, nullptr) == 0;
+  if (watchdog_started) pthread_detach(thread);
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+// A forked child has the caller's thread only.
+static void after_fork() {
+  workers_started = 1;
+  watchdog_started = false;
+  sleepers.store(0);
+  generation.store(0);
+  claim.store(nothing_left);
+  launch_serial.store(0);
+  for (Worker& worker : workers) worker.in_kernel = 0;
+  pthread_mutex_init(&launch_lock, nullptr);
+}
+
+static unsigned rounded_up(unsigned n, unsigned granularity) {
+  return (n + granularity - 1) / granularity * granularity;
+}
+
+static unsigned share_of(const ww_program& program, unsigned num_envs, unsigned num_workers) {
+  unsigned share = num_envs / (num_workers * 8);
+  const unsigned least =
+      program.nanoseconds_per_env > 0 ? (unsigned)(share_nanoseconds / program.nanoseconds_per_env) : first_share;
+  if (share < least) share = least;
+  return rounded_up(share ? share : 1, program.granularity);
+}
+
+// How many workers the next launch should have: few envs are stepped sooner than a second worker hears of them.
+static unsigned workers_for(const ww_program& program, unsigned num_envs) {
+  const float work = program.nanoseconds_per_env * num_envs;
+  const bool small = program.launches ? work < join_nanoseconds : num_envs <= first_share;
+  return small ? 1 : program.max_workers;
+}
+
+static unsigned run_alone(const ww_program& program, unsigned num_envs, unsigned share) {
+  unsigned next = 0;
+  run_shares(
+      workers[0], 0, true, program,
+      [&](unsigned* first, unsigned* end) {
+        if (next >= num_envs) return false;
+        *first = next;
+        *end = next = next + share < num_envs ? next + share : num_envs;
+        return true;
+      },
+      [](unsigned) {});
+  return num_envs;
+}
+
+// Returns how many envs the caller itself stepped.
+static unsigned run_together(const ww_program& program, unsigned num_envs, unsigned share, unsigned num_workers) {
+  const unsigned number = (unsigned)generation.load() + 1;
+  start_workers(num_workers);
+  job = Job{&program, num_envs, share, num_workers};
+  envs_done.store(0);
+  published_envs.store(num_envs);
+  published_share.store(share);
+  published_workers.store(num_workers);
+  claim.store((uint64_t)number << 32, std::memory_order_release);
+  generation.store((int)number);
+  if (program.nanoseconds_per_env * num_envs > wake_nanoseconds || !program.launches)
+    if (sleepers.load()) futex(&generation, FUTEX_WAKE, 1 << 30);
+  volatile unsigned own = 0;
+  run_shares(
+      workers[0], 0, false, program,
+      [&](unsigned* first, unsigned* end) { return claim_share(number, first, end); },
+      [&](unsigned envs) {
+        own = own + envs;
+        envs_done.fetch_add(envs, std::memory_order_release);
+      });
+  while (envs_done.load(std::memory_order_acquire) != num_envs) relax();
+  claim.store((uint64_t)number << 32 | nothing_left);  // closed, so that no late claim meets the next job
+  return own;
+}
+
+}  // namespace ww
+
+extern "C" {
+
+__attribute__((visibility("default"))) unsigned ww_abi() { return WW_ABI; }
+
+// Called before programs are made: signal handlers are put (back) in place. Seconds without progress end a kernel.
+__attribute__((visibility("default"))) void ww_prepare(double timeout_seconds) {
+  static const int registered = pthread_atfork(nullptr, nullptr, ww::after_fork);
+  (void)registered;
+  ww::timeout_milliseconds.store((int)(timeout_seconds * 1e3));
+  ww::install_fault_handlers();
+}
+
+// Runs a program over all envs. Returns 0, or the code of the error that program->error describes.
+__attribute__((visibility("default"))) int ww_run_program(ww_program* program) {
+  using namespace ww;
+  pthread_mutex_lock(&launch_lock);
+  start_watchdog();
+  attach_thread(workers[0]);
+  ensure_stacks(workers[0], program->max_threads);
+  current_error = &program->error;
+  program->error.code = WW_OK;
+  cancelled.store(false, std::memory_order_relaxed);
+  launch_serial.fetch_add(1);
+  const unsigned num_envs = (unsigned)program->context.num_envs, num_workers = workers_for(*program, num_envs),
+                 share = share_of(*program, num_envs, num_workers);
+  const bool measured = program->launches % 16 <= 1;
+  const double start = measured ? now_nanoseconds() : 0;
+  const unsigned own = num_workers == 1 || share >= num_envs ? run_alone(*program, num_envs, share)
+                                                             : run_together(*program, num_envs, share, num_workers);
+  if (measured && own) program->nanoseconds_per_env = (float)((now_nanoseconds() - start) / own);
+  program->launches++;
+  launch_serial.fetch_add(1);
+  pthread_mutex_unlock(&launch_lock);
+  return program->error.code;
+}
+}

@@ -1,0 +1,193 @@
+// The general scheduler, for kernels that use warp operations and for packed builds: every thread is a fiber with a state,
+// and threads wait for their block or for the lanes named in a warp mask. Slower than the ring, by a queue.
+#pragma once
+
+#include <stdio.h>
+#include <string.h>
+
+#include <utility>
+
+#include "fiber.hpp"
+
+namespace ww {
+
+struct Site {
+  const char* file;
+  int line;
+};
+
+enum class Wait : unsigned char { none, block, warp, returned };
+
+struct Warps {
+  void* fiber[WW_MAX_THREADS];
+  const Site* site[WW_MAX_THREADS];
+  uint64_t value[WW_MAX_THREADS];     // what a waiting lane offers to its warp
+  uint64_t exchanged[WW_MAX_THREADS];  // what the lanes of a released warp offered
+  uint32_t mask[WW_MAX_THREADS];
+  uint16_t ready[WW_MAX_THREADS];
+  Wait wait[WW_MAX_THREADS];
+  unsigned num_ready, next_ready, num_returned, num_at_block;
+  unsigned threads, block, end;
+  void* caller;
+  const ww_launch* launch;
+  void (*body)(void* const* args);
+};
+static_assert(sizeof(Warps) <= WW_SCHEDULER_BYTES, "grow WW_SCHEDULER_BYTES");
+
+static WW_INLINE Warps& warps() { return *(Warps*)ww_this_thread.scheduler; }
+
+extern "C" __attribute__((visibility("hidden"), used)) void ww_fiber_main() {
+  warps().body(warps().launch->args);
+  __builtin_unreachable();
+}
+
+static inline void make_ready(Warps& w, unsigned thread) {
+  w.wait[thread] = Wait::none;
+  w.ready[w.num_ready++] = (uint16_t)thread;
+}
+
+// All threads of the block wait at its barrier or have returned.
+static inline void release_block(Warps& w) {
+  const Site* site = nullptr;
+  for (unsigned t = 0; t < w.threads; t++) {
+    if (w.wait[t] != Wait::block) continue;
+    if (!site) site = w.site[t];
+    if (w.site[t] != site) {
+      char text[256];
+      snprintf(text, sizeof text, "threads of one block wait at different barriers, at line %d and at line %d",
+               site->line, w.site[t]->line);
+      ww_fail(WW_DIVERGED, site->file, site->line, text);
+    }
+    make_ready(w, t);
+  }
+  w.num_at_block = 0;
+}
+
+// Releases the lanes of every warp mask whose lanes have all arrived; lanes that have returned count as arrived.
+static inline void release_warps(Warps& w) {
+  for (unsigned base = 0; base < w.threads; base += 32) {
+    const unsigned lanes = w.threads - base < 32 ? w.threads - base : 32;
+    for (unsigned i = 0; i < lanes; i++) {
+      if (w.wait[base + i] != Wait::warp) continue;
+      const uint32_t mask = w.mask[base + i];
+      bool complete = true;
+      for (unsigned j = 0; j < lanes && complete; j++)
+        if (mask >> j & 1)
+          complete = w.wait[base + j] == Wait::returned || (w.wait[base + j] == Wait::warp && w.mask[base + j] == mask);
+      if (!complete) continue;
+      for (unsigned j = 0; j < lanes; j++)
+        if (w.wait[base + j] == Wait::warp && w.mask[base + j] == mask) {
+          w.exchanged[base + j] = w.value[base + j];
+          make_ready(w, base + j);
+        }
+    }
+  }
+}
+
+[[noreturn]] WW_COLD static void deadlock(Warps& w) {
+  const Site *warp = nullptr, *block = nullptr;
+  for (unsigned t = 0; t < w.threads; t++) {
+    if (w.wait[t] == Wait::warp) warp = w.site[t];
+    if (w.wait[t] == Wait::block) block = w.site[t];
+  }
+  char text[256];
+  if (block)
+    snprintf(text, sizeof text,
+             "deadlock: some threads wait for their block at line %d, others for their warp at line %d", block->line,
+             warp->line);
+  else
+    snprintf(text, sizeof text,
+             "deadlock: lanes of one warp wait at line %d with masks that name lanes which wait elsewhere", warp->line);
+  ww_fail(WW_DEADLOCK, warp->file, warp->line, text);
+}
+
+static unsigned next_thread(Warps& w) {
+  if (w.next_ready == w.num_ready) {
+    w.next_ready = w.num_ready = 0;
+    if (w.num_at_block && w.num_at_block + w.num_returned == w.threads)
+      release_block(w);
+    else
+      release_warps(w);
+    if (w.num_ready == 0) deadlock(w);
+  }
+  return w.ready[w.next_ready++];
+}
+
+static WW_INLINE void switch_to(Warps& w, unsigned from, unsigned to) {
+  if (from == to) return;
+  threadIdx.x = to;
+  WW_SWITCH(&w.fiber[from], w.fiber[to]);
+}
+
+__attribute__((noinline)) static void wait_here(Wait kind, uint32_t mask, uint64_t value, const Site* site) {
+  Warps& w = warps();
+  const unsigned me = threadIdx.x;
+  w.wait[me] = kind;
+  w.site[me] = site;
+  w.mask[me] = mask;
+  w.value[me] = value;
+  if (kind == Wait::block) w.num_at_block++;
+  switch_to(w, me, next_thread(w));
+}
+
+static WW_INLINE void sync(const Site* site) { wait_here(Wait::block, 0, 0, site); }
+
+// Offers `value` to the lanes of `mask`; what they offered stands in warps().exchanged until they meet again.
+static WW_INLINE const uint64_t* exchange(uint32_t mask, uint64_t value, const Site* site) {
+  wait_here(Wait::warp, mask, value, site);
+  return warps().exchanged + (threadIdx.x & ~31u);
+}
+
+template <auto kernel, unsigned threads>
+struct Runner;
+
+template <class... A, void (*kernel)(A...), unsigned threads>
+struct Runner<kernel, threads> {
+  static void start_block(Warps& w) {
+    w.num_ready = threads;
+    w.next_ready = w.num_returned = w.num_at_block = 0;
+    for (unsigned t = 0; t < threads; t++) {
+      w.wait[t] = Wait::none;
+      w.ready[t] = (uint16_t)t;
+    }
+    blockIdx.x = w.block;
+  }
+
+  __attribute__((noinline, flatten)) static void loop(A... args) {
+    Warps& w = warps();
+    for (;;) {
+      kernel(args...);
+      const unsigned me = threadIdx.x;
+      w.wait[me] = Wait::returned;
+      if (++w.num_returned == threads) {
+        if (++w.block == w.end) {
+          void* nobody;
+          WW_SWITCH(&nobody, w.caller);
+        }
+        start_block(w);
+      }
+      switch_to(w, me, next_thread(w));
+    }
+  }
+
+  template <size_t... I>
+  static WW_INLINE void unpack(void* const* args, std::index_sequence<I...>) {
+    loop(*(A*)args[I]...);
+  }
+  static void body(void* const* args) { unpack(args, std::make_index_sequence<sizeof...(A)>()); }
+
+  static void run(const ww_launch* launch, unsigned first, unsigned end) {
+    Warps& w = warps();
+    w.launch = launch;
+    w.body = body;
+    w.threads = threads;
+    w.block = first;
+    w.end = end;
+    for (unsigned t = 0; t < threads; t++) w.fiber[t] = ww_fresh_fiber(ww_stack_top(launch, t));
+    start_block(w);
+    threadIdx.x = next_thread(w);
+    WW_SWITCH(&w.caller, w.fiber[threadIdx.x]);
+  }
+};
+
+}  // namespace ww

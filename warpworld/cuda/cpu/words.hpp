@@ -1,0 +1,54 @@
+// The words of warpworld.cuh on a CPU. Only lanes with an active agent are run, so is_active() is always true; the packed
+// build (WW_ENVS_PER_WARP) instead lays several envs into a warp as a GPU does, with the lanes that sit a launch out.
+#pragma once
+
+#define WW_FUNCTION static inline __attribute__((always_inline))
+#define WW_METHOD inline __attribute__((always_inline))
+
+WW_FUNCTION const ww_context& ww_world() { return *ww_this_thread.context; }
+WW_FUNCTION int ww_kernel_index() { return ww_this_thread.kernel_index; }
+
+#ifdef WW_ENVS_PER_WARP
+
+#define WW_SLOTS WW_ENVS_PER_WARP
+WW_FUNCTION bool ww_has_agent() { return threadIdx.x < WW_SLOTS * NUM_AGENTS; }
+WW_FUNCTION int ww_slot() { return ww_has_agent() ? (int)threadIdx.x / NUM_AGENTS : WW_SLOTS - 1; }
+WW_FUNCTION int agent_id() { return ww_has_agent() ? (int)threadIdx.x % NUM_AGENTS : NUM_AGENTS - 1; }
+WW_FUNCTION int ww_unclamped_env() { return (int)blockIdx.x * WW_SLOTS + ww_slot(); }
+WW_FUNCTION int env_id() {
+  const int env = ww_unclamped_env();
+  return env < ww_world().num_envs ? env : ww_world().num_envs - 1;
+}
+WW_FUNCTION bool is_active() {
+  return ww_has_agent() && ww_unclamped_env() < ww_world().num_envs && ww_world().active[env_id()];
+}
+WW_FUNCTION int lane() { return agent_id(); }
+WW_FUNCTION int num_lanes() { return NUM_AGENTS; }
+WW_FUNCTION uint32_t ww_lanes_of_env() {
+  return (NUM_AGENTS == 32 ? 0xFFFFFFFFu : (1u << NUM_AGENTS) - 1u) << (ww_slot() * NUM_AGENTS);
+}
+#define sync_env() (ww_has_agent() ? ww::sync_warp(WW_SITE, ww_lanes_of_env()) : (void)0)
+#define WW_SHARED_SLOT [ww_slot()]
+#define WW_SHARED_SLOTS [WW_SLOTS]
+
+#else
+
+WW_FUNCTION int env_id() { return (int)blockIdx.x; }
+WW_FUNCTION int lane() { return WW_MAX_THREADS_PER_ENV == 1 ? 0 : (int)threadIdx.x; }
+WW_FUNCTION int num_lanes() { return (int)blockDim.x; }
+WW_FUNCTION int agent_id() { return lane(); }
+WW_FUNCTION constexpr bool is_active() { return true; }
+#define sync_env() __syncthreads()
+#define WW_SHARED_SLOT
+#define WW_SHARED_SLOTS
+
+#endif
+
+// One slot a worker, as it is one an env of the block on a GPU: no thread-local storage to look up. 48 KB is what a CUDA
+// block may have.
+#define ENV_SHARED(type, name, n)                                                                            \
+  static_assert(sizeof(type) * (n) <= 48 * 1024, "ENV_SHARED: an env may share at most 48 KB");              \
+  static struct alignas(128) {                                                                               \
+    type values WW_SHARED_SLOTS[n];                                                                          \
+  } ww_shared_##name[WW_MAX_WORKERS];                                                                        \
+  type(&name)[n] = ww_shared_##name[ww_this_thread.worker].values WW_SHARED_SLOT

@@ -1,0 +1,79 @@
+// The words of warpworld.cuh on a GPU. Several small envs may share a block: WW_ENVS_PER_WARP envs to a warp and
+// WW_WARPS_PER_BLOCK warps to a block, or one env per block where WW_ENVS_PER_WARP is 0.
+#pragma once
+
+#define WW_FUNCTION static __device__ __forceinline__
+#define WW_METHOD __device__ __forceinline__
+
+#ifndef WW_THREADS_PER_ENV
+#define WW_THREADS_PER_ENV NUM_AGENTS
+#endif
+#ifndef WW_ENVS_PER_WARP
+#define WW_ENVS_PER_WARP 0
+#endif
+#ifndef WW_WARPS_PER_BLOCK
+#define WW_WARPS_PER_BLOCK 4
+#endif
+
+#if WW_ENVS_PER_WARP
+#define WW_SLOTS (WW_ENVS_PER_WARP * WW_WARPS_PER_BLOCK)
+#define WW_BLOCK (32 * WW_WARPS_PER_BLOCK)
+#else
+#define WW_SLOTS 1
+#define WW_BLOCK WW_THREADS_PER_ENV
+#endif
+
+__shared__ ww_context ww_shared_context;
+__shared__ int ww_shared_kernel_index;
+__shared__ bool ww_takes_part[WW_SLOTS];
+
+WW_FUNCTION const ww_context& ww_world() { return ww_shared_context; }
+WW_FUNCTION int ww_kernel_index() { return ww_shared_kernel_index; }
+
+#if WW_ENVS_PER_WARP
+WW_FUNCTION int ww_warp_lane() { return (int)(threadIdx.x & 31u); }
+WW_FUNCTION bool ww_has_agent() { return ww_warp_lane() < WW_ENVS_PER_WARP * NUM_AGENTS; }
+WW_FUNCTION int ww_slot_of_warp() {
+  const int slot = ww_warp_lane() / NUM_AGENTS;
+  return slot < WW_ENVS_PER_WARP ? slot : WW_ENVS_PER_WARP - 1;
+}
+WW_FUNCTION int ww_slot() { return (int)(threadIdx.x >> 5) * WW_ENVS_PER_WARP + ww_slot_of_warp(); }
+// A lane without an agent has the index of the last agent: it may read there, not write.
+WW_FUNCTION int agent_id() { return ww_has_agent() ? ww_warp_lane() % NUM_AGENTS : NUM_AGENTS - 1; }
+WW_FUNCTION int ww_unclamped_env() { return (int)blockIdx.x * WW_SLOTS + ww_slot(); }
+WW_FUNCTION void sync_env() {
+  const unsigned lanes = (NUM_AGENTS == 32 ? 0xFFFFFFFFu : (1u << NUM_AGENTS) - 1u) << (ww_slot_of_warp() * NUM_AGENTS);
+  if (ww_has_agent()) __syncwarp(lanes);
+}
+#else
+WW_FUNCTION bool ww_has_agent() { return true; }
+WW_FUNCTION int ww_slot() { return 0; }
+WW_FUNCTION int agent_id() { return (int)threadIdx.x; }
+WW_FUNCTION int ww_unclamped_env() { return (int)blockIdx.x; }
+WW_FUNCTION void sync_env() { __syncthreads(); }
+#endif
+
+WW_FUNCTION int env_id() {
+  const int env = ww_unclamped_env();
+  return env < ww_world().num_envs ? env : ww_world().num_envs - 1;
+}
+WW_FUNCTION bool is_active() { return ww_has_agent() && ww_takes_part[ww_slot()]; }
+WW_FUNCTION int lane() { return agent_id(); }
+WW_FUNCTION int num_lanes() { return WW_THREADS_PER_ENV; }
+
+#define ENV_SHARED(type, name, n)              \
+  __shared__ type ww_shared_##name[WW_SLOTS][n]; \
+  type(&name)[n] = ww_shared_##name[ww_slot()]
+
+// First thing in every emitted kernel: makes context, kernel index and participation known to the block.
+WW_FUNCTION void ww_enter(const ww_context& context, int kernel_index) {
+  if (threadIdx.x == 0) {
+    ww_shared_context = context;
+    ww_shared_kernel_index = kernel_index;
+  }
+  if (ww_has_agent() && agent_id() == 0) {
+    const int env = ww_unclamped_env();
+    ww_takes_part[ww_slot()] = env < context.num_envs && context.active[env];
+  }
+  __syncthreads();  // orders context and participation before every word of the header
+}

@@ -1,0 +1,56 @@
+"""The package's own exceptions: each says what was given, what was expected and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class WarpworldError(Exception):
+    """Base of every error that a user of warpworld can cause."""
+
+
+class ConfigError(WarpworldError):
+    """A run's YAML file or an override is wrong."""
+
+
+class DeclarationError(WarpworldError):
+    """An Environment declares something impossible, or is unknown."""
+
+
+class StoreError(WarpworldError):
+    """An array of the store is unknown, of another shape or dtype, or used at the wrong time."""
+
+
+class BindError(WarpworldError):
+    """A kernel's signature does not fit the arrays and parameters that it is to be bound to."""
+
+
+class BuildError(WarpworldError):
+    """A kernel source does not compile, or there is no compiler.
+
+    Attributes:
+        log: everything that the compiler printed, for whoever wants more than the message's first lines.
+    """
+
+    def __init__(self, message: str, log: str = "") -> None:
+        super().__init__(message)
+        self.log = log
+
+
+class DeviceError(WarpworldError):
+    """A device was asked for that is not there."""
+
+
+class KernelError(WarpworldError):
+    """A kernel faulted while it ran: the message names kernel, env, agent and, where known, file and line."""
+
+
+class RunError(WarpworldError):
+    """A run folder or a checkpoint cannot be read or written."""
+
+
+def suggest(name: str, candidates: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for the candidate nearest to ``name``, or an empty string if none is near."""
+    near = difflib.get_close_matches(name, list(candidates), n=1)
+    return f" Did you mean '{near[0]}'?" if near else ""

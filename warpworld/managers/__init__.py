@@ -1,0 +1,1 @@
+"""The store, the kernels, and the two backends that they live on."""

@@ -1,0 +1,144 @@
+"""How far a training run is: a live display on a terminal, an occasional line elsewhere."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from warpworld.config import RunConfig
+
+
+def duration(seconds: float) -> str:
+    """``3725`` as ``1:02:05``."""
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+class TrainingProgress:
+    """Follows a run from its metrics; a context manager around the training.
+
+    Args:
+        config: the run's configuration.
+        console: where to show; None takes standard output.
+        interval: seconds between two lines where there is no terminal.
+        clock: seconds that only rise.
+
+    Attributes:
+        env_steps: env steps so far.
+        agent_steps: agent steps so far.
+        first: each policy's first mean return.
+        last: each policy's latest mean return.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        console: Console | None = None,
+        interval: float = 5.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        trainer = config.trainer
+        self.env_steps = self.agent_steps = 0
+        self.first: dict[str, float | None] = dict.fromkeys(config.policy)
+        self.last: dict[str, float | None] = dict.fromkeys(config.policy)
+        rollout = trainer.num_envs * trainer.num_steps
+        self._total = trainer.total_env_steps // rollout * rollout
+        self._speed: float | None = None
+        self._length: float | None = None
+        self._console = console or Console(file=sys.stdout)
+        self._clock = clock
+        self._started = clock()
+        self._interval = interval
+        self._next_line = self._started + interval
+        self._live: Live | None = None
+
+    def __enter__(self) -> TrainingProgress:
+        """Start the clock and, on a terminal, the display."""
+        self._started = self._clock()
+        self._next_line = self._started + self._interval
+        if self._console.is_terminal:
+            self._live = Live(console=self._console, get_renderable=self._display, refresh_per_second=4)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the last state on the terminal."""
+        if self._live is not None:
+            self._live.stop()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the training began."""
+        return self._clock() - self._started
+
+    def update(self, metrics: Mapping[str, Any]) -> None:
+        """Take in the metrics of an iteration."""
+        self.env_steps = int(metrics.get("env_steps", self.env_steps))
+        self.agent_steps = int(metrics.get("agent_steps", self.agent_steps))
+        self._speed = _number(metrics.get("perf/env_steps_per_s")) or self._speed
+        self._length = _number(metrics.get("charts/episodic_length")) or self._length
+        for name in self.last:
+            value = _number(metrics.get(f"charts/{name}/episodic_return"))
+            if value is not None:
+                self.first[name] = value if self.first[name] is None else self.first[name]
+                self.last[name] = value
+        if self._live is None and (self._clock() >= self._next_line or self.env_steps >= self._total):
+            self._next_line = self._clock() + self._interval
+            self._console.print(self._line(), markup=False, highlight=False, soft_wrap=True)
+
+    def _fraction(self) -> float:
+        return min(1.0, self.env_steps / self._total)
+
+    def _left(self) -> str:
+        done = self._fraction()
+        return duration(self.elapsed / done - self.elapsed) if done else "-:--:--"
+
+    def _line(self) -> str:
+        returns = ", ".join(f"{name} {shown(value)}" for name, value in self.last.items())
+        speed = f"{self._speed:,.0f}/s" if self._speed else "-/s"
+        done = f"{self._fraction():4.0%}  {self.env_steps:,} env steps"
+        return f"{done}  {speed}  {self._left()} left  mean return: {returns}"
+
+    def _display(self) -> Group:
+        bar = Table.grid(padding=(0, 2))
+        speed = f"{self._speed:,.0f} env steps/s" if self._speed else "first rollout"
+        bar.add_row(
+            ProgressBar(total=self._total, completed=min(self.env_steps, self._total), width=30),
+            Text(f"{self._fraction():.0%}"),
+            Text(f"{self.env_steps:,} of {self._total:,} env steps"),
+            Text(speed),
+            Text(f"{duration(self.elapsed)} elapsed, {self._left()} left"),
+        )
+        table = Table(box=None, padding=(0, 2), header_style="dim")
+        table.add_column("policy")
+        for heading in ("mean return", "at first"):
+            table.add_column(heading, justify="right")
+        for name, value in self.last.items():
+            table.add_row(Text(name), shown(value), shown(self.first[name]))
+        length = Text(f"  episodes last {self._length:,.1f} steps" if self._length else "", style="dim")
+        return Group(bar, table, length)
+
+
+def shown(value: float | None) -> str:
+    """A mean return for people, or a dash where no episode has ended."""
+    return "-" if value is None else f"{value:,.2f}"
+
+
+def _number(value: Any) -> float | None:
+    """``value`` as a finite float, else None."""
+    if value is None:
+        return None
+    number = float(value)
+    return number if math.isfinite(number) else None

@@ -1,0 +1,101 @@
+"""Random numbers for Python phases: the generator of warpworld/cuda/random.cuh on torch tensors.
+
+Philox4x32-10 (Salmon et al. 2011). Torch has no unsigned 32-bit arithmetic, so words live in int64 and products are put
+together from 16-bit halves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+_MASK = 0xFFFFFFFF
+_ROUND_0, _ROUND_1 = 0xD2511F53, 0xCD9E8D57
+_KEY_0, _KEY_1 = 0x9E3779B9, 0xBB67AE85
+_SHARED_AGENT = 0xFFFF  # the agent's place in the counter for numbers that all agents of an env share
+
+
+def _multiply(constant: int, word: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """High and low 32 bits of a 32 x 32 bit product."""
+    low = word * (constant & 0xFFFF)
+    high = word * (constant >> 16)
+    middle = (low >> 16) + high
+    return middle >> 16, ((middle & 0xFFFF) << 16) | (low & 0xFFFF)
+
+
+def philox(counter: tuple[torch.Tensor, ...], seed: int) -> tuple[torch.Tensor, ...]:
+    """Four random words for each counter.
+
+    Args:
+        counter: four int64 tensors of one shape, each word in 0 .. 2^32 - 1.
+        seed: 64 bits.
+    """
+    x, y, z, w = counter
+    key_0, key_1 = seed & _MASK, seed >> 32 & _MASK
+    for _ in range(10):
+        high_0, low_0 = _multiply(_ROUND_0, x)
+        high_1, low_1 = _multiply(_ROUND_1, z)
+        x, y, z, w = high_1 ^ y ^ key_0, low_1, high_0 ^ w ^ key_1, low_0
+        key_0, key_1 = key_0 + _KEY_0 & _MASK, key_1 + _KEY_1 & _MASK
+    return x, y, z, w
+
+
+class Random:
+    """Random numbers of one phase of one world; the same that a kernel in its place would draw.
+
+    Args:
+        clock: (num_envs,) uint64, the world's.
+        num_agents: agents of an env.
+        first_env: global index of env 0.
+        seed: the world's.
+        index: the phase's place among the world's phases and resets.
+    """
+
+    def __init__(self, clock: torch.Tensor, num_agents: int, first_env: int, seed: int, index: int) -> None:
+        self._clock, self._num_agents, self._first_env, self._seed, self._index = clock, num_agents, first_env, seed, index
+
+    def _words(self, agent: torch.Tensor, count: int) -> torch.Tensor:
+        import torch
+
+        device = self._clock.device
+        clock = self._clock.view(torch.int64)
+        envs = torch.arange(clock.shape[0], device=device) + self._first_env
+        blocks = torch.arange(-(-count // 4), device=device) + (self._index << 28)
+        shape = (clock.shape[0], agent.shape[0], blocks.shape[0])
+        z, high = clock & _MASK, clock >> 32 & 0xFFFF
+        words = philox(
+            (
+                blocks.expand(shape),
+                (envs & _MASK)[:, None, None].expand(shape),
+                z[:, None, None].expand(shape),
+                (agent[None, :, None] | high[:, None, None] << 16).expand(shape),
+            ),
+            self._seed,
+        )
+        return torch.stack(words, -1).flatten(-2)[..., :count]
+
+    def bits(self, count: int = 1) -> torch.Tensor:
+        """Each agent's own first ``count`` draws: (num_envs, num_agents, count) int64 in 0 .. 2^32 - 1."""
+        import torch
+
+        return self._words(torch.arange(self._num_agents, device=self._clock.device), count)
+
+    def env_bits(self, count: int = 1) -> torch.Tensor:
+        """Each env's first ``count`` draws, the same for all of its agents: (num_envs, count) int64."""
+        import torch
+
+        return self._words(torch.full((1,), _SHARED_AGENT, device=self._clock.device), count)[:, 0]
+
+    def uniform(self, count: int = 1) -> torch.Tensor:
+        """Each agent's own numbers in [0, 1): (num_envs, num_agents, count) float32."""
+        return (self.bits(count) >> 8).float() * 2.0**-24
+
+    def env_uniform(self, count: int = 1) -> torch.Tensor:
+        """Numbers in [0, 1) that the agents of an env share: (num_envs, count) float32."""
+        return (self.env_bits(count) >> 8).float() * 2.0**-24
+
+    def below(self, n: int, count: int = 1) -> torch.Tensor:
+        """Each agent's own whole numbers in 0 .. n - 1: (num_envs, num_agents, count) int64."""
+        return self.bits(count) * n >> 32

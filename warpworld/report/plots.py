@@ -1,0 +1,102 @@
+"""Learning curves as a PNG."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warpworld.errors import RunError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_RETURN = re.compile(r"charts/(.+)/episodic_return\Z")
+_LENGTH = "charts/episodic_length"
+_COLOURS = ("#2f6fb5", "#d1603d", "#3f8f5b", "#8a5aa8", "#b08a2e", "#5f6b73")
+_INK, _GRID = "#33383d", "#e3e6e8"
+
+
+def read_metrics(metrics_path: str | Path) -> list[dict[str, Any]]:
+    """The lines of a ``metrics.jsonl``; a last line that was cut off while being written is left out.
+
+    Raises:
+        RunError: the file cannot be read, or an earlier line is not JSON.
+    """
+    try:
+        lines = Path(metrics_path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunError(f"'{metrics_path}' cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    rows = []
+    for number, line in enumerate(lines, 1):
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError as error:
+            if number < len(lines):
+                raise RunError(f"'{metrics_path}', line {number}: not JSON: {error}") from error
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | None = None) -> Path:
+    """Draw every policy's episodic return, and the episodes' length, against env steps.
+
+    Args:
+        metrics_path: a run's ``metrics.jsonl``.
+        png_path: the picture; it appears complete or not at all.
+        title: above the panels; None takes the name of the folder that holds the metrics.
+
+    Returns:
+        ``png_path``.
+
+    Raises:
+        RunError: the metrics cannot be read, or the picture cannot be written.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = read_metrics(metrics_path)
+    policies = list(dict.fromkeys(match[1] for row in rows for name in row if (match := _RETURN.match(name))))
+    panels = [(f"{name}: return", "sum of rewards per episode", f"charts/{name}/episodic_return") for name in policies]
+    panels.append(("episode length", "steps", _LENGTH))
+
+    figure = Figure(figsize=(4.4 * len(panels), 3.6), dpi=130, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(title or Path(metrics_path).resolve().parent.name, color=_INK, fontsize=11)
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for index, (axis, (heading, unit, key)) in enumerate(zip(axes, panels, strict=True)):
+        colour = _COLOURS[-1] if key == _LENGTH else _COLOURS[index % (len(_COLOURS) - 1)]
+        points = [(row["env_steps"], row[key]) for row in rows if "env_steps" in row and row.get(key) is not None]
+        _draw_panel(axis, heading, unit, points, colour)
+
+    path = Path(png_path)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        figure.savefig(unfinished, format="png")
+        unfinished.replace(path)
+    except OSError as error:
+        raise RunError(f"'{path}' cannot be written: {error.strerror or error}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+def _draw_panel(axis: Axes, heading: str, unit: str, points: Sequence[tuple[float, float]], colour: str) -> None:
+    from matplotlib.ticker import EngFormatter
+
+    axis.set_title(heading, color=_INK, fontsize=10)
+    axis.set_xlabel("env steps", color=_INK, fontsize=9)
+    axis.set_ylabel(unit, color=_INK, fontsize=9)
+    axis.grid(color=_GRID, linewidth=0.8)
+    axis.set_axisbelow(True)
+    axis.tick_params(colors=_INK, labelsize=8, length=3)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.xaxis.set_major_formatter(EngFormatter(sep=""))
+    if points:
+        steps, values = zip(*points, strict=True)
+        axis.plot(steps, values, color=colour, linewidth=1.6, marker="o" if len(points) < 3 else "")
+        axis.set_xlim(left=0)
+    else:
+        axis.text(0.5, 0.5, "no episode has ended", transform=axis.transAxes, ha="center", color=_INK, fontsize=9)

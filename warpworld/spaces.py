@@ -1,0 +1,108 @@
+"""From groups' gymnasium spaces to the reserved arrays that hold observations and actions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space
+
+from warpworld.environment import Array, Group
+from warpworld.errors import DeclarationError
+
+
+def observation_shapes(group: Group) -> dict[str, tuple[int, ...]]:
+    """Shape of each part of a group's observation: of its keys for a Dict space, else under the empty name.
+
+    Raises:
+        DeclarationError: the space is not a Box of float32, nor a Dict of such.
+    """
+    parts = group.observation.spaces if isinstance(group.observation, Dict) else {"": group.observation}
+    for key, space in parts.items():
+        if not isinstance(space, Box) or space.dtype != np.float32:
+            raise DeclarationError(
+                f"group '{group.name}': observation {key or 'space'} is {space}; expected a Box of float32, or a Dict of such"
+            )
+    return {key: tuple(space.shape) or (1,) for key, space in parts.items()}
+
+
+def action_heads(space: Space) -> tuple[int, ...]:
+    """How many choices each head of a discrete action has; empty for a continuous one.
+
+    Raises:
+        DeclarationError: the space is none of Discrete, MultiDiscrete and Box.
+    """
+    if isinstance(space, Discrete) and space.start == 0:
+        return (int(space.n),)
+    if isinstance(space, MultiDiscrete) and space.nvec.ndim == 1:
+        return tuple(int(n) for n in space.nvec)
+    if isinstance(space, Box) and len(space.shape) == 1:
+        return ()
+    raise DeclarationError(
+        f"action space {space}: expected Discrete or MultiDiscrete counted from 0, or a Box with one dimension"
+    )
+
+
+def action_layout(space: Space) -> tuple[str, int]:
+    """dtype and size of one agent's entry in the actions array."""
+    heads = action_heads(space)
+    return ("int32", len(heads)) if heads else ("float32", int(space.shape[0]))  # type: ignore[index]
+
+
+def _differ(groups: Mapping[str, Group], what: str) -> bool:
+    layouts = [observation_shapes(g) if what == "observations" else action_layout(g.action) for g in groups.values()]
+    return any(layout != layouts[0] for layout in layouts)
+
+
+def group_suffix(groups: Mapping[str, Group], group: Group, what: str) -> str:
+    """ "_<group>" where the groups' ``what`` ("observations" or "actions") differ in layout, else "". """
+    return f"_{group.name}" if _differ(groups, what) else ""
+
+
+def observation_names(groups: Mapping[str, Group], group: Group) -> dict[str, str]:
+    """Name of the array that holds each part of a group's observation."""
+    base = "observations" + group_suffix(groups, group, "observations")
+    return {key: f"{base}_{key}" if key else base for key in observation_shapes(group)}
+
+
+def observation_arrays(groups: Mapping[str, Group]) -> list[Array]:
+    """The arrays of all observations: shared by all groups, or one set per group where their layouts differ."""
+    apart = _differ(groups, "observations")
+    found: dict[str, Array] = {}
+    for group in groups.values():
+        for key, name in observation_names(groups, group).items():
+            shape = observation_shapes(group)[key]
+            found[name] = Array(
+                name,
+                "float32",
+                (group.size, *shape) if apart else shape,
+                per="env" if apart else "agent",
+                doc="what each agent sees",
+            )
+    return list(found.values())
+
+
+def action_arrays(groups: Mapping[str, Group]) -> list[Array]:
+    """The arrays of all actions: (num_envs, agents, heads)."""
+    apart = _differ(groups, "actions")
+    found: dict[str, Array] = {}
+    for group in groups.values():
+        dtype, size = action_layout(group.action)
+        name = "actions" + group_suffix(groups, group, "actions")
+        shape = (group.size, size) if apart else (size,)
+        found[name] = Array(
+            name, dtype, shape, per="env" if apart else "agent", initial=0, read_only=True, on_reset="keep", doc="what each agent does"
+        )
+    return list(found.values())
+
+
+def space_constants(groups: Mapping[str, Group]) -> dict[str, int]:
+    """The constants that kernels get: ``<GROUP>_FIRST``, ``<GROUP>_COUNT`` and ``OBSERVATION_SIZE``."""
+    constants: dict[str, int] = {}
+    for group in groups.values():
+        constants[f"{group.name.upper()}_FIRST"] = group.first
+        constants[f"{group.name.upper()}_COUNT"] = group.size
+        for key, name in observation_names(groups, group).items():
+            suffix = name.removeprefix("observations").upper()
+            constants[f"OBSERVATION_SIZE{suffix}"] = int(np.prod(observation_shapes(group)[key]))
+    return constants

@@ -1,0 +1,1 @@
+"""Learning: rollouts, returns, losses and the training loop. Trainers know policies, groups and rollouts, no env."""

@@ -1,0 +1,97 @@
+"""One agent group in the hands of a policy: from observations to actions in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from warpworld.environment import Array
+from warpworld.errors import DeclarationError
+from warpworld.managers.function_manager import FunctionManager
+from warpworld.policies import ActorCritic
+from warpworld.spaces import action_heads, observation_names, observation_shapes
+from warpworld.world import World
+
+SAMPLE_SOURCE = Path(__file__).resolve().parent.parent / "cuda" / "sample.cu"
+
+
+class Actor:
+    """Acts for one group: policy forward, then a kernel that draws actions from the logits.
+
+    Create it before the world's first reset and call ``freeze`` after.
+
+    Attributes:
+        group: the agents it acts for.
+        policy: what decides; None acts uniformly at random. It may be exchanged at any time.
+        observation_size: features of one agent's observation.
+        heads: choices of each action head.
+
+    Args:
+        world: an unsealed world.
+        group: name of the group.
+        policy: see above.
+        kernel: of sample.cu: "sample" draws and records the rollout's row, "act" draws, "act_greedily" takes the likeliest.
+    """
+
+    def __init__(self, world: World, group: str, policy: ActorCritic | None = None, kernel: str = "act") -> None:
+        self.group = world.groups[group]
+        self.policy = policy
+        shapes = observation_shapes(self.group)
+        if list(shapes) != [""]:
+            raise DeclarationError(f"group '{group}': a policy reads one Box, not a Dict of {', '.join(shapes)}")
+        self.observation_size = int(np.prod(shapes[""]))
+        self.heads = action_heads(self.group.action)
+        if not self.heads:
+            raise DeclarationError(f"group '{group}': a policy acts in Discrete and MultiDiscrete spaces, not in {self.group.action}")
+        self._world, self._kernel, self._index = world, kernel, world.kernel_index()
+        self._functions = self._build()
+        self._draw: Callable[[], None] = self._not_frozen
+
+    def _build(self) -> FunctionManager:
+        world, group = self._world, self.group
+        logits, sizes = f"logits_{group.name}", f"head_sizes_{group.name}"
+        world.add(Array(logits, "float32", (group.size, sum(self.heads)), per="env", initial=0.0), scratch=True)
+        world.add(Array(sizes, "int32", (len(self.heads),), per="world", initial=self.heads, read_only=True), scratch=True)
+        observations = observation_names(world.groups, group)[""]
+        actions, first = world.action_array(group.name)
+        own_observations, own_actions = observations != "observations", actions != "actions"
+        constants = {
+            "NUM_AGENTS": group.size,
+            "AGENT_FIRST": group.first,
+            "ACTION_AGENTS": group.size if own_actions else world.num_agents,
+            "ACTION_FIRST": first,
+            "OBSERVATION_AGENTS": group.size if own_observations else world.num_agents,
+            "OBSERVATION_FIRST": 0 if own_observations else group.first,
+            "OBSERVATION_SIZE": self.observation_size,
+            "NUM_HEADS": len(self.heads),
+            "LOGITS": sum(self.heads),
+        }
+        recorded = {name: f"{name}_{group.name}" for name in ("rollout_observations", "rollout_actions", "rollout_log_probs")}
+        aliases = {"logits": logits, "head_sizes": sizes, "observations": observations, "actions": actions, **recorded}
+        functions = world.kernels(SAMPLE_SOURCE, constants, aliases=aliases, writable={actions})
+        functions.build([])
+        return functions
+
+    def freeze(self) -> None:
+        """Bind the kernel to the sealed store."""
+        self._draw = self._world.program([self._functions.step(self._kernel, self._index)])
+        self._logits = self._world[f"logits_{self.group.name}"]
+        self._seen = self._world.observations(self.group.name)
+
+    def _not_frozen(self) -> None:
+        raise DeclarationError(f"group '{self.group.name}': freeze() the actor after the world's first reset()")
+
+    def observations(self) -> Tensor:
+        """What the group sees now: (num_envs, size, features) float32, a view of the store."""
+        return self._seen.flatten(2)  # type: ignore[union-attr]
+
+    def act(self) -> None:
+        """Decide on what the group sees now, and write its actions into the store."""
+        if self.policy is not None:
+            with torch.no_grad():
+                self._logits.copy_(self.policy.logits(self.observations()))
+        self._draw()

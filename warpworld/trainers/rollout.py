@@ -1,0 +1,172 @@
+"""Rollouts: T steps of all envs, recorded in the store, and what a learner reads of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from warpworld.environment import Array
+from warpworld.policies import ActorCritic
+from warpworld.trainers.actor import Actor
+from warpworld.trainers.ppo import Batch
+from warpworld.trainers.returns import gae
+from warpworld.world import World
+
+VALUE_ROWS = 8192  # rows of one value forward: small enough to stay in a core's cache
+
+
+@dataclass(frozen=True)
+class Trajectories:
+    """One group's part of a rollout; everything is a view of the store. T rows, n agents.
+
+    Attributes:
+        observations: (T, num_envs, n, features) float32.
+        actions: (T, num_envs, n, heads) int32.
+        log_probs: (T, num_envs, n) float32.
+        rewards: (T, num_envs, n) float32.
+        terminated: (T, num_envs) bool; where an env was truncated too, it terminated.
+        truncated: (T, num_envs) bool.
+        agent_terminated: (T, num_envs, n) bool, or None where agents stay to the end.
+        mask: (T, num_envs, n) bool, False for rows that do not count; None where all do.
+    """
+
+    observations: Tensor
+    actions: Tensor
+    log_probs: Tensor
+    rewards: Tensor
+    terminated: Tensor
+    truncated: Tensor
+    agent_terminated: Tensor | None
+    mask: Tensor | None
+
+
+class Rollout:
+    """Collects T steps of a world whose groups are all served by policies.
+
+    Observations, actions and log-probabilities are recorded by the sampling kernel, rewards and ends by the step itself,
+    each into row ``row``. Create it before the world's first reset and call ``freeze`` after.
+
+    Attributes:
+        world: the world that is stepped.
+        num_steps: T.
+        actors: what acts, by group.
+    """
+
+    def __init__(self, world: World, policies: Mapping[str, ActorCritic | None], num_steps: int) -> None:
+        """``policies`` names each group's policy; None acts at random."""
+        self.world, self.num_steps = world, num_steps
+        self.actors = {group: Actor(world, group, policies[group], kernel="sample") for group in world.groups}
+        for actor in self.actors.values():
+            self._add_group_arrays(actor)
+        self._optional = [name for name in ("agent_terminated", "agent_mask") if name in world.data]
+        self._add_shared_arrays()
+
+    def _add_group_arrays(self, actor: Actor) -> None:
+        """The arrays that the group's sampling kernel records into."""
+        rows = (self.num_steps, self.world.num_envs, actor.group.size)
+        for name, dtype, shape in (
+            ("observations", "float32", (*rows, actor.observation_size)),
+            ("actions", "int32", (*rows, len(actor.heads))),
+            ("log_probs", "float32", rows),
+        ):
+            self.world.add(Array(f"rollout_{name}_{actor.group.name}", dtype, shape, per="world"), scratch=True)
+
+    def _add_shared_arrays(self) -> None:
+        world, rows = self.world, self.num_steps
+        for name in ("rewards", "terminated", "truncated", *self._optional):
+            array = world.data.array(name)
+            shape = (rows, *array.full_shape(world.num_envs, world.num_agents))
+            world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), scratch=True)
+            world.record(name, f"rollout_{name}")
+        self._slots = world.environment.truncations(rows)
+        for name in self._observation_arrays():
+            array = world.data.array(name)
+            part = array.full_shape(world.num_envs, world.num_agents)[1:]
+            world.add(Array(f"kept_{name}", "float32", (self._slots, *part), per="env"), scratch=True)
+            world.add(Array(f"kept_{name}_row", "int32", (self._slots,), per="env", initial=0), scratch=True)
+            world.add(Array(f"kept_{name}_count", "int32", per="env", initial=0), scratch=True)
+            world.keep_final(name, f"kept_{name}", f"kept_{name}_row", f"kept_{name}_count")
+
+    def _observation_arrays(self) -> list[str]:
+        return [name for name in self.world.data if name == "observations" or name.startswith("observations_")]
+
+    def freeze(self) -> None:
+        """Bind the actors' kernels to the sealed store."""
+        for actor in self.actors.values():
+            actor.freeze()
+
+    def collect(self) -> None:
+        """Step the world ``num_steps`` times from where it stands."""
+        world, row = self.world, self.world["row"]
+        row.zero_()
+        for name in self._observation_arrays():
+            world[f"kept_{name}_count"].zero_()
+        for _ in range(self.num_steps):
+            for actor in self.actors.values():
+                actor.act()
+            world.step()
+            row.add_(1)
+
+    def trajectories(self, group: str) -> Trajectories:
+        """What was recorded of one group."""
+        world, agents = self.world, self.world.groups[group].slice
+        terminated = world["rollout_terminated"]
+        optional = {name: world[f"rollout_{name}"][:, :, agents] for name in self._optional}
+        return Trajectories(
+            observations=world[f"rollout_observations_{group}"],
+            actions=world[f"rollout_actions_{group}"],
+            log_probs=world[f"rollout_log_probs_{group}"],
+            rewards=world["rollout_rewards"][:, :, agents],
+            terminated=terminated,
+            truncated=world["rollout_truncated"] & ~terminated,
+            agent_terminated=optional.get("agent_terminated"),
+            mask=optional.get("agent_mask"),
+        )
+
+    def batch(self, group: str, policy: ActorCritic, gamma: float, gae_lambda: float) -> Batch:
+        """One group's rollout with advantages and returns, its (T, num_envs, n) rows laid out flat."""
+        seen = self.trajectories(group)
+        values = values_of(policy, seen.observations)
+        advantages, returns = gae(
+            seen.rewards,
+            values,
+            seen.terminated,
+            seen.truncated,
+            seen.agent_terminated,
+            next_value=values_of(policy, self.actors[group].observations()),
+            truncated_values=self._truncated_values(group, policy, values),
+            gamma=gamma,
+            gae_lambda=gae_lambda,
+        )
+        return Batch(
+            observations=seen.observations.flatten(0, 2),
+            actions=seen.actions.flatten(0, 2),
+            log_probs=seen.log_probs.flatten(),
+            advantages=advantages.flatten(),
+            returns=returns.flatten(),
+            values=values.flatten(),
+            mask=None if seen.mask is None else seen.mask.flatten(),
+        )
+
+    def _truncated_values(self, group: str, policy: ActorCritic, like: Tensor) -> Tensor:
+        """(T, num_envs, n): the value of the final observation where an env was truncated, 0 elsewhere."""
+        world, placed = self.world, self.world.groups[group]
+        name = f"observations_{group}" if f"observations_{group}" in world.data else "observations"
+        agents = slice(None) if name != "observations" else placed.slice
+        values = torch.zeros_like(like)
+        used = torch.arange(self._slots, device=like.device) < world[f"kept_{name}_count"][:, None]
+        env, slot = used.nonzero(as_tuple=True)
+        if len(env):
+            rows = world[f"kept_{name}_row"][env, slot].long()
+            values[rows, env] = values_of(policy, world[f"kept_{name}"][env, slot][:, agents].flatten(2))
+        return values
+
+
+def values_of(policy: ActorCritic, observations: Tensor) -> Tensor:
+    """Value of each observation: (..., features) float32 -> (...) float32, without gradient."""
+    flat = observations.reshape(-1, observations.shape[-1])
+    with torch.no_grad():
+        return torch.cat([policy.value(rows) for rows in flat.split(VALUE_ROWS)]).view(observations.shape[:-1])

@@ -1,0 +1,436 @@
+"""A world: many envs of one Environment, stepped together, on one device."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warpworld.environment import Array, Environment, Group, Kernel, get_environment, placed_groups
+from warpworld.errors import BindError, DeclarationError, StoreError, suggest
+from warpworld.managers.backend import (
+    BeginReset,
+    BeginStep,
+    Copy,
+    EndStep,
+    KeepFinal,
+    RunKernel,
+    Step,
+    WorldConstants,
+    open_backend,
+)
+from warpworld.managers.data_manager import DataManager
+from warpworld.managers.function_manager import FunctionManager, Number
+from warpworld.random import Random
+from warpworld.spaces import action_arrays, action_heads, group_suffix, observation_arrays, observation_names, space_constants
+
+if TYPE_CHECKING:
+    import torch
+
+MAX_KERNELS = 16  # the kernel's number has four bits of the random counter
+
+PythonPhase = Callable[..., None]
+
+
+class PhaseArrays:
+    """What a Python phase sees: the store's arrays by name, and ``random`` numbers of its own.
+
+    Reading an array gives the torch view, assigning copies into place.
+    """
+
+    def __init__(self, data: DataManager, random: Random) -> None:
+        self._data = data
+        self.random = random
+
+    def __getitem__(self, name: str) -> torch.Tensor:
+        return self._data[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._data[name] = value
+
+
+@dataclasses.dataclass(frozen=True)
+class _PythonStep:
+    """A Python phase among the steps of a world."""
+
+    phase: PythonPhase
+    index: int
+
+
+class World:
+    """Many envs of one Environment.
+
+    Attributes:
+        environment: the declaration.
+        num_envs: envs in this world.
+        num_agents: agents of an env.
+        groups: agent groups by name, in the order of their agents.
+        data: the store.
+
+    Args:
+        environment: what kind of world.
+        num_envs: envs to step together.
+        device: "cpu", "cuda", or "auto".
+        seed: of all random numbers, 0 .. 2^64 - 1.
+        num_workers: threads that step envs on a CPU; None means one per core. Results do not depend on it.
+        first_env: global index of env 0, where a world is spread over several processes.
+        envs_per_warp: 0, or how many envs to lay into a warp as a GPU may; for checks on the cpu backend.
+
+    Raises:
+        DeclarationError, BindError, BuildError, DeviceError: the declaration, a kernel or the device is wrong.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        num_envs: int,
+        device: str = "auto",
+        seed: int = 0,
+        num_workers: int | None = None,
+        first_env: int = 0,
+        envs_per_warp: int = 0,
+    ) -> None:
+        if not isinstance(num_envs, (int, np.integer)) or not 1 <= num_envs < 2**31:
+            raise DeclarationError(f"num_envs={num_envs!r}: expected a whole number of at least 1")
+        if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+            raise DeclarationError(f"seed={seed!r}: expected a whole number of at least 0")
+        self.environment = environment
+        self.num_envs = int(num_envs)
+        self.groups = placed_groups(environment)
+        self.num_agents = sum(group.size for group in self.groups.values())
+        if envs_per_warp * self.num_agents > 32:
+            raise DeclarationError(f"envs_per_warp={envs_per_warp}: {self.num_agents} agents each do not fit a warp of 32")
+        self._backend = open_backend(device, num_workers)
+        self._constants = WorldConstants(self.num_envs, first_env, int(seed))
+        self._envs_per_warp = envs_per_warp
+        self.data = DataManager(self._backend.allocate, self.num_envs, self.num_agents)
+        self._extra_steps: list[Step] = []
+        self._num_foreign_kernels = 0
+        self._step: Callable[[], None] = self._not_reset
+        self._reset: Callable[[], None] = self._not_reset
+
+        self._phases, self._resets = list(environment.phases()), list(environment.resets())
+        self._functions = self._read_kernels()
+        self._declare_arrays()
+        self._build_kernels()
+
+    # ---- construction -------------------------------------------------------------------------------------------------
+    def _scalars(self) -> dict[str, Any]:
+        params = dataclasses.asdict(self.environment.params)
+        return {**params, "num_envs": self.num_envs, "num_agents": self.num_agents, "seed": self._constants.seed}
+
+    def _kernel_constants(self) -> dict[str, Number]:
+        constants: dict[str, Number] = {"NUM_AGENTS": self.num_agents, **space_constants(self.groups)}
+        params = dataclasses.asdict(self.environment.params)
+        for name in self.environment.compile_time:
+            if not isinstance(params.get(name), (bool, int, float)):
+                raise DeclarationError(
+                    f"{self.environment.name}: compile_time names '{name}', which is no number among the Params.{suggest(name, params)}"
+                )
+            constants[name.upper()] = params[name]
+        return constants
+
+    def _kernels(self) -> list[Kernel]:
+        """The kernels that the world's steps name."""
+        named = [*self._phases, *self._resets]
+        return [Kernel(entry) if isinstance(entry, str) else entry for entry in named if isinstance(entry, (str, Kernel))]
+
+    def _read_kernels(self) -> FunctionManager | None:
+        path = self.environment.source_path()
+        if path is None:
+            if self._resets == ["reset"]:
+                self._resets = []
+            if self._kernels():
+                raise DeclarationError(
+                    f"{self.environment.name}: phases() or resets() name kernels, but the class has no `source` file"
+                )
+            return None
+        functions = FunctionManager(
+            self._backend, self.data, path, self._kernel_constants(), self._scalars(), envs_per_warp=self._envs_per_warp
+        )
+        if self._resets == ["reset"] and "reset" not in functions.signatures and self._restored():
+            self._resets = []
+        functions.require(kernel.name for kernel in self._kernels())
+        return functions
+
+    def _restored(self) -> list[Array]:
+        """The arrays whose initial value is copied back for envs that are reset."""
+        own = [array for array in self.environment.arrays() if array.initial is not None and array.per != "world"]
+        if self._resets == ["reset"] or self._resets:
+            return [array for array in own if array.on_reset == "initial"]
+        return [array for array in own if array.on_reset != "keep"]
+
+    def _declare_arrays(self) -> None:
+        for array in (
+            *observation_arrays(self.groups),
+            *action_arrays(self.groups),
+            Array("rewards", "float32", doc="reward of this step"),
+            Array("terminated", "bool", per="env", initial=False, doc="the episode ended by itself"),
+            Array("truncated", "bool", per="env", initial=False, doc="the episode was cut by a limit"),
+            Array("timestep", "int32", per="env", initial=0, doc="steps of this episode"),
+            Array("clock", "uint64", per="env", initial=0, doc="steps and resets ever made"),
+            Array("active", "bool", per="env", initial=False, doc="takes part in this launch"),
+            Array("row", "int32", per="world", initial=0, doc="the rollout's row"),
+        ):
+            self.data.add(array)
+        for array in self.environment.arrays():
+            self.data.add(array)
+        if self._functions is not None:
+            names = {p.name for s in self._functions.signatures.values() for p in s.parameters if p.pointer}
+            for name in sorted(names):
+                if name not in self.data and name in _ON_REQUEST:
+                    self.request(name)
+        for array in self._restored():
+            per_env = np.asarray(array.initial)
+            shape = array.full_shape(1, self.num_agents)[1:]
+            if per_env.ndim > len(shape):
+                raise DeclarationError(
+                    f"array '{array.name}': an initial value that is restored at resets is the same for all envs, of shape {shape}"
+                )
+            initial = np.broadcast_to(per_env, shape)
+            self.data.add(Array(f"{array.name}_initial", array.dtype, shape, per="world", initial=initial), scratch=True)
+
+    def _build_kernels(self) -> None:
+        if self._functions is None:
+            return
+        for kernel in self._kernels():
+            self._functions.arguments(kernel.name)
+        self._functions.build(self._kernels())
+
+    # ---- before the first reset ---------------------------------------------------------------------------------------
+    def add(self, array: Array, scratch: bool = False) -> None:
+        """Add an array to the store, for instance a trainer's. Scratch arrays are left out of snapshots.
+
+        Raises:
+            StoreError: after the first reset(), or if there is one of that name.
+        """
+        self.data.add(array, scratch)
+
+    def request(self, name: str) -> None:
+        """Ask for an array that exists on request only.
+
+        "final_observations" makes the twin of every observations array; "agent_terminated", "agent_mask" and
+        "action_mask" are written by the env's kernels.
+
+        Raises:
+            StoreError: after the first reset(), or if there is no such array.
+        """
+        if name not in _ON_REQUEST:
+            raise StoreError(f"no array '{name}' to request.{suggest(name, _ON_REQUEST)} Known: {', '.join(_ON_REQUEST)}")
+        if name == "final_observations":
+            for array in observation_arrays(self.groups):
+                if f"final_{array.name}" not in self.data:
+                    self.data.add(dataclasses.replace(array, name=f"final_{array.name}"))
+                    self._extra_steps.append(Copy(array.name, f"final_{array.name}", active_only=True))
+        elif name not in self.data:
+            self.data.add(self._requested(name))
+
+    def _requested(self, name: str) -> Array:
+        if name == "action_mask":
+            choices = max(sum(action_heads(group.action)) for group in self.groups.values())
+            return Array(name, "bool", (choices,), initial=True, doc="which actions an agent may take")
+        return Array(name, "bool", initial=name == "agent_mask", doc=_ON_REQUEST[name])
+
+    def record(self, source: str, target: str) -> None:
+        """At the end of every step, copy array ``source`` into the row of ``target`` that ``row`` holds.
+
+        Args:
+            source: an array per agent or per env.
+            target: an array of shape (rows, *shape of source).
+        """
+        self._extra_steps.append(Copy(source, target, row="row"))
+
+    def keep_final(self, source: str, target: str, slot_rows: str, slots_used: str) -> None:
+        """At the end of every step, keep the final observation of each env that was truncated.
+
+        Args:
+            source: an observations array.
+            target: (num_envs, slots, *an env's part of source): where they go, one slot after the other.
+            slot_rows: (num_envs, slots) int32: receives ``row``.
+            slots_used: (num_envs,) int32: is counted up; whoever reads the slots sets it back to 0.
+        """
+        self._extra_steps.append(KeepFinal(source, target, slot_rows, slots_used, "row"))
+
+    def kernels(
+        self,
+        path: Path,
+        constants: Mapping[str, Number],
+        scalars: Mapping[str, Number] | None = None,
+        aliases: Mapping[str, str] | None = None,
+        writable: Set[str] = frozenset(),
+    ) -> FunctionManager:
+        """Another kernel file against this world's store, for instance a trainer's sampler; see FunctionManager."""
+        merged = {"NUM_AGENTS": self.num_agents, **constants}
+        return FunctionManager(self._backend, self.data, path, merged, {**self._scalars(), **(scalars or {})}, aliases, writable)
+
+    def kernel_index(self) -> int:
+        """A number for a kernel that is not the env's own, so that its random numbers are its own too."""
+        self._num_foreign_kernels += 1
+        return self._check_index(MAX_KERNELS - self._num_foreign_kernels)
+
+    def _check_index(self, index: int) -> int:
+        own = len(self._phases) + len(self._resets)
+        if own + self._num_foreign_kernels > MAX_KERNELS:
+            raise DeclarationError(f"{own} phases and resets and {self._num_foreign_kernels} other kernels: at most {MAX_KERNELS}")
+        return index
+
+    def program(self, steps: Sequence[Step]) -> Callable[[], None]:
+        """Freeze steps against the sealed store."""
+        return self._backend.program(steps, self.data, self._constants)
+
+    # ---- stepping -----------------------------------------------------------------------------------------------------
+    def reset(self, active: torch.Tensor | None = None) -> None:
+        """Start new episodes; the first call seals the store.
+
+        Args:
+            active: (num_envs,) bool, which envs; None means all.
+        """
+        if not self.data.sealed:
+            self.data.seal()
+            self._freeze()
+        self.data["active"] = True if active is None else active
+        self._reset()
+
+    def step(self) -> None:
+        """One step of every env, with the actions that stand in the store; ended envs are reset in the same step."""
+        self._step()
+
+    def _not_reset(self) -> None:
+        raise StoreError("the world has no memory yet; call reset() before step()")
+
+    def _freeze(self) -> None:
+        phases = [self._world_step(phase, i, False) for i, phase in enumerate(self._phases)]
+        resets = [self._world_step(phase, len(phases) + i, True) for i, phase in enumerate(self._resets)]
+        restores: list[Step] = [
+            Copy(f"{array.name}_initial", array.name, active_only=True, shared=True) for array in self._restored()
+        ]
+        finals = [step for step in self._extra_steps if not (isinstance(step, Copy) and step.row)]
+        records = [step for step in self._extra_steps if isinstance(step, Copy) and step.row]
+        self._step = self._sequence([BeginStep(), *phases, EndStep(), *finals, *restores, *resets, *records])
+        self._reset = self._sequence([BeginReset(), *restores, *resets])
+
+    def _world_step(self, entry: Any, index: int, active_only: bool) -> Step | _PythonStep:
+        if isinstance(entry, str):
+            entry = Kernel(entry)
+        if isinstance(entry, Kernel):
+            if self._functions is None:
+                raise BindError(f"{self.environment.name}: kernel '{entry.name}' without a source file")
+            return self._functions.step(entry.name, self._check_index(index), active_only, entry.own_env_only)
+        return _PythonStep(entry, self._check_index(index))
+
+    def _sequence(self, steps: Iterable[Step | _PythonStep]) -> Callable[[], None]:
+        """One call for all steps: one native program, or several where Python phases stand between."""
+        calls: list[Callable[[], None]] = []
+        native: list[Step] = []
+
+        def flush() -> None:
+            if native:
+                calls.append(self.program(tuple(native)))
+                native.clear()
+
+        for step in steps:
+            if isinstance(step, _PythonStep):
+                flush()
+                calls.append(self._python_call(step))
+            elif isinstance(step, RunKernel) and not step.own_env_only:
+                flush()
+                calls.append(self.program((step,)))
+            else:
+                native.append(step)
+        flush()
+        if len(calls) == 1:
+            return calls[0]
+
+        def run() -> None:
+            for call in calls:
+                call()
+
+        return run
+
+    def _python_call(self, step: _PythonStep) -> Callable[[], None]:
+        constants = self._constants
+        random = Random(self.data["clock"], self.num_agents, constants.first_env, constants.seed, step.index)
+        arrays, active, phase = PhaseArrays(self.data, random), self.data["active"], step.phase
+        return lambda: phase(arrays, active)
+
+    # ---- the store ----------------------------------------------------------------------------------------------------
+    def __getitem__(self, name: str) -> torch.Tensor:
+        return self.data[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.data[name] = value
+
+    @property
+    def device(self) -> torch.device:
+        """Where the store lies."""
+        return self._backend.device
+
+    def observations(self, group: str) -> torch.Tensor | dict[str, torch.Tensor]:
+        """A group's observations: a view (num_envs, size, *shape), or one for each key of a Dict space."""
+        chosen = self._group(group)
+        shared = group_suffix(self.groups, chosen, "observations") == ""
+        views = {
+            key: self.data[name][:, chosen.slice] if shared else self.data[name]
+            for key, name in observation_names(self.groups, chosen).items()
+        }
+        return views[""] if "" in views else views
+
+    def action_array(self, group: str) -> tuple[str, int]:
+        """Name of the array that holds a group's actions, and the place of the group's first agent in it."""
+        chosen = self._group(group)
+        suffix = group_suffix(self.groups, chosen, "actions")
+        return f"actions{suffix}", 0 if suffix else chosen.first
+
+    def _group(self, name: str) -> Group:
+        try:
+            return self.groups[name]
+        except KeyError:
+            raise StoreError(f"no group '{name}'.{suggest(name, self.groups)} Groups: {', '.join(self.groups)}") from None
+
+    def snapshot(self) -> torch.Tensor:
+        """A copy of the store's persistent part, as bytes."""
+        return self.data.snapshot()
+
+    def restore(self, snapshot: torch.Tensor) -> None:
+        """Write a snapshot back; the world then goes on as it did from there."""
+        self.data.restore(snapshot)
+
+
+_ON_REQUEST = {
+    "final_observations": "what agents saw last in an episode that ended in this step",
+    "action_mask": "which actions an agent may take",
+    "agent_terminated": "this agent's part of the episode ended in this step",
+    "agent_mask": "this agent took part in this step",
+}
+
+
+def make(
+    name: str,
+    num_envs: int,
+    device: str = "auto",
+    seed: int = 0,
+    num_workers: int | None = None,
+    final_observations: bool = False,
+    **params: Any,
+) -> World:
+    """Make a world of the environment registered as ``name``.
+
+    Args:
+        name: a registered name, or ``module:Class``.
+        num_envs: envs to step together.
+        device: "cpu", "cuda", or "auto" for the best one that works.
+        seed: of all random numbers.
+        num_workers: threads that step envs on a CPU; None means one per core.
+        final_observations: keep what agents saw last in each episode, in ``world["final_observations"]``.
+        **params: the environment's Params.
+
+    Raises:
+        WorldError kinds as World does; DeclarationError for an unknown name or parameter.
+    """
+    world = World(get_environment(name)(**params), num_envs, device, seed, num_workers)
+    if final_observations:
+        world.request("final_observations")
+    return world
