@@ -30,8 +30,8 @@ setup(
     license="MIT",
     license_files=["LICENSE"],
     python_requires=">=3.10",
-    packages=[*packages, "warpworld.configs"],
-    package_dir={"warpworld.configs": "configs"},
+    packages=[*packages, "warpworld.configs", "warpworld.benchmarks"],
+    package_dir={"warpworld.configs": "configs", "warpworld.benchmarks": "benchmarks"},
     package_data={"": ["*.cu", "*.cuh", "*.hpp", "*.cpp", "*.yaml", "py.typed"]},
     include_package_data=False,
     install_requires=[

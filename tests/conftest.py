@@ -18,3 +18,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if not torch.cuda.is_available():
         for item in on_gpu:
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What kernels need on a GPU, where tests/cuda/test_nvcc.py compiled them, also in parallel workers."""
+    reports = (report for group in terminalreporter.stats.values() for report in group)
+    calls = (report for report in reports if getattr(report, "when", None) == "call")
+    rows = [value for call in calls for name, value in call.user_properties if name == "kernel_usage"]
+    if not rows:
+        return
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    terminalreporter.section("kernels under nvcc: registers a thread, static shared memory a block")
+    for row in sorted(rows):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        terminalreporter.write_line("  ".join(cells).rstrip())

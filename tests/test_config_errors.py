@@ -48,7 +48,7 @@ def load(tmp_path: Path) -> Callable[..., RunConfig]:
             "line 7: trainer.num_envs is given twice, first in line 5; keep one",
         ),
         (TEXT + "name: x\n", "line 13: name is given twice, first in line 1; keep one"),
-        (TEXT + "---\nname: x\n", "line 14: a second YAML document starts here, expected one: remove the '---'"),
+        (TEXT + "---\nname: x\n", "line 13: a second YAML document starts here, expected one: remove the '---'"),
         (
             changed(NAME, "!!python/object/apply:os.getcwd []"),
             "line 1: the YAML tag !!python/object/apply:os.getcwd is not allowed, "
@@ -171,11 +171,6 @@ def test_unreadable(tmp_path: Path) -> None:
         ("chasers: 3", "chasers: 3\n  title: 5", "line 4: env.title is 5, expected a text"),
         ("chasers: 3", "chasers: 3\n  side: -1", "line 4: env: side=-1.0: expected more than 0"),
         ("chasers: 3", "chasers: 3\n  evaders: 0", "line 4: env: evaders=0: expected at least 1"),
-        (
-            "chasers: 3",
-            "chasers: 2000",
-            "line 2: env: Chase: 2001 agents in an env, but a block holds at most 1024: ask for fewer agents",
-        ),
         ("env:\n  chasers: 3", "env: 3", "line 2: env is 3, expected a section of indented 'key: value' lines"),
         ("  num_steps: 4", "  num_steps: [1,\n    2]", "line 6: trainer.num_steps is [1, 2], expected a whole number"),
         (
@@ -241,6 +236,11 @@ def test_bad_value(load: Callable[..., RunConfig], tmp_path: Path, old: str, new
 def test_unknown_environment(load: Callable[..., RunConfig]) -> None:
     with pytest.raises(ConfigError, match=r"line 1: name: unknown environment 'cartpol'. Did you mean 'cartpole'\?"):
         load(changed(NAME, "cartpol"))
+
+
+def test_more_agents_than_a_block_holds(load: Callable[..., RunConfig]) -> None:
+    with pytest.raises(ConfigError, match=r"line 2: env: .*2001 agents in an env, but a block holds at most 1024"):
+        load(changed("chasers: 3", "chasers: 2000"))
 
 
 def test_no_policy_at_all(load: Callable[..., RunConfig]) -> None:

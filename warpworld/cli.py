@@ -1,4 +1,4 @@
-"""The command line: train, eval, list, info. Only this file and ``progress.py`` print."""
+"""The command line: train, eval, list, info, bench. Only this file, ``progress.py`` and the benchmark print."""
 
 from __future__ import annotations
 
@@ -39,6 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         parser.print_help()
         return 0
+    # Torch's threads would otherwise spin between two operations, and take the cores from other programs: beside one
+    # busy process a training run was ten times slower. Read when torch is loaded, which is later.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.append(os.getcwd())  # so that `name: my_module:MyEnvironment` finds the user's module
     try:
@@ -78,10 +81,19 @@ def _parser() -> argparse.ArgumentParser:
     evaluation.add_argument("run", metavar="RUN", help="a run folder, as `warpworld train` makes")
     evaluation.add_argument("--episodes", type=_at_least(1), default=1000, help="episodes to play (default: 1000)")
     evaluation.add_argument("--seed", type=_at_least(0), default=0, help="seed of the episodes (default: 0)")
+    evaluation.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
     evaluation.set_defaults(command=_eval)
 
     commands.add_parser("list", help="environments and packaged configs").set_defaults(command=_list)
     commands.add_parser("info", help="what is installed, and which device would be used").set_defaults(command=_info)
+
+    bench = commands.add_parser(
+        "bench", help="measure speed on this machine", description="Speed of stepping, beside peers that are installed."
+    )
+    bench.add_argument("--only", metavar="WORLD", help="only worlds whose name contains this; leaves the peers out")
+    bench.add_argument("--seconds", type=float, default=0.2, help="length of each of the five windows (default: 0.2)")
+    bench.add_argument("--save", metavar="FILE", help="also write the rows, with machine, date and commit, as JSON")
+    bench.set_defaults(command=_bench)
     return parser
 
 
@@ -159,18 +171,20 @@ def _eval(arguments: argparse.Namespace) -> int:
     run = Run.open(arguments.run)
     from warpworld.trainers.evaluate import evaluate
 
-    results = evaluate(run, episodes=arguments.episodes, seed=arguments.seed)
-    rows = [("policy", "mean return", "95% confidence", "random actions")]
+    results = evaluate(run, episodes=arguments.episodes, seed=arguments.seed, greedy=arguments.greedy)
+    rows = [["policy", "mean return", "95% confidence", "all at random", "others at random"]]
     for name, result in results.items():
-        rows.append(
-            (
-                name,
-                f"{result['mean_return']:,.2f}",
-                f"+- {result['confidence']:,.2f}",
-                f"{result['random_return']:,.2f}",
-            )
-        )
-    _print_columns(rows)
+        keys = ("random_return", "against_random")
+        confidence = f"+- {result['confidence']:,.2f}"
+        rows.append([name, f"{result['mean_return']:,.2f}", confidence, *(f"{result[key]:,.2f}" for key in keys)])
+    _print_columns([row[: 5 if len(results) > 1 else 4] for row in rows])
+    return 0
+
+
+def _bench(arguments: argparse.Namespace) -> int:
+    from warpworld.benchmarks.main import run
+
+    run(only=arguments.only, seconds=arguments.seconds, save=arguments.save)
     return 0
 
 
@@ -240,10 +254,17 @@ def _print_columns(rows: Sequence[Sequence[str]]) -> None:
 
 
 class _StderrHandler(logging.Handler):
-    """Logs to whatever ``sys.stderr`` is at the moment, so that a live display can stand below the lines."""
+    """Logs to whatever ``sys.stderr`` is at the moment, so that a live display can stand below the lines; each once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        print(self.format(record), file=sys.stderr)
+        line = self.format(record)
+        if line not in self._said:
+            self._said.add(line)
+            print(line, file=sys.stderr)
 
 
 @contextmanager

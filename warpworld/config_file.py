@@ -164,7 +164,7 @@ def _parse(text: str, at: Place) -> tuple[Any, dict[KeyPath, int]]:
         if node is None:
             return None, {}
         if loader.check_node():
-            line = loader.get_node().start_mark.line + 1
+            line = loader.peek_event().start_mark.line + 1
             raise ConfigError(f"{at(line)}: a second YAML document starts here, expected one: remove the '---'")
         _check_nodes(node, at)
         data = _unshared(loader.construct_document(node))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,8 +16,12 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from warpworld.errors import DeclarationError, suggest
+from warpworld.gym_spaces import as_gymnasium
 
-DTYPES = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64")
+DTYPES = (
+    *("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"),
+    *("float16", "float32", "float64"),
+)
 MAX_THREADS_PER_ENV = 1024  # what a CUDA block holds, so that what runs on a CPU also runs on a GPU
 
 Per = Literal["agent", "env", "world"]
@@ -29,6 +34,18 @@ _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 def _check_identifier(kind: str, name: str) -> None:
     if not isinstance(name, str) or not _IDENTIFIER.match(name):
         raise DeclarationError(f"{kind} name {name!r}: expected letters, digits and underscores, a letter first")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
+
+
+def _are_bounds(bounds: Any) -> bool:
+    try:
+        low, high = bounds
+        return bool(float(low) <= float(high))
+    except (TypeError, ValueError):
+        return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +88,11 @@ class Array:
             raise DeclarationError(f"{where}: on_reset={self.on_reset!r}, expected 'kernel', 'initial' or 'keep'")
         if self.on_reset == "initial" and self.initial is None:
             raise DeclarationError(f"{where}: on_reset='initial' needs an initial value")
-        if any(not isinstance(n, (int, np.integer)) or n < 1 for n in self.shape):
-            raise DeclarationError(f"{where}: shape {self.shape!r}, expected whole numbers of at least 1")
+        if not isinstance(self.shape, (tuple, list)) or not all(_is_count(n) for n in self.shape):
+            raise DeclarationError(f"{where}: shape {self.shape!r}, expected a tuple of whole numbers of at least 1")
+        object.__setattr__(self, "shape", tuple(int(n) for n in self.shape))
+        if self.bounds is not None and not _are_bounds(self.bounds):
+            raise DeclarationError(f"{where}: bounds {self.bounds!r}, expected (lowest, highest)")
 
     def full_shape(self, num_envs: int, num_agents: int) -> tuple[int, ...]:
         """Shape of the whole array in a world of ``num_envs`` envs with ``num_agents`` agents each."""
@@ -90,6 +110,8 @@ class Group:
         observation: space of one agent's observation.
         action: space of one agent's action.
         first: index of its first agent in the env; set by the library.
+
+    Spaces of the old gym package are turned into gymnasium's.
     """
 
     name: str
@@ -100,8 +122,13 @@ class Group:
 
     def __post_init__(self) -> None:
         _check_identifier("group", self.name)
-        if not isinstance(self.size, (int, np.integer)) or self.size < 1:
+        if not _is_count(self.size):
             raise DeclarationError(f"group '{self.name}': size {self.size!r}, expected a whole number of at least 1")
+        for kind in ("observation", "action"):
+            space = as_gymnasium(getattr(self, kind))
+            if not isinstance(space, Space):
+                raise DeclarationError(f"group '{self.name}': {kind} is {space!r}, expected a gymnasium space")
+            object.__setattr__(self, kind, space)
 
     @property
     def slice(self) -> slice:
@@ -124,10 +151,11 @@ class Kernel:
     own_env_only: bool = True
 
     def __post_init__(self) -> None:
+        _check_identifier("kernel", self.name)
         threads = self.threads_per_env
-        if threads is not None and not 1 <= threads <= MAX_THREADS_PER_ENV:
+        if threads is not None and not (_is_count(threads) and threads <= MAX_THREADS_PER_ENV):
             raise DeclarationError(
-                f"kernel '{self.name}': threads_per_env={threads}, expected 1 to {MAX_THREADS_PER_ENV} (a CUDA block)"
+                f"kernel '{self.name}': threads_per_env={threads!r}, expected 1 to {MAX_THREADS_PER_ENV} (a CUDA block)"
             )
 
 
@@ -141,30 +169,45 @@ class Environment:
     """Declaration of one kind of world. Subclass it, give ``Params``, ``groups`` and ``arrays``, and ``register`` it.
 
     Attributes:
-        name: the registered name.
-        source: the ``.cu`` file, relative to the file of the class; None for an env written in Python phases alone.
+        name: the registered name; the class's name until it is registered.
+        source: the ``.cu`` file, relative to the file of the class that names it; None for an env in Python alone.
         compile_time: Params that the kernels need as constants: each becomes the macro of its upper-case name.
         params: this world's ``Params``.
     """
 
     name: ClassVar[str] = ""
-    source: ClassVar[str | None] = None
+    source: ClassVar[str | Path | None] = None
     compile_time: ClassVar[tuple[str, ...]] = ()
 
     @dataclass(frozen=True)
     class Params:
         """Constants of a world's life; fields become kernel scalars of the same name."""
 
+    def __init_subclass__(cls) -> None:
+        if "name" not in cls.__dict__:
+            cls.name = cls.__name__
+
     def __init__(self, **params: Any) -> None:
-        known = [f.name for f in dataclasses.fields(self.Params)]
+        if not dataclasses.is_dataclass(self.Params):
+            raise DeclarationError(f"{self.name}: Params is no dataclass; write @dataclass(frozen=True) above it")
+        fields = [f for f in dataclasses.fields(self.Params) if f.init]
+        params = {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
+        known = [f.name for f in fields]
         for key in params:
             if key not in known:
-                raise DeclarationError(f"{self.name}: no parameter '{key}'.{suggest(key, known)} Known: {', '.join(known)}")
-        self.params = self.Params(**params)
+                raise DeclarationError(
+                    f"{self.name}: no parameter '{key}'.{suggest(key, known)} Known: {', '.join(known) or 'none'}"
+                )
+        for f in fields:
+            if f.name not in params and f.default is f.default_factory is dataclasses.MISSING:
+                raise DeclarationError(f"{self.name}: parameter '{f.name}' has no default and was not given")
+            if f.name in params and not _may_be(params[f.name], f.type):
+                raise DeclarationError(f"{self.name}: {f.name}={params[f.name]!r}, expected {_type_name(f.type)}")
+        self.params: Any = self.Params(**params)  # of the subclass's own Params
 
     def groups(self) -> Sequence[Group]:
         """The env's agent groups, in the order of their agents."""
-        raise NotImplementedError
+        raise DeclarationError(f"{self.name}: the class does not define groups(), which returns its agent groups")
 
     def arrays(self) -> Sequence[Array]:
         """The env's own arrays, besides the reserved ones."""
@@ -186,7 +229,32 @@ class Environment:
     @classmethod
     def source_path(cls) -> Path | None:
         """Absolute path of the kernel file, or None."""
-        return None if cls.source is None else Path(inspect.getfile(cls)).resolve().parent / cls.source
+        if cls.source is None or Path(cls.source).is_absolute():
+            return None if cls.source is None else Path(cls.source)
+        owner = next(base for base in cls.__mro__ if "source" in base.__dict__)
+        try:
+            return Path(inspect.getfile(owner)).resolve().parent / cls.source
+        except (OSError, TypeError) as error:
+            raise DeclarationError(
+                f"{cls.name}: source '{cls.source}' is relative, but class {owner.__name__} is in no file; "
+                "give an absolute path"
+            ) from error
+
+
+def _type_name(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+
+
+def _may_be(value: Any, annotation: Any) -> bool:
+    """Whether a parameter's value fits its annotation, where that is a plain bool, int, float or str; else True."""
+    name = _type_name(annotation)
+    if name == "bool":
+        return isinstance(value, bool)
+    if name == "int":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if name == "float":
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
+    return isinstance(value, str) if name == "str" else True
 
 
 def placed_groups(environment: Environment) -> dict[str, Group]:
@@ -198,32 +266,43 @@ def placed_groups(environment: Environment) -> dict[str, Group]:
     groups: dict[str, Group] = {}
     first = 0
     for group in environment.groups():
-        if group.name in groups:
-            raise DeclarationError(f"{environment.name}: two groups are called '{group.name}'")
+        if not isinstance(group, Group):
+            raise DeclarationError(f"{environment.name}: groups() returns {group!r}, expected Group objects")
+        same = next((name for name in groups if name.upper() == group.name.upper()), None)  # kernels see <NAME>_FIRST
+        if same is not None:
+            raise DeclarationError(f"{environment.name}: two groups are called '{group.name}'; rename one of them")
         groups[group.name] = dataclasses.replace(group, first=first)
         first += group.size
     if not groups:
         raise DeclarationError(f"{environment.name}: groups() is empty, expected at least one Group")
     if first > MAX_THREADS_PER_ENV:
         raise DeclarationError(
-            f"{environment.name}: {first} agents in an env, but a block holds at most {MAX_THREADS_PER_ENV}: ask for fewer agents"
+            f"{environment.name}: {first} agents in an env, but a block holds at most {MAX_THREADS_PER_ENV}; "
+            "ask for fewer agents"
         )
     return groups
 
 
+_PACKAGED = {name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "tag_continuous", "tag_gridworld")}
+
 # name -> class, or the module that registers it when imported
-_registry: dict[str, type[Environment] | str] = {
-    "cartpole": "warpworld.envs.cartpole.cartpole",
-    "tag_continuous": "warpworld.envs.tag_continuous.tag_continuous",
-    "tag_gridworld": "warpworld.envs.tag_gridworld.tag_gridworld",
-}
+_registry: dict[str, type[Environment] | str] = {**_PACKAGED}
 
 
 def register(name: str) -> Callable[[type[Environment]], type[Environment]]:
-    """Class decorator: make an Environment known as ``name``."""
+    """Class decorator: make an Environment known as ``name``, in the place of an earlier one of that name.
+
+    Raises:
+        DeclarationError: the name is no identifier or one of warpworld's own, or the class is no Environment.
+    """
     _check_identifier("environment", name)
 
     def decorate(cls: type[Environment]) -> type[Environment]:
+        if not (isinstance(cls, type) and issubclass(cls, Environment)):
+            raise DeclarationError(f"@register('{name}') on {cls!r}, expected a subclass of warpworld.Environment")
+        packaged = _PACKAGED.get(name)
+        if packaged is not None and cls.__module__ != packaged:
+            raise DeclarationError(f"environment '{name}' comes with warpworld ({packaged}); choose another name")
         cls.name = name
         _registry[name] = cls
         return cls
@@ -242,15 +321,16 @@ def get_environment(name: str) -> type[Environment]:
     Raises:
         DeclarationError: nothing of that name; the nearest one is suggested.
     """
+    if not isinstance(name, str):
+        raise DeclarationError(f"environment {name!r}: expected a registered name or 'module:Class'")
     if ":" in name:
         module, _, attribute = name.partition(":")
         try:
             found = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
+        except (ImportError, AttributeError, SyntaxError, ValueError) as error:
             raise DeclarationError(f"environment '{name}' cannot be imported: {error}") from error
         if not (isinstance(found, type) and issubclass(found, Environment)):
             raise DeclarationError(f"environment '{name}' is not a subclass of warpworld.Environment")
-        found.name = found.name or attribute
         return found
     entry = _registry.get(name)
     if entry is None:

@@ -113,22 +113,21 @@ class TrainingProgress:
 
     def _display(self) -> Group:
         bar = Table.grid(padding=(0, 2))
-        speed = f"{self._speed:,.0f} env steps/s" if self._speed else "first rollout"
         bar.add_row(
             ProgressBar(total=self._total, completed=min(self.env_steps, self._total), width=30),
             Text(f"{self._fraction():.0%}"),
             Text(f"{self.env_steps:,} of {self._total:,} env steps"),
-            Text(speed),
-            Text(f"{duration(self.elapsed)} elapsed, {self._left()} left"),
         )
-        table = Table(box=None, padding=(0, 2), header_style="dim")
+        speed = f"{self._speed:,.0f} env steps/s" if self._speed else "first rollout"
+        length = f", episodes of {self._length:,.1f} steps" if self._length else ""
+        clock = Text(f"{duration(self.elapsed)} elapsed, {self._left()} left, {speed}{length}", style="dim")
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
         table.add_column("policy")
         for heading in ("mean return", "at first"):
             table.add_column(heading, justify="right")
         for name, value in self.last.items():
             table.add_row(Text(name), shown(value), shown(self.first[name]))
-        length = Text(f"  episodes last {self._length:,.1f} steps" if self._length else "", style="dim")
-        return Group(bar, table, length)
+        return Group(bar, clock, table)
 
 
 def shown(value: float | None) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _MASK = 0xFFFFFFFF
 _ROUND_0, _ROUND_1 = 0xD2511F53, 0xCD9E8D57
 _KEY_0, _KEY_1 = 0x9E3779B9, 0xBB67AE85
-_SHARED_AGENT = 0xFFFF  # the agent's place in the counter for numbers that all agents of an env share
+_SHARED_AGENT = range(0xFFFF, 0x10000)  # the agent's place in the counter for numbers that all agents of an env share
 
 
 def _multiply(constant: int, word: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -45,6 +45,10 @@ def philox(counter: tuple[torch.Tensor, ...], seed: int) -> tuple[torch.Tensor, 
 class Random:
     """Random numbers of one phase of one world; the same that a kernel in its place would draw.
 
+    Agents have numbers of their own (``bits``, ``uniform``, ``below``, ``normal``, as ``Random::agent()``) and numbers
+    that all agents of an env share (``env_bits`` and so on, as ``Random::env()``). Each call goes on where the last one
+    ended; the world starts anew before every run of the phase.
+
     Args:
         clock: (num_envs,) uint64, the world's.
         num_agents: agents of an env.
@@ -54,48 +58,79 @@ class Random:
     """
 
     def __init__(self, clock: torch.Tensor, num_agents: int, first_env: int, seed: int, index: int) -> None:
-        self._clock, self._num_agents, self._first_env, self._seed, self._index = clock, num_agents, first_env, seed, index
+        self._clock, self._first_env, self._seed, self._index = clock, first_env, seed, index
+        self._agents = range(num_agents)
+        self._drawn = {self._agents: 0, _SHARED_AGENT: 0}
 
-    def _words(self, agent: torch.Tensor, count: int) -> torch.Tensor:
+    def restart(self) -> None:
+        """Begin again with the first numbers of the phase."""
+        self._drawn = dict.fromkeys(self._drawn, 0)
+
+    def _words(self, agents: range, count: int) -> torch.Tensor:
+        """The next ``count`` words of each agent: (num_envs, len(agents), count)."""
         import torch
 
+        start = self._drawn[agents]
+        self._drawn[agents] = end = start + count
         device = self._clock.device
         clock = self._clock.view(torch.int64)
+        blocks = torch.arange(start // 4, -(-end // 4), device=device) + (self._index << 28)
         envs = torch.arange(clock.shape[0], device=device) + self._first_env
-        blocks = torch.arange(-(-count // 4), device=device) + (self._index << 28)
+        agent = torch.arange(agents.start, agents.stop, device=device)
         shape = (clock.shape[0], agent.shape[0], blocks.shape[0])
-        z, high = clock & _MASK, clock >> 32 & 0xFFFF
         words = philox(
             (
                 blocks.expand(shape),
                 (envs & _MASK)[:, None, None].expand(shape),
-                z[:, None, None].expand(shape),
-                (agent[None, :, None] | high[:, None, None] << 16).expand(shape),
+                (clock & _MASK)[:, None, None].expand(shape),
+                (agent[None, :, None] | (clock >> 32 & 0xFFFF)[:, None, None] << 16).expand(shape),
             ),
             self._seed,
         )
-        return torch.stack(words, -1).flatten(-2)[..., :count]
+        skipped = start % 4
+        return torch.stack(words, -1).flatten(-2)[..., skipped : skipped + count]
 
     def bits(self, count: int = 1) -> torch.Tensor:
-        """Each agent's own first ``count`` draws: (num_envs, num_agents, count) int64 in 0 .. 2^32 - 1."""
-        import torch
-
-        return self._words(torch.arange(self._num_agents, device=self._clock.device), count)
-
-    def env_bits(self, count: int = 1) -> torch.Tensor:
-        """Each env's first ``count`` draws, the same for all of its agents: (num_envs, count) int64."""
-        import torch
-
-        return self._words(torch.full((1,), _SHARED_AGENT, device=self._clock.device), count)[:, 0]
+        """Each agent's own words: (num_envs, num_agents, count) int64 in 0 .. 2^32 - 1."""
+        return self._words(self._agents, count)
 
     def uniform(self, count: int = 1) -> torch.Tensor:
         """Each agent's own numbers in [0, 1): (num_envs, num_agents, count) float32."""
-        return (self.bits(count) >> 8).float() * 2.0**-24
+        return _uniform(self.bits(count))
+
+    def below(self, n: int, count: int = 1) -> torch.Tensor:
+        """Each agent's own whole numbers in 0 .. n - 1, n up to 2^32 - 1: (num_envs, num_agents, count) int64."""
+        return _multiply(n, self.bits(count))[0]
+
+    def normal(self, count: int = 1) -> torch.Tensor:
+        """Each agent's own standard normal numbers, two draws each: (num_envs, num_agents, count) float32.
+
+        Equal to a kernel's up to the math library's rounding.
+        """
+        return _normal(self.uniform(2 * count))
+
+    def env_bits(self, count: int = 1) -> torch.Tensor:
+        """Words that the agents of an env share: (num_envs, count) int64 in 0 .. 2^32 - 1."""
+        return self._words(_SHARED_AGENT, count)[:, 0]
 
     def env_uniform(self, count: int = 1) -> torch.Tensor:
         """Numbers in [0, 1) that the agents of an env share: (num_envs, count) float32."""
-        return (self.env_bits(count) >> 8).float() * 2.0**-24
+        return _uniform(self.env_bits(count))
 
-    def below(self, n: int, count: int = 1) -> torch.Tensor:
-        """Each agent's own whole numbers in 0 .. n - 1: (num_envs, num_agents, count) int64."""
-        return self.bits(count) * n >> 32
+    def env_below(self, n: int, count: int = 1) -> torch.Tensor:
+        """Whole numbers in 0 .. n - 1 that the agents of an env share: (num_envs, count) int64."""
+        return _multiply(n, self.env_bits(count))[0]
+
+    def env_normal(self, count: int = 1) -> torch.Tensor:
+        """Standard normal numbers that the agents of an env share, two draws each: (num_envs, count) float32."""
+        return _normal(self.env_uniform(2 * count))
+
+
+def _uniform(bits: torch.Tensor) -> torch.Tensor:
+    return (bits >> 8).float() * 2.0**-24
+
+
+def _normal(uniform: torch.Tensor) -> torch.Tensor:
+    """Box and Muller (1958), on pairs of numbers in [0, 1)."""
+    first, second = uniform.unflatten(-1, (-1, 2)).unbind(-1)
+    return (-2.0 * (1.0 - first).log()).sqrt() * (second * 6.2831853071795865).cos()

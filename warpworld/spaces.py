@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,6 +11,8 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space
 from warpworld.environment import Array, Group
 from warpworld.errors import DeclarationError
 
+_KEY = re.compile(r"[A-Za-z0-9_]+\Z")
+
 
 def observation_shapes(group: Group) -> dict[str, tuple[int, ...]]:
     """Shape of each part of a group's observation: of its keys for a Dict space, else under the empty name.
@@ -17,13 +20,19 @@ def observation_shapes(group: Group) -> dict[str, tuple[int, ...]]:
     Raises:
         DeclarationError: the space is not a Box of float32, nor a Dict of such.
     """
-    parts = group.observation.spaces if isinstance(group.observation, Dict) else {"": group.observation}
+    single = {"": group.observation}
+    parts = group.observation.spaces if isinstance(group.observation, Dict) else single
+    shapes: dict[str, tuple[int, ...]] = {}
     for key, space in parts.items():
+        where = f"group '{group.name}': observation{f' {key!r}' if key else ''}"
+        if parts is not single and not (isinstance(key, str) and _KEY.match(key)):
+            raise DeclarationError(f"{where}: expected a key of letters, digits and underscores, as array names have")
         if not isinstance(space, Box) or space.dtype != np.float32:
-            raise DeclarationError(
-                f"group '{group.name}': observation {key or 'space'} is {space}; expected a Box of float32, or a Dict of such"
-            )
-    return {key: tuple(space.shape) or (1,) for key, space in parts.items()}
+            raise DeclarationError(f"{where} is {space}; expected a Box of float32, or a Dict of such")
+        shapes[key] = tuple(space.shape) or (1,)
+    if not shapes or 0 in np.concatenate(list(shapes.values())):
+        raise DeclarationError(f"group '{group.name}': observation {group.observation} holds no number")
+    return shapes
 
 
 def action_heads(space: Space) -> tuple[int, ...]:
@@ -34,17 +43,17 @@ def action_heads(space: Space) -> tuple[int, ...]:
     """
     if isinstance(space, Discrete) and space.start == 0:
         return (int(space.n),)
-    if isinstance(space, MultiDiscrete) and space.nvec.ndim == 1:
+    if isinstance(space, MultiDiscrete) and space.nvec.ndim == 1 and not np.any(space.start):
         return tuple(int(n) for n in space.nvec)
-    if isinstance(space, Box) and len(space.shape) == 1:
+    if isinstance(space, Box) and len(space.shape) == 1 and space.shape[0] and space.dtype == np.float32:
         return ()
     raise DeclarationError(
-        f"action space {space}: expected Discrete or MultiDiscrete counted from 0, or a Box with one dimension"
+        f"action space {space}: expected Discrete or MultiDiscrete counted from 0, or a one-dimensional Box of float32"
     )
 
 
 def action_layout(space: Space) -> tuple[str, int]:
-    """dtype and size of one agent's entry in the actions array."""
+    """The dtype and the size of one agent's entry in the actions array."""
     heads = action_heads(space)
     return ("int32", len(heads)) if heads else ("float32", int(space.shape[0]))  # type: ignore[index]
 
@@ -55,7 +64,7 @@ def _differ(groups: Mapping[str, Group], what: str) -> bool:
 
 
 def group_suffix(groups: Mapping[str, Group], group: Group, what: str) -> str:
-    """ "_<group>" where the groups' ``what`` ("observations" or "actions") differ in layout, else "". """
+    """The ending of a group's arrays of ``what``: "_<group>" where groups differ in layout, else nothing."""
     return f"_{group.name}" if _differ(groups, what) else ""
 
 
@@ -66,12 +75,18 @@ def observation_names(groups: Mapping[str, Group], group: Group) -> dict[str, st
 
 
 def observation_arrays(groups: Mapping[str, Group]) -> list[Array]:
-    """The arrays of all observations: shared by all groups, or one set per group where their layouts differ."""
+    """The arrays of all observations: shared by all groups, or one set per group where their layouts differ.
+
+    Raises:
+        DeclarationError: a group's name and a key make the same array name as another's.
+    """
     apart = _differ(groups, "observations")
     found: dict[str, Array] = {}
     for group in groups.values():
         for key, name in observation_names(groups, group).items():
             shape = observation_shapes(group)[key]
+            if apart and name in found:
+                raise DeclarationError(f"two groups' observations make the array '{name}'; rename a group or a key")
             found[name] = Array(
                 name,
                 "float32",
@@ -89,9 +104,15 @@ def action_arrays(groups: Mapping[str, Group]) -> list[Array]:
     for group in groups.values():
         dtype, size = action_layout(group.action)
         name = "actions" + group_suffix(groups, group, "actions")
-        shape = (group.size, size) if apart else (size,)
         found[name] = Array(
-            name, dtype, shape, per="env" if apart else "agent", initial=0, read_only=True, on_reset="keep", doc="what each agent does"
+            name,
+            dtype,
+            (group.size, size) if apart else (size,),
+            per="env" if apart else "agent",
+            initial=0,
+            read_only=True,
+            on_reset="keep",
+            doc="what each agent does",
         )
     return list(found.values())
 

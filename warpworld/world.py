@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warpworld.environment import Array, Environment, Group, Kernel, get_environment, placed_groups
+from warpworld.environment import Array, Environment, Group, Kernel, Phase, get_environment, placed_groups
 from warpworld.errors import BindError, DeclarationError, StoreError, suggest
 from warpworld.managers.backend import (
     BeginReset,
@@ -22,10 +22,18 @@ from warpworld.managers.backend import (
     WorldConstants,
     open_backend,
 )
+from warpworld.managers.copies import check_copies
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.function_manager import FunctionManager, Number
 from warpworld.random import Random
-from warpworld.spaces import action_arrays, action_heads, group_suffix, observation_arrays, observation_names, space_constants
+from warpworld.spaces import (
+    action_arrays,
+    action_heads,
+    group_suffix,
+    observation_arrays,
+    observation_names,
+    space_constants,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -93,7 +101,9 @@ class World:
         first_env: int = 0,
         envs_per_warp: int = 0,
     ) -> None:
-        if not isinstance(num_envs, (int, np.integer)) or not 1 <= num_envs < 2**31:
+        if not isinstance(environment, Environment):
+            raise DeclarationError(f"a World is made of an Environment object, not of {environment!r}")
+        if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise DeclarationError(f"num_envs={num_envs!r}: expected a whole number of at least 1")
         if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
             raise DeclarationError(f"seed={seed!r}: expected a whole number of at least 0")
@@ -101,6 +111,8 @@ class World:
         self.num_envs = int(num_envs)
         self.groups = placed_groups(environment)
         self.num_agents = sum(group.size for group in self.groups.values())
+        if self.num_envs * self.num_agents >= 2**31:
+            raise DeclarationError(f"num_envs={num_envs}: {self.num_agents} agents each are more than an int can count")
         if envs_per_warp * self.num_agents > 32:
             raise DeclarationError(f"envs_per_warp={envs_per_warp}: {self.num_agents} agents each do not fit a warp of 32")
         self._backend = open_backend(device, num_workers)
@@ -109,18 +121,32 @@ class World:
         self.data = DataManager(self._backend.allocate, self.num_envs, self.num_agents)
         self._extra_steps: list[Step] = []
         self._num_foreign_kernels = 0
-        self._step: Callable[[], None] = self._not_reset
-        self._reset: Callable[[], None] = self._not_reset
+        self._reset: Callable[[], None] = self.step
 
-        self._phases, self._resets = list(environment.phases()), list(environment.resets())
+        self._phases, self._resets = self._checked(environment.phases()), self._checked(environment.resets())
         self._functions = self._read_kernels()
         self._declare_arrays()
         self._build_kernels()
 
     # ---- construction -------------------------------------------------------------------------------------------------
+    def _checked(self, entries: Sequence[Phase | Kernel]) -> list[Phase | Kernel]:
+        for entry in entries:
+            if not isinstance(entry, (str, Kernel)) and not callable(entry):
+                raise DeclarationError(
+                    f"{self.environment.name}: phase {entry!r}, expected a kernel's name, a Kernel or a callable"
+                )
+        return list(entries)
+
     def _scalars(self) -> dict[str, Any]:
         params = dataclasses.asdict(self.environment.params)
-        return {**params, "num_envs": self.num_envs, "num_agents": self.num_agents, "seed": self._constants.seed}
+        own = {"num_envs": self.num_envs, "num_agents": self.num_agents, "seed": self._constants.seed}
+        for name, value in own.items():
+            if params.get(name, value) != value:
+                raise DeclarationError(
+                    f"{self.environment.name}: Params has {name}={params[name]!r}, but the world's own {name} is {value}; "
+                    "give the parameter another name"
+                )
+        return {**params, **own}
 
     def _kernel_constants(self) -> dict[str, Number]:
         constants: dict[str, Number] = {"NUM_AGENTS": self.num_agents, **space_constants(self.groups)}
@@ -129,6 +155,11 @@ class World:
             if not isinstance(params.get(name), (bool, int, float)):
                 raise DeclarationError(
                     f"{self.environment.name}: compile_time names '{name}', which is no number among the Params.{suggest(name, params)}"
+                )
+            if constants.get(name.upper(), params[name]) != params[name]:
+                raise DeclarationError(
+                    f"{self.environment.name}: compile_time '{name}' makes the constant {name.upper()}={params[name]}, "
+                    f"which the world sets to {constants[name.upper()]}; give the parameter another name"
                 )
             constants[name.upper()] = params[name]
         return constants
@@ -151,15 +182,18 @@ class World:
         functions = FunctionManager(
             self._backend, self.data, path, self._kernel_constants(), self._scalars(), envs_per_warp=self._envs_per_warp
         )
-        if self._resets == ["reset"] and "reset" not in functions.signatures and self._restored():
-            self._resets = []
+        if self._resets == ["reset"] and "reset" not in functions.signatures and self._has_initial():
+            self._resets = []  # then the arrays with an initial value are restored
         functions.require(kernel.name for kernel in self._kernels())
         return functions
+
+    def _has_initial(self) -> bool:
+        return any(array.initial is not None for array in self.environment.arrays())
 
     def _restored(self) -> list[Array]:
         """The arrays whose initial value is copied back for envs that are reset."""
         own = [array for array in self.environment.arrays() if array.initial is not None and array.per != "world"]
-        if self._resets == ["reset"] or self._resets:
+        if self._resets:
             return [array for array in own if array.on_reset == "initial"]
         return [array for array in own if array.on_reset != "keep"]
 
@@ -180,17 +214,19 @@ class World:
             self.data.add(array)
         if self._functions is not None:
             names = {p.name for s in self._functions.signatures.values() for p in s.parameters if p.pointer}
+            finals = {f"final_{array.name}" for array in observation_arrays(self.groups)}
             for name in sorted(names):
-                if name not in self.data and name in _ON_REQUEST:
-                    self.request(name)
+                if name not in self.data and (name in _ON_REQUEST or name in finals):
+                    self.request("final_observations" if name in finals else name)
         for array in self._restored():
-            per_env = np.asarray(array.initial)
             shape = array.full_shape(1, self.num_agents)[1:]
-            if per_env.ndim > len(shape):
+            try:
+                initial = np.broadcast_to(np.asarray(array.initial), shape)
+            except ValueError as error:
                 raise DeclarationError(
-                    f"array '{array.name}': an initial value that is restored at resets is the same for all envs, of shape {shape}"
-                )
-            initial = np.broadcast_to(per_env, shape)
+                    f"array '{array.name}': initial value of shape {np.shape(array.initial)}; one that resets restore is "
+                    f"the same for all envs and broadcasts to {shape}"
+                ) from error
             self.data.add(Array(f"{array.name}_initial", array.dtype, shape, per="world", initial=initial), scratch=True)
 
     def _build_kernels(self) -> None:
@@ -235,16 +271,18 @@ class World:
         return Array(name, "bool", initial=name == "agent_mask", doc=_ON_REQUEST[name])
 
     def record(self, source: str, target: str) -> None:
-        """At the end of every step, copy array ``source`` into the row of ``target`` that ``row`` holds.
+        """In every step, copy array ``source`` into the row of ``target`` that ``row`` holds.
+
+        The copy is made behind the phases, before ended envs are reset: it is of the step, not of the next episode.
 
         Args:
             source: an array per agent or per env.
             target: an array of shape (rows, *shape of source).
         """
-        self._extra_steps.append(Copy(source, target, row="row"))
+        self._extend(Copy(source, target, row="row"))
 
     def keep_final(self, source: str, target: str, slot_rows: str, slots_used: str) -> None:
-        """At the end of every step, keep the final observation of each env that was truncated.
+        """In every step, keep the final observation of each env that was truncated.
 
         Args:
             source: an observations array.
@@ -252,7 +290,12 @@ class World:
             slot_rows: (num_envs, slots) int32: receives ``row``.
             slots_used: (num_envs,) int32: is counted up; whoever reads the slots sets it back to 0.
         """
-        self._extra_steps.append(KeepFinal(source, target, slot_rows, slots_used, "row"))
+        self._extend(KeepFinal(source, target, slot_rows, slots_used, "row"))
+
+    def _extend(self, step: Step) -> None:
+        if self.data.sealed:
+            raise StoreError("what a step records is settled at the first reset(); ask for it before")
+        self._extra_steps.append(step)
 
     def kernels(
         self,
@@ -278,7 +321,12 @@ class World:
         return index
 
     def program(self, steps: Sequence[Step]) -> Callable[[], None]:
-        """Freeze steps against the sealed store."""
+        """Freeze steps against the sealed store.
+
+        Raises:
+            StoreError: a step copies between arrays that do not fit each other.
+        """
+        check_copies(steps, self.data)
         return self._backend.program(steps, self.data, self._constants)
 
     # ---- stepping -----------------------------------------------------------------------------------------------------
@@ -286,19 +334,26 @@ class World:
         """Start new episodes; the first call seals the store.
 
         Args:
-            active: (num_envs,) bool, which envs; None means all.
+            active: (num_envs,) bool, which envs; None means all, as the first call does.
+
+        Raises:
+            StoreError: the mask has another shape or dtype.
         """
         if not self.data.sealed:
+            if active is not None:
+                raise StoreError("the first reset() starts every env; call it without a mask")
             self.data.seal()
             self._freeze()
         self.data["active"] = True if active is None else active
         self._reset()
 
     def step(self) -> None:
-        """One step of every env, with the actions that stand in the store; ended envs are reset in the same step."""
-        self._step()
+        """One step of every env, with the actions that stand in the store; ended envs are reset in the same step.
 
-    def _not_reset(self) -> None:
+        Raises:
+            KernelError: a kernel faulted.
+            StoreError: before the first reset().
+        """
         raise StoreError("the world has no memory yet; call reset() before step()")
 
     def _freeze(self) -> None:
@@ -307,9 +362,8 @@ class World:
         restores: list[Step] = [
             Copy(f"{array.name}_initial", array.name, active_only=True, shared=True) for array in self._restored()
         ]
-        finals = [step for step in self._extra_steps if not (isinstance(step, Copy) and step.row)]
-        records = [step for step in self._extra_steps if isinstance(step, Copy) and step.row]
-        self._step = self._sequence([BeginStep(), *phases, EndStep(), *finals, *restores, *resets, *records])
+        # The frozen program itself: a method around it would cost a small world a tenth of its step.
+        self.step = self._sequence([BeginStep(), *phases, EndStep(), *self._extra_steps, *restores, *resets])  # type: ignore[method-assign]
         self._reset = self._sequence([BeginReset(), *restores, *resets])
 
     def _world_step(self, entry: Any, index: int, active_only: bool) -> Step | _PythonStep:
@@ -354,7 +408,12 @@ class World:
         constants = self._constants
         random = Random(self.data["clock"], self.num_agents, constants.first_env, constants.seed, step.index)
         arrays, active, phase = PhaseArrays(self.data, random), self.data["active"], step.phase
-        return lambda: phase(arrays, active)
+
+        def run() -> None:
+            random.restart()
+            phase(arrays, active)
+
+        return run
 
     # ---- the store ----------------------------------------------------------------------------------------------------
     def __getitem__(self, name: str) -> torch.Tensor:
@@ -362,6 +421,9 @@ class World:
 
     def __setitem__(self, name: str, value: Any) -> None:
         self.data[name] = value
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.data
 
     @property
     def device(self) -> torch.device:
@@ -428,7 +490,7 @@ def make(
         **params: the environment's Params.
 
     Raises:
-        WorldError kinds as World does; DeclarationError for an unknown name or parameter.
+        WarpworldError: of the kinds that World raises; DeclarationError for an unknown name or parameter.
     """
     world = World(get_environment(name)(**params), num_envs, device, seed, num_workers)
     if final_observations:

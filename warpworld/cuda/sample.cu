@@ -1,33 +1,32 @@
-// Draws the actions of one agent group from its policy's logits, and records the row of the rollout that they belong to.
+// Draws the actions of one agent group from its policy's logits, and records the rollout's row that they belong to.
 //
-// NUM_AGENTS is the group's size here, and AGENT_FIRST the place of its first agent in the env. ACTION_AGENTS agents lie in
-// the actions array, the group's from ACTION_FIRST on; the same for OBSERVATION_AGENTS and OBSERVATION_FIRST.
+// NUM_AGENTS is the group's size here, AGENT_FIRST the place of its first agent in the env. ACTION_AGENTS agents lie in
+// the actions array, the group's from ACTION_FIRST on; the same for OBSERVATION_AGENTS and OBSERVATION_FIRST. HEAD_SIZE
+// is the size of every head, or 0 where they differ: loops of a known length are unrolled.
 //
 // Arrays: logits (envs, NUM_AGENTS, LOGITS): unnormalised log-probabilities, head after head; head_sizes (NUM_HEADS,);
 // observations (envs, OBSERVATION_AGENTS, OBSERVATION_SIZE); actions (envs, ACTION_AGENTS, NUM_HEADS);
 // rollout_observations, rollout_actions, rollout_log_probs: (rows, envs, NUM_AGENTS, ...), row `row` is written.
 #include <warpworld.cuh>
 
-// A choice with probability exp(logits[i]) / sum, by inverting the cumulated weights at `uniform`. An action of weight 0 is
-// never chosen, whatever the rounding of the sum.
-__device__ int choose(const float* logits, int count, float uniform, float* log_prob) {
+// The middle of one of 2^23 equal parts. With 0 among the numbers, the first action would be taken once in 2^24 draws,
+// however unlikely it is.
+__device__ float between_0_and_1(Random& random) {
+  return ((float)(random.bits() >> 9) + 0.5f) * 1.1920928955078125e-7f;
+}
+
+// A choice with probability exp(logits[i]) / sum, by inverting the cumulated weights at a uniform number: the first
+// whose cumulated weight is above the target. An action whose weight is 0 adds nothing, so it is never the first; and
+// the target is below the sum, since the number is at most 1 - 2^-24. Where a logit is NaN the choice is 0.
+__device__ int choose(const float* logits, int count, Random& random, float* log_prob) {
   float highest = logits[0];
-  for (int i = 1; i < count; ++i) highest = fmaxf(highest, logits[i]);
-  float weights[LOGITS], total = 0.0f;
-  for (int i = 0; i < count; ++i) {
-    weights[i] = expf(logits[i] - highest);
-    total += weights[i];
-  }
-  const float target = uniform * total;
-  float cumulated = 0.0f;
+  for (int i = 1; i < count; ++i) highest = logits[i] > highest ? logits[i] : highest;
+  float cumulated[LOGITS];
+  for (int i = 0; i < count; ++i) cumulated[i] = expf(logits[i] - highest);
+  for (int i = 1; i < count; ++i) cumulated[i] += cumulated[i - 1];
+  const float total = cumulated[count - 1], target = between_0_and_1(random) * total;
   int chosen = 0;
-  for (int i = 0; i < count; ++i) {
-    if (weights[i] > 0.0f) {
-      chosen = i;
-      cumulated += weights[i];
-      if (cumulated > target) break;
-    }
-  }
+  for (int i = 0; i < count; ++i) chosen += cumulated[i] <= target;
   *log_prob = logits[chosen] - highest - logf(total);
   return chosen;
 }
@@ -38,6 +37,8 @@ __device__ int most_likely(const float* logits, int count) {
     if (logits[i] > logits[best]) best = i;
   return best;
 }
+
+__device__ int size_of(const int* head_sizes, int head) { return HEAD_SIZE ? HEAD_SIZE : head_sizes[head]; }
 
 __device__ size_t action_index() { return (size_t)env_id() * ACTION_AGENTS + ACTION_FIRST + agent_id(); }
 
@@ -57,11 +58,11 @@ extern "C" __global__ void sample(const float* logits, const int* head_sizes, co
   float log_prob = 0.0f;
   for (int head = 0; head < NUM_HEADS; ++head) {
     float part;
-    const int action = choose(mine, head_sizes[head], random.uniform(), &part);
+    const int size = size_of(head_sizes, head), action = choose(mine, size, random, &part);
     actions[action_index() * NUM_HEADS + head] = action;
     rollout_actions[recorded * NUM_HEADS + head] = action;
     log_prob += part;
-    mine += head_sizes[head];
+    mine += size;
   }
   rollout_log_probs[recorded] = log_prob;
 }
@@ -73,8 +74,9 @@ extern "C" __global__ void act(const float* logits, const int* head_sizes, int* 
   const float* mine = logits + (size_t)agent_index() * LOGITS;
   for (int head = 0; head < NUM_HEADS; ++head) {
     float log_prob;
-    actions[action_index() * NUM_HEADS + head] = choose(mine, head_sizes[head], random.uniform(), &log_prob);
-    mine += head_sizes[head];
+    const int size = size_of(head_sizes, head);
+    actions[action_index() * NUM_HEADS + head] = choose(mine, size, random, &log_prob);
+    mine += size;
   }
 }
 
@@ -83,7 +85,8 @@ extern "C" __global__ void act_greedily(const float* logits, const int* head_siz
   if (!is_active()) return;  // guard
   const float* mine = logits + (size_t)agent_index() * LOGITS;
   for (int head = 0; head < NUM_HEADS; ++head) {
-    actions[action_index() * NUM_HEADS + head] = most_likely(mine, head_sizes[head]);
-    mine += head_sizes[head];
+    const int size = size_of(head_sizes, head);
+    actions[action_index() * NUM_HEADS + head] = most_likely(mine, size);
+    mine += size;
   }
 }

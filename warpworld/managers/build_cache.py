@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import tempfile
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -14,11 +14,21 @@ from warpworld.errors import BuildError
 
 
 def cache_folder() -> Path:
-    """``$WARPWORLD_CACHE``, else the folder ``warpworld`` in the user's cache folder."""
+    """``$WARPWORLD_CACHE``, else the folder ``warpworld`` in the user's cache folder.
+
+    Raises:
+        BuildError: the user has no home.
+    """
     chosen = os.environ.get("WARPWORLD_CACHE")
     if chosen:
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "warpworld"
+        return Path(chosen).expanduser().absolute()
+    users = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(users) if users else Path.home() / ".cache").absolute() / "warpworld"
+    except RuntimeError as error:
+        raise BuildError(
+            "there is no home folder to keep compiled kernels in; set WARPWORLD_CACHE to a folder you may write"
+        ) from error
 
 
 def content_key(parts: Iterable[str | bytes]) -> str:
@@ -38,6 +48,17 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def _scratch(path: Path) -> Iterator[Path]:
+    """An empty folder, for whoever holds the lock; what a killed process left in it is gone."""
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
 def cached(key: str, suffix: str, build: Callable[[Path, Path], None]) -> Path:
     """The file of ``key``, built if it is not there yet.
 
@@ -52,20 +73,21 @@ def cached(key: str, suffix: str, build: Callable[[Path, Path], None]) -> Path:
         BuildError: the cache folder cannot be written.
     """
     folder = cache_folder()
-    target = folder / f"{key}{suffix}"
+    target, lock = folder / f"{key}{suffix}", folder / f"{key}.lock"
     if target.exists():
         return target
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder / f"{key}.lock"):
-            if target.exists():
-                return target
-            with tempfile.TemporaryDirectory(dir=folder, prefix="build-") as scratch:
-                built = Path(scratch) / target.name
-                build(Path(scratch), built)
-                os.replace(built, target)
+        with _locked(lock):
+            if not target.exists():
+                with _scratch(folder / f"{key}.building") as scratch:
+                    built = scratch / target.name
+                    build(scratch, built)
+                    os.replace(built, target)
+                lock.unlink(missing_ok=True)  # whoever waits for it, or makes a new one, finds the target
     except OSError as error:
         raise BuildError(
-            f"cannot keep compiled kernels in {folder}: {error.strerror or error}; set WARPWORLD_CACHE to a folder you may write"
+            f"cannot keep compiled kernels in {folder}: {error.strerror or error}; "
+            "set WARPWORLD_CACHE to a folder you may write"
         ) from error
     return target

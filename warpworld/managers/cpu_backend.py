@@ -1,12 +1,15 @@
-"""The cpu backend: ``.cu`` files through the host C++ compiler, run by the runtime library's pool of workers."""
+"""The cpu backend: ``.cu`` files through the host C++ compiler, run by the runtime library's pool of workers.
+
+``$WARPWORLD_KERNEL_TIMEOUT``: seconds without progress after which a kernel is ended, 30 if not set.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import functools
 import os
+import platform
 import re
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +30,7 @@ from warpworld.managers.backend import (
 )
 from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.data_manager import DataManager
-from warpworld.managers.host_compiler import HostCompiler, find_compiler
+from warpworld.managers.host_compiler import KERNEL_FLAGS, RUNTIME_FLAGS, find_compiler, source_line
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, SIGNATURE_FILE, KernelSource
 
 if TYPE_CHECKING:
@@ -35,19 +38,14 @@ if TYPE_CHECKING:
 
 ABI = 1
 MAX_WORKERS = 128
-INTERRUPTED = 7
+INTERRUPTED, NO_MEMORY = 7, 8
 
-_COMMON_FLAGS = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fstack-clash-protection")
-# No fused multiply-add that the source does not ask for: the same bits from every compiler.
-_KERNEL_FLAGS = (
-    *("-O3", "-march=native", "-g1", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno"),
-    *("-Wno-narrowing", "-Wno-unknown-pragmas"),
+_ENTRIES_FILE = (
+    "warpworld-kernels"  # stands in compilers' messages for what KernelSource writes after the author's text
 )
-_RUNTIME_FLAGS = ("-O2", "-g1")
-_ZIG_FLAGS = ("-UNDEBUG", "-fno-sanitize=undefined")  # zig sets its own defaults by -O level
 
 
-# ---- structs of cuda/cpu/*.hpp -----------------------------------------------------------------------------------------
+# ---- structs of cuda/cpu/*.hpp --------------------------------------------------------------------------------------
 def _struct(name: str, **fields: Any) -> type[ctypes.Structure]:
     return type(name, (ctypes.Structure,), {"_fields_": list(fields.items())})
 
@@ -77,7 +75,7 @@ _Program = _struct(
 _BEGIN, _BEGIN_RESET, _KERNEL, _END, _COPY, _KEEP_FINAL = range(6)
 
 
-# ---- compiling ---------------------------------------------------------------------------------------------------------
+# ---- compiling ------------------------------------------------------------------------------------------------------
 def available_cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -85,58 +83,45 @@ def available_cores() -> int:
 
 @functools.cache
 def _processor() -> str:
-    """What -march=native depends on: a cache may lie on a disk that several machines share."""
+    """What code for the native processor depends on: a cache may lie on a disk that several machines share."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
-        import platform
-
         return platform.processor()
-    found = re.search(r"^(flags|Features)\s*:.*$", text, re.MULTILINE)
-    return found.group(0) if found else ""
+    wanted = r"^(flags|Features|isa|cpu|model name|CPU implementer|CPU part)\s*:.*$"
+    return "\n".join(sorted({match.group() for match in re.finditer(wanted, text, re.MULTILINE)}))
 
 
-def _shim_files() -> list[bytes]:
-    return [path.read_bytes() for path in sorted((INCLUDE_FOLDER / "cpu").iterdir()) if path.is_file()]
+def _headers() -> list[bytes]:
+    """All that the package's own headers say to a host compiler."""
+    paths = [*INCLUDE_FOLDER.glob("*.cuh"), *(INCLUDE_FOLDER / "cpu").iterdir()]
+    return [path.read_bytes() for path in sorted(paths) if path.is_file()]
 
 
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, check=False, errors="replace")
-
-
-def _compile(compiler: HostCompiler, flags: Sequence[str], text: str, scratch: Path, target: Path) -> str:
-    """Build a shared library from C++ text; returns what the compiler printed, empty if it succeeded."""
-    source = scratch / "source.cpp"
-    source.write_text(text)
-    include = ["-I", str(INCLUDE_FOLDER)]
-    if compiler.separate_link:
-        unit = scratch / "source.o"
-        commands = [
-            [*compiler.command, *flags, *_ZIG_FLAGS, *include, "-c", str(source), "-o", str(unit)],
-            [*compiler.link_command, "-shared", str(unit), "-o", str(target)],
-        ]
-    else:
-        commands = [[*compiler.command, *flags, *include, "-shared", str(source), "-o", str(target), "-lpthread"]]
-    for command in commands:
-        result = _run(command)
-        if result.returncode != 0:
-            return result.stderr.strip() or f"{command[0]} failed with status {result.returncode}"
-    return ""
+def _load(path: Path, mode: int = ctypes.DEFAULT_MODE) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path), mode=mode)
+    except OSError as error:
+        raise BuildError(
+            f"cannot load the compiled {path}: {error}; remove the file, or set WARPWORLD_CACHE to a folder that "
+            "programs may be loaded from"
+        ) from error
 
 
 @functools.cache
 def _runtime() -> ctypes.CDLL:
     """The runtime library, built once per machine and loaded so that modules find its symbols."""
-    compiler = find_compiler()
-    text = '#include "cpu/runtime.cpp"\n'
-    key = content_key(["runtime", text, compiler.version, *_COMMON_FLAGS, *_RUNTIME_FLAGS, *_shim_files()])
+    compiler, text = find_compiler(), '#include "cpu/runtime.cpp"\n'
+    key = content_key(["runtime", text, compiler.version, *compiler.all_flags(RUNTIME_FLAGS), *_headers()])
 
     def build(scratch: Path, target: Path) -> None:
-        log = _compile(compiler, (*_COMMON_FLAGS, *_RUNTIME_FLAGS), text, scratch, target)
+        log = compiler.build_library(text, RUNTIME_FLAGS, [INCLUDE_FOLDER], scratch, target)
         if log:
-            raise BuildError(f"the cpu backend's runtime does not compile with {compiler.version}: {_first_error(log)}", log)
+            raise BuildError(
+                f"the cpu backend's runtime does not compile with {compiler.version}: {_first_error(log)}", log
+            )
 
-    library = ctypes.CDLL(str(cached(key, ".so", build)), mode=ctypes.RTLD_GLOBAL)
+    library = _load(cached(key, ".so", build), ctypes.RTLD_GLOBAL)
     library.ww_prepare.argtypes = [ctypes.c_double]
     library.ww_run_program.argtypes = [ctypes.c_void_p]
     library.ww_run_program.restype = ctypes.c_int
@@ -151,14 +136,18 @@ def _first_error(log: str) -> str:
     return next((line for line in lines if re.search(r"\berror:", line)), lines[0] if lines else "")
 
 
-def _explain_failure(source: KernelSource, compiler: HostCompiler, log: str) -> BuildError | BindError:
+def _explain_failure(source: KernelSource, log: str) -> BuildError | BindError:
     first = _first_error(log)
     at_signature = re.match(rf"{SIGNATURE_FILE}:(\d+):", first)
     if at_signature:
         kernel = source.signatures[min(int(at_signature.group(1)), len(source.signatures)) - 1]
         return BindError(
-            f"{source.path}:{kernel.line}: kernel '{kernel.name}' is not what the compiler sees there; it may be inside an #if, "
-            "or have macros or typedefs in its parameters: write it out plainly"
+            f"{source.path}:{kernel.line}: kernel '{kernel.name}' is not what the compiler sees there; it may be "
+            "inside an #if, or have macros or typedefs in its parameters: write it out plainly"
+        )
+    if first.startswith(_ENTRIES_FILE):
+        return BuildError(
+            f"{source.path}: the file ends inside of something; a '}}' or a ')' is missing ({first})", log
         )
     count = len(re.findall(r"\berror:", log))
     more = f" (and {count - 1} more)" if count > 1 else ""
@@ -168,9 +157,9 @@ def _explain_failure(source: KernelSource, compiler: HostCompiler, log: str) -> 
 class Module:
     """A compiled source: a shared library whose kernels are exported as ``ww_kernel_<name>``."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._library = ctypes.CDLL(str(path))
+    def __init__(self, path: Path, num_agents: int) -> None:
+        self.path, self.num_agents = path, num_agents
+        self._library = _load(path)
 
     def kernel(self, name: str) -> int:
         """Address of a kernel's description."""
@@ -181,7 +170,8 @@ class CpuBackend:
     """Kernels on the host's cores, arrays in host memory.
 
     Args:
-        num_workers: threads that step envs, the calling one included; None means one per core. Results do not depend on it.
+        num_workers: threads that step envs, the calling one included; None means one per core. Results do not depend
+            on it.
     """
 
     name = "cpu"
@@ -189,9 +179,9 @@ class CpuBackend:
     def __init__(self, num_workers: int | None = None) -> None:
         import torch
 
-        workers = available_cores() if num_workers is None else num_workers
-        if not 1 <= workers <= MAX_WORKERS:
-            raise DeviceError(f"num_workers={workers}: expected 1 to {MAX_WORKERS}")
+        workers = min(available_cores(), MAX_WORKERS) if num_workers is None else num_workers
+        if not isinstance(workers, (int, np.integer)) or not 1 <= workers <= MAX_WORKERS:
+            raise DeviceError(f"num_workers={workers!r}: expected 1 to {MAX_WORKERS}")
         self.device = torch.device("cpu")
         self.num_workers = workers
 
@@ -209,15 +199,15 @@ class CpuBackend:
         _runtime()
         compiler, text = find_compiler(), source.host_text()
         included = [data for _, data in source.included()]
-        parts = ["module", text, compiler.version, *_COMMON_FLAGS, *_KERNEL_FLAGS, _processor(), *included, *_shim_files()]
+        flags = compiler.all_flags(KERNEL_FLAGS)
+        key = content_key(["module", text, compiler.version, *flags, _processor(), *included, *_headers()])
 
         def build(scratch: Path, target: Path) -> None:
-            flags = (*_COMMON_FLAGS, *_KERNEL_FLAGS, "-I", str(source.path.parent))
-            log = _compile(compiler, flags, text, scratch, target)
+            log = compiler.build_library(text, KERNEL_FLAGS, [INCLUDE_FOLDER, source.path.parent], scratch, target)
             if log:
-                raise _explain_failure(source, compiler, log)
+                raise _explain_failure(source, log)
 
-        return Module(cached(content_key(parts), ".so", build))
+        return Module(cached(key, ".so", build), int(source.constants["NUM_AGENTS"]))
 
     def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> CpuProgram:
         """Freeze steps against a sealed store."""
@@ -229,11 +219,11 @@ class CpuProgram:
 
     def __init__(self, steps: Sequence[Step], data: DataManager, world: WorldConstants, num_workers: int) -> None:
         self._run = _runtime().ww_run_program
-        _runtime().ww_prepare(float(os.environ.get("WARPWORLD_KERNEL_TIMEOUT", "30")))
+        _runtime().ww_prepare(_kernel_timeout())
         self._keep: list[Any] = [data]
-        self._modules = {step.module.path: step.module for step in steps if isinstance(step, RunKernel)}
         native = (_Step * max(len(steps), 1))(*(self._native(step, data, world) for step in steps))
         kernels = [step for step in steps if isinstance(step, RunKernel)]
+        self._kernels = {step.name: step for step in kernels}
         pointers = {name: data.pointer(name) for name in ("timestep", "clock", "terminated", "truncated", "active")}
         self._program = _Program(
             context=_Context(num_envs=world.num_envs, first_env=world.first_env, seed=world.seed, **pointers),
@@ -244,7 +234,6 @@ class CpuProgram:
             max_threads=max((step.threads for step in kernels), default=1),
         )
         self._keep.append(native)
-        self._envs_per_block = self._program.granularity
         self._address = ctypes.c_void_p(ctypes.addressof(self._program))
 
     def __call__(self) -> None:
@@ -317,13 +306,46 @@ class CpuProgram:
         error = self._program.error
         if error.code == INTERRUPTED:
             raise KeyboardInterrupt
-        file, line = (error.file or b"").decode(), error.line
-        if not file and error.pc:
-            file, line = _source_line(self._modules, error.pc)
-        where = f"{file}:{line}: " if file else ""
-        env = error.block * self._envs_per_block
+        if error.code == NO_MEMORY:
+            raise DeviceError(
+                f"no memory for the stacks of {self._program.max_workers} workers, {self._program.max_threads} agents "
+                "each; ask for fewer workers"
+            )
         kernel, text = (error.kernel or b"?").decode(), error.text.decode(errors="replace")
-        raise KernelError(f"{where}kernel '{kernel}', env {env}, agent {error.thread}: {text}")
+        file, line = os.fsdecode(error.file or b""), error.line
+        if not file and error.pc:
+            file, line = self._line_of(error.pc)
+        where = f"{file}:{line}: " if file else ""
+        env, agent = error.block, error.thread
+        step = self._kernels.get(kernel)
+        if step is not None and step.envs_per_block > 1:
+            slot, agent = divmod(agent, step.module.num_agents)
+            env = env * step.envs_per_block + slot
+        raise KernelError(f"{where}kernel '{kernel}', env {env}, agent {agent}: {text}")
+
+    def _line_of(self, pc: int) -> tuple[str, int]:
+        """File and line of an address in a module; ("", 0) if it lies elsewhere."""
+        try:
+            maps = Path("/proc/self/maps").read_text().splitlines()
+        except OSError:
+            return "", 0
+        for path in {step.module.path for step in self._kernels.values()}:
+            spans = [line.split()[0].split("-") for line in maps if line.endswith(str(path))]
+            start, end = (min(int(a, 16) for a, _ in spans), max(int(b, 16) for _, b in spans)) if spans else (0, 0)
+            if start <= pc < end:
+                return source_line(path, pc - start)
+        return "", 0
+
+
+def _kernel_timeout() -> float:
+    text = os.environ.get("WARPWORLD_KERNEL_TIMEOUT") or "30"
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise DeviceError(f"WARPWORLD_KERNEL_TIMEOUT={text!r}: expected seconds, more than 0; 'inf' for no limit")
+    return seconds
 
 
 def _write_argument(slot: np.ndarray, argument: Argument, data: DataManager) -> None:
@@ -333,23 +355,3 @@ def _write_argument(slot: np.ndarray, argument: Argument, data: DataManager) -> 
         return
     value = np.array([argument.value], dtype=argument.dtype)
     slot.view(np.uint8)[: value.itemsize] = value.view(np.uint8)
-
-
-def _source_line(modules: dict[Path, Module], pc: int) -> tuple[str, int]:
-    """File and line of an address in a module, by addr2line where there is one; ("", 0) otherwise."""
-    try:
-        maps = Path("/proc/self/maps").read_text().splitlines()
-        for path in modules:
-            spans = [line.split()[0].split("-") for line in maps if line.endswith(str(path))]
-            if not spans or not min(int(a, 16) for a, _ in spans) <= pc < max(int(b, 16) for _, b in spans):
-                continue
-            offset = pc - min(int(a, 16) for a, _ in spans)
-            result = _run(["addr2line", "-e", str(path), hex(offset)])
-            file, _, line = result.stdout.strip().partition(":")
-            number = re.match(r"\d+", line)
-            if file and file != "??" and number:
-                return file, int(number.group(0))
-    except OSError:
-        pass
-    return "", 0
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ class DataManager:
         self._block: torch.Tensor | None = None
         self._persistent_bytes = 0
 
-    # ---- before sealing -----------------------------------------------------------------------------------------------
+    # ---- before sealing ---------------------------------------------------------------------------------------------
     def add(self, array: Array, scratch: bool = False) -> None:
         """Add an array to the layout.
 
@@ -56,7 +57,9 @@ class DataManager:
             StoreError: the store is sealed, or has an array of that name.
         """
         if self.sealed:
-            raise StoreError(f"cannot add array '{array.name}': the store is sealed; add arrays before the first reset()")
+            raise StoreError(
+                f"cannot add array '{array.name}': the store is sealed; add arrays before the first reset()"
+            )
         if array.name in self._arrays:
             raise StoreError(f"array '{array.name}' is declared twice; give one of them another name")
         self._arrays[array.name] = array
@@ -76,8 +79,13 @@ class DataManager:
             end += -(-self._bytes_of(array) // ALIGNMENT) * ALIGNMENT
             if array.name not in self._scratch:
                 self._persistent_bytes = end
-        block = self._allocate(max(end, ALIGNMENT))
-        self._block = block
+        try:
+            block = self._allocate(max(end, ALIGNMENT))
+        except (MemoryError, RuntimeError) as error:
+            largest = max(order, key=self._bytes_of).name
+            raise StoreError(
+                f"no memory for {end / 2**30:.1f} GB of arrays, the largest of which is '{largest}'; ask for fewer envs"
+            ) from error
         self._arrays = {array.name: array for array in order}
         for array in order:
             start = offsets[array.name]
@@ -85,22 +93,24 @@ class DataManager:
             view = flat.view(array.full_shape(self._num_envs, self._num_agents))
             self._views[array.name] = view
             if array.initial is not None:
-                view.copy_(torch.as_tensor(self._initial(array)).to(block.device))
+                view.copy_(torch.from_numpy(self._initial(array)))
+        self._block = block
 
     def _initial(self, array: Array) -> np.ndarray:
+        """The initial value in the array's dtype; it broadcasts to the array's shape."""
+        where = f"array '{array.name}': initial value"
+        value = _converted(array.initial, array.dtype, where)
         shape = array.full_shape(self._num_envs, self._num_agents)
         try:
-            return np.broadcast_to(np.asarray(array.initial, dtype=array.dtype), shape).copy()
-        except (ValueError, TypeError, OverflowError) as error:
-            raise StoreError(
-                f"array '{array.name}': initial value of shape {np.shape(array.initial)} does not fit {shape} {array.dtype}: {error}"
-            ) from error
+            np.broadcast_to(value, shape)
+        except ValueError as error:
+            raise StoreError(f"{where} has shape {value.shape}, expected one that broadcasts to {shape}") from error
+        return value
 
     def _bytes_of(self, array: Array) -> int:
-        shape = array.full_shape(self._num_envs, self._num_agents)
-        return int(np.prod(shape, dtype=np.int64)) * np.dtype(array.dtype).itemsize
+        return math.prod(array.full_shape(self._num_envs, self._num_agents)) * np.dtype(array.dtype).itemsize
 
-    # ---- at any time --------------------------------------------------------------------------------------------------
+    # ---- at any time ------------------------------------------------------------------------------------------------
     @property
     def sealed(self) -> bool:
         """Whether the block is allocated."""
@@ -128,7 +138,7 @@ class DataManager:
         except KeyError:
             raise StoreError(f"no array '{name}'.{suggest(name, self._arrays)}") from None
 
-    # ---- after sealing ------------------------------------------------------------------------------------------------
+    # ---- after sealing ----------------------------------------------------------------------------------------------
     def __getitem__(self, name: str) -> torch.Tensor:
         """The array as a torch view of the store: the memory that kernels read and write."""
         self.array(name)
@@ -137,22 +147,35 @@ class DataManager:
         return self._views[name]
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Copy ``value`` into the array. Shape and dtype must be equal; a Python number fills the array."""
+        """Copy ``value`` into the array. A Python number fills it; else shape and dtype must be the array's.
+
+        Lists of numbers are read in the array's dtype.
+
+        Raises:
+            StoreError: the value has another shape or dtype, or a number that the dtype does not hold.
+        """
         import torch
 
-        view = self[name]
-        if isinstance(value, (bool, int, float)):
-            if isinstance(value, float) and not view.dtype.is_floating_point:
-                raise StoreError(f"array '{name}' is {self.array(name).dtype}: the number {value} does not fit")
-            view.fill_(value)
-            return
-        tensor = torch.as_tensor(value)
-        if tuple(tensor.shape) != tuple(view.shape):
-            raise StoreError(f"array '{name}' has shape {tuple(view.shape)}, the value has {tuple(tensor.shape)}")
+        view, array = self[name], self.array(name)
+        tensor = value if isinstance(value, torch.Tensor) else self._as_tensor(array, value)
         if tensor.dtype != view.dtype:
             given = str(tensor.dtype).removeprefix("torch.")
-            raise StoreError(f"array '{name}' is {self.array(name).dtype}, the value is {given}; convert it first")
+            raise StoreError(f"array '{name}' is {array.dtype}, the value is {given}; convert it first")
+        is_number = not isinstance(value, (torch.Tensor, np.ndarray)) and tensor.ndim == 0
+        if tensor.shape != view.shape and not is_number:
+            raise StoreError(f"array '{name}' has shape {tuple(view.shape)}, the value has {tuple(tensor.shape)}")
         view.copy_(tensor)
+
+    def _as_tensor(self, array: Array, value: Any) -> torch.Tensor:
+        """A NumPy array as it is, anything else in the array's dtype."""
+        import torch
+
+        if not isinstance(value, np.ndarray):
+            value = _converted(value, array.dtype, f"array '{array.name}': the value")
+        try:
+            return torch.from_numpy(np.require(value, requirements=["C", "W"]))
+        except TypeError as error:
+            raise StoreError(f"array '{array.name}' is {array.dtype}, the value is {value.dtype}") from error
 
     def pointer(self, name: str) -> int:
         """Address of the array's first entry, as kernels get it."""
@@ -173,9 +196,10 @@ class DataManager:
             StoreError: its size is another one.
         """
         part = self._persistent()
-        if snapshot.numel() != part.numel():
+        if snapshot.dtype != part.dtype or snapshot.shape != part.shape:
             raise StoreError(
-                f"the snapshot has {snapshot.numel()} bytes, this store's persistent arrays have {part.numel()}: it is of another world"
+                f"the snapshot has {snapshot.numel() * snapshot.element_size()} bytes, this store's persistent arrays "
+                f"have {part.numel()}: it is of another world"
             )
         part.copy_(snapshot)
 
@@ -183,3 +207,22 @@ class DataManager:
         if self._block is None:
             raise StoreError("the store has no memory yet; call reset() first")
         return self._block[: self._persistent_bytes]
+
+
+def _converted(value: Any, dtype: str, where: str) -> np.ndarray:
+    """A number or numbers in ``dtype``, which must hold them; floats may be rounded."""
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "biuf":
+            raise TypeError(f"{given.dtype} is no kind of number that arrays hold")
+        with np.errstate(all="ignore"):
+            converted = given.astype(dtype)
+    except (ValueError, TypeError, OverflowError, RuntimeError) as error:
+        raise StoreError(f"{where} is {value!r}, expected numbers that {dtype} holds: {error}") from error
+    if converted.dtype.kind == "f":
+        kept = bool(np.all(np.isfinite(converted) | ~np.isfinite(given)))
+    else:
+        kept = np.array_equal(given, converted)
+    if not kept:
+        raise StoreError(f"{where} is {value!r}, which {dtype} does not hold")
+    return converted

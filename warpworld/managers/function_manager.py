@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,12 @@ from warpworld.errors import BindError, suggest
 from warpworld.managers.backend import Argument, Backend, RunKernel
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.kernel_source import KernelSource
-from warpworld.managers.signature import C_TYPES, Parameter, Signature, read_signatures
+from warpworld.managers.signature import C_NAMES, C_TYPES, Parameter, Signature, read_signatures
 
 Number = int | float | bool
 
 # The world or the caller writes these; kernels may only read them.
-READ_ONLY = ("timestep", "clock", "active")
-
-_C_NAMES = {dtype: name for name, (dtype, components) in reversed(C_TYPES.items()) if components == 1}
-_C_NAMES |= {"int32": "int", "uint32": "unsigned int", "uint64": "unsigned long long", "int64": "long long", "float16": "__half"}
+READ_ONLY = ("timestep", "clock", "active", "row")
 
 
 class FunctionManager:
@@ -53,13 +51,21 @@ class FunctionManager:
         envs_per_warp: int = 0,
     ) -> None:
         self._backend, self._data, self._path = backend, data, path
-        self._constants, self._scalars = dict(constants), dict(scalars)
+        self._constants = {name: _plain(value) for name, value in constants.items()}
+        self._scalars = {name: _plain(value) for name, value in scalars.items()}
         self._aliases, self._writable, self._envs_per_warp = dict(aliases or {}), writable, envs_per_warp
+        for name, value in self._constants.items():
+            finite = not isinstance(value, float) or math.isfinite(value)
+            if not finite or not _fits(value, "float32" if isinstance(value, float) else "int64"):
+                raise BindError(
+                    f"{path}: the constant {name} is {value!r}; expected a bool, a 64-bit integer or a finite float32"
+                )
         try:
-            self._text = path.read_text()
+            self._text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            raise BindError(f"cannot read the kernel file {path}: {error}") from error
+            raise BindError(f"cannot read the kernel file {path}: {error}; it must be a text file in UTF-8") from error
         self.signatures = read_signatures(path, self._text)
+        self._threads: dict[str, int] = {}
         self._module: Any = None
 
     def require(self, names: Iterable[str]) -> None:
@@ -67,12 +73,15 @@ class FunctionManager:
 
         Raises:
             BindError: it has not; says which it has.
+            BuildError: it has not, since it does not compile.
         """
         for name in names:
             if name not in self.signatures:
-                has = ", ".join(self.signatures) or "none (kernels that a macro makes are not seen)"
+                self.build(())  # a syntax error can hide the kernels after it, and the compiler says it better
+                has = ", ".join(self.signatures) or "none"
                 raise BindError(
-                    f"{self._path}: no `__global__` function '{name}'.{suggest(name, self.signatures)} Kernels in the file: {has}"
+                    f"{self._path}: no `__global__` function '{name}'.{suggest(name, self.signatures)} "
+                    f"Kernels in the file: {has} (those that a macro makes are not seen)"
                 )
 
     def build(self, kernels: Iterable[Kernel]) -> None:
@@ -83,12 +92,9 @@ class FunctionManager:
 
         Raises:
             BuildError: it does not compile.
+            BindError: a kernel needs more threads than a block has, or is not what the compiler sees.
         """
-        threads = {kernel.name: kernel.threads_per_env for kernel in kernels}
-        self._threads = {name: threads.get(name) or int(self._constants["NUM_AGENTS"]) for name in self.signatures}
-        for name, count in self._threads.items():
-            if count > MAX_THREADS_PER_ENV:
-                raise BindError(f"{self._path}: kernel '{name}' needs {count} threads, a block holds {MAX_THREADS_PER_ENV}")
+        self._threads = self._threads_of_blocks(kernels)
         source = KernelSource(
             path=self._path,
             text=self._text,
@@ -98,6 +104,30 @@ class FunctionManager:
             envs_per_warp=self._envs_per_warp,
         )
         self._module = self._backend.build(source)
+
+    def _threads_of_blocks(self, kernels: Iterable[Kernel]) -> dict[str, int]:
+        num_agents = int(self._constants["NUM_AGENTS"])
+        asked: dict[str, int] = {}
+        for kernel in kernels:
+            threads = kernel.threads_per_env or num_agents
+            if asked.setdefault(kernel.name, threads) != threads:
+                raise BindError(
+                    f"{self._path}: kernel '{kernel.name}' is asked for with {asked[kernel.name]} and with {threads} "
+                    "threads_per_env; a kernel has one number"
+                )
+            if self._envs_per_warp and threads != num_agents:
+                raise BindError(
+                    f"{self._path}: kernel '{kernel.name}' has {threads} threads_per_env; only kernels of one thread "
+                    "per agent can share a warp with other envs"
+                )
+        found = {name: asked.get(name, num_agents) for name in self.signatures}
+        for name, threads in found.items():
+            if threads > MAX_THREADS_PER_ENV:
+                raise BindError(
+                    f"{self._path}:{self.signatures[name].line}: kernel '{name}' needs {threads} threads, one per "
+                    f"agent; a block holds at most {MAX_THREADS_PER_ENV}: ask for fewer agents"
+                )
+        return found
 
     def arguments(self, name: str) -> tuple[Argument, ...]:
         """What each parameter of a kernel is bound to.
@@ -122,60 +152,73 @@ class FunctionManager:
             own_env_only=own_env_only,
         )
 
-    # ---- one parameter ------------------------------------------------------------------------------------------------
+    # ---- one parameter ----------------------------------------------------------------------------------------------
     def _bind(self, signature: Signature, parameter: Parameter) -> Argument:
         known = C_TYPES.get(parameter.type)
+        bound: Argument | str
         if known is None:
-            raise self._refuse(
-                signature, parameter, f"type `{parameter.type}` is not known; expected one such as float, int, bool, float2"
-            )
-        return self._bind_array(signature, parameter, *known) if parameter.pointer else self._bind_scalar(signature, parameter, *known)
+            bound = f"type `{parameter.type}` is not known; write it out as one such as float, int, bool or float2"
+        elif parameter.pointer:
+            bound = self._array(parameter, *known)
+        else:
+            bound = self._number(parameter, *known)
+        if isinstance(bound, Argument):
+            return bound
+        given = f"`{parameter.declaration} {parameter.name}`"
+        raise BindError(f"{self._path}:{parameter.line}: kernel '{signature.name}', parameter {given}: {bound}")
 
-    def _refuse(self, signature: Signature, parameter: Parameter, reason: str) -> BindError:
-        return BindError(f"{self._path}:{parameter.line}: kernel '{signature.name}', parameter '{parameter.name}': {reason}")
-
-    def _bind_array(self, signature: Signature, parameter: Parameter, dtype: str, components: int) -> Argument:
+    def _array(self, parameter: Parameter, dtype: str, components: int) -> Argument | str:
+        """What a pointer is bound to, or why it is not."""
         name = self._aliases.get(parameter.name, parameter.name)
         if name not in self._data:
-            if parameter.name in self._scalars:
-                raise self._refuse(
-                    signature, parameter, f"is a number, not an array: take it by value, `{parameter.type} {parameter.name}`"
-                )
-            raise self._refuse(signature, parameter, f"no array of that name.{suggest(name, [*self._data, *self._aliases])}")
+            if name in self._scalars:
+                return f"'{name}' is a number, not an array: write `{parameter.type} {name}`"
+            return f"no array of that name.{self._nearest(name, [*self._data, *self._aliases])}"
         array = self._data.array(name)
         if dtype != array.dtype:
-            raise self._refuse(
-                signature,
-                parameter,
-                f"is `{parameter.declaration}`, but the array is {array.dtype}: write `{_C_NAMES[array.dtype]}*`",
+            return f"the array is {array.dtype}: write `{self._pointer_to(array, parameter)}`"
+        if components > 1 and array.shape[-1:] != (components,):
+            last = (
+                f"{array.shape[-1]}, not {components}" if array.shape else f"that of agents or envs, not {components}"
             )
-        if components > 1 and (not array.shape or array.shape[-1] != components):
-            raise self._refuse(
-                signature,
-                parameter,
-                f"is `{parameter.declaration}`, but the array's last dimension is {array.shape[-1] if array.shape else 'absent'}, not {components}",
-            )
+            return f"the array's last dimension is {last}: write `{self._pointer_to(array, parameter)}`"
         if not parameter.const and self._is_read_only(array):
-            raise self._refuse(signature, parameter, f"the array is read-only for kernels: write `const {parameter.type}*`")
+            return f"the array is read-only for kernels: write `const {parameter.type}* {parameter.name}`"
         return Argument(array=name, value=0, dtype=dtype)
 
     def _is_read_only(self, array: Array) -> bool:
         return (array.read_only or array.name in READ_ONLY) and array.name not in self._writable
 
-    def _bind_scalar(self, signature: Signature, parameter: Parameter, dtype: str, components: int) -> Argument:
+    def _pointer_to(self, array: Array, parameter: Parameter) -> str:
+        const = "const " if parameter.const or self._is_read_only(array) else ""
+        return f"{const}{C_NAMES[array.dtype]}* {parameter.name}"
+
+    def _number(self, parameter: Parameter, dtype: str, components: int) -> Argument | str:
+        """What a parameter that is passed by value is bound to, or why it is not."""
         name = parameter.name
         if name not in self._scalars:
-            if self._aliases.get(name, name) in self._data:
-                raise self._refuse(
-                    signature, parameter, f"is an array, not a number: take a pointer, `{parameter.type}* {parameter.name}`"
-                )
-            raise self._refuse(signature, parameter, f"no parameter of that name.{suggest(name, [*self._scalars, *self._data])}")
+            array = self._aliases.get(name, name)
+            if array in self._data:
+                expected = self._pointer_to(self._data.array(array), parameter)
+                return f"'{name}' is an array, not a number: write `{expected}`"
+            return f"no parameter or world constant of that name.{self._nearest(name, self._scalars, self._data)}"
         value = self._scalars[name]
-        if components > 1 or isinstance(value, (str, tuple, list)) or value is None:
-            raise self._refuse(signature, parameter, f"its value {value!r} cannot be passed by value as `{parameter.type}`")
-        if not _fits(value, dtype):
-            raise self._refuse(signature, parameter, f"is `{parameter.type}`, but its value is {value!r}")
+        if not isinstance(value, (bool, int, float)):
+            return f"its value is {value!r}; only numbers and bools reach a kernel, so leave it to Python"
+        if components > 1 or not _fits(value, dtype):
+            return f"its value is {value!r}: write `{_type_for(value)} {name}`"
         return Argument(array=None, value=value, dtype=dtype)
+
+    @staticmethod
+    def _nearest(name: str, names: Iterable[str], others: Iterable[str] = ()) -> str:
+        """The nearest name, or else all that there are."""
+        known = list(names)
+        return suggest(name, [*known, *others]) or f" Known: {', '.join(known)}"
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _fits(value: Number, dtype: str) -> bool:
@@ -183,8 +226,14 @@ def _fits(value: Number, dtype: str) -> bool:
     kind = np.dtype(dtype).kind
     if isinstance(value, bool):
         return kind in "biu"
-    if isinstance(value, int):
-        if kind == "b":
-            return False
-        return kind == "f" or np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
-    return kind == "f"
+    if kind == "f":
+        return abs(value) <= float(np.finfo(dtype).max) or value != value or abs(value) == math.inf
+    return isinstance(value, int) and kind in "iu" and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
+
+
+def _type_for(value: Number) -> str:
+    """The C type that an author would take for a number."""
+    if isinstance(value, bool):
+        return "bool"
+    candidates = ("int32", "int64", "uint64") if isinstance(value, int) else ("float32", "float64")
+    return next((C_NAMES[dtype] for dtype in candidates if _fits(value, dtype)), "double")

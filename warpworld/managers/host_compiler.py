@@ -1,20 +1,39 @@
-"""Finds the host C++ compiler that the cpu backend builds kernels with."""
+"""Finds the host C++ compiler that the cpu backend builds kernels with, and runs it."""
 
 from __future__ import annotations
 
 import functools
 import importlib.util
 import os
+import platform
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from warpworld.errors import BuildError
 
 HOW_TO_GET_ONE = "install g++ or clang++, or run: pip install ziglang"
+
+_X86 = platform.machine() in ("x86_64", "AMD64")
+
+# The runtime jumps between stacks, which FORTIFY's longjmp takes for a mistake, and shadow stacks for an attack.
+_COMMON_FLAGS = (
+    *("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fstack-clash-protection", "-U_FORTIFY_SOURCE"),
+    *(("-fcf-protection=none",) if _X86 else ()),
+)
+_NATIVE_FLAGS = {"x86_64": ("-march=native",), "AMD64": ("-march=native",), "aarch64": ("-mcpu=native",)}
+_ZIG_FLAGS = ("-UNDEBUG", "-fno-sanitize=undefined")  # zig sets its own defaults by -O level
+
+RUNTIME_FLAGS = ("-O2", "-g1", "-ftls-model=initial-exec")
+# No fused multiply-add that the source does not ask for: the same bits from every compiler.
+KERNEL_FLAGS = (
+    *("-O3", *_NATIVE_FLAGS.get(platform.machine(), ())),
+    *("-g1", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-Wno-narrowing", "-Wno-unknown-pragmas"),
+)
 
 
 @dataclass(frozen=True)
@@ -24,27 +43,77 @@ class HostCompiler:
     Attributes:
         command: the words that start it.
         version: first line of what it says of itself.
-        separate_link: objects are to be linked by ``link_command`` (zig's own link step would first build a C++ library).
-        link_command: the linker, if ``separate_link``.
+        link_command: the linker, if objects are linked by a command of their own (zig's own link step would first build
+            a C++ library).
+        extra_flags: the user's, from ``$WARPWORLD_CXXFLAGS``; they come last, so that they win.
     """
 
     command: tuple[str, ...]
     version: str
     link_command: tuple[str, ...] = ()
+    extra_flags: tuple[str, ...] = ()
 
-    @property
-    def separate_link(self) -> bool:
-        """Whether compiling and linking are two commands."""
-        return bool(self.link_command)
+    def all_flags(self, flags: Sequence[str]) -> tuple[str, ...]:
+        """What a compilation that asks for ``flags`` is given."""
+        return (*_COMMON_FLAGS, *flags, *(_ZIG_FLAGS if self.link_command else ()), *self.extra_flags)
+
+    def build_library(
+        self, text: str, flags: Sequence[str], folders: Sequence[Path], scratch: Path, target: Path
+    ) -> str:
+        """Compile C++ text into a shared library.
+
+        Args:
+            text: the source.
+            flags: besides those that everything is compiled with.
+            folders: where included files are looked for.
+            scratch: folder for temporary files.
+            target: the library that is to be written.
+
+        Returns:
+            What the compiler printed if it failed, else an empty string.
+        """
+        source, unit = scratch / "source.cpp", scratch / "source.o"
+        source.write_text(text)
+        include = [word for folder in folders for word in ("-I", str(folder))]
+        compile_words = [*self.command, *self.all_flags(flags), *include]
+        if self.link_command:
+            commands = [
+                [*compile_words, "-c", str(source), "-o", str(unit)],
+                [*self.link_command, "-shared", str(unit), "-o", str(target)],
+            ]
+        else:
+            commands = [[*compile_words, "-shared", str(source), "-o", str(target), "-lpthread"]]
+        for command in commands:
+            result = _run(command)
+            if result.returncode != 0:
+                return result.stderr.strip() or f"{command[0]} failed with status {result.returncode}"
+        return ""
+
+
+def _run(command: Sequence[str], timeout: float | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a tool, with messages in English: errors are looked for in them."""
+    environment = {**os.environ, "LC_ALL": "C"}
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="replace", check=False, timeout=timeout, env=environment
+    )
 
 
 def _version(command: tuple[str, ...]) -> str | None:
     try:
-        result = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60, check=False)
+        result = _run([*command, "--version"], timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
     lines = result.stdout.splitlines()
     return lines[0] if result.returncode == 0 and lines else None
+
+
+def _words(variable: str) -> tuple[str, ...]:
+    """An environment variable, split as a shell does."""
+    text = os.environ.get(variable, "")
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise BuildError(f"{variable}={text!r} cannot be split into words: {error}") from error
 
 
 def _zig() -> HostCompiler | None:
@@ -56,14 +125,13 @@ def _zig() -> HostCompiler | None:
 
 
 @functools.cache
-def _find(wanted: str, path: str) -> HostCompiler:
+def _find(wanted: tuple[str, ...], path: str) -> HostCompiler:
     if wanted:
-        command = tuple(shlex.split(wanted))
-        version = _version(command)
+        version = _version(wanted)
         if version is None:
-            raise BuildError(f"CXX={wanted!r} does not run; unset it, or {HOW_TO_GET_ONE}")
-        is_zig = "zig" in Path(command[0]).name or "ziglang" in command
-        return HostCompiler(command, version, (*command[:-1], "ld.lld") if is_zig else ())
+            raise BuildError(f"CXX={shlex.join(wanted)!r} does not run; unset it, or {HOW_TO_GET_ONE}")
+        is_zig = "zig" in Path(wanted[0]).name or "ziglang" in wanted
+        return HostCompiler(wanted, version, (*wanted[:-1], "ld.lld") if is_zig else ())
     for name in ("g++", "clang++"):
         found = shutil.which(name, path=path)
         version = _version((found,)) if found else None
@@ -71,14 +139,39 @@ def _find(wanted: str, path: str) -> HostCompiler:
             return HostCompiler((found,), version)
     zig = _zig()
     if zig is None:
-        raise BuildError(f"no C++ compiler found (looked for $CXX, g++, clang++ and the ziglang package); {HOW_TO_GET_ONE}")
+        raise BuildError(
+            f"no C++ compiler found (looked for $CXX, g++, clang++ and the ziglang package); {HOW_TO_GET_ONE}"
+        )
     return zig
 
 
 def find_compiler() -> HostCompiler:
     """The compiler named by ``$CXX``, else g++, clang++ or the ziglang package, whichever is found first.
 
+    ``$WARPWORLD_CXXFLAGS`` are the user's own flags for all that is compiled, for instance ``-O0 -g`` to look at a
+    kernel in a debugger.
+
     Raises:
         BuildError: there is none, or the one named does not run.
     """
-    return _find(os.environ.get("CXX", ""), os.environ.get("PATH", ""))
+    found = _find(_words("CXX"), os.environ.get("PATH", ""))
+    extra = _words("WARPWORLD_CXXFLAGS")
+    return HostCompiler(found.command, found.version, found.link_command, extra)
+
+
+def source_line(library: Path, offset: int) -> tuple[str, int]:
+    """File and line of a place in a library, where a tool is there that knows; else ("", 0)."""
+    for tool in ("addr2line", "llvm-addr2line", "llvm-symbolizer"):
+        found = shutil.which(tool)
+        if not found:
+            continue
+        words = ["--output-style=GNU", f"--obj={library}"] if tool == "llvm-symbolizer" else ["-e", str(library)]
+        try:
+            lines = _run([found, *words, hex(offset)], timeout=60).stdout.strip().splitlines()
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        file, _, line = (lines[-1] if lines else "").rpartition(":")
+        number = line.split(" ")[0]
+        if file and not file.startswith("?") and number.isdigit():
+            return file, int(number)
+    return "", 0

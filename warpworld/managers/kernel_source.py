@@ -18,8 +18,8 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 _WARP_WORDS = re.compile(r"__(syncwarp|shfl\w*_sync|ballot_sync|any_sync|all_sync)\b")
 
 _SAME_TYPE = """\
-template <class A, class B> struct ww_same { static constexpr bool value = false; };
-template <class A> struct ww_same<A, A> { static constexpr bool value = true; };
+template <class ww_a, class ww_b> struct ww_same { static constexpr bool ww_value = false; };
+template <class ww_a> struct ww_same<ww_a, ww_a> { static constexpr bool ww_value = true; };
 """
 
 
@@ -50,45 +50,53 @@ class KernelSource:
         while todo:
             folder, text = todo.pop()
             for quote, name in _INCLUDE.findall(text):
-                candidates = [folder / name] if quote == '"' else []
-                for path in (*candidates, INCLUDE_FOLDER / name):
-                    if path.is_file() and path.resolve() not in seen:
-                        seen.add(path.resolve())
-                        data = path.read_bytes()
-                        yield path.resolve(), data
-                        todo.append((path.parent, data.decode(errors="replace")))
-                        break
+                folders = (*([folder] if quote == '"' else []), INCLUDE_FOLDER, self.path.parent)  # as compilers search
+                path = next((each / name for each in folders if (each / name).is_file()), None)
+                if path is not None and path.resolve() not in seen:
+                    seen.add(path.resolve())
+                    data = path.read_bytes()
+                    yield path.resolve(), data
+                    todo.append((path.parent, data.decode(errors="replace")))
 
     def uses_warp_words(self) -> bool:
         """Whether the author's file, or a file of the author's that it includes, speaks of warps."""
-        texts = [self.text, *(data.decode(errors="replace") for path, data in self.included() if INCLUDE_FOLDER not in path.parents)]
+        texts = [
+            self.text,
+            *(data.decode(errors="replace") for path, data in self.included() if INCLUDE_FOLDER not in path.parents),
+        ]
         return any(_WARP_WORDS.search(_without_comments(text)) for text in texts)
 
     def host_text(self) -> str:
         """The C++ that the cpu backend compiles."""
         packed = self.envs_per_warp > 0
         threads = [32] * len(self.threads) if packed else self.threads
-        defines = self._defines() + f"#define WW_MAX_THREADS_PER_ENV {max(threads, default=1)}\n"
+        settings = f"#define WW_MAX_THREADS_PER_ENV {max(threads, default=1)}\n"
         if packed:
-            defines += f"#define WW_ENVS_PER_WARP {self.envs_per_warp}\n"
+            settings += f"#define WW_ENVS_PER_WARP {self.envs_per_warp}\n"
         if packed or self.uses_warp_words():
-            defines += "#define WW_WARP_SCHEDULER\n"
+            settings += "#define WW_WARP_SCHEDULER\n"
         entries = "".join(f"WW_KERNEL({s.name}, {n})\n" for s, n in zip(self.signatures, threads, strict=True))
         return (
-            f'{defines}#include "cpu/module.hpp"\n#include "warpworld.cuh"\n{self._author_text()}'
-            f'{self._assertions()}#line 1 "warpworld-kernels"\n{entries}'
+            f'{settings}#include "cpu/module.hpp"\n{self._before_author()}{self._author_text()}{self._assertions()}'
+            f'#line 1 "warpworld-kernels"\n{entries}'
         )
 
     def cuda_text(self) -> str:
-        """The CUDA C++ of the same kernels: the author's become device functions, called from kernels that carry the context."""
-        defines = self._defines() + f"#define WW_ENVS_PER_WARP {self.envs_per_warp}\n"
+        """The CUDA C++ of the same kernels.
+
+        The author's kernels become device functions, and each is called from a ``__global__`` function that carries the
+        context; ``cuda_entry`` names it.
+        """
+        settings = f"#define WW_ENVS_PER_WARP {self.envs_per_warp}\n"
+        if len(set(self.threads)) == 1:  # else the kernels ask their launch
+            settings += f"#define WW_THREADS_PER_ENV {self.threads[0]}\n"
         hidden = ("__global__", "__launch_bounds__")
         push = "".join(f'#pragma push_macro("{word}")\n#undef {word}\n' for word in hidden)
         push += "#define __global__ __device__ __forceinline__\n#define __launch_bounds__(...)\n"
         pop = "".join(f'#pragma pop_macro("{word}")\n' for word in reversed(hidden))
         entries = "".join(self._cuda_entry(i) for i in range(len(self.signatures)))
         return (
-            f'{defines}#include "warpworld.cuh"\n{push}{self._author_text()}{pop}{self._assertions()}'
+            f"{settings}{self._before_author()}{push}{self._author_text()}{pop}{self._assertions()}"
             f'#line 1 "warpworld-kernels"\n{entries}'
         )
 
@@ -99,33 +107,39 @@ class KernelSource:
         declared = "".join(f", {p.declaration} a{n}" for n, p in enumerate(signature.parameters))
         passed = ", ".join(f"a{n}" for n in range(len(signature.parameters)))
         return (
-            f'extern "C" __global__ void __launch_bounds__({bounds}) ww_{signature.name}'
+            f'extern "C" __global__ void __launch_bounds__({bounds}) {cuda_entry(signature.name)}'
             f"(const ww_context context, const int kernel_index{declared}) {{\n"
             f"  ww_enter(context, kernel_index);\n  {signature.name}({passed});\n}}\n"
         )
 
-    def _defines(self) -> str:
-        return "".join(f"#define {name} {_literal(value)}\n" for name, value in self.constants.items())
+    def _before_author(self) -> str:
+        """Constants come after the system's headers, which must not see them."""
+        defines = "".join(f"#define {name} {_literal(value)}\n" for name, value in self.constants.items())
+        return f'{_SAME_TYPE}{defines}#include "warpworld.cuh"\n'
 
     def _author_text(self) -> str:
         quoted = str(self.path).replace("\\", "\\\\").replace('"', '\\"')
         return f'#line 1 "{quoted}"\n{self.text}\n'
 
     def _assertions(self) -> str:
-        lines = [
-            f"static_assert(ww_same<decltype({s.name}), void({', '.join(p.declaration for p in s.parameters)})>::value, "
-            f'"signature of {s.name}");\n'
-            for s in self.signatures
-        ]
-        return f'#line 1 "warpworld-templates"\n{_SAME_TYPE}#line 1 "{SIGNATURE_FILE}"\n{"".join(lines)}'
+        lines = ""
+        for signature in self.signatures:
+            types = ", ".join(parameter.declaration for parameter in signature.parameters)
+            same = f"ww_same<decltype({signature.name}), void({types})>::ww_value"
+            lines += f'static_assert({same}, "signature of {signature.name}");\n'
+        return f'#line 1 "{SIGNATURE_FILE}"\n{lines}'
+
+
+def cuda_entry(kernel: str) -> str:
+    """Name of the function in ``cuda_text`` that runs a kernel."""
+    return f"ww_entry_{kernel}"
 
 
 def _literal(value: int | float | bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float):
-        return f"{value!r}f" if value >= 0 else f"({value!r}f)"
-    return str(value) if value >= 0 else f"({value})"
+    text = f"{value!r}f" if isinstance(value, float) else str(value)
+    return f"({text})" if text.startswith("-") else text
 
 
 def _without_comments(text: str) -> str:

@@ -21,21 +21,32 @@ _SCALARS = {
     "bool": ("bool",),
     "int8": ("int8_t", "signed char"),
     "uint8": ("uint8_t", "unsigned char"),
-    "int16": ("int16_t", "short", "short int"),
-    "uint16": ("uint16_t", "unsigned short", "unsigned short int"),
-    "int32": ("int32_t", "int", "signed", "signed int"),
-    "uint32": ("uint32_t", "unsigned", "unsigned int"),
-    "int64": ("int64_t", "long long", "long long int", "long", "long int"),
-    "uint64": ("uint64_t", "unsigned long long", "unsigned long long int", "unsigned long", "size_t"),
+    "int16": ("int16_t", "short"),
+    "uint16": ("uint16_t", "unsigned short"),
+    "int32": ("int32_t", "int", "signed"),
+    "uint32": ("uint32_t", "unsigned int", "unsigned"),
+    "int64": ("int64_t", "long long", "long"),
+    "uint64": ("uint64_t", "unsigned long long", "unsigned long", "size_t"),
     "float16": ("__half", "half"),
     "float32": ("float",),
     "float64": ("double",),
 }
 _VECTORS = {"float": "float32", "int": "int32", "uint": "uint32", "double": "float64"}
 
-# C type as written -> (dtype, components)
+# C type in the spelling that Parameter.type has -> (dtype, components)
 C_TYPES: dict[str, tuple[str, int]] = {name: (dtype, 1) for dtype, names in _SCALARS.items() for name in names}
 C_TYPES |= {f"{name}{n}": (dtype, n) for name, dtype in _VECTORS.items() for n in (2, 3, 4)}
+
+# dtype -> C type, for messages that tell an author what to write
+C_NAMES = {dtype: names[0] for dtype, names in _SCALARS.items()} | {
+    "int32": "int",
+    "uint32": "unsigned int",
+    "int64": "long long",
+    "uint64": "unsigned long long",
+}
+
+_INTEGER_WORDS = ("signed", "unsigned", "char", "short", "long", "int")
+_SHAPE = "write it as `type name` or `type* name`"
 
 
 @dataclass(frozen=True)
@@ -44,7 +55,7 @@ class Parameter:
 
     Attributes:
         name: what it is called.
-        type: the C type without const and pointer, for instance "unsigned int".
+        type: the C type without const and pointer, in one spelling for all: "unsigned int" for ``int unsigned``.
         pointer: whether it is a pointer (or written as an array).
         const: whether what it points to is const.
         line: in the file, from 1.
@@ -71,6 +82,18 @@ class Signature:
     line: int
 
 
+def read_signatures(path: Path, source: str) -> dict[str, Signature]:
+    """The kernels defined in ``source``, by name, in the order of the file.
+
+    Only the file itself is read, not what it includes. Kernels that a macro makes are not seen.
+
+    Raises:
+        BindError: a kernel that cannot be bound by name: a template, one in a namespace, two of one name, a parameter
+            list with macros, references or defaults in it; or dynamic shared memory.
+    """
+    return _Reader(path, source).kernels()
+
+
 @functools.cache
 def _parser() -> Parser:
     import tree_sitter
@@ -79,111 +102,223 @@ def _parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
 
 
-def _walk(node: Node) -> Iterator[Node]:
-    yield node
-    for child in node.children:
-        yield from _walk(child)
+def _walk(root: Node) -> Iterator[Node]:
+    """A node and all below it, in the order of the text."""
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo.extend(reversed(node.children))
 
 
 def _text(node: Node) -> str:
     return (node.text or b"").decode(errors="replace")
 
 
-def _line(node: Node) -> int:
-    return node.start_point[0] + 1
+def _canonical(words: list[str]) -> str:
+    """One spelling for a type: C++ allows its words in any order, and "int" beside "long"."""
+    if not words or any(word not in _INTEGER_WORDS for word in words):
+        return " ".join(words).removeprefix("std::").removeprefix("::std::").removeprefix("::")
+    kind = next((word for word in ("char", "short") if word in words), "long " * words.count("long") or "int").strip()
+    if "unsigned" in words:
+        return f"unsigned {kind}"
+    return "signed char" if kind == "char" and "signed" in words else kind
+
+
+# ---- the file -------------------------------------------------------------------------------------------------------
+_TEXTUAL = re.compile(  # comments, raw strings, strings, characters (but not the ' in 1'000)
+    r"""//(?:\\\n|[^\n])*|/\*.*?\*/|R"([^()\s\\]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)'(?:\\.|[^'\\\n])*'""",
+    re.DOTALL,
+)
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
+_GLOBAL = re.compile(r"\b__global__\b")
+_DYNAMIC_SHARED = re.compile(r"\bextern\b[^;{}()]*\b__shared__\b|\b__shared__\b[^;{}()]*\bextern\b")
+_BRACKETS = re.compile(r"[()\[\]{};]")
+
+
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match.group())
 
 
 class _Reader:
-    """Reads one file; every refusal names file and line."""
+    """Reads one file; every refusal names file and line.
+
+    The header of a kernel, up to its ``{``, is parsed by itself: macros in a function's body, for instance
+    ``ENV_SHARED(int, cells, 4)``, make a parser lose the functions around them.
+    """
 
     def __init__(self, path: Path, source: str) -> None:
-        self.path = path
-        self.root = _parser().parse(source.encode()).root_node
+        self.path, self.source = path, source
+        without_text = _TEXTUAL.sub(_blank, source)
+        self.directive_ends = [match.end() for match in _DIRECTIVE.finditer(without_text)]
+        self.code = _DIRECTIVE.sub(_blank, without_text)  # as long as the source, character by character
 
-    def refuse(self, line: int, reason: str) -> BindError:
+    def refuse(self, position: int, reason: str) -> BindError:
+        line = self.source.count("\n", 0, position) + 1
         return BindError(f"{self.path}:{line}: {reason}")
 
     def kernels(self) -> dict[str, Signature]:
+        shared = _DYNAMIC_SHARED.search(self.code)
+        if shared:
+            raise self.refuse(
+                shared.start(),
+                "shared memory of a size set at launch is not offered; give it a size, or use ENV_SHARED",
+            )
         found: dict[str, Signature] = {}
-        for node in _walk(self.root):
-            if node.type != "function_definition" or not any(child.type == "__global__" for child in node.children):
-                continue
-            signature = self.signature(node)
+        for match in _GLOBAL.finditer(self.code):
+            end = self.header_end(match.end())
+            if self.code[end : end + 1] != "{":
+                continue  # a declaration
+            if _GLOBAL.search(self.code, match.end(), end):
+                raise self.refuse(
+                    match.start(), "two kernel headers share a body under an #if; keep one, and put the #if inside it"
+                )
+            signature = self.signature(match.start(), end)
             if signature.name in found:
                 raise self.refuse(
-                    signature.line,
+                    match.start(),
                     f"kernel '{signature.name}' is defined here and at line {found[signature.name].line}; keep one, "
                     "and put the #if inside it",
                 )
             found[signature.name] = signature
         return found
 
-    def signature(self, node: Node) -> Signature:
-        declarator = next((n for n in _walk(node) if n.type == "function_declarator"), None)
-        if declarator is None:
-            raise self.refuse(_line(node), "a __global__ function whose parameters cannot be read")
-        name_node, parameters = declarator.child_by_field_name("declarator"), declarator.child_by_field_name("parameters")
-        if name_node is None or parameters is None:
-            raise self.refuse(_line(node), "a __global__ function without a name or parameters")
-        name = _text(name_node)
-        self.check_surroundings(node, name)
-        if any(n.is_error or n.is_missing or n.type.startswith("preproc") for n in _walk(parameters)):
-            raise self.refuse(
-                _line(parameters),
-                f"kernel '{name}': its parameter list has a macro or an #if in it, or a syntax error; write the parameters out",
-            )
-        read = tuple(
-            self.parameter(name, child) for child in parameters.named_children if child.type != "comment" and _text(child) != "void"
+    def header_end(self, position: int) -> int:
+        """Where the ``{`` of a definition or the ``;`` of a declaration is."""
+        depth = 0
+        for match in _BRACKETS.finditer(self.code, position):
+            bracket = match.group()
+            if bracket in "([":
+                depth += 1
+            elif bracket in ")]":
+                depth -= 1
+            elif depth <= 0 or bracket == ";":
+                return match.start()
+        return len(self.code)
+
+    def signature(self, position: int, end: int) -> Signature:
+        before = [self.code.rfind(mark, 0, position) + 1 for mark in ";{}"]
+        before += [place for place in self.directive_ends if place <= position]
+        for start in (max(before), position):  # with what stands before __global__; where that is a macro, without
+            found = self.definition(start, end)
+            if found is not None:
+                return _Header(self, start, *found).signature()
+        raise self.refuse(
+            position,
+            'a kernel whose header cannot be read; write it as `extern "C" __global__ void name(type name, ...)`',
         )
-        return Signature(name, read, _line(node))
 
-    def check_surroundings(self, node: Node, name: str) -> None:
-        parent = node.parent
-        while parent is not None:
-            if parent.type == "template_declaration":
-                raise self.refuse(_line(node), f"kernel '{name}' is a template; write one kernel per type")
-            if parent.type == "namespace_definition":
-                raise self.refuse(_line(node), f"kernel '{name}' is in a namespace; move it to file scope")
-            parent = parent.parent
+    def definition(self, start: int, end: int) -> tuple[Node, Node] | None:
+        """The function that a header defines, and its declarator."""
+        root = _parser().parse(f"{self.source[start:end]}{{}}".encode()).root_node
+        for node in _walk(root):
+            declarator = node.child_by_field_name("declarator") if node.type == "function_definition" else None
+            if declarator is not None and declarator.type == "function_declarator":
+                return node, declarator
+        return None
 
-    def parameter(self, kernel: str, node: Node) -> Parameter:
-        where, line = f"kernel '{kernel}'", _line(node)
+    @functools.cached_property
+    def root(self) -> Node:
+        """The whole file as the parser sees it; what is around macros may be wrong."""
+        return _parser().parse(self.source.encode()).root_node
+
+    def surroundings(self, position: int) -> list[Node]:
+        """The syntax nodes around a place of the file, from the inside."""
+        byte = len(self.source[:position].encode())
+        node = self.root.descendant_for_byte_range(byte, byte)
+        found: list[Node] = []
+        while node is not None:
+            found.append(node)
+            node = node.parent
+        return found
+
+
+class _Header:
+    """Reads the header of one kernel: ``definition`` was parsed from the file's text at ``start``."""
+
+    def __init__(self, reader: _Reader, start: int, definition: Node, declarator: Node) -> None:
+        self.reader, self.start, self.definition, self.declarator = reader, start, definition, declarator
+        self.name = "?"
+
+    def position(self, node: Node) -> int:
+        """Where a node starts, in the file."""
+        header = self.reader.source[self.start :].encode()[: node.start_byte]
+        return self.start + len(header.decode(errors="replace"))
+
+    def line(self, node: Node) -> int:
+        return self.reader.source.count("\n", 0, self.position(node)) + 1
+
+    def refuse(self, node: Node, reason: str) -> BindError:
+        return self.reader.refuse(self.position(node), f"kernel '{self.name}'{reason}")
+
+    def signature(self) -> Signature:
+        name = self.declarator.child_by_field_name("declarator")
+        parameters = self.declarator.child_by_field_name("parameters")
+        if name is None or parameters is None:
+            raise self.refuse(self.declarator, " has no name or no parameters")
+        self.name = _text(name)
+        self.check_surroundings(name)
+        returned = self.definition.child_by_field_name("type")
+        if returned is not None and _text(returned) not in ("void", "auto"):
+            raise self.refuse(returned, f" returns `{_text(returned)}`; kernels return void")
+        for node in _walk(parameters):
+            if node.is_error or node.is_missing or node.type.startswith("preproc"):
+                raise self.refuse(
+                    node,
+                    ": its parameter list has a macro or an #if in it, or a syntax error; write the parameters out",
+                )
+            if node.type == "...":
+                raise self.refuse(node, " takes `...`; write the parameters out")
+        named = [child for child in parameters.named_children if child.type != "comment"]
+        if len(named) == 1 and _text(named[0]) == "void":
+            named = []
+        return Signature(self.name, tuple(self.parameter(child) for child in named), self.line(name))
+
+    def check_surroundings(self, name: Node) -> None:
+        if name.type == "template_function":
+            raise self.refuse(name, " is a template; write one kernel per type")
+        around = self.reader.surroundings(self.position(name))
+        for kind in (node.type for node in around):
+            if kind == "template_declaration":
+                raise self.refuse(name, " is a template; write one kernel per type")
+            if kind in ("namespace_definition", "class_specifier", "struct_specifier") or name.type != "identifier":
+                raise self.refuse(name, " is in a namespace or a class; move it to file scope")
+
+    def parameter(self, node: Node) -> Parameter:
+        written = " ".join(_text(node).split())
+        where = f": parameter `{written}`"
         if node.type != "parameter_declaration":
-            raise self.refuse(line, f"{where}: parameter `{_text(node)}` has a default value or is variadic; write `type name`")
+            raise self.refuse(node, f"{where} has a default value or stands for several; write `type name`")
         type_node, declarator = node.child_by_field_name("type"), node.child_by_field_name("declarator")
-        if type_node is None or declarator is None:
-            raise self.refuse(line, f"{where}: parameter `{_text(node)}` has no name; if it is a macro, write the parameter out")
-        const = any(child.type == "type_qualifier" and _text(child) == "const" for child in node.children)
+        if type_node is None or declarator is None or declarator.type == "abstract_pointer_declarator":
+            raise self.refuse(node, f"{where} has no name; if it is a macro, write the parameter out")
+        words = _TEXTUAL.sub(" ", _text(type_node)).split()
+        qualifiers = [_text(child) for child in node.children if child.type == "type_qualifier"]
+        if "volatile" in (*words, *qualifiers):
+            raise self.refuse(node, f"{where} is volatile; leave that out")
+        name, pointers = self.declared(declarator, node, where)
+        return Parameter(
+            name=name,
+            type=_canonical([word for word in words if word != "const"]),
+            pointer=pointers == 1,
+            const="const" in (*words, *qualifiers),
+            line=self.line(node),
+        )
+
+    def declared(self, declarator: Node | None, node: Node, where: str) -> tuple[str, int]:
+        """Name of a parameter, and 1 if it is a pointer."""
         pointers = 0
         while declarator is not None and declarator.type != "identifier":
             if declarator.type in ("pointer_declarator", "array_declarator"):
                 pointers += 1
             elif declarator.type != "attributed_declarator":
-                raise self.refuse(line, f"{where}: parameter `{_text(node)}` is a reference or a function; pass a pointer or a value")
+                raise self.refuse(node, f"{where} is a reference, a function or a macro; {_SHAPE}")
             declarator = declarator.child_by_field_name("declarator") or next(
-                (child for child in declarator.named_children if child.type in ("identifier", "pointer_declarator", "array_declarator")),
+                (child for child in declarator.named_children if child.type.endswith(("identifier", "declarator"))),
                 None,
             )
         if declarator is None:
-            raise self.refuse(line, f"{where}: parameter `{_text(node)}` has no name")
+            raise self.refuse(node, f"{where} has no name; {_SHAPE}")
         if pointers > 1:
-            raise self.refuse(line, f"{where}: parameter `{_text(node)}` is a pointer to a pointer; arrays are flat")
-        return Parameter(_text(declarator), " ".join(_text(type_node).split()), pointers == 1, const, line)
-
-
-_DYNAMIC_SHARED = re.compile(r"\bextern\s+__shared__|\b__shared__\s+extern\b")
-
-
-def read_signatures(path: Path, source: str) -> dict[str, Signature]:
-    """The kernels defined in ``source``, by name, in the order of the file.
-
-    Only the file itself is read, not what it includes. Kernels that a macro makes are not seen.
-
-    Raises:
-        BindError: a kernel that cannot be bound by name: a template, one in a namespace, two of one name, a parameter list
-            with macros, references or defaults in it; or dynamic shared memory.
-    """
-    for number, line in enumerate(source.splitlines(), start=1):
-        if _DYNAMIC_SHARED.search(line.split("//")[0]):
-            raise BindError(f"{path}:{number}: shared memory of a size set at launch is not offered; give it a size, or use ENV_SHARED")
-    return _Reader(path, source).kernels()
+            raise self.refuse(node, f"{where} is a pointer to a pointer; arrays are flat")
+        return _text(declarator), pointers

@@ -16,9 +16,17 @@ MODEL_TYPES = ("mlp",)
 class ModelConfig(Protocol):
     """What ``build_policy`` reads of a policy's ``model`` section."""
 
-    type: str
-    hidden_sizes: Sequence[int]
-    activation: str
+    @property
+    def type(self) -> str:
+        """Kind of network."""
+
+    @property
+    def hidden_sizes(self) -> Sequence[int]:
+        """Width of each hidden layer."""
+
+    @property
+    def activation(self) -> str:
+        """Between the layers."""
 
 
 def build_policy(model: ModelConfig, observation: Any, action: Any, generator: torch.Generator) -> ActorCritic:

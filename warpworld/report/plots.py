@@ -59,7 +59,9 @@ def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | Non
 
     rows = read_metrics(metrics_path)
     policies = list(dict.fromkeys(match[1] for row in rows for name in row if (match := _RETURN.match(name))))
-    panels = [(f"{name}: return", "sum of rewards per episode", f"charts/{name}/episodic_return") for name in policies]
+    panels = [
+        (f"{name}: return", "rewards per agent and episode", f"charts/{name}/episodic_return") for name in policies
+    ]
     panels.append(("episode length", "steps", _LENGTH))
 
     figure = Figure(figsize=(4.4 * len(panels), 3.6), dpi=130, layout="constrained")

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import Array
-from warpworld.errors import DeclarationError
+from warpworld.errors import DeclarationError, StoreError
 from warpworld.managers.function_manager import FunctionManager
 from warpworld.policies import ActorCritic
 from warpworld.spaces import action_heads, observation_names, observation_shapes
@@ -34,7 +34,11 @@ class Actor:
         world: an unsealed world.
         group: name of the group.
         policy: see above.
-        kernel: of sample.cu: "sample" draws and records the rollout's row, "act" draws, "act_greedily" takes the likeliest.
+        kernel: of sample.cu: "sample" draws and records the rollout's row, "act" draws, "act_greedily" takes the
+            likeliest.
+
+    Raises:
+        DeclarationError: no policy can serve the group's spaces.
     """
 
     def __init__(self, world: World, group: str, policy: ActorCritic | None = None, kernel: str = "act") -> None:
@@ -46,16 +50,18 @@ class Actor:
         self.observation_size = int(np.prod(shapes[""]))
         self.heads = action_heads(self.group.action)
         if not self.heads:
-            raise DeclarationError(f"group '{group}': a policy acts in Discrete and MultiDiscrete spaces, not in {self.group.action}")
+            raise DeclarationError(
+                f"group '{group}': a policy acts in Discrete and MultiDiscrete spaces, not in {self.group.action}"
+            )
         self._world, self._kernel, self._index = world, kernel, world.kernel_index()
         self._functions = self._build()
-        self._draw: Callable[[], None] = self._not_frozen
+        self._draw: Callable[[], None] | None = None
 
     def _build(self) -> FunctionManager:
         world, group = self._world, self.group
         logits, sizes = f"logits_{group.name}", f"head_sizes_{group.name}"
         world.add(Array(logits, "float32", (group.size, sum(self.heads)), per="env", initial=0.0), scratch=True)
-        world.add(Array(sizes, "int32", (len(self.heads),), per="world", initial=self.heads, read_only=True), scratch=True)
+        world.add(Array(sizes, "int32", (len(self.heads),), per="world", initial=self.heads), scratch=True)
         observations = observation_names(world.groups, group)[""]
         actions, first = world.action_array(group.name)
         own_observations, own_actions = observations != "observations", actions != "actions"
@@ -69,8 +75,11 @@ class Actor:
             "OBSERVATION_SIZE": self.observation_size,
             "NUM_HEADS": len(self.heads),
             "LOGITS": sum(self.heads),
+            "HEAD_SIZE": self.heads[0] if len(set(self.heads)) == 1 else 0,
         }
-        recorded = {name: f"{name}_{group.name}" for name in ("rollout_observations", "rollout_actions", "rollout_log_probs")}
+        recorded = {
+            f"rollout_{what}": f"rollout_{what}_{group.name}" for what in ("observations", "actions", "log_probs")
+        }
         aliases = {"logits": logits, "head_sizes": sizes, "observations": observations, "actions": actions, **recorded}
         functions = world.kernels(SAMPLE_SOURCE, constants, aliases=aliases, writable={actions})
         functions.build([])
@@ -82,16 +91,21 @@ class Actor:
         self._logits = self._world[f"logits_{self.group.name}"]
         self._seen = self._world.observations(self.group.name)
 
-    def _not_frozen(self) -> None:
-        raise DeclarationError(f"group '{self.group.name}': freeze() the actor after the world's first reset()")
-
     def observations(self) -> Tensor:
         """What the group sees now: (num_envs, size, features) float32, a view of the store."""
         return self._seen.flatten(2)  # type: ignore[union-attr]
 
     def act(self) -> None:
-        """Decide on what the group sees now, and write its actions into the store."""
-        if self.policy is not None:
+        """Decide on what the group sees now, and write its actions into the store.
+
+        Raises:
+            StoreError: before ``freeze``.
+        """
+        if self._draw is None:
+            raise StoreError(f"group '{self.group.name}': freeze() the actor after the world's first reset()")
+        if self.policy is None:
+            self._logits.zero_()
+        else:
             with torch.no_grad():
                 self._logits.copy_(self.policy.logits(self.observations()))
         self._draw()

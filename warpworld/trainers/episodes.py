@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from warpworld.environment import Array
+from warpworld.errors import StoreError
 from warpworld.world import World
+
+EPISODES_SOURCE = Path(__file__).resolve().parent.parent / "cuda" / "episodes.cu"
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,8 @@ class Finished:
 
     Attributes:
         count: how many.
-        returns: (num_agents,) float64, each agent's undiscounted return, mean over the episodes; NaN if there are none.
+        returns: (num_agents,) float64, each agent's undiscounted return without the rows that do not count, mean over
+            the episodes; NaN if there are none.
         length: mean length in steps; NaN if there are none.
     """
 
@@ -27,35 +32,40 @@ class Finished:
 
 
 class EpisodeStatistics:
-    """Adds up rewards over rollouts. What an unfinished episode has so far lies in the store, so that it is saved with it.
+    """Adds up rewards over rollouts.
+
+    What an unfinished episode has so far lies in the store's persistent part, so that it is saved with the world.
+    Create it after the world's ``Rollout``, whose rows it reads, and before the first reset; call ``freeze`` after.
 
     Args:
         world: an unsealed world.
+        num_steps: rows of a rollout.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, num_steps: int) -> None:
         self._world = world
         world.add(Array("episode_return", "float32", initial=0.0, doc="rewards of the running episode"))
         world.add(Array("episode_steps", "int32", per="env", initial=0, doc="steps of the running episode"))
+        world.add(Array("finished_returns", "float64"), scratch=True)
+        world.add(Array("finished_steps", "int32", per="env"), scratch=True)
+        world.add(Array("finished_episodes", "int32", per="env"), scratch=True)
+        self._functions = world.kernels(EPISODES_SOURCE, {}, scalars={"num_steps": num_steps})
+        self._functions.build([])
+        self._kernel = "add_masked_episodes" if "rollout_agent_mask" in world.data else "add_episodes"
+        self._add_up: Callable[[], None] = self._not_frozen
 
-    def add(self, rewards: Tensor, ended: Tensor, mask: Tensor | None) -> Finished:
-        """Take in one rollout.
+    def freeze(self) -> None:
+        """Bind the kernel to the sealed store."""
+        self._add_up = self._world.program([self._functions.step(self._kernel, index=0)])
 
-        Args:
-            rewards: (T, num_envs, num_agents) float32.
-            ended: (T, num_envs) bool, the step was the episode's last.
-            mask: (T, num_envs, num_agents) bool, False for rows that do not count; None where all do.
-        """
-        running, steps = self._world["episode_return"], self._world["episode_steps"]
-        returns = torch.zeros(rewards.shape[-1], dtype=torch.float64, device=rewards.device)
-        length = torch.zeros((), dtype=torch.float64, device=rewards.device)
-        for t in range(len(rewards)):
-            running.add_(rewards[t] if mask is None else rewards[t].masked_fill(~mask[t], 0.0))
-            steps.add_(1)
-            returns += running.masked_fill(~ended[t, :, None], 0.0).sum(0, dtype=torch.float64)
-            length += steps.masked_fill(~ended[t], 0).sum()
-            running.masked_fill_(ended[t, :, None], 0.0)
-            steps.masked_fill_(ended[t], 0)
-        count = int(ended.sum())
+    def _not_frozen(self) -> None:
+        raise StoreError("freeze() the episode statistics after the world's first reset()")
+
+    def finished(self) -> Finished:
+        """Take in the rollout that stands in the store; once for each, since unfinished episodes are carried on."""
+        self._add_up()
+        world = self._world
+        count = int(world["finished_episodes"].sum())
         divisor = count if count else float("nan")
-        return Finished(count, returns / divisor, float(length) / divisor)
+        returns = world["finished_returns"].sum(0) / divisor
+        return Finished(count, returns, float(world["finished_steps"].sum()) / divisor)

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from warpworld.environment import Array
 from warpworld.errors import RunError
 from warpworld.policies import ActorCritic
 from warpworld.trainers.actor import Actor
 from warpworld.trainers.trainer import build_policies, build_world
+from warpworld.world import World
 
 if TYPE_CHECKING:
     from warpworld.config import RunConfig
     from warpworld.runs import Run
 
 MAX_ENVS = 1024
+PATIENCE = 100_000  # steps in which no episode ends, before it is said that none will
 NORMAL_95 = 1.959964  # half-width of a 95% interval, in standard errors
 
 
 def evaluate(run: Run, episodes: int = 1000, seed: int = 0, greedy: bool = False) -> dict[str, dict[str, float]]:
     """Mean return of each policy of a run's latest checkpoint.
 
-    A return is the sum of an agent's rewards over one episode, undiscounted; a policy's is the mean over its agents. Every
-    env plays the same number of episodes from its start, so that short episodes do not count more than long ones.
+    A return is the sum of an agent's rewards over one episode, undiscounted and without the rows that do not count; a
+    policy's is the mean over its agents. Every env plays the same number of episodes from its start, so that short
+    episodes do not count more than long ones.
 
     Args:
         run: an open run folder with a checkpoint.
@@ -35,12 +39,12 @@ def evaluate(run: Run, episodes: int = 1000, seed: int = 0, greedy: bool = False
         greedy: take the likeliest actions instead of drawing.
 
     Returns:
-        For each policy: ``mean_return`` with all policies as trained, ``confidence``, the half-width of its 95% interval,
-        ``against_random``, its mean return while the other policies act at random, and ``random_return``, its mean return
-        with random actions of all.
+        For each policy: ``mean_return`` with all policies as trained, ``confidence``, the half-width of its 95%
+        interval, ``against_random``, its mean return while the other policies act at random, and ``random_return``, its
+        mean return with random actions of all.
 
     Raises:
-        RunError: there is no checkpoint, or it does not fit.
+        RunError: there is no checkpoint, or it does not fit; or episodes do not end.
     """
     config = run.config
     trained = load_policies(run)
@@ -49,7 +53,8 @@ def evaluate(run: Run, episodes: int = 1000, seed: int = 0, greedy: bool = False
     at_random = play.returns(dict.fromkeys(trained))
     results = {}
     for name in trained:
-        alone = together if len(trained) == 1 else play.returns({n: p if n == name else None for n, p in trained.items()})
+        others_random = {other: policy if other == name else None for other, policy in trained.items()}
+        alone = together if others_random == trained else play.returns(others_random)
         mean, confidence = _mean_and_confidence(together[name])
         results[name] = {
             "mean_return": mean,
@@ -71,8 +76,12 @@ def load_policies(run: Run) -> dict[str, ActorCritic]:
     for name, policy in policies.items():
         try:
             policy.load_state_dict(state["policies"][name])
-        except (KeyError, RuntimeError) as error:
-            raise RunError(f"run '{run.path}': the checkpoint's weights do not fit policy '{name}' of config.yaml: {error}") from error
+        except (KeyError, TypeError, RuntimeError) as error:
+            reason = f"it lacks {error}" if isinstance(error, KeyError) else " ".join(str(error).split("\n\t")[:2])
+            raise RunError(
+                f"run '{run.path}': the checkpoint's weights do not fit policy '{name}' of config.yaml ({reason}); "
+                "use the config.yaml that the run was made with"
+            ) from error
     return policies
 
 
@@ -92,24 +101,53 @@ class _Play:
         for name, policy in policies.items():
             kernel = "act" if policy is None else self._kernel
             actors += [Actor(world, group, policy, kernel) for group in self._config.policy[name].groups]
+        rewards = _Rewards(world)
         world.reset()
         for actor in actors:
             actor.freeze()
+        total = self._play(world, actors, rewards)
+        by_policy = {}
+        for name in policies:
+            agents = [total[:, :, world.groups[group].slice] for group in self._config.policy[name].groups]
+            by_policy[name] = torch.cat(agents, dim=2).mean(2).flatten()
+        return by_policy
+
+    def _play(self, world: World, actors: Sequence[Actor], rewards: _Rewards) -> Tensor:
+        """(num_envs, rounds, num_agents) float64: each agent's return in each episode."""
+        # what comes after an env's last round falls into a spare column
         total = torch.zeros(self._num_envs, self._rounds + 1, world.num_agents, dtype=torch.float64)
         finished = torch.zeros(self._num_envs, dtype=torch.int64)
         envs = torch.arange(self._num_envs)
+        steps_without_end = 0
         while int(finished.min()) < self._rounds:
             for actor in actors:
                 actor.act()
             world.step()
-            # what comes after an env's last round falls into a spare column
-            total[envs, finished.clamp(max=self._rounds)] += world["rewards"].cpu()
-            finished += (world["terminated"] | world["truncated"]).cpu()
-        by_policy = {}
-        for name in policies:
-            agents = [total[:, : self._rounds, world.groups[group].slice] for group in self._config.policy[name].groups]
-            by_policy[name] = torch.cat(agents, dim=2).mean(2).flatten()
-        return by_policy
+            total[envs, finished.clamp(max=self._rounds)] += rewards.of_step().cpu()
+            ended = (world["terminated"] | world["truncated"]).cpu()
+            finished += ended
+            steps_without_end = 0 if bool(ended.any()) else steps_without_end + 1
+            if steps_without_end == PATIENCE:
+                raise RunError(f"no episode of {self._config.name} ended in {PATIENCE:,} steps; give it a time limit")
+        return total[:, : self._rounds]
+
+
+class _Rewards:
+    """The rewards of a step that count."""
+
+    def __init__(self, world: World) -> None:
+        """Take an unsealed world. The mask is recorded, as in a rollout: a reset may write it for the next episode."""
+        self._world = world
+        self._masked = "agent_mask" in world.data
+        if self._masked:
+            shape = (1, world.num_envs, world.num_agents)
+            world.add(Array("mask_of_step", "bool", shape, per="world"), scratch=True)
+            world.record("agent_mask", "mask_of_step")
+
+    def of_step(self) -> Tensor:
+        """(num_envs, num_agents) float32, 0 where the agent's row does not count."""
+        rewards = self._world["rewards"]
+        return rewards.masked_fill(~self._world["mask_of_step"][0], 0.0) if self._masked else rewards
 
 
 def _mean_and_confidence(returns: Tensor) -> tuple[float, float]:

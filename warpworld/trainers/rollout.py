@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import Array
+from warpworld.errors import DeclarationError
 from warpworld.policies import ActorCritic
 from warpworld.trainers.actor import Actor
 from warpworld.trainers.ppo import Batch
@@ -20,7 +21,7 @@ VALUE_ROWS = 8192  # rows of one value forward: small enough to stay in a core's
 
 @dataclass(frozen=True)
 class Trajectories:
-    """One group's part of a rollout; everything is a view of the store. T rows, n agents.
+    """One group's part of a rollout: views of the store, but for ``truncated``. T rows, n agents.
 
     Attributes:
         observations: (T, num_envs, n, features) float32.
@@ -28,7 +29,7 @@ class Trajectories:
         log_probs: (T, num_envs, n) float32.
         rewards: (T, num_envs, n) float32.
         terminated: (T, num_envs) bool; where an env was truncated too, it terminated.
-        truncated: (T, num_envs) bool.
+        truncated: (T, num_envs) bool; False where the env terminated.
         agent_terminated: (T, num_envs, n) bool, or None where agents stay to the end.
         mask: (T, num_envs, n) bool, False for rows that do not count; None where all do.
     """
@@ -46,8 +47,8 @@ class Trajectories:
 class Rollout:
     """Collects T steps of a world whose groups are all served by policies.
 
-    Observations, actions and log-probabilities are recorded by the sampling kernel, rewards and ends by the step itself,
-    each into row ``row``. Create it before the world's first reset and call ``freeze`` after.
+    Observations, actions and log-probabilities are recorded by the sampling kernel, rewards and ends by the step
+    itself, each into row ``row``. Create it before the world's first reset and call ``freeze`` after.
 
     Attributes:
         world: the world that is stepped.
@@ -109,6 +110,7 @@ class Rollout:
                 actor.act()
             world.step()
             row.add_(1)
+        row.zero_()  # a step that somebody takes outside a rollout must find a row there is
 
     def trajectories(self, group: str) -> Trajectories:
         """What was recorded of one group."""
@@ -137,7 +139,7 @@ class Rollout:
             seen.truncated,
             seen.agent_terminated,
             next_value=values_of(policy, self.actors[group].observations()),
-            truncated_values=self._truncated_values(group, policy, values),
+            truncated_values=self._truncated_values(group, policy, seen.truncated, values),
             gamma=gamma,
             gae_lambda=gae_lambda,
         )
@@ -151,7 +153,7 @@ class Rollout:
             mask=None if seen.mask is None else seen.mask.flatten(),
         )
 
-    def _truncated_values(self, group: str, policy: ActorCritic, like: Tensor) -> Tensor:
+    def _truncated_values(self, group: str, policy: ActorCritic, truncated: Tensor, like: Tensor) -> Tensor:
         """(T, num_envs, n): the value of the final observation where an env was truncated, 0 elsewhere."""
         world, placed = self.world, self.world.groups[group]
         name = f"observations_{group}" if f"observations_{group}" in world.data else "observations"
@@ -159,6 +161,11 @@ class Rollout:
         values = torch.zeros_like(like)
         used = torch.arange(self._slots, device=like.device) < world[f"kept_{name}_count"][:, None]
         env, slot = used.nonzero(as_tuple=True)
+        if len(env) < int(truncated.sum()):
+            raise DeclarationError(
+                f"{world.environment.name}: an env was truncated more often in {self.num_steps} steps than the "
+                f"{self._slots} times that its truncations() gives; let it return the most that are possible"
+            )
         if len(env):
             rows = world[f"kept_{name}_row"][env, slot].long()
             values[rows, env] = values_of(policy, world[f"kept_{name}"][env, slot][:, agents].flatten(2))

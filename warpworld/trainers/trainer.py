@@ -11,7 +11,7 @@ import torch
 from warpworld.config import PolicyConfig, RunConfig
 from warpworld.environment import get_environment
 from warpworld.policies import ActorCritic, build_policy
-from warpworld.trainers.episodes import EpisodeStatistics, Finished
+from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.ppo import PPO, Batch
 from warpworld.trainers.rollout import Rollout
 from warpworld.world import World
@@ -66,10 +66,11 @@ class Trainer:
         self.learners = {n: PPO(self.policies[n], entry) for n, entry in config.policy.items() if entry.train}
         served = {group: self.policies[name] for name, entry in config.policy.items() for group in entry.groups}
         self.rollout = Rollout(self.world, served, config.trainer.num_steps)
-        self.episodes = EpisodeStatistics(self.world)
+        self.episodes = EpisodeStatistics(self.world, config.trainer.num_steps)
         self.iteration = self.env_steps = 0
         self.world.reset()
         self.rollout.freeze()
+        self.episodes.freeze()
 
     @property
     def num_iterations(self) -> int:
@@ -96,6 +97,7 @@ class Trainer:
         while self.iteration < self.num_iterations:
             began = time.perf_counter()
             self.rollout.collect()
+            episodes = self._episode_metrics()
             collected = time.perf_counter()
             losses = self._update()
             updated = time.perf_counter()
@@ -103,7 +105,7 @@ class Trainer:
             self.env_steps += self._env_steps_per_iteration
             metrics = {
                 **self._counters(updated - start),
-                **self._episode_metrics(),
+                **episodes,
                 **losses,
                 **self._speed(collected - began, updated - collected),
             }
@@ -116,7 +118,7 @@ class Trainer:
                 on_iteration(metrics)
         return metrics
 
-    # ---- update -------------------------------------------------------------------------------------------------------
+    # ---- update ------------------------------------------------------------------------------------------------------
     def _update(self) -> Metrics:
         """Let every learner learn from the rollout."""
         metrics: Metrics = {}
@@ -132,7 +134,7 @@ class Trainer:
         parts = [self.rollout.batch(g, self.policies[name], entry.gamma, entry.gae_lambda) for g in entry.groups]
         return Batch.join(parts)
 
-    # ---- metrics ------------------------------------------------------------------------------------------------------
+    # ---- metrics -----------------------------------------------------------------------------------------------------
     def _counters(self, seconds: float) -> Metrics:
         agent_steps = self.env_steps * self.world.num_agents
         return {"iteration": self.iteration, "env_steps": self.env_steps, "agent_steps": agent_steps, "time": seconds}
@@ -147,20 +149,14 @@ class Trainer:
         }
 
     def _episode_metrics(self) -> Metrics:
-        finished = self._finished()
+        finished = self.episodes.finished()
         metrics: Metrics = {"charts/episodes": finished.count, "charts/episodic_length": finished.length}
         for name, entry in self.config.policy.items():
             agents = torch.cat([finished.returns[self.world.groups[group].slice] for group in entry.groups])
             metrics[f"charts/{name}/episodic_return"] = float(agents.mean())
         return metrics
 
-    def _finished(self) -> Finished:
-        world = self.world
-        mask = world["rollout_agent_mask"] if "rollout_agent_mask" in world.data else None
-        ended = world["rollout_terminated"] | world["rollout_truncated"]
-        return self.episodes.add(world["rollout_rewards"], ended, mask)
-
-    # ---- saving -------------------------------------------------------------------------------------------------------
+    # ---- saving ------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
         """Everything that the run's further course depends on."""
         return {

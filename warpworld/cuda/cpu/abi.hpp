@@ -23,6 +23,7 @@ enum ww_error_code {
   WW_TIMEOUT = 5,
   WW_STACK_OVERFLOW = 6,
   WW_INTERRUPTED = 7,
+  WW_NO_MEMORY = 8,
 };
 
 struct ww_error {
@@ -54,8 +55,8 @@ struct ww_kernel {
 // Records the first error of a launch and leaves the kernel; never returns.
 [[noreturn]] void ww_fail(int code, const char* file, int line, const char* text);
 
-// One per worker thread. It lives in the runtime library: as thread-locals of every module it would use up the process's
-// static TLS block after a handful of modules.
+// One per worker thread. It lives in the runtime library: as thread-locals of every module it would use up the static
+// TLS block of the process after a handful of modules.
 struct ww_thread {
   const ww_context* context;
   const char* kernel;  // name of the one that runs now

@@ -14,11 +14,13 @@ using Value = typename Same<T>::type;
 
 template <class T, class Operation>
 static WW_INLINE T atomic_update(T* target, Operation operation) {
-  T old = *target;
   if (ww_this_thread.single) {
+    const T old = *target;
     *target = operation(old);
     return old;
   }
+  T old;
+  __atomic_load(target, &old, __ATOMIC_RELAXED);
   T desired = operation(old);
   while (!__atomic_compare_exchange(target, &old, &desired, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
     desired = operation(old);
@@ -27,17 +29,17 @@ static WW_INLINE T atomic_update(T* target, Operation operation) {
 
 }  // namespace ww
 
-#define WW_ATOMIC(name, result)                                       \
-  template <class T>                                                  \
-  static WW_INLINE T name(T* target, ww::Value<T> value) {            \
-    return ww::atomic_update(target, [&](T old) -> T { return result; }); \
+#define WW_ATOMIC(name, result)                                                            \
+  template <class T>                                                                       \
+  static WW_INLINE T name(T* target, ww::Value<T> value) {                                 \
+    return ww::atomic_update(target, [&]([[maybe_unused]] T old) -> T { return result; }); \
   }
 WW_ATOMIC(atomicAdd, old + value)
 WW_ATOMIC(atomicSub, old - value)
 WW_ATOMIC(atomicExch, value)
 WW_ATOMIC(atomicMin, value < old ? value : old)
 WW_ATOMIC(atomicMax, old < value ? value : old)
-WW_ATOMIC(atomicAnd, old& value)
+WW_ATOMIC(atomicAnd, old & value)
 WW_ATOMIC(atomicOr, old | value)
 WW_ATOMIC(atomicXor, old ^ value)
 WW_ATOMIC(atomicInc, old >= value ? T(0) : T(old + 1))

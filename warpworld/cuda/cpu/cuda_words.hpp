@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// ---- qualifiers -------------------------------------------------------------------------------------------------------
+// ---- qualifiers ----------------------------------------------------------------------------------------------------
 #define __host__
 #define __device__
 #define __global__
@@ -17,11 +17,12 @@
 #define __managed__
 #define __shared__ thread_local
 #define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__  // empty, as the C++ library writes __attribute__((__noinline__))
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(n) alignas(n)
 
-// ---- vector types -----------------------------------------------------------------------------------------------------
+// ---- vector types --------------------------------------------------------------------------------------------------
 #define WW_VECTOR(type, name, alignment_2, alignment_4)                                                       \
   struct alignas(alignment_2) name##2 { type x, y; };                                                         \
   struct name##3 { type x, y, z; };                                                                           \
@@ -35,18 +36,17 @@ WW_VECTOR(unsigned, uint, 8, 16)
 WW_VECTOR(double, double, 16, 16)
 #undef WW_VECTOR
 
-// ---- faults -----------------------------------------------------------------------------------------------------------
+// ---- faults --------------------------------------------------------------------------------------------------------
 // assert() of the C library ends here instead of in abort(): hidden, so only this module's asserts do.
-extern "C" __attribute__((visibility("hidden"), noreturn, noinline, cold)) void __assert_fail(const char* expression,
-                                                                                     const char* file, unsigned line,
-                                                                                     const char*) noexcept {
+extern "C" __attribute__((visibility("hidden"), noreturn, noinline, cold)) void __assert_fail(
+    const char* expression, const char* file, unsigned line, const char*) noexcept {
   char text[256];
   snprintf(text, sizeof text, "assertion failed: %s", expression);
   ww_fail(WW_ASSERTION, file, (int)line, text);
 }
 #define __trap() ww_fail(WW_ASSERTION, __FILE__, __LINE__, "__trap() was called")
 
-// ---- barriers ---------------------------------------------------------------------------------------------------------
+// ---- barriers ------------------------------------------------------------------------------------------------------
 // A macro, because a return address does not tell the site: compilers copy and merge calls.
 #define WW_SITE                                             \
   ({                                                        \
@@ -102,7 +102,7 @@ static inline unsigned ballot(const Site* site, uint32_t mask, int predicate) {
   const unsigned base = threadIdx.x & ~31u;
   unsigned votes = 0;
   for (unsigned i = 0; i < 32 && base + i < w.threads; i++)
-    if (mask >> i & 1 && w.wait[base + i] != Wait::returned) votes |= (unsigned)offered[i] << i;
+    if (mask >> i & 1) votes |= (unsigned)offered[i] << i;
   return votes;
 }
 
@@ -122,7 +122,7 @@ static WW_INLINE void sync_warp(const Site* site, uint32_t mask = 0xFFFFFFFFu) {
 }  // namespace ww
 #endif
 
-// ---- math: global overloads as CUDA has them --------------------------------------------------------------------------
+// ---- math: global overloads as CUDA has them -----------------------------------------------------------------------
 #define WW_MIN_MAX(A, B, R)                                                                      \
   static WW_INLINE R min(A a, B b) { return (R)b < (R)a ? (R)b : (R)a; }                         \
   static WW_INLINE R max(A a, B b) { return (R)a < (R)b ? (R)b : (R)a; }
@@ -132,8 +132,12 @@ WW_MIN_MAX(int, unsigned, unsigned)
 WW_MIN_MAX(unsigned, int, unsigned)
 WW_MIN_MAX(long, long, long)
 WW_MIN_MAX(unsigned long, unsigned long, unsigned long)
+WW_MIN_MAX(long, unsigned long, unsigned long)
+WW_MIN_MAX(unsigned long, long, unsigned long)
 WW_MIN_MAX(long long, long long, long long)
 WW_MIN_MAX(unsigned long long, unsigned long long, unsigned long long)
+WW_MIN_MAX(long long, unsigned long long, unsigned long long)
+WW_MIN_MAX(unsigned long long, long long, unsigned long long)
 #undef WW_MIN_MAX
 #define WW_MIN_MAX(A, B, R, suffix)                                                              \
   static WW_INLINE R min(A a, B b) { return __builtin_fmin##suffix((R)a, (R)b); }                \

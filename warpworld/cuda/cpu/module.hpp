@@ -11,6 +11,6 @@
 #include "atomics.hpp"
 
 // Exports a kernel of `threads` threads a block.
-#define WW_KERNEL(kernel, threads)                                                                       \
-  extern "C" __attribute__((visibility("default"))) const ww_kernel ww_kernel_##kernel = {WW_ABI, #kernel, \
-                                                                                          &ww::Runner<&kernel, threads>::run};
+#define WW_KERNEL(kernel, threads)                                                       \
+  extern "C" __attribute__((visibility("default"))) const ww_kernel ww_kernel_##kernel = { \
+      WW_ABI, #kernel, &ww::Runner<&kernel, threads>::run};

@@ -1,9 +1,9 @@
 // The ring scheduler: agent t of every env runs on fiber t, and a barrier is one switch to fiber t+1 of the ring.
 //
-// It is lazy. Agents run as plain calls on fiber 0 until one of them meets a barrier; that agent keeps the stack it is on,
-// the others get fresh ones. One round of the ring takes every agent from one barrier to the next: when the switch comes
-// back to an agent, all others have arrived. The end of the kernel is one more round, after which fiber 0 moves on to the
-// next block. Agents that have returned stay in the ring and pass the turn on.
+// It is lazy. Agents run as plain calls on fiber 0 until one of them meets a barrier; that agent keeps the stack it is
+// on, the others get fresh ones. One round of the ring takes every agent from one barrier to the next: when the switch
+// comes back to an agent, all others have arrived. The end of the kernel is one more round, after which fiber 0 moves
+// on to the next block. Agents that have returned stay in the ring and pass the turn on.
 #pragma once
 
 #include <stdio.h>
@@ -69,7 +69,10 @@ static WW_INLINE void pass_turn(Ring& r, unsigned thread) {
 static WW_INLINE void sync(const Site* site) {
   Ring& r = ring();
   const unsigned thread = threadIdx.x;
-  if (WW_UNLIKELY(!r.running)) start_ring(r, thread);
+  if (WW_UNLIKELY(!r.running)) {
+    if (r.threads == 1) return;
+    start_ring(r, thread);
+  }
   if (thread == 0 || r.site == nullptr)
     r.site = site;
   else if (WW_UNLIKELY(r.site != site))
@@ -137,7 +140,7 @@ struct RingRunner<kernel, threads> {
   }
 };
 
-// One thread a block: no fiber and no barrier exists, blocks are a plain loop.
+// One thread a block: no fiber exists and barriers do nothing, blocks are a plain loop.
 template <auto kernel>
 struct LoopRunner;
 
@@ -155,6 +158,10 @@ struct LoopRunner<kernel> {
   }
   static void run(const ww_launch* launch, unsigned first, unsigned end) {
     threadIdx.x = 0;
+    if constexpr (WW_MAX_THREADS_PER_ENV > 1) {  // another kernel of the file has barriers, and this one's ask the ring
+      ring().threads = 1;
+      ring().running = false;
+    }
     unpack(launch->args, first, end, std::make_index_sequence<sizeof...(A)>());
   }
 };

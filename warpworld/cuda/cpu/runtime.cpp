@@ -1,35 +1,37 @@
-// The runtime library of the cpu backend, built once per machine: a pool of workers that claim shares of a program's envs.
+// The runtime library of the cpu backend, built once per machine: a pool of workers that claim shares of a program's
+// envs.
 //
-// One 64-bit word holds the number of the job and the first env nobody has claimed. The caller works through the job itself
-// and waits only for shares that somebody else has claimed, so a worker that sleeps, or a core that is busy with something
-// else, costs nothing.
+// One 64-bit word holds the number of the job and the first env nobody has claimed. The caller works through the job
+// itself and waits only for shares that somebody else has claimed, so a worker that sleeps, or a core that is busy with
+// something else, costs nothing.
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 #include "faults.hpp"
+#include "floats.hpp"
 #include "program.hpp"
+#include "watchdog.hpp"
 
 __thread ww_thread ww_this_thread;
 __thread ww_index threadIdx, blockIdx, blockDim, gridDim;
 
 namespace ww {
 
-constexpr unsigned spins_before_sleep = 1000;       // about 20 microseconds
-constexpr float share_nanoseconds = 1000;           // a share is at least so much work
-constexpr float join_nanoseconds = 1500;            // below, a job is not shared at all
-constexpr float wake_nanoseconds = 20000;           // above, sleeping workers are woken
-constexpr unsigned first_share = 64;                // of a program that was never measured
+constexpr unsigned spins_before_sleep = 1000;  // about 20 microseconds
+constexpr float share_nanoseconds = 1000;      // a share is at least so much work
+constexpr float join_nanoseconds = 1500;       // below, a job is not shared at all
+constexpr float wake_nanoseconds = 20000;      // above, sleeping workers are woken
+constexpr unsigned first_share = 64;           // of a program that was never measured
 constexpr uint64_t nothing_left = 0xFFFFFFFFu;
 
 struct Job {
   const ww_program* program;
   unsigned num_envs, share;
-  unsigned workers;
 };
 
-static Job job;
+static Job job;  // read by those who have claimed a share of it
 alignas(128) static std::atomic<uint64_t> claim{nothing_left};
 alignas(128) static std::atomic<unsigned> envs_done{0};
 alignas(128) static std::atomic<int> generation{0};
@@ -59,10 +61,10 @@ static double now_nanoseconds() {
 // Runs shares from `next_share` (which returns false when none is left) until the job is done; faults end one share.
 // Not inlined: what the callers' closures refer to must lie outside of the frame that is jumped back to.
 template <class NextShare, class Done>
-__attribute__((noinline)) static void run_shares(Worker& worker, unsigned index, bool single, const ww_program& program, NextShare next_share,
-                       Done done) {
+__attribute__((noinline)) static void run_shares(Worker& worker, unsigned index, bool single, const ww_program& program,
+                                                 NextShare next_share, Done done) {
   ww_launch launch;
-  launch.stacks = worker.stacks;
+  launch.stacks = worker.stacks.base();
   launch.stack_stride = stack_stride;
   ww_this_thread.worker = index;
   ww_this_thread.single = single;
@@ -76,24 +78,25 @@ __attribute__((noinline)) static void run_shares(Worker& worker, unsigned index,
   while (next_share(&a, &b)) {
     first = a;
     end = b;
-    worker.progress = worker.progress + 1;
+    worker.progress.store(worker.progress.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (!cancelled.load(std::memory_order_relaxed)) {
-      worker.in_kernel = 1;
+      enter_kernels(worker);
       run_steps(program, launch, a, b);
-      worker.in_kernel = 0;
+      leave_kernels(worker);
     }
     done(b - a);
   }
 }
 
-// Claims the next share of job `number`, if that job still runs.
+// Claims the next share of job `number`, if that job still runs. Once a job has ended the word holds nothing_left or
+// another number, so an exchange that succeeds was made with envs and share of this job: both are read before it.
 static inline bool claim_share(unsigned number, unsigned* first, unsigned* end) {
   uint64_t current = claim.load(std::memory_order_acquire);
   for (;;) {
-    const unsigned envs = published_envs.load(std::memory_order_relaxed), share = published_share.load(std::memory_order_relaxed);
-    const unsigned next = (unsigned)current;
+    const unsigned envs = published_envs.load(std::memory_order_acquire),
+                   share = published_share.load(std::memory_order_acquire), next = (unsigned)current;
     if ((unsigned)(current >> 32) != number || next >= envs) return false;
-    if (claim.compare_exchange_weak(current, current + share, std::memory_order_acq_rel)) {
+    if (claim.compare_exchange_weak(current, current + share, std::memory_order_acq_rel, std::memory_order_acquire)) {
       *first = next;
       *end = next + share < envs ? next + share : envs;
       return true;
@@ -101,31 +104,35 @@ static inline bool claim_share(unsigned number, unsigned* first, unsigned* end) 
   }
 }
 
+// Waits for a job other than the one with number `seen`; returns its number.
+static int wait_for_job(int seen) {
+  for (unsigned spins = 0; generation.load(std::memory_order_acquire) == seen; spins++) {
+    if (spins < spins_before_sleep) {
+      relax();
+      continue;
+    }
+    sleepers.fetch_add(1);
+    if (generation.load() == seen) futex(&generation, FUTEX_WAIT, seen);
+    sleepers.fetch_sub(1);
+  }
+  return generation.load();
+}
+
 static void* work(void* argument) {
   const unsigned index = (unsigned)(uintptr_t)argument;
   Worker& worker = workers[index];
   attach_thread(worker);
+  set_float_control(standard_float_control);
   int seen = 0;
   for (;;) {
-    for (unsigned spins = 0; generation.load(std::memory_order_acquire) == seen; spins++) {
-      if (spins < spins_before_sleep) {
-        relax();
-        continue;
-      }
-      sleepers.fetch_add(1);
-      if (generation.load() == seen) futex(&generation, FUTEX_WAIT, seen);
-      sleepers.fetch_sub(1);
-    }
-    seen = generation.load();
+    seen = wait_for_job(seen);
     if (index >= published_workers.load()) continue;
     // The first claim is made before anything of the job is read: while a claimed share is open the job cannot change.
     unsigned first, end;
     if (!claim_share((unsigned)seen, &first, &end)) continue;
-    const Job mine = job;
-    ensure_stacks(worker, mine.program->max_threads);
     bool have_one = true;
     run_shares(
-        worker, index, false, *mine.program,
+        worker, index, false, *job.program,
         [&](unsigned* a, unsigned* b) {
           if (!have_one) return claim_share((unsigned)seen, a, b);
           have_one = false;
@@ -144,11 +151,12 @@ static void start_workers(unsigned count) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    // Ctrl-C and the like go to the program's own threads.
+    pthread_attr_setguardsize(&attributes, guard_bytes);
+    // Ctrl-C and all other signals that are not about a worker itself go to the program's own threads: their handlers
+    // may want more stack than a fiber has.
     sigset_t blocked, old;
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGINT);
-    sigaddset(&blocked, SIGTERM);
+    sigfillset(&blocked);
+    for (int signal_number : fault_signals) sigdelset(&blocked, signal_number);
     pthread_sigmask(SIG_BLOCK, &blocked, &old);
     const int failed = pthread_create(&thread, &attributes, work, (void*)(uintptr_t)workers_started);
     pthread_sigmask(SIG_SETMASK, &old, nullptr);
@@ -157,28 +165,29 @@ static void start_workers(unsigned count) {
   }
 }
 
-static bool watchdog_started;
-
-static void start_watchdog() {
-  if (watchdog_started) return;
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &old);
-  pthread_t thread;
-  watchdog_started = pthread_create(&thread, nullptr, watch, nullptr) == 0;
-  if (watchdog_started) pthread_detach(thread);
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+// Memory that workers need to run blocks of `threads` threads. False if there is none.
+static bool prepare_workers(unsigned count, unsigned threads) {
+  static unsigned prepared_workers, prepared_threads;
+  if (count <= prepared_workers && threads <= prepared_threads) return true;
+  if (count < prepared_workers) count = prepared_workers;
+  if (threads < prepared_threads) threads = prepared_threads;
+  for (unsigned i = 0; i < count; i++) {
+    if (!workers[i].scheduler) workers[i].scheduler = calloc(1, WW_SCHEDULER_BYTES);
+    if (!workers[i].scheduler || !workers[i].stacks.grow(threads)) return false;
+  }
+  prepared_workers = count;
+  prepared_threads = threads;
+  return true;
 }
 
 // A forked child has the caller's thread only.
 static void after_fork() {
   workers_started = 1;
-  watchdog_started = false;
   sleepers.store(0);
   generation.store(0);
   claim.store(nothing_left);
-  launch_serial.store(0);
-  for (Worker& worker : workers) worker.in_kernel = 0;
+  for (Worker& worker : workers) worker.in_kernel.store(0);
+  forget_watchdog();
   pthread_mutex_init(&launch_lock, nullptr);
 }
 
@@ -219,7 +228,7 @@ static unsigned run_alone(const ww_program& program, unsigned num_envs, unsigned
 static unsigned run_together(const ww_program& program, unsigned num_envs, unsigned share, unsigned num_workers) {
   const unsigned number = (unsigned)generation.load() + 1;
   start_workers(num_workers);
-  job = Job{&program, num_envs, share, num_workers};
+  job = Job{&program, num_envs, share};
   envs_done.store(0);
   published_envs.store(num_envs);
   published_share.store(share);
@@ -236,9 +245,39 @@ static unsigned run_together(const ww_program& program, unsigned num_envs, unsig
         own = own + envs;
         envs_done.fetch_add(envs, std::memory_order_release);
       });
-  while (envs_done.load(std::memory_order_acquire) != num_envs) relax();
+  for (unsigned spins = 0; envs_done.load(std::memory_order_acquire) != num_envs; spins++)
+    spins < spins_before_sleep ? relax() : (void)sched_yield();
   claim.store((uint64_t)number << 32 | nothing_left);  // closed, so that no late claim meets the next job
   return own;
+}
+
+static int run_program(ww_program& program) {
+  const unsigned num_envs = (unsigned)program.context.num_envs, num_workers = workers_for(program, num_envs),
+                 share = share_of(program, num_envs, num_workers);
+  if (!prepare_workers(num_workers, program.max_threads)) return program.error.code = WW_NO_MEMORY;
+  start_watchdog();
+  attach_thread(workers[0]);
+  current_error = &program.error;
+  program.error.code = WW_OK;
+  cancelled.store(false, std::memory_order_relaxed);
+  begin_launch();
+  const unsigned floats = float_control();
+  if (floats != standard_float_control) set_float_control(standard_float_control);
+  const bool measured = program.launches % 16 <= 1;
+  const double start = measured ? now_nanoseconds() : 0;
+  const unsigned own = num_workers == 1 || share >= num_envs ? run_alone(program, num_envs, share)
+                                                             : run_together(program, num_envs, share, num_workers);
+  if (measured && own) program.nanoseconds_per_env = (float)((now_nanoseconds() - start) / own);
+  program.launches++;
+  if (floats != standard_float_control) set_float_control(floats);
+  end_launch();
+  this_worker = nullptr;
+  return program.error.code;
+}
+
+static void prepare_process() {
+  pthread_key_create(&signal_stack_key, free_signal_stack);
+  pthread_atfork(nullptr, nullptr, after_fork);
 }
 
 }  // namespace ww
@@ -249,33 +288,17 @@ __attribute__((visibility("default"))) unsigned ww_abi() { return WW_ABI; }
 
 // Called before programs are made: signal handlers are put (back) in place. Seconds without progress end a kernel.
 __attribute__((visibility("default"))) void ww_prepare(double timeout_seconds) {
-  static const int registered = pthread_atfork(nullptr, nullptr, ww::after_fork);
-  (void)registered;
-  ww::timeout_milliseconds.store((int)(timeout_seconds * 1e3));
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, ww::prepare_process);
+  ww::timeout_milliseconds.store(timeout_seconds < 1e6 ? (int)(timeout_seconds * 1e3) : 1000000000);
   ww::install_fault_handlers();
 }
 
 // Runs a program over all envs. Returns 0, or the code of the error that program->error describes.
 __attribute__((visibility("default"))) int ww_run_program(ww_program* program) {
-  using namespace ww;
-  pthread_mutex_lock(&launch_lock);
-  start_watchdog();
-  attach_thread(workers[0]);
-  ensure_stacks(workers[0], program->max_threads);
-  current_error = &program->error;
-  program->error.code = WW_OK;
-  cancelled.store(false, std::memory_order_relaxed);
-  launch_serial.fetch_add(1);
-  const unsigned num_envs = (unsigned)program->context.num_envs, num_workers = workers_for(*program, num_envs),
-                 share = share_of(*program, num_envs, num_workers);
-  const bool measured = program->launches % 16 <= 1;
-  const double start = measured ? now_nanoseconds() : 0;
-  const unsigned own = num_workers == 1 || share >= num_envs ? run_alone(*program, num_envs, share)
-                                                             : run_together(*program, num_envs, share, num_workers);
-  if (measured && own) program->nanoseconds_per_env = (float)((now_nanoseconds() - start) / own);
-  program->launches++;
-  launch_serial.fetch_add(1);
-  pthread_mutex_unlock(&launch_lock);
-  return program->error.code;
+  pthread_mutex_lock(&ww::launch_lock);
+  const int code = ww::run_program(*program);
+  pthread_mutex_unlock(&ww::launch_lock);
+  return code;
 }
 }

@@ -1,5 +1,5 @@
-// The general scheduler, for kernels that use warp operations and for packed builds: every thread is a fiber with a state,
-// and threads wait for their block or for the lanes named in a warp mask. Slower than the ring, by a queue.
+// The general scheduler, for kernels that use warp operations and for packed builds: every thread is a fiber with a
+// state, and threads wait for their block or for the lanes named in a warp mask. Slower than the ring, by a queue.
 #pragma once
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct Warps {
   void* fiber[WW_MAX_THREADS];
   const Site* site[WW_MAX_THREADS];
   uint64_t value[WW_MAX_THREADS];     // what a waiting lane offers to its warp
-  uint64_t exchanged[WW_MAX_THREADS];  // what the lanes of a released warp offered
+  uint64_t exchanged[WW_MAX_THREADS];  // what the lanes of a released warp offered; 0 of lanes that have returned
   uint32_t mask[WW_MAX_THREADS];
   uint16_t ready[WW_MAX_THREADS];
   Wait wait[WW_MAX_THREADS];
@@ -79,6 +79,8 @@ static inline void release_warps(Warps& w) {
         if (w.wait[base + j] == Wait::warp && w.mask[base + j] == mask) {
           w.exchanged[base + j] = w.value[base + j];
           make_ready(w, base + j);
+        } else if (mask >> j & 1) {
+          w.exchanged[base + j] = 0;
         }
     }
   }

@@ -1,5 +1,6 @@
-// The words of warpworld.cuh on a CPU. Only lanes with an active agent are run, so is_active() is always true; the packed
-// build (WW_ENVS_PER_WARP) instead lays several envs into a warp as a GPU does, with the lanes that sit a launch out.
+// The words of warpworld.cuh on a CPU. Only lanes with an active agent are run, so is_active() is always true; the
+// packed build (WW_ENVS_PER_WARP) instead lays several envs into a warp as a GPU does, with the lanes that sit a launch
+// out.
 #pragma once
 
 #define WW_FUNCTION static inline __attribute__((always_inline))
@@ -44,8 +45,8 @@ WW_FUNCTION constexpr bool is_active() { return true; }
 
 #endif
 
-// One slot a worker, as it is one an env of the block on a GPU: no thread-local storage to look up. 48 KB is what a CUDA
-// block may have.
+// One slot a worker, as it is one an env of the block on a GPU: no thread-local storage to look up. 48 KB is what a
+// CUDA block may have.
 #define ENV_SHARED(type, name, n)                                                                            \
   static_assert(sizeof(type) * (n) <= 48 * 1024, "ENV_SHARED: an env may share at most 48 KB");              \
   static struct alignas(128) {                                                                               \

@@ -1,13 +1,12 @@
 // The words of warpworld.cuh on a GPU. Several small envs may share a block: WW_ENVS_PER_WARP envs to a warp and
 // WW_WARPS_PER_BLOCK warps to a block, or one env per block where WW_ENVS_PER_WARP is 0.
+//
+// WW_THREADS_PER_ENV is the number of threads that every kernel of the file has; kernels that differ in it ask their launch.
 #pragma once
 
 #define WW_FUNCTION static __device__ __forceinline__
 #define WW_METHOD __device__ __forceinline__
 
-#ifndef WW_THREADS_PER_ENV
-#define WW_THREADS_PER_ENV NUM_AGENTS
-#endif
 #ifndef WW_ENVS_PER_WARP
 #define WW_ENVS_PER_WARP 0
 #endif
@@ -20,7 +19,6 @@
 #define WW_BLOCK (32 * WW_WARPS_PER_BLOCK)
 #else
 #define WW_SLOTS 1
-#define WW_BLOCK WW_THREADS_PER_ENV
 #endif
 
 __shared__ ww_context ww_shared_context;
@@ -31,24 +29,31 @@ WW_FUNCTION const ww_context& ww_world() { return ww_shared_context; }
 WW_FUNCTION int ww_kernel_index() { return ww_shared_kernel_index; }
 
 #if WW_ENVS_PER_WARP
+static_assert(WW_ENVS_PER_WARP * NUM_AGENTS <= 32, "the agents of WW_ENVS_PER_WARP envs must fit a warp");
 WW_FUNCTION int ww_warp_lane() { return (int)(threadIdx.x & 31u); }
 WW_FUNCTION bool ww_has_agent() { return ww_warp_lane() < WW_ENVS_PER_WARP * NUM_AGENTS; }
-WW_FUNCTION int ww_slot_of_warp() {
-  const int slot = ww_warp_lane() / NUM_AGENTS;
-  return slot < WW_ENVS_PER_WARP ? slot : WW_ENVS_PER_WARP - 1;
-}
+WW_FUNCTION int ww_slot_of_warp() { return ww_has_agent() ? ww_warp_lane() / NUM_AGENTS : WW_ENVS_PER_WARP - 1; }
 WW_FUNCTION int ww_slot() { return (int)(threadIdx.x >> 5) * WW_ENVS_PER_WARP + ww_slot_of_warp(); }
 // A lane without an agent has the index of the last agent: it may read there, not write.
 WW_FUNCTION int agent_id() { return ww_has_agent() ? ww_warp_lane() % NUM_AGENTS : NUM_AGENTS - 1; }
+WW_FUNCTION int lane() { return agent_id(); }
+WW_FUNCTION int num_lanes() { return NUM_AGENTS; }
 WW_FUNCTION int ww_unclamped_env() { return (int)blockIdx.x * WW_SLOTS + ww_slot(); }
 WW_FUNCTION void sync_env() {
-  const unsigned lanes = (NUM_AGENTS == 32 ? 0xFFFFFFFFu : (1u << NUM_AGENTS) - 1u) << (ww_slot_of_warp() * NUM_AGENTS);
+  const unsigned lanes = (0xFFFFFFFFu >> (32 - NUM_AGENTS)) << (ww_slot_of_warp() * NUM_AGENTS);
   if (ww_has_agent()) __syncwarp(lanes);
 }
 #else
+// Every lane is one of its env's own; in a kernel with more threads than agents, lanes count and agent_id() is one of them.
 WW_FUNCTION bool ww_has_agent() { return true; }
 WW_FUNCTION int ww_slot() { return 0; }
-WW_FUNCTION int agent_id() { return (int)threadIdx.x; }
+WW_FUNCTION int lane() { return (int)threadIdx.x; }
+#ifdef WW_THREADS_PER_ENV
+WW_FUNCTION int num_lanes() { return WW_THREADS_PER_ENV; }
+#else
+WW_FUNCTION int num_lanes() { return (int)blockDim.x; }
+#endif
+WW_FUNCTION int agent_id() { return lane(); }
 WW_FUNCTION int ww_unclamped_env() { return (int)blockIdx.x; }
 WW_FUNCTION void sync_env() { __syncthreads(); }
 #endif
@@ -58,8 +63,6 @@ WW_FUNCTION int env_id() {
   return env < ww_world().num_envs ? env : ww_world().num_envs - 1;
 }
 WW_FUNCTION bool is_active() { return ww_has_agent() && ww_takes_part[ww_slot()]; }
-WW_FUNCTION int lane() { return agent_id(); }
-WW_FUNCTION int num_lanes() { return WW_THREADS_PER_ENV; }
 
 #define ENV_SHARED(type, name, n)              \
   __shared__ type ww_shared_##name[WW_SLOTS][n]; \
@@ -71,7 +74,7 @@ WW_FUNCTION void ww_enter(const ww_context& context, int kernel_index) {
     ww_shared_context = context;
     ww_shared_kernel_index = kernel_index;
   }
-  if (ww_has_agent() && agent_id() == 0) {
+  if (ww_has_agent() && lane() == 0) {
     const int env = ww_unclamped_env();
     ww_takes_part[ww_slot()] = env < context.num_envs && context.active[env];
   }

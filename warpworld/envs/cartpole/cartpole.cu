@@ -4,7 +4,9 @@
 #include <warpworld.cuh>
 
 constexpr float GRAVITY = 9.8f, CART_MASS = 1.0f, POLE_MASS = 0.1f, HALF_POLE_LENGTH = 0.5f, FORCE = 10.0f;
-constexpr float TOTAL_MASS = CART_MASS + POLE_MASS, POLE_MASS_LENGTH = POLE_MASS * HALF_POLE_LENGTH;
+// Gymnasium divides by the total mass at every step; here the constants are divided by it.
+constexpr float TOTAL_MASS = CART_MASS + POLE_MASS, PUSH = FORCE / TOTAL_MASS;
+constexpr float LEVER = HALF_POLE_LENGTH * POLE_MASS / TOTAL_MASS;
 constexpr float STEP_SECONDS = 0.02f;
 constexpr float POSITION_LIMIT = 2.4f, ANGLE_LIMIT = 12.0f * 2.0f * 3.14159265358979f / 360.0f;
 constexpr float START_RANGE = 0.05f;
@@ -14,12 +16,11 @@ extern "C" __global__ void step(float4* state, const int* actions, const int* ti
   if (!is_active()) return;  // guard
   const int i = agent_index();
   const float4 s = state[i];
-  const float force = actions[i] == 1 ? FORCE : -FORCE;
+  const float push = actions[i] == 1 ? PUSH : -PUSH;
   const float sine = sinf(s.z), cosine = cosf(s.z);
-  const float pushed = (force + POLE_MASS_LENGTH * s.w * s.w * sine) * (1.0f / TOTAL_MASS);
-  const float angular = (GRAVITY * sine - cosine * pushed) /
-                        (HALF_POLE_LENGTH * (4.0f / 3.0f - POLE_MASS * cosine * cosine * (1.0f / TOTAL_MASS)));
-  const float linear = pushed - POLE_MASS_LENGTH * angular * cosine * (1.0f / TOTAL_MASS);
+  const float pushed = push + LEVER * s.w * s.w * sine;
+  const float angular = (GRAVITY * sine - cosine * pushed) / (HALF_POLE_LENGTH * 4.0f / 3.0f - LEVER * cosine * cosine);
+  const float linear = pushed - LEVER * angular * cosine;
   const float4 next = make_float4(s.x + STEP_SECONDS * s.y, s.y + STEP_SECONDS * linear, s.z + STEP_SECONDS * s.w,
                                   s.w + STEP_SECONDS * angular);
   state[i] = next;

@@ -1,7 +1,7 @@
 """Balance a pole on a cart: Gymnasium's CartPole-v1.
 
-Source: Barto, Sutton, Anderson: "Neuronlike adaptive elements that can solve difficult learning control problems" (1983), in
-the form of Gymnasium's CartPole-v1.
+Source: Barto, Sutton, Anderson: "Neuronlike adaptive elements that can solve difficult learning control problems"
+(1983), in the form of Gymnasium's CartPole-v1.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class CartPole(Environment):
         episode_length: int = 500  # steps until the time limit
 
         def __post_init__(self) -> None:
-            if self.episode_length < 1:
-                raise DeclarationError(f"episode_length={self.episode_length}: expected at least 1")
+            if not 1 <= self.episode_length < 2**31:
+                raise DeclarationError(f"episode_length={self.episode_length}: expected 1 to 2^31 - 1")
 
     def groups(self) -> Sequence[Group]:
         """One agent."""
@@ -39,4 +39,4 @@ class CartPole(Environment):
 
     def arrays(self) -> Sequence[Array]:
         """The cart's state, which is also what the agent sees."""
-        return [Array("state", "float32", (4,), doc="cart position (m) and velocity (m/s), pole angle (rad) and velocity (rad/s)")]
+        return [Array("state", "float32", (4,), doc="cart position and velocity (m, m/s), pole angle and velocity")]

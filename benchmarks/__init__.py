@@ -1,0 +1,1 @@
+"""Speed of stepping worlds, beside peers in the same run. ``warpworld bench`` prints the table."""

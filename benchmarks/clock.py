@@ -1,0 +1,55 @@
+"""The clock that every row shares: warm-up, then the median of several windows."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+CALLS_PER_REDRAW = 8  # calls between two fresh sets of actions, which are put in place outside the clock
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one call.
+
+    Attributes:
+        median: over the windows.
+        best: of the windows.
+        spread: (slowest - fastest) / median: how noisy the machine was.
+    """
+
+    median: float
+    best: float
+    spread: float
+
+
+def measure(
+    call: Callable[[], object], redraw: Callable[[int], object] | None = None, seconds: float = 0.2, windows: int = 5
+) -> Timing:
+    """Time ``call``.
+
+    Args:
+        call: what is measured.
+        redraw: called outside the clock with a running number, every ``CALLS_PER_REDRAW`` calls.
+        seconds: of one window, at least.
+        windows: how many count.
+    """
+    per_window = []
+    number = 0
+    for window in range(-1, windows):  # the first one warms up
+        elapsed, calls = 0.0, 0
+        while elapsed < (seconds if window >= 0 else seconds / 2):
+            if redraw is not None:
+                redraw(number)
+            number += 1
+            start = time.perf_counter()
+            for _ in range(CALLS_PER_REDRAW):
+                call()
+            elapsed += time.perf_counter() - start
+            calls += CALLS_PER_REDRAW
+        if window >= 0:
+            per_window.append(elapsed / calls)
+    median = statistics.median(per_window)
+    return Timing(median, min(per_window), (max(per_window) - min(per_window)) / median)

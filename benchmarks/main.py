@@ -1,0 +1,61 @@
+"""Measures, prints the table, saves it: what ``warpworld bench`` runs."""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import time
+from pathlib import Path
+
+from warpworld.managers.cpu_backend import available_cores
+from warpworld.managers.host_compiler import find_compiler
+
+from . import peers, worlds
+from .rows import print_table
+
+
+def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None = None) -> None:
+    """Measure and print.
+
+    Args:
+        only: worlds whose name contains this; peers are left out then.
+        seconds: length of one window; every figure is the median of five.
+        save: JSON file to write the rows to, with machine, date and commit.
+    """
+    workers = tuple(sorted({1, available_cores()}))
+    rows = list(worlds.rows(workers, seconds, only))
+    if only is None:
+        rows += list(peers.rows(seconds))
+    print_table(rows)
+    found = ", ".join(peers.installed()) or "none"
+    print(f"{_processor()}, {available_cores()} cores; {find_compiler().version}; peers installed: {found}")
+    if save:
+        path = Path(save)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({**_conditions(), "rows": [row.as_dict() for row in rows]}, indent=1) + "\n")
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor()
+    )
+
+
+def _conditions() -> dict[str, object]:
+    try:
+        commit = subprocess.run(
+            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+        ).stdout.strip()
+    except OSError:
+        commit = ""
+    return {
+        "date": time.strftime("%Y-%m-%d"),
+        "commit": commit or None,
+        "device": _processor(),
+        "cores": available_cores(),
+        "compiler": find_compiler().version,
+        "python": platform.python_version(),
+    }

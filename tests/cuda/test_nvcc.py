@@ -1,0 +1,186 @@
+"""Where nvcc is: every kernel of the package compiles for GPUs without a warning, and spills no register."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toys import HEADER, agents, environment
+
+import warpworld
+from warpworld import Array, Kernel, World, environment_names
+from warpworld.managers.cpu_backend import CpuBackend
+from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
+from warpworld.trainers.episodes import EpisodeStatistics
+from warpworld.trainers.rollout import Rollout
+
+NVCC = shutil.which("nvcc")
+ARCHITECTURES = (75, 80, 90, 120)
+
+pytestmark = pytest.mark.skipif(NVCC is None, reason="nvcc is not on PATH")
+
+# name -> parameters of each size to compile
+SIZES: dict[str, list[dict[str, Any]]] = {
+    "cartpole": [{}],
+    "tag_gridworld": [{"num_taggers": 4}],
+    "tag_continuous": [{}, {"num_taggers": 10, "num_runners": 100, "num_other_agents_observed": 10}],
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Usage:
+    """What ptxas says of a kernel on one architecture."""
+
+    registers: int
+    spilled: int  # bytes
+    shared: int  # bytes of the block
+
+    def __str__(self) -> str:
+        spilled = f", {self.spilled} SPILLED" if self.spilled else ""
+        return f"{self.registers} regs, {self.shared} B{spilled}"
+
+
+def read_usage(log: str) -> dict[tuple[str, str], Usage]:
+    """Usage by kernel and architecture, from the output of ``ptxas -v``."""
+    found: dict[tuple[str, str], Usage] = {}
+    for part in re.split(r"Compiling entry function ", log)[1:]:
+        named = re.match(r"'(\w+)' for '(sm_\d+)'", part)
+        registers, shared = re.search(r"Used (\d+) registers", part), re.search(r"(\d+) bytes smem", part)
+        spilled = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", part)
+        assert named and registers and spilled, part
+        spills = int(spilled.group(1)) + int(spilled.group(2))
+        found[named.group(1), named.group(2)] = Usage(
+            int(registers.group(1)), spills, int(shared.group(1)) if shared else 0
+        )
+    return found
+
+
+def compile_for(source: KernelSource, folder: Path, architectures: tuple[int, ...]) -> dict[tuple[str, str], Usage]:
+    """Compile for some architectures with warnings as errors."""
+    assert NVCC is not None
+    text = folder / f"{source.path.stem}.cu"
+    text.write_text(source.cuda_text())
+    command = [NVCC, "-std=c++17", "-O3", "-Werror", "all-warnings", "-Xptxas", "-v", "-fatbin", str(text)]
+    command += ["-I", str(INCLUDE_FOLDER), "-I", str(source.path.parent), "-o", str(folder / "out.fatbin")]
+    for number in architectures:
+        command += ["-gencode", f"arch=compute_{number},code=sm_{number}"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return read_usage(result.stdout + result.stderr)
+
+
+@pytest.fixture(scope="module")
+def architectures() -> tuple[int, ...]:
+    assert NVCC is not None
+    listed = subprocess.run([NVCC, "--list-gpu-code"], capture_output=True, text=True, check=True).stdout
+    return tuple(number for number in ARCHITECTURES if f"sm_{number}" in listed.split())
+
+
+@pytest.fixture
+def sources(monkeypatch: pytest.MonkeyPatch) -> list[KernelSource]:
+    """What worlds ask their backend to build; nothing is built."""
+    asked: list[KernelSource] = []
+    monkeypatch.setattr(CpuBackend, "build", lambda self, source: asked.append(source))
+    return asked
+
+
+@pytest.fixture
+def check(
+    architectures: tuple[int, ...], tmp_path: Path, record_property: Callable[[str, object], None]
+) -> Callable[[KernelSource], None]:
+    """Compiles a source for every architecture, adds it to the table of the test run's summary, refuses spills."""
+
+    def check(source: KernelSource) -> None:
+        usage = compile_for(source, tmp_path, architectures)
+        packing = f"{source.envs_per_warp}/warp" if source.envs_per_warp else "1/block"
+        agents = source.constants["NUM_AGENTS"]
+        for signature in source.signatures:
+            of_kernel = {number: usage[cuda_entry(signature.name), f"sm_{number}"] for number in architectures}
+            row = (f"{source.path.name}: {signature.name}", f"{agents} agents, {packing}")
+            record_property("kernel_usage", [*row, *(f"sm_{number}: {used}" for number, used in of_kernel.items())])
+        assert not [f"{kernel} on {sm}: {used}" for (kernel, sm), used in usage.items() if used.spilled]
+
+    return check
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("packed", [False, True], ids=["one per block", "packed"])
+@pytest.mark.parametrize(("name", "params"), [(name, params) for name in SIZES for params in SIZES[name]])
+def test_environments(
+    name: str, params: dict[str, Any], packed: bool, sources: list[KernelSource], check: Callable[[KernelSource], None]
+) -> None:
+    world = warpworld.make(name, num_envs=2, device="cpu", **params)
+    if packed and 32 // world.num_agents < 2:
+        pytest.skip("no two envs fit a warp")
+    (source,) = sources
+    check(dataclasses.replace(source, envs_per_warp=32 // world.num_agents) if packed else source)
+
+
+def test_every_environment_is_compiled() -> None:
+    assert set(SIZES) == set(environment_names())
+
+
+@pytest.mark.slow
+def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable[[KernelSource], None]) -> None:
+    world = warpworld.make("tag_continuous", num_envs=2, device="cpu")
+    Rollout(world, dict.fromkeys(world.groups), num_steps=2)
+    EpisodeStatistics(world, num_steps=2)
+    core = {source.path: source for source in sources[1:]}
+    assert sorted(core) == sorted(INCLUDE_FOLDER.glob("*.cu"))
+    for source in core.values():
+        check(source)
+
+
+WORDS = """
+__device__ float help(Random& random) { return random.normal() + random.uniform(1.0f, 2.0f); }
+
+extern "C" __global__ void __launch_bounds__(1024) step(float* x, const int* actions, const uint64_t* clock,
+                                                        float side) {
+  if (!is_active()) return;
+  ENV_SHARED(float, places, NUM_AGENTS);
+  ENV_SHARED(float2, pairs, 3);
+  Random own = Random::agent(), shared = Random::env();
+  places[agent_id()] = x[agent_index()] + help(own) * (float)shared.below(6u) + SIDE;
+  if (lane() < 3) pairs[lane()] = make_float2(1.0f, 2.0f);
+  sync_env();
+  x[group_index(AGENT_FIRST, AGENT_COUNT)] = places[(agent_id() + 1) % NUM_AGENTS] + pairs[0].x + (float)actions[0] +
+                                              (float)(clock[env_id()] % 7u) + side + (float)num_lanes();
+}
+// Called like an array, and takes one called like a kernel.
+extern "C" __global__ void reset(float* step, const float* __restrict__ x) {
+  for (int i = lane(); i < 100; i += num_lanes()) step[env_id() * 100 + i] = x[0];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("num_agents", "envs_per_warp", "threads"),
+    [(32, 0, 64), (32, 1, None), (16, 2, None), (1, 32, None), (1024, 0, None)],
+)
+def test_the_header_s_words(
+    num_agents: int, envs_per_warp: int, threads: int | None, sources: list[KernelSource], tmp_path: Path
+) -> None:
+    path = tmp_path / "words.cu"
+    path.write_text(HEADER + WORDS)
+    arrays = [Array("x", "float32"), Array("step", "float32", (100,), per="env")]
+    resets = [Kernel("reset", threads_per_env=threads)]
+    toy = environment(path, arrays, [agents(num_agents)], {"side": -1.5}, resets=resets, compile_time=("side",))
+    World(toy, num_envs=2, device="cpu", envs_per_warp=envs_per_warp)
+    usage = compile_for(sources[0], tmp_path, (90,))
+    assert {kernel for kernel, _ in usage} == {"ww_entry_step", "ww_entry_reset"}
+
+
+def test_a_wrong_signature_is_refused_by_nvcc_too(sources: list[KernelSource], tmp_path: Path) -> None:
+    path = tmp_path / "wrong.cu"
+    path.write_text(HEADER + '#define float double\nextern "C" __global__ void step(float* x) {}\n#undef float\n')
+    World(environment(path, [Array("x", "float32", initial=0)]), num_envs=2, device="cpu")
+    with pytest.raises(
+        AssertionError, match=r"warpworld-signatures.*error.*static assertion failed .*signature of step"
+    ):
+        compile_for(sources[0], tmp_path, (90,))

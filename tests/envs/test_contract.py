@@ -1,0 +1,362 @@
+"""What every environment that comes with warpworld keeps to; a new one is swept in by being registered."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from courses import Driver, assert_equal, assert_same_course, course_of, ended, per_env, values
+from gymnasium.spaces import Box, Discrete
+
+import warpworld
+from warpworld import Array, Environment, Group, World
+from warpworld.environment import get_environment
+from warpworld.managers.build_cache import cache_folder
+
+# Few agents and short episodes, so that a handful of steps sees many ends. A name that is not here is run as it is.
+SMALL: dict[str, list[dict[str, Any]]] = {
+    "cartpole": [dict(episode_length=25)],
+    "tag_gridworld": [
+        dict(num_taggers=4, grid_length=4, episode_length=9, use_full_observation=True),
+        dict(num_taggers=4, grid_length=4, episode_length=9, use_full_observation=False),
+        dict(num_taggers=4, grid_length=4, episode_length=9, start="fixed"),
+    ],
+    "tag_continuous": [
+        dict(num_taggers=2, num_runners=3, episode_length=9, tagging_distance=0.2, use_full_observation=True),
+        dict(num_taggers=2, num_runners=3, episode_length=9, tagging_distance=0.2, use_full_observation=False),
+        dict(num_taggers=2, num_runners=3, episode_length=9, tagging_distance=0.1, start="fixed"),
+    ],
+}
+
+
+def is_shipped(name: str) -> bool:
+    """Whether an environment is the package's own: other test files may have registered theirs."""
+    try:
+        return get_environment(name).__module__.startswith("warpworld.")
+    except ImportError:
+        return True
+
+
+def label(params: dict[str, Any]) -> str:
+    """The parameters that tell a case from the others of its environment."""
+    if "start" in params:
+        return f"{params['start']}-start"
+    return {True: "full", False: "partial", None: "default"}[params.get("use_full_observation")]
+
+
+NAMES = [name for name in warpworld.environment_names() if is_shipped(name)]
+CASES = [pytest.param(name, params, id=f"{name}-{label(params)}") for name in NAMES for params in SMALL.get(name, [{}])]
+each_case = pytest.mark.parametrize(("name", "params"), CASES)
+each_name = pytest.mark.parametrize(("name", "params"), [(name, SMALL.get(name, [{}])[0]) for name in NAMES], ids=NAMES)
+
+
+def make(name: str, params: dict[str, Any], num_envs: int, num_workers: int = 1, **options: Any) -> World:
+    """A world on the cpu that keeps its final observations, not yet reset."""
+    world = World(get_environment(name)(**params), num_envs, "cpu", num_workers=num_workers, **options)
+    world.request("final_observations")
+    return world
+
+
+# ---- what kernels write ---------------------------------------------------------------------------------------------
+
+
+@each_case
+def test_arrays_are_finite_and_within_their_bounds(name: str, params: dict[str, Any]) -> None:
+    world = make(name, params, 60)
+    world.reset()
+    driver = Driver(world)
+    for _ in range(60):
+        driver.step()
+        for array, view in values(world).items():
+            assert np.all(np.isfinite(view)), array
+            bounds = world.data.array(array).bounds
+            if bounds is not None:
+                assert np.all((view >= bounds[0]) & (view <= bounds[1])), array
+
+
+@each_case
+def test_observations_lie_in_the_declared_spaces(name: str, params: dict[str, Any]) -> None:
+    world = make(name, params, 60)
+    world.reset()
+    driver = Driver(world)
+    for _ in range(40):
+        for group in world.groups.values():
+            seen, spaces = world.observations(group.name), group.observation
+            parts = seen if isinstance(seen, dict) else {"": seen}
+            for key, view in parts.items():
+                space = spaces[key] if key else spaces
+                assert isinstance(space, Box)
+                assert view.shape[1:] == (group.size, *space.shape)
+                assert np.all((view.numpy() >= space.low) & (view.numpy() <= space.high))
+        driver.step()
+
+
+@each_case
+def test_timestep_and_clock_count_and_limits_hold(name: str, params: dict[str, Any]) -> None:
+    world = make(name, params, 40)
+    world.reset()
+    limit = getattr(world.environment.params, "episode_length", None)
+    driver = Driver(world)
+    timestep, clock = values(world)["timestep"], values(world)["clock"]
+    assert np.all(timestep == 0)
+    lengths: list[int] = []
+    for _ in range(80):
+        driver.step()
+        now = values(world)
+        np.testing.assert_array_equal(now["timestep"], np.where(ended(world), 0, timestep + 1))
+        np.testing.assert_array_equal(now["clock"], clock + 1)
+        lengths += (timestep[ended(world)] + 1).tolist()
+        if limit is not None:
+            np.testing.assert_array_equal(ended(world) | (timestep + 1 < limit), True)
+        timestep, clock = now["timestep"], now["clock"]
+    assert lengths
+    assert limit is None or max(lengths) <= limit
+
+
+# ---- resets ---------------------------------------------------------------------------------------------------------
+
+
+def without_resets(environment: Environment) -> Environment:
+    """The same environment, whose episodes run on after their end."""
+
+    class Endless(type(environment)):  # type: ignore[misc]
+        source = str(environment.source_path())
+
+        def resets(self) -> list[str]:
+            return []
+
+    return Endless(**dataclasses.asdict(environment.params))  # type: ignore[call-overload]
+
+
+@each_case
+def test_auto_reset_leaves_rewards_ends_and_what_was_seen_last(name: str, params: dict[str, Any]) -> None:
+    world = make(name, params, 50)
+    twin = World(without_resets(world.environment), 50, "cpu", num_workers=1)
+    for each in (world, twin):
+        each.reset()
+    observed = [array for array in twin.data if array.startswith("observations")]
+    driver = Driver(world)
+    ends = 0
+    for _ in range(60):
+        driver.act()
+        for array in twin.data:
+            twin[array] = world[array]
+        world.step()
+        twin.step()
+        now, expected, over = values(world), values(twin), ended(world)
+        for array in ("rewards", "terminated", "truncated"):
+            np.testing.assert_array_equal(now[array], expected[array])
+        for array in observed:
+            np.testing.assert_array_equal(now[f"final_{array}"][over], expected[array][over])
+        for array in per_env(twin):
+            np.testing.assert_array_equal(now[array][~over], expected[array][~over], err_msg=array)
+        ends += int(over.sum())
+    assert ends > 20
+
+
+@each_case
+def test_a_masked_reset_leaves_the_other_envs_alone(name: str, params: dict[str, Any]) -> None:
+    world = make(name, params, 50)
+    world.reset()
+    driver = Driver(world)
+    for _ in range(7):
+        driver.step()
+    before = values(world)
+    mask = torch.arange(50) % 3 == 1
+    world.reset(mask)
+    after, chosen = values(world), mask.numpy()
+    for array in per_env(world):
+        assert after[array][~chosen].tobytes() == before[array][~chosen].tobytes(), array
+    for array in world.data:
+        if world.data.array(array).per == "world":
+            assert after[array].tobytes() == before[array].tobytes(), array
+    assert not np.any(after["timestep"][chosen]) and not np.any(ended(world)[chosen])
+    np.testing.assert_array_equal(after["clock"][chosen], before["clock"][chosen] + 1)
+
+
+@each_case
+def test_nothing_of_an_episode_shows_in_the_next(name: str, params: dict[str, Any]) -> None:
+    """With the clock, and so the random numbers, of a fresh world, a reset ends where that world begins."""
+    used, fresh = make(name, params, 30), make(name, params, 30)
+    fresh.reset()
+    used.reset()
+    driver = Driver(used)
+    for _ in range(12):
+        driver.step()
+    used["clock"] = 0
+    used.reset()
+    now, expected = values(used), values(fresh)
+    for array in per_env(used):
+        of_the_last_step = array.startswith(("actions", "final_", "rewards", "agent_mask", "agent_terminated"))
+        if not of_the_last_step and used.data.array(array).on_reset != "keep":
+            assert now[array].tobytes() == expected[array].tobytes(), array
+
+
+# ---- the same course ------------------------------------------------------------------------------------------------
+
+
+@each_case
+def test_the_course_of_an_env_depends_on_nothing_around_it(name: str, params: dict[str, Any]) -> None:
+    """Not on the number of envs or workers, nor on which process the env lies in."""
+    settings = [(4, 1), (64, 1), (64, 2), (500, 1), (500, 2), (500, 3)]
+    courses = [course_of(make(name, params, num_envs, workers), 3, 60) for num_envs, workers in settings]
+    courses.append(course_of(make(name, params, 5, first_env=2), 1, 60, first_env=2))
+    for alike in zip(*courses, strict=True):
+        for other in alike[1:]:
+            assert_equal(alike[0], other)
+
+
+@each_case
+def test_workers_change_no_bit_of_any_env(name: str, params: dict[str, Any]) -> None:
+    assert assert_same_course(make(name, params, 500), make(name, params, 500, num_workers=3), 30) > 100
+
+
+@each_case
+def test_packed_envs_run_the_same_course(name: str, params: dict[str, Any]) -> None:
+    """Several envs to a warp, with lanes that sit a launch out: what a GPU may do."""
+    agents = make(name, params, 1).num_agents
+    most = 32 // agents
+    assert most > 0, "give this environment a small case"
+    for envs_per_warp in sorted({1, max(most // 2, 1), most}):
+        num_envs = 2 * most + 3  # the last warp is not full
+        packed = make(name, params, num_envs, envs_per_warp=envs_per_warp)
+        assert assert_same_course(make(name, params, num_envs), packed, 200) > 50
+
+
+@each_case
+def test_a_snapshot_continues_exactly(name: str, params: dict[str, Any]) -> None:
+    world = make(name, params, 40)
+    world.reset()
+    driver = Driver(world)
+    for _ in range(20):
+        driver.step()
+    snapshot = world.snapshot()
+    courses = []
+    for _ in range(2):
+        world.restore(snapshot)
+        driver = Driver(world, seed=1)
+        courses.append([])
+        for _ in range(30):
+            driver.step()
+            courses[-1].append(values(world))
+    for first, second in zip(*courses, strict=True):
+        assert_equal(first, second)
+    other = make(name, params, 40)
+    other.reset()
+    other.restore(snapshot)
+    Driver(other, seed=1).step()
+    assert_equal(values(other), courses[0][0])
+
+
+@each_case
+def test_worlds_in_one_process_do_not_disturb_each_other(name: str, params: dict[str, Any]) -> None:
+    """Worlds that share a compiled module, stepped in turn and each by itself."""
+    longer = {**params, "episode_length": params.get("episode_length", 10) + 3}
+    settings = [(params, 20, 1), (params, 33, 2), (longer, 20, 1)]
+
+    def worlds() -> list[World]:
+        return [make(name, chosen, num_envs, seed=seed) for chosen, num_envs, seed in settings]
+
+    alone = [[part["rewards"] for part in course_of(world, 3, 40)] for world in worlds()]
+    together = zip(*(course_of(world, 3, 40) for world in worlds()), strict=True)
+    for step, parts in enumerate(together):
+        for rewards, part in zip(alone, parts, strict=True):
+            np.testing.assert_array_equal(rewards[step], part["rewards"])
+
+
+def test_seeds_change_the_course() -> None:
+    first, second = (make("cartpole", {}, 10, seed=seed) for seed in (0, 1))
+    for world in (first, second):
+        world.reset()
+    assert not torch.equal(first["state"], second["state"])
+
+
+# ---- building and memory --------------------------------------------------------------------------------------------
+
+
+@each_name
+def test_only_compile_time_parameters_compile(
+    name: str, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("WARPWORLD_CACHE", str(tmp_path))
+
+    def count_after(chosen: dict[str, Any], num_envs: int, seed: int = 0) -> int:
+        world = make(name, chosen, num_envs, seed=seed)
+        world.reset()
+        world.step()
+        return len(list(cache_folder().glob("*.so")))
+
+    once = count_after(params, 4)
+    assert once > 0
+    assert count_after(params, 7, seed=9) == once
+    assert count_after({**params, "episode_length": 3}, 4) == once
+
+
+@each_name
+def test_torch_numpy_and_kernels_share_one_memory(name: str, params: dict[str, Any]) -> None:
+    world = make(name, params, 8)
+    world.reset()
+    pointers = {array: world[array].data_ptr() for array in world.data}
+    viewed = {array: world.data.numpy(array) for array in world.data}
+    assert pointers == {array: world.data.pointer(array) for array in world.data}
+    Driver(world).step()
+    assert pointers == {array: world[array].data_ptr() for array in world.data}
+    assert np.all(viewed["clock"] == world["clock"].numpy()) and np.all(viewed["clock"] > 0)
+    for array, view in viewed.items():
+        assert np.shares_memory(view, world[array].numpy())
+
+
+# ---- the packed build finds a missing guard -------------------------------------------------------------------------
+
+GUARD = "if (!is_active()) return;  // guard"
+COUNTERS = """\
+#include <warpworld.cuh>
+
+extern "C" __global__ void step(int* count, const int* limits, bool* terminated, float* observations, float* rewards) {
+  %(step)s
+  count[agent_index()] += 1;
+  observations[agent_index()] = rewards[agent_index()] = (float)count[agent_index()];
+  if (agent_id() == 0) terminated[env_id()] = count[agent_index()] >= limits[env_id()];
+}
+
+extern "C" __global__ void reset(int* count, float* observations) {
+  %(reset)s
+  count[agent_index()] = 0;
+  observations[agent_index()] = 0.0f;
+}
+"""
+
+
+def counters(path: Path, envs_per_warp: int = 0) -> World:
+    """13 envs with the kernels of this file: agents count, and envs end at different counts."""
+
+    class Counters(Environment):
+        source = str(path)
+
+        def groups(self) -> list[Group]:
+            return [Group("counter", 5, observation=Box(0.0, 100.0, (1,)), action=Discrete(2))]
+
+        def arrays(self) -> list[Array]:
+            limits = 2 + np.arange(13) % 4
+            return [Array("count", "int32"), Array("limits", "int32", per="env", initial=limits, on_reset="keep")]
+
+    return World(Counters(), 13, "cpu", num_workers=1, envs_per_warp=envs_per_warp)
+
+
+@pytest.mark.parametrize("forgotten", ["", "step", "reset"])
+def test_the_packed_course_shows_a_forgotten_guard(forgotten: str, tmp_path: Path) -> None:
+    source = tmp_path / "counters.cu"
+    source.write_text(COUNTERS % {kernel: "" if kernel == forgotten else GUARD for kernel in ("step", "reset")})
+    guarded = tmp_path / "guarded.cu"
+    guarded.write_text(COUNTERS % {"step": GUARD, "reset": GUARD})
+    assert assert_same_course(counters(guarded), counters(source), 20) > 50, "plain builds run active agents only"
+    for envs_per_warp in (2, 6):
+        if forgotten:
+            with pytest.raises(AssertionError, match="these arrays differ"):
+                assert_same_course(counters(source), counters(source, envs_per_warp), 20)
+        else:
+            assert assert_same_course(counters(source), counters(source, envs_per_warp), 20) > 50

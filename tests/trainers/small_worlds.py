@@ -1,0 +1,168 @@
+"""Small environments whose every number is known, and policies for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from torch import Tensor
+
+from warpworld.environment import Environment, Group
+
+
+def space(features: int) -> Box:
+    return Box(-float("inf"), float("inf"), (features,))
+
+
+class Still(Environment):
+    """Nothing happens; tests write the observations themselves. ``right_heads`` empty: one group only."""
+
+    @dataclass(frozen=True)
+    class Params:
+        left: int = 4
+        left_heads: tuple[int, ...] = (5,)
+        left_features: int = 10
+        right: int = 1
+        right_heads: tuple[int, ...] = ()
+        right_features: int = 10
+
+    params: Params
+
+    def groups(self) -> Sequence[Group]:
+        p = self.params
+        found = [Group("left", p.left, space(p.left_features), MultiDiscrete(p.left_heads))]
+        if p.right_heads:
+            found.append(Group("right", p.right, space(p.right_features), MultiDiscrete(p.right_heads)))
+        return found
+
+    def phases(self) -> Sequence[Any]:
+        return [lambda arrays, active: None]
+
+    def resets(self) -> Sequence[Any]:
+        return [lambda arrays, active: None]
+
+
+class Clockwork(Environment):
+    """In PyTorch alone: groups left (2 agents) and right (1), both of which see (timestep, env, agent).
+
+    The reward is ``clock + 10 * agent + 100 * action``. An env terminates in timestep ``ends[env % len(ends)]`` of each
+    episode (0: never), and is truncated in timestep ``episode_length``.
+    """
+
+    @dataclass(frozen=True)
+    class Params:
+        episode_length: int = 4
+        ends: tuple[int, ...] = (0,)
+        most_truncations: int = 0  # what truncations() says; 0: the truth
+
+    params: Params
+
+    def groups(self) -> Sequence[Group]:
+        return [Group("left", 2, space(3), Discrete(3)), Group("right", 1, space(3), Discrete(3))]
+
+    def phases(self) -> Sequence[Any]:
+        return [self._step]
+
+    def resets(self) -> Sequence[Any]:
+        return [self._reset]
+
+    def truncations(self, num_steps: int) -> int:
+        return self.params.most_truncations or super().truncations(num_steps)
+
+    def _step(self, arrays: Any, active: Tensor) -> None:
+        actions, timestep = arrays["actions"], arrays["timestep"]
+        num_envs, num_agents = actions.shape[:2]
+        clock = arrays["clock"].view(torch.int64)[:, None]
+        arrays["rewards"] = (clock + 10 * torch.arange(num_agents) + 100 * actions[..., 0]).float()
+        ends = torch.tensor(self.params.ends)[torch.arange(num_envs) % len(self.params.ends)]
+        arrays["terminated"] = timestep == ends
+        arrays["truncated"] = timestep >= self.params.episode_length
+        arrays["observations"] = seen_by_all(timestep, num_agents)
+
+    def _reset(self, arrays: Any, active: Tensor) -> None:
+        now = arrays["observations"]
+        arrays["observations"] = torch.where(active[:, None, None], seen_by_all(arrays["timestep"], now.shape[1]), now)
+
+
+def seen_by_all(timestep: Tensor, num_agents: int) -> Tensor:
+    """What Clockwork shows: (num_envs, num_agents, 3)."""
+    num_envs = len(timestep)
+    columns = timestep[:, None], torch.arange(num_envs)[:, None], torch.arange(num_agents)[None]
+    return torch.stack([column.expand(num_envs, num_agents).float() for column in columns], -1)
+
+
+class Relay(Environment):
+    """In CUDA: groups with observations and actions of their own layouts; agents of ``left`` leave one after the other.
+
+    Agent a of left leaves in timestep ``leave_at + a`` (0: never). The reward is
+    ``timestep + 10 * agent + 100 * first action``, and 1e6 for an agent that has left.
+    """
+
+    source = "relay.cu"
+
+    @dataclass(frozen=True)
+    class Params:
+        left: int = 3
+        right: int = 2
+        leave_at: int = 2
+        episode_length: int = 6
+
+    params: Params
+
+    def groups(self) -> Sequence[Group]:
+        p = self.params
+        return [Group("left", p.left, space(3), Discrete(4)), Group("right", p.right, space(5), MultiDiscrete([3, 2]))]
+
+
+class Uneven(Clockwork):
+    """Episodes of lengths ``ends``; every step is worth 1, 2 and 4 to its agents."""
+
+    def _step(self, arrays: Any, active: Tensor) -> None:
+        super()._step(arrays, active)
+        arrays["rewards"] = torch.tensor([1.0, 2.0, 4.0]).expand_as(arrays["rewards"])
+
+
+class Duel(Environment):
+    """In PyTorch alone: one step an episode. Agent a gets 1 if both choose 1, agent b gets 1 if it does so itself."""
+
+    def groups(self) -> Sequence[Group]:
+        return [Group("a", 1, space(2), Discrete(3)), Group("b", 1, space(2), Discrete(3))]
+
+    def phases(self) -> Sequence[Any]:
+        return [self._step]
+
+    def resets(self) -> Sequence[Any]:
+        return [lambda arrays, active: arrays["observations"].zero_()]
+
+    def _step(self, arrays: Any, active: Tensor) -> None:
+        chosen = arrays["actions"][..., 0] == 1
+        arrays["rewards"] = torch.stack([chosen.all(1), chosen[:, 1]], 1).float()
+        arrays["terminated"] = torch.ones_like(arrays["terminated"])
+
+
+@dataclass
+class FixedPolicy:
+    """A policy with given functions of the observations in the place of networks."""
+
+    of_logits: Callable[[Tensor], Tensor]
+    of_value: Callable[[Tensor], Tensor] = lambda observations: observations.sum(-1)
+
+    def logits(self, observations: Tensor) -> Tensor:
+        return self.of_logits(observations)
+
+    def value(self, observations: Tensor) -> Tensor:
+        return self.of_value(observations)
+
+
+def seen_as_logits(count: int) -> FixedPolicy:
+    """The first ``count`` numbers of an observation; where it has fewer, from its beginning again."""
+    return FixedPolicy(lambda seen: torch.cat([seen] * count, -1)[..., :count])
+
+
+def same_logits(logits: Sequence[float] | Tensor) -> FixedPolicy:
+    """The same logits for every observation."""
+    given = torch.as_tensor(logits, dtype=torch.float32)
+    return FixedPolicy(lambda observations: given.expand(*observations.shape[:-1], -1))

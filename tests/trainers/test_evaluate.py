@@ -1,0 +1,161 @@
+"""Playing a run's policies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from warpworld.config import config_from_dict, load_config
+from warpworld.errors import RunError
+from warpworld.runs import Run
+from warpworld.trainers import evaluate as evaluation
+from warpworld.trainers.evaluate import evaluate, load_policies
+from warpworld.trainers.trainer import build_policies, build_world
+
+TRAINER = {"num_envs": 4, "num_steps": 4, "total_env_steps": 16}
+
+
+def run_of(tmp_path: Path, name: str, preferred: Mapping[str, Any], env: Mapping[str, Any] | None = None) -> Run:
+    """A run of an env of small_worlds whose policies, one a group, have the given logits whatever they see."""
+    policies = {group: {"num_minibatches": 1} for group in preferred}
+    data = {"name": f"small_worlds:{name}", "env": env or {}, "trainer": TRAINER, "policy": policies}
+    run = Run.create(config_from_dict(data), tmp_path)
+    built = build_policies(run.config, build_world(run.config, num_envs=1), torch.Generator())
+    for group, logits in preferred.items():
+        last = built[group].actor[-1]
+        torch.nn.init.zeros_(last.weight)
+        last.bias.data.copy_(torch.as_tensor(logits))
+    run.save_checkpoint(0, {"policies": {group: policy.state_dict() for group, policy in built.items()}})
+    return run
+
+
+CERTAIN = {"a": [0.0, 1e8, 0.0], "b": [0.0, 1e8, 0.0]}
+UNEVEN = {"left": [0.0] * 3, "right": [0.0] * 3}
+
+
+# --- returns ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("episodes", "max_envs"), [(8, 1024), (24, 8), (21, 8)])
+def test_every_env_counts_equally(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, episodes: int, max_envs: int
+) -> None:
+    monkeypatch.setattr(evaluation, "MAX_ENVS", max_envs)
+    run = run_of(tmp_path, "Uneven", UNEVEN, env={"ends": [1, 7], "episode_length": 100})
+    results = evaluate(run, episodes)
+    for key in ("mean_return", "against_random", "random_return"):  # episodes of 1 step count as much as those of 7
+        assert results["left"][key] == 4 * 1.5
+        assert results["right"][key] == 4 * 4.0
+    rounds = -(-episodes // min(episodes, max_envs))
+    returns = torch.tensor([4.0, 28.0] * (min(episodes, max_envs) // 2 * rounds))
+    expected = 1.96 * returns.std().item() / len(returns) ** 0.5
+    assert results["right"]["confidence"] == pytest.approx(expected, rel=1e-4)
+
+
+def test_one_episode_has_no_confidence(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "Uneven", UNEVEN, env={"ends": [3]})
+    results = evaluate(run, episodes=1)
+    assert results["left"] == {
+        "mean_return": 4.5,
+        "confidence": float("inf"),
+        "against_random": 4.5,
+        "random_return": 4.5,
+    }
+
+
+def test_rewards_of_agents_that_have_left_do_not_count(tmp_path: Path) -> None:
+    preferred = {"left": [0.0, -1e8, -1e8, -1e8], "right": [0.0, -1e8, -1e8, 0.0, -1e8]}
+    run = run_of(tmp_path, "Relay", preferred, env={"leave_at": 2, "episode_length": 6})
+    results = evaluate(run, episodes=8)
+    assert results["left"]["mean_return"] == (3 + 36 + 90) / 3
+    assert results["right"]["mean_return"] == (201 + 261) / 2
+    assert 43.0 < results["left"]["random_return"] < 1000.0
+
+
+def test_opponents(tmp_path: Path) -> None:
+    results = evaluate(run_of(tmp_path, "Duel", CERTAIN), episodes=4000)
+    assert results["a"]["mean_return"] == results["b"]["mean_return"] == 1.0
+    assert results["a"]["confidence"] == 0.0
+    assert results["a"]["against_random"] == pytest.approx(1 / 3, abs=0.03)
+    assert results["b"]["against_random"] == 1.0  # b's reward is its own affair
+    assert results["a"]["random_return"] == pytest.approx(1 / 9, abs=0.02)
+    assert results["b"]["random_return"] == pytest.approx(1 / 3, abs=0.03)
+
+
+def test_greedy_takes_the_likeliest(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "Duel", {"a": [0.0, 1.0, 0.0], "b": [0.0, 0.01, 0.0]})
+    drawn, greedy = evaluate(run, 4000), evaluate(run, 4000, greedy=True)
+    assert greedy["a"]["mean_return"] == greedy["b"]["mean_return"] == 1.0
+    assert drawn["b"]["mean_return"] == pytest.approx(1 / 3, abs=0.03)
+    assert drawn["a"]["mean_return"] == pytest.approx(0.576 / 3, abs=0.03)
+    assert greedy["a"]["random_return"] == drawn["a"]["random_return"]  # random actions are drawn in any case
+    assert greedy["a"]["against_random"] == pytest.approx(1 / 3, abs=0.03)
+
+
+def test_the_seed_decides(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "Duel", {"a": [0.0] * 3, "b": [0.0] * 3})
+    first = evaluate(run, 500, seed=3)
+    assert evaluate(run, 500, seed=3) == first
+    assert evaluate(run, 500, seed=4) != first
+
+
+def test_cartpole_at_random(tmp_path: Path) -> None:
+    run = Run.create(load_config("cartpole"), tmp_path)
+    built = build_policies(run.config, build_world(run.config, num_envs=1), torch.Generator().manual_seed(0))
+    run.save_checkpoint(0, {"policies": {"agent": built["agent"].state_dict()}})
+    result = evaluate(run, episodes=2048)["agent"]
+    assert 21.2 < result["random_return"] < 23.4  # 22.3 on average, with a standard deviation of 12 an episode
+    assert abs(result["mean_return"] - result["random_return"]) < 3 * result["confidence"]  # not trained yet
+
+
+# --- checkpoints that cannot be played --------------------------------------------------------------------------------
+
+
+def test_without_a_checkpoint(tmp_path: Path) -> None:
+    run = Run.create(load_config("cartpole"), tmp_path)
+    with pytest.raises(RunError, match="has no checkpoint"):
+        evaluate(run)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        {"policies": 5},
+        {"policies": {"a": {}}},
+        {"policies": {"a": {}, "b": {}}},
+        {"policies": {"a": {"actor.0.weight": torch.zeros(3, 3)}, "b": {}}},
+        {"policies": {"a": [1, 2], "b": [1, 2]}},
+    ],
+)
+def test_a_foreign_checkpoint(tmp_path: Path, state: dict[str, Any]) -> None:
+    run = run_of(tmp_path, "Duel", CERTAIN)
+    run.save_checkpoint(1, state)
+    with pytest.raises(RunError, match=r"the checkpoint's weights do not fit policy '[ab]' of config.yaml") as error:
+        evaluate(run)
+    assert "\n" not in str(error.value)
+
+
+def test_the_latest_checkpoint_is_played(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "Duel", CERTAIN)
+    state = run.load_checkpoint(0)
+    for name, value in state["policies"]["b"].items():
+        state["policies"]["b"][name] = value * 0
+    run.save_checkpoint(30, state)
+    policies = load_policies(run)
+    assert policies["b"].actor[-1].bias.tolist() == [0.0] * 3
+    assert policies["a"].actor[-1].bias.tolist() == CERTAIN["a"]
+    assert evaluate(run, 2000)["a"]["mean_return"] == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_episodes_that_do_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "PATIENCE", 30)
+    run = run_of(tmp_path, "Uneven", UNEVEN, env={"ends": [0, 4], "episode_length": 29})
+    assert evaluate(run, episodes=4)["left"]["mean_return"] == 1.5 * (29 + 4) / 2
+    run = run_of(tmp_path, "Uneven", UNEVEN, env={"episode_length": 10**6})
+    with pytest.raises(RunError, match="no episode of small_worlds:Uneven ended in 30 steps"):
+        evaluate(run, episodes=4)

@@ -1,0 +1,76 @@
+"""Worlds by name, and what is refused when one is made."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+import pytest
+import torch
+from walks import Toy
+
+import warpworld
+from warpworld import Environment, World
+from warpworld.errors import DeclarationError, DeviceError
+
+
+class TestMaking:
+    def test_by_name_with_params(self) -> None:
+        world = warpworld.make("cartpole", num_envs=3, device="cpu", seed=5, num_workers=1, episode_length=7)
+        world.reset()
+        assert (world.num_envs, world.environment.params.episode_length) == (3, 7)
+
+    def test_auto_takes_what_works_and_says_so(self, caplog: pytest.LogCaptureFixture) -> None:
+        with caplog.at_level(logging.INFO, logger="warpworld"):
+            world = warpworld.make("cartpole", num_envs=1)
+        if world.device.type == "cpu":
+            assert any(record.getMessage().startswith("device auto: cpu, since") for record in caplog.records)
+
+    @pytest.mark.parametrize(
+        ("given", "error", "message"),
+        [
+            ({"name": "cartpol"}, DeclarationError, "unknown environment 'cartpol'. Did you mean 'cartpole'"),
+            (
+                {"episode_lenght": 3},
+                DeclarationError,
+                "cartpole: no parameter 'episode_lenght'. Did you mean 'episode_l",
+            ),
+            ({"episode_length": "3"}, DeclarationError, "cartpole: episode_length='3', expected int"),
+            ({"episode_length": 0}, DeclarationError, "episode_length"),
+            ({"num_envs": 0}, DeclarationError, "num_envs=0: expected a whole number of at least 1"),
+            ({"num_envs": -3}, DeclarationError, "num_envs=-3: expected a whole number of at least 1"),
+            ({"num_envs": 2.0}, DeclarationError, "num_envs=2.0: expected a whole number"),
+            ({"num_envs": "8"}, DeclarationError, "num_envs='8': expected a whole number"),
+            (
+                {"num_envs": 2**31},
+                DeclarationError,
+                "num_envs=2147483648: 1 agents each are more than an int can count",
+            ),
+            ({"seed": -1}, DeclarationError, "seed=-1: expected a whole number of at least 0"),
+            ({"seed": 2**64}, DeclarationError, "seed="),
+            ({"seed": 0.5}, DeclarationError, "seed=0.5: expected a whole number"),
+            ({"device": "gpu"}, DeviceError, "device 'gpu': expected one of auto, cpu, cuda"),
+            ({"device": "cud"}, DeviceError, "device 'cud': expected one of auto, cpu, cuda. Did you mean 'cuda'"),
+            ({"device": None}, DeviceError, "device None: expected one of"),
+            ({"num_workers": 0}, DeviceError, "num_workers=0: expected"),
+            ({"num_workers": 10**6}, DeviceError, "num_workers=1000000: expected"),
+        ],
+    )
+    def test_refused(self, given: dict[str, Any], error: type[Exception], message: str) -> None:
+        with pytest.raises(error, match=re.escape(message)):
+            warpworld.make(**{"name": "cartpole", "num_envs": 2, "device": "cpu", **given})
+
+    def test_cuda_where_there_is_none(self) -> None:
+        if torch.cuda.is_available():
+            pytest.skip("there is a CUDA device")
+        with pytest.raises(DeviceError, match=r"device 'cuda' cannot be used: .*; use device=cpu"):
+            warpworld.make("cartpole", num_envs=2, device="cuda")
+
+    def test_a_class_is_no_environment(self) -> None:
+        with pytest.raises(DeclarationError, match="a World is made of an Environment object, not of <class"):
+            World(Environment, 2)  # type: ignore[arg-type]
+
+    def test_agents_that_do_not_fit_a_warp(self, walk: Toy) -> None:
+        with pytest.raises(DeclarationError, match="envs_per_warp=17: 2 agents each do not fit a warp of 32"):
+            walk(envs_per_warp=17)

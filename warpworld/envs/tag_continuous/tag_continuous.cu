@@ -1,0 +1,377 @@
+// Tag in a square: taggers chase runners, and all steer by turning and accelerating. Rules: tag_continuous.py.
+//
+// Arrays, (envs, agents) unless said otherwise. Every agent writes its own entries of loc_x, loc_y, speed, direction,
+// acceleration, still_in_the_game, rewards, agent_mask and agent_terminated, and all together the rows of observations; agent
+// 0 writes num_runners, terminated and truncated (envs). Taggers come first. acceleration_actions and turn_actions say what
+// each choice of the two action heads changes.
+//
+// An observation is one block for each feature, in which the others follow each other, and then the time:
+//   dx | dy | dspeed | dacceleration | ddirection | is a tagger | is in the game | timestep / episode_length
+// Others are all but oneself by index, or the nearest in the game, nearest first. It shows who was in the game when the step
+// began: whoever is tagged in this step is seen once more, and sees.
+#include <warpworld.cuh>
+
+constexpr float TWO_PI = 6.28318530717958648f, QUARTER_TURN = 1.57079632679489662f, SQRT_2 = 1.41421356237309505f;
+constexpr int START_DRAWS = 64;
+
+constexpr int round_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
+constexpr int power_above(int n) { return n <= 16 ? 16 : 2 * power_above((n + 1) / 2); }
+
+constexpr bool FULL = USE_FULL_OBSERVATION;
+constexpr int NUM_OTHERS = NUM_AGENTS - 1;
+constexpr int COLUMNS = FULL ? NUM_OTHERS : NUM_OTHER_AGENTS_OBSERVED;            // of a block
+constexpr int NEAREST = FULL ? 1 : COLUMNS < NUM_OTHERS ? COLUMNS : NUM_OTHERS;  // columns that can show somebody
+static_assert(OBSERVATION_SIZE == 7 * COLUMNS + 1, "the observation that tag_continuous.py declares");
+
+// Blocks of an observation. Of the first five it has the difference to oneself, and lanes share them as Field::state.
+enum { X, Y, SPEED, ACCELERATION, DIRECTION, IS_TAGGER, IS_IN_GAME, NUM_BLOCKS, NUM_DIFFERENCES = IS_TAGGER };
+
+// The search for the nearest, see nearest_of(). Padding lets its loops run over whole vectors.
+constexpr int WORD = 32;                                        // agents to a mask
+constexpr int BUCKETS = power_above(NEAREST + NEAREST / 2);
+constexpr int PADDED = round_up(NUM_AGENTS, BUCKETS < WORD ? WORD : BUCKETS);
+constexpr int MANY = round_up(2 * NEAREST + 8, WORD);           // candidates at which the list is shortened
+constexpr int AT_A_TIME = 6;                                    // candidates taken from a mask without asking
+constexpr int FAR = 0x7f800000;                                 // the key of infinity, above that of any distance
+
+// On a GPU an env's lanes write all rows together, side by side, for which everybody's nearest must be where all can read
+// them. On a CPU lanes take turns: each writes its own row in one piece, and what lies side by side are vectors.
+constexpr int FIELD_BYTES = 4 * NUM_DIFFERENCES * PADDED + NUM_AGENTS + 4 * TAGGER_COUNT + 8;
+#if defined(__CUDACC__) || defined(WW_ENVS_PER_WARP)
+constexpr bool TOGETHER = FULL || FIELD_BYTES + 2 * NUM_AGENTS * NEAREST < 46 * 1024;
+constexpr int VECTOR = 1;
+#else
+constexpr bool TOGETHER = false;
+constexpr int VECTOR = 32;
+#endif
+
+struct Agent {
+  float x, y, speed, direction, acceleration;
+  bool in_game;
+};
+
+// What an env's lanes share.
+struct Field {
+  float state[NUM_DIFFERENCES][PADDED];  // where the nearest are sought, those out of the game are at x = infinity
+  int tags[TAGGER_COUNT];                // of each tagger, in this step
+  int num_tagged;
+  uint16_t nearest[TOGETHER && !FULL ? NUM_AGENTS : 1][NEAREST];
+  bool in_game[NUM_AGENTS];
+};
+
+__device__ Field& shared_field() {
+  ENV_SHARED(Field, field, 1);
+  return field[0];
+}
+
+// The arrays that hold agents.
+struct Agents {
+  float *x, *y, *speed, *direction, *acceleration;
+  int* in_game;
+
+  __device__ Agent load(int i) const { return Agent{x[i], y[i], speed[i], direction[i], acceleration[i], in_game[i] != 0}; }
+
+  __device__ void store(int i, const Agent& agent) const {
+    x[i] = agent.x;
+    y[i] = agent.y;
+    speed[i] = agent.speed;
+    direction[i] = agent.direction;
+    acceleration[i] = agent.acceleration;
+  }
+};
+
+// ---- movement ---------------------------------------------------------------------------------------------------------
+__device__ Agent moved(Agent agent, float acceleration_change, float turn, float top_speed) {
+  if (!agent.in_game) return Agent{agent.x, agent.y, 0.0f, 0.0f, 0.0f, false};
+  const float turned = agent.direction + turn;
+  agent.direction = fmaxf(turned - TWO_PI * floorf(turned * (1.0f / TWO_PI)), 0.0f);
+  agent.acceleration += acceleration_change;
+  agent.speed = fminf(fmaxf(agent.speed + agent.acceleration, 0.0f), top_speed);
+  if (agent.speed <= 0.0f || agent.speed >= top_speed) agent.acceleration = 0.0f;
+  agent.x += agent.speed * cosf(agent.direction);
+  agent.y += agent.speed * sinf(agent.direction);
+  return agent;
+}
+
+// Brings an agent back into the square; whether it was outside.
+__device__ bool stopped_by_edge(Agent& agent, float grid_length) {
+  const float x = agent.x, y = agent.y;
+  agent.x = fminf(fmaxf(x, 0.0f), grid_length);
+  agent.y = fminf(fmaxf(y, 0.0f), grid_length);
+  return x != agent.x || y != agent.y;
+}
+
+// Shows an agent to the others of its env.
+__device__ void share(Field& field, const Agent& agent) {
+  const int self = agent_id();
+  field.state[X][self] = FULL || agent.in_game ? agent.x : INFINITY;
+  field.state[Y][self] = agent.y;
+  field.state[SPEED][self] = agent.speed;
+  field.state[ACCELERATION][self] = agent.acceleration;
+  field.state[DIRECTION][self] = agent.direction;
+  field.in_game[self] = agent.in_game;
+  for (int i = NUM_AGENTS + lane(); i < PADDED; i += num_lanes()) {
+    field.state[X][i] = INFINITY;
+    field.state[Y][i] = 0.0f;
+  }
+}
+
+// ---- who is near ------------------------------------------------------------------------------------------------------
+// The square of the distance to an agent, as an integer that orders as it does.
+__device__ int distance_key(const Field& field, int other, float x, float y) {
+  const float dx = field.state[X][other] - x, dy = field.state[Y][other] - y;
+  return __float_as_int(dx * dx + dy * dy);
+}
+
+struct Tagger {
+  int id, key;
+};
+
+// The tagger nearest to a place, the lowest index among equals.
+__device__ Tagger nearest_tagger(const Field& field, float x, float y) {
+  Tagger nearest{0, FAR};
+  for (int id = 0; id < TAGGER_COUNT; ++id) {
+    const int key = distance_key(field, id, x, y);
+    nearest.id = key < nearest.key ? id : nearest.id;
+    nearest.key = key < nearest.key ? key : nearest.key;
+  }
+  return nearest;
+}
+
+// A key that NEAREST others do not exceed, and few more: the agents are dealt to buckets, and the nearest ones of so many
+// buckets are as many different agents, of which the one at this place may be one.
+__device__ int bound_of(const Field& field, float x, float y) {
+  if (NUM_OTHERS <= MANY) return FAR - 1;
+  int lowest[BUCKETS];
+  for (int i = 0; i < BUCKETS; ++i) {
+    int least = FAR;
+    for (int first = 0; first < PADDED; first += BUCKETS) {
+      const int key = distance_key(field, first + i, x, y);
+      least = key < least ? key : least;
+    }
+    lowest[i] = least;
+  }
+  int bound = 0;
+  for (int i = 0; i < BUCKETS; ++i) {
+    int before = 0;
+    for (int j = 0; j < BUCKETS; ++j) before += lowest[j] < lowest[i];
+    const int key = before <= NEAREST ? lowest[i] : 0;
+    bound = key > bound ? key : bound;
+  }
+  return bound < FAR ? bound : FAR - 1;
+}
+
+// The nearest of `count` candidates, in order, the earlier one first among equals; `self` where there are no more.
+__device__ void sort(const Field& field, int self, float x, float y, const uint16_t* candidates, int count,
+                     uint16_t* nearest) {
+  int key[MANY + WORD];
+  uint16_t sorted[MANY + WORD];
+  for (int i = 0; i < count; ++i) key[i] = distance_key(field, candidates[i], x, y);
+  for (int i = count; i < round_up(count, VECTOR); ++i) key[i] = FAR;
+  for (int first = 0; first < count; first += VECTOR) {
+    int before[VECTOR] = {};  // one's place is the number of those before it
+    for (int i = 0; i < count; ++i)
+      for (int j = 0; j < VECTOR; ++j) before[j] += key[i] < key[first + j] + (i < first + j);
+    for (int j = 0; j < VECTOR && first + j < count; ++j) sorted[before[j]] = candidates[first + j];
+  }
+  for (int i = 0; i < NEAREST; ++i) nearest[i] = i < count ? sorted[i] : (uint16_t)self;
+}
+
+// The nearest agents in the game, nearest first and the lowest index first among equals; `self` where there are no more.
+// Agents within a bound become candidates, by the bits of masks; should they be many, only the nearest of them stay.
+__device__ void nearest_of(const Field& field, int self, float x, float y, uint16_t* nearest) {
+  uint16_t candidates[MANY + WORD + AT_A_TIME];
+  int count = 0, bound = bound_of(field, x, y);
+  for (int first = 0; first < PADDED; first += WORD) {
+    uint32_t mask = 0;
+    for (int i = 0; i < WORD; ++i) mask |= (uint32_t)(distance_key(field, first + i, x, y) <= bound) << i;
+    mask &= ~((uint32_t)(self / WORD == first / WORD) << self % WORD);
+    int next = count;
+    count += __popc(mask);
+    while (mask)  // what the last round takes too much is overwritten
+      for (int i = 0; i < AT_A_TIME; ++i, mask &= mask - 1) candidates[next++] = (uint16_t)(first + __ffs((int)mask) - 1);
+    if (count <= MANY) continue;
+    sort(field, self, x, y, candidates, count, candidates);
+    count = NEAREST;
+    bound = distance_key(field, candidates[NEAREST - 1], x, y);
+  }
+  sort(field, self, x, y, candidates, count, nearest);
+}
+
+// Fills the columns of an agent's observation; one that is out of the game sees nobody.
+__device__ void find_nearest(const Field& field, const Agent& agent, uint16_t* nearest) {
+  const int self = agent_id();
+  if (agent.in_game) return nearest_of(field, self, agent.x, agent.y, nearest);
+  for (int i = 0; i < NEAREST; ++i) nearest[i] = (uint16_t)self;
+}
+
+// ---- observations -----------------------------------------------------------------------------------------------------
+struct View {
+  float scale[NUM_DIFFERENCES];
+  float time;
+};
+
+__device__ View view_of(float grid_length, float max_speed, float time) {
+  const float place = 1.0f / (SQRT_2 * grid_length), speed = 1.0f / (max_speed + 1e-10f);
+  return View{{place, place, speed, speed, 1.0f / TWO_PI}, time};
+}
+
+// What a block of an agent's observation says of an agent; of itself, in columns without anybody, it says nothing.
+__device__ float seen(const Field& field, const View& view, int self, int block, int other) {
+  if (block == IS_TAGGER) return (float)(other < TAGGER_COUNT && other != self);
+  if (block == IS_IN_GAME) return (float)(FULL ? field.in_game[other] : other != self);
+  if (!field.in_game[self]) return 0.0f;
+  if (block == NUM_BLOCKS) return view.time;
+  return (field.state[block][other] - field.state[block][self]) * view.scale[block];
+}
+
+__device__ int other_in(const uint16_t* nearest, int self, int column) {
+  if (FULL) return column + (column >= self);
+  return column < NEAREST ? nearest[column] : self;
+}
+
+__device__ void write_own_row(const Field& field, const View& view, const uint16_t* nearest, float* __restrict__ row) {
+  const int self = agent_id();
+  for (int block = 0; block < NUM_BLOCKS; ++block, row += COLUMNS)
+    for (int column = 0; column < COLUMNS; ++column) {
+      if (FULL) {  // two rows of neighbours and a choice, which vectors can do, instead of one from computed addresses
+        const float left = seen(field, view, self, block, column), right = seen(field, view, self, block, column + 1);
+        row[column] = column < self ? left : right;
+      } else {
+        row[column] = seen(field, view, self, block, other_in(nearest, self, column));
+      }
+    }
+  *row = seen(field, view, self, NUM_BLOCKS, self);
+}
+
+// Writes the env's rows of observations; `own_nearest` are this agent's.
+__device__ void write_rows(const Field& field, const View& view, const uint16_t* own_nearest, float* observations) {
+  if (!TOGETHER) return write_own_row(field, view, own_nearest, observations + (int64_t)agent_index() * OBSERVATION_SIZE);
+  float* rows = observations + (int64_t)env_id() * NUM_AGENTS * OBSERVATION_SIZE;
+  for (int i = lane(); i < NUM_AGENTS * OBSERVATION_SIZE; i += num_lanes()) {
+    const int self = i / OBSERVATION_SIZE, entry = i % OBSERVATION_SIZE, column = entry % COLUMNS;
+    rows[i] = seen(field, view, self, entry / COLUMNS, other_in(field.nearest[FULL ? 0 : self], self, column));
+  }
+}
+
+// ---- kernels ----------------------------------------------------------------------------------------------------------
+extern "C" __global__ void step(float* loc_x, float* loc_y, float* speed, float* direction, float* acceleration,
+                                int* still_in_the_game, int* num_runners, const int* actions,
+                                const float* acceleration_actions, const float* turn_actions, const int* timestep,
+                                float* observations, float* rewards, bool* agent_mask, bool* agent_terminated,
+                                bool* terminated, bool* truncated, float grid_length, int episode_length, float max_speed,
+                                float skill_level_runner, float skill_level_tagger, float edge_hit_penalty,
+                                float tagging_distance, float tag_reward_for_tagger, float tag_penalty_for_runner,
+                                float step_penalty_for_tagger, float step_reward_for_runner,
+                                float end_of_game_reward_for_runner, bool runner_exits_game_after_tagged) {
+  if (!is_active()) return;  // guard
+  Field& field = shared_field();
+  const Agents agents{loc_x, loc_y, speed, direction, acceleration, still_in_the_game};
+  const int i = agent_index(), env = env_id(), self = agent_id(), time = timestep[env];
+  const bool is_tagger = self < TAGGER_COUNT, is_last = time >= episode_length;
+
+  Agent agent = agents.load(i);
+  agent = moved(agent, acceleration_actions[actions[2 * i]], turn_actions[actions[2 * i + 1]],
+                max_speed * (is_tagger ? skill_level_tagger : skill_level_runner));
+  float reward = 0.0f;
+  if (agent.in_game) reward = is_tagger ? step_penalty_for_tagger : step_reward_for_runner;
+  if (stopped_by_edge(agent, grid_length)) reward += edge_hit_penalty;
+  agents.store(i, agent);
+  share(field, agent);
+  if (is_tagger) field.tags[self] = 0;
+  if (self == 0) field.num_tagged = 0;
+  sync_env();  // orders the field and the counters of tags before their use
+
+  bool tagged = false;
+  if (agent.in_game && !is_tagger) {
+    const Tagger tagger = nearest_tagger(field, agent.x, agent.y);
+    const float margin = tagging_distance * grid_length;
+    tagged = tagger.key < __float_as_int(margin * margin);
+    if (tagged) {
+      atomicAdd(&field.tags[tagger.id], 1);
+      atomicAdd(&field.num_tagged, 1);
+      reward += tag_penalty_for_runner;
+    } else if (is_last) {
+      reward += end_of_game_reward_for_runner;
+    }
+  }
+  const bool leaves = tagged && runner_exits_game_after_tagged;
+  if (leaves) still_in_the_game[i] = 0;
+  agent_mask[i] = agent.in_game;
+  agent_terminated[i] = leaves;
+
+  uint16_t own_nearest[TOGETHER ? 1 : NEAREST];
+  if (!FULL) find_nearest(field, agent, TOGETHER ? field.nearest[self] : own_nearest);
+  sync_env();  // orders the counts of tags, and everybody's nearest, before their reading
+
+  if (is_tagger) reward += (float)field.tags[self] * tag_reward_for_tagger;
+  rewards[i] = reward;
+  write_rows(field, view_of(grid_length, max_speed, (float)time / (float)episode_length), own_nearest, observations);
+  if (self == 0) {
+    const int left = num_runners[env] - (runner_exits_game_after_tagged ? field.num_tagged : 0);
+    num_runners[env] = left;
+    terminated[env] = left == 0;
+    truncated[env] = is_last && left != 0;
+  }
+}
+
+// What both ways to start have in common, once the agents are placed and shared.
+__device__ void start_episode(Field& field, const Agents& agents, const Agent& agent, int* num_runners, float* observations,
+                              float grid_length, float max_speed) {
+  const int i = agent_index(), self = agent_id();
+  agents.store(i, agent);
+  agents.in_game[i] = 1;
+  if (self == 0) num_runners[env_id()] = RUNNER_COUNT;
+  sync_env();  // orders the field before its use
+  uint16_t own_nearest[TOGETHER ? 1 : NEAREST];
+  if (!FULL) find_nearest(field, agent, TOGETHER ? field.nearest[self] : own_nearest);
+  if (TOGETHER) sync_env();  // orders everybody's nearest before their reading
+  write_rows(field, view_of(grid_length, max_speed, 0.0f), own_nearest, observations);
+}
+
+// Everybody anywhere in the square, runners out of the taggers' reach: up to START_DRAWS places are drawn for a runner, and
+// if all are within reach of a tagger (the reach then covers most of the square) the one farthest from any is taken.
+extern "C" __global__ void reset(float* loc_x, float* loc_y, float* speed, float* direction, float* acceleration,
+                                 int* still_in_the_game, int* num_runners, float* observations, float grid_length,
+                                 float max_speed, float tagging_distance) {
+  if (!is_active()) return;  // guard
+  Field& field = shared_field();
+  const bool is_tagger = agent_id() < TAGGER_COUNT;
+  Random random = Random::agent();
+  Agent agent{0.0f, 0.0f, 0.0f, QUARTER_TURN * (float)random.below(4), 0.0f, true};
+  if (is_tagger) {
+    agent.x = random.uniform() * grid_length;
+    agent.y = random.uniform() * grid_length;
+    share(field, agent);
+  }
+  sync_env();  // orders the taggers' places before the runners seek theirs
+  if (!is_tagger) {
+    const float margin = tagging_distance * grid_length;
+    int farthest = -1;
+    for (int draw = 0; draw < START_DRAWS && farthest < __float_as_int(margin * margin); ++draw) {
+      const float x = random.uniform() * grid_length, y = random.uniform() * grid_length;
+      const int key = nearest_tagger(field, x, y).key;
+      if (key <= farthest) continue;
+      farthest = key;
+      agent.x = x;
+      agent.y = y;
+    }
+    share(field, agent);
+  }
+  start_episode(field, Agents{loc_x, loc_y, speed, direction, acceleration, still_in_the_game}, agent, num_runners,
+                observations, grid_length, max_speed);
+}
+
+// The same start for every env and episode.
+extern "C" __global__ void reset_fixed(float* loc_x, float* loc_y, float* speed, float* direction, float* acceleration,
+                                       int* still_in_the_game, int* num_runners, const float* start_x,
+                                       const float* start_y, const float* start_direction, float* observations,
+                                       float grid_length, float max_speed) {
+  if (!is_active()) return;  // guard
+  Field& field = shared_field();
+  const int self = agent_id();
+  const Agent agent{start_x[self], start_y[self], 0.0f, start_direction[self], 0.0f, true};
+  share(field, agent);
+  start_episode(field, Agents{loc_x, loc_y, speed, direction, acceleration, still_in_the_game}, agent, num_runners,
+                observations, grid_length, max_speed);
+}

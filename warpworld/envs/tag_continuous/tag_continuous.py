@@ -1,0 +1,159 @@
+"""Tag in a square: taggers chase runners, and all steer by turning and accelerating.
+
+Source: the "tag_continuous" environment of WarpDrive (Lan, Srinivasa, Wang, Zheng: "WarpDrive: Fast End-to-End Deep
+Multi-Agent Reinforcement Learning on a GPU", JMLR 2022), with its parameters, array names and observations. Other than there,
+agents are ordered by group, taggers first; every tag of a step counts, also where several fall together; and a runner tagged
+in the last step gets no reward for the end of the game.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from gymnasium.spaces import Box, MultiDiscrete
+
+from warpworld.environment import Array, Environment, Group, register
+from warpworld.errors import DeclarationError
+
+NUM_FEATURES = 7  # what is seen of another agent: differences in x, y, speed, acceleration, direction; type; in the game or not
+
+
+@register("tag_continuous")
+class TagContinuous(Environment):
+    """Taggers try to come near runners, which lose by it and leave the game."""
+
+    source = "tag_continuous.cu"
+    compile_time = ("use_full_observation", "num_other_agents_observed")
+
+    @dataclass(frozen=True)
+    class Params:
+        """Parameters of tag_continuous: names and defaults are WarpDrive's, ``start`` apart."""
+
+        num_taggers: int = 1
+        num_runners: int = 10
+        grid_length: float = 10.0  # of each side
+        episode_length: int = 100  # steps until the time limit
+        max_speed: float = 1.0  # lengths per step
+        skill_level_runner: float = 1.0  # factor on the runners' max_speed
+        skill_level_tagger: float = 1.0  # factor on the taggers' max_speed
+        max_acceleration: float = 1.0
+        min_acceleration: float = -1.0
+        max_turn: float = math.pi / 2  # radians per step
+        min_turn: float = -math.pi / 2
+        num_acceleration_levels: int = 10  # choices from min_acceleration to max_acceleration, beside that of no change
+        num_turn_levels: int = 10  # choices from min_turn to max_turn, beside that of going straight
+        edge_hit_penalty: float = 0.0  # added to the reward of one that would have left the square: 0 or negative
+        use_full_observation: bool = True  # all others in the order of their indices, or the nearest
+        num_other_agents_observed: int = 2  # how many of the nearest; entries without one are 0
+        tagging_distance: float = 0.01  # in parts of grid_length; a tag is a distance below it
+        tag_reward_for_tagger: float = 1.0  # per runner, to the tagger nearest to it
+        tag_penalty_for_runner: float = -1.0
+        step_penalty_for_tagger: float = 0.0
+        step_reward_for_runner: float = 0.0
+        end_of_game_reward_for_runner: float = 1.0  # to those in the game at the time limit and not tagged in that step
+        runner_exits_game_after_tagged: bool = True
+        start: Literal["random", "fixed"] = "random"  # anew per env and episode, or WarpDrive's: one draw for all
+        start_seed: int = 0  # of the fixed start: WarpDrive's seed
+
+        def __post_init__(self) -> None:
+            _check(self)
+
+    def groups(self) -> Sequence[Group]:
+        """Taggers, then runners."""
+        p = self.params
+        others = p.num_taggers + p.num_runners - 1 if p.use_full_observation else p.num_other_agents_observed
+        seen = Box(-np.inf, np.inf, (NUM_FEATURES * others + 1,))
+        action = MultiDiscrete([p.num_acceleration_levels + 1, p.num_turn_levels + 1])
+        return [
+            Group("tagger", p.num_taggers, observation=seen, action=action),
+            Group("runner", p.num_runners, observation=seen, action=action),
+        ]
+
+    def arrays(self) -> Sequence[Array]:
+        """The agents' state, and the tables that actions point into."""
+        p = self.params
+        side = (0.0, float(p.grid_length))
+        types = np.repeat([1, 0], [p.num_taggers, p.num_runners])
+        accelerations = _levels(p.min_acceleration, p.max_acceleration, p.num_acceleration_levels)
+        turns = _levels(p.min_turn, p.max_turn, p.num_turn_levels)
+        found = [
+            Array("loc_x", "float32", bounds=side, doc="place from left to right, lengths"),
+            Array("loc_y", "float32", bounds=side, doc="place from bottom to top, lengths"),
+            Array("speed", "float32", doc="lengths per step"),
+            Array("direction", "float32", bounds=(0.0, 2.0 * math.pi), doc="counter-clockwise from the x axis, radians"),
+            Array("acceleration", "float32", doc="lengths per step, per step; it accumulates"),
+            Array("still_in_the_game", "int32", bounds=(0, 1), doc="0 once a runner has been tagged and left"),
+            Array("num_runners", "int32", per="env", bounds=(0, p.num_runners), doc="runners still in the game"),
+            Array("agent_types", "int32", types.shape, per="world", initial=types, read_only=True, doc="1 tagger, 0 runner"),
+            Array("acceleration_actions", "float32", accelerations.shape, per="world", initial=accelerations, read_only=True),
+            Array("turn_actions", "float32", turns.shape, per="world", initial=turns, read_only=True),
+        ]
+        if p.start == "fixed":
+            for name, values in fixed_start(p).items():
+                found.append(Array(name, "float32", values.shape, per="world", initial=values, read_only=True))
+        return found
+
+    def resets(self) -> Sequence[str]:
+        """One kernel for either way to start."""
+        return ["reset_fixed" if self.params.start == "fixed" else "reset"]
+
+
+def fixed_start(params: TagContinuous.Params) -> dict[str, np.ndarray]:
+    """WarpDrive's start for ``params.start_seed``, in the order taggers, runners.
+
+    Its draws, in its order, from NumPy's ``RandomState``: which agents are taggers, all x, all y, all directions. Within a
+    group agents keep the order that they have there.
+
+    Returns:
+        start_x, start_y (lengths) and start_direction (radians), each (num_agents,) float32.
+    """
+    generator = np.random.RandomState(params.start_seed)
+    num_agents = params.num_taggers + params.num_runners
+    taggers = np.sort(generator.choice(num_agents, params.num_taggers, replace=False))
+    x = params.grid_length * generator.rand(num_agents)
+    y = params.grid_length * generator.rand(num_agents)
+    direction = generator.choice([0.0, math.pi / 2, math.pi, math.pi * 3 / 2], num_agents, replace=True)
+    order = np.concatenate([taggers, np.setdiff1d(np.arange(num_agents), taggers)])
+    drawn = {"start_x": x, "start_y": y, "start_direction": direction}
+    return {name: values[order].astype(np.float32) for name, values in drawn.items()}
+
+
+def _levels(low: float, high: float, count: int) -> np.ndarray:
+    """What each choice of an action head changes: nothing, then ``count`` even levels."""
+    return np.concatenate([[0.0], np.linspace(low, high, count)]).astype(np.float32)
+
+
+def _check(p: TagContinuous.Params) -> None:
+    """Refuse parameters that make no game.
+
+    Raises:
+        DeclarationError: says which, and what was expected.
+    """
+
+    def expect(holds: bool, name: str, expected: str) -> None:
+        if not holds:
+            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected {expected}")
+
+    wholes = dict(num_taggers=1, num_runners=1, episode_length=1, num_other_agents_observed=1)
+    for name, least in {**wholes, "num_acceleration_levels": 0, "num_turn_levels": 0, "start_seed": 0}.items():
+        value = getattr(p, name)
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        expect(whole and value >= least, name, f"a whole number of at least {least}")
+    for name in ("grid_length", "max_speed"):
+        expect(0.0 < getattr(p, name) < math.inf, name, "a number above 0")
+    for name in ("skill_level_runner", "skill_level_tagger", "tag_reward_for_tagger", "step_reward_for_runner", "end_of_game_reward_for_runner"):
+        expect(0.0 <= getattr(p, name) < math.inf, name, "0 or a positive number")
+    for name in ("edge_hit_penalty", "tag_penalty_for_runner", "step_penalty_for_tagger"):
+        expect(-math.inf < getattr(p, name) <= 0.0, name, "0 or a negative number")
+    for low, high in (("min_acceleration", "max_acceleration"), ("min_turn", "max_turn")):
+        expect(-math.inf < getattr(p, low) < math.inf, low, "a finite number")
+        expect(getattr(p, low) <= getattr(p, high) < math.inf, high, f"a finite number of at least {low}={getattr(p, low)!r}")
+    expect(0.0 <= p.tagging_distance <= 1.0, "tagging_distance", "a part of grid_length, 0 to 1")
+    for name in ("use_full_observation", "runner_exits_game_after_tagged"):
+        expect(isinstance(getattr(p, name), (bool, np.bool_)), name, "true or false")
+    expect(p.start in ("random", "fixed"), "start", "'random' or 'fixed'")
+    expect(p.start_seed < 2**32, "start_seed", "a whole number below 2^32")

@@ -1,0 +1,128 @@
+"""Tag on a grid: a crowd of taggers closes in on one runner.
+
+Source: the "tag_gridworld" environment of WarpDrive (Lan, Srinivasa, Wang, Zheng: "WarpDrive: Fast End-to-End Deep
+Multi-Agent Reinforcement Learning on a GPU", JMLR 2022), with its parameters, array names, rewards and observations.
+Other than there, the time limit truncates an episode, and episodes start on random cells unless ``start`` is "fixed".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Phase, register
+from warpworld.errors import DeclarationError
+
+LONGEST_GRID = 32767  # two coordinates fit a 32-bit word, and so does a squared distance
+
+
+@register("tag_gridworld")
+class TagGridworld(Environment):
+    """Taggers try to step on the runner's cell; all of them are paid when one does.
+
+    Actions: 0 stay, 1 x+1, 2 x-1, 3 y+1, 4 y-1. The runner is the last agent.
+    """
+
+    source = "tag_gridworld.cu"
+    compile_time = ("use_full_observation",)
+
+    @dataclass(frozen=True)
+    class Params:
+        """Parameters of tag_gridworld; their names and defaults are WarpDrive's."""
+
+        num_taggers: int = 10
+        grid_length: int = 10  # cells are 0 .. grid_length on each axis
+        episode_length: int = 100  # steps until the time limit
+        wall_hit_penalty: float = 0.1  # for a move that a wall stops
+        tag_reward_for_tagger: float = 10.0  # to every tagger
+        tag_penalty_for_runner: float = 2.0
+        step_cost_for_tagger: float = 0.01  # in a step without a tag; the runner gains as much
+        use_full_observation: bool = True  # everybody's cell, or the runner's (for the runner: the nearest tagger's)
+        start: Literal["random", "fixed"] = "random"  # random cells; or taggers in the middle, the runner in a corner
+        starting_location_x: tuple[int, ...] | None = None  # for each agent; given, the start is "fixed"
+        starting_location_y: tuple[int, ...] | None = None
+
+        def __post_init__(self) -> None:
+            _check(self)
+            if self.starting_location_x is not None and self.starting_location_y is not None:
+                object.__setattr__(self, "start", "fixed")
+
+    def groups(self) -> Sequence[Group]:
+        """The taggers, then the runner."""
+        num_agents = self.params.num_taggers + 1
+        size = 4 * num_agents + 1 if self.params.use_full_observation else 6
+        seen, moves = Box(0.0, 1.0, (size,)), Discrete(5)
+        return [Group("tagger", self.params.num_taggers, seen, moves), Group("runner", 1, seen, moves)]
+
+    def arrays(self) -> Sequence[Array]:
+        """Where everybody is and, with a fixed start, where everybody starts."""
+        last = self.params.grid_length
+        arrays = [
+            Array("loc_x", "int32", bounds=(0, last), doc="cell along x"),
+            Array("loc_y", "int32", bounds=(0, last), doc="cell along y"),
+        ]
+        if self.params.start == "fixed":
+            arrays += [
+                Array(
+                    f"starting_location_{axis}",
+                    "int32",
+                    (self.params.num_taggers + 1,),
+                    per="world",
+                    initial=cells,
+                    bounds=(0, last),
+                    read_only=True,
+                    doc=f"cell along {axis} in which each agent starts",
+                )
+                for axis, cells in zip("xy", self._fixed_start(), strict=True)
+            ]
+        return arrays
+
+    def resets(self) -> Sequence[Phase]:
+        """The kernel that draws start cells, or the one that takes the fixed ones."""
+        return ["reset_fixed" if self.params.start == "fixed" else "reset"]
+
+    def _fixed_start(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Start cells along x and y: those given, or the middle for taggers and (0, 0) for the runner."""
+        x, y = self.params.starting_location_x, self.params.starting_location_y
+        if x is None or y is None:
+            x = y = (self.params.grid_length // 2,) * self.params.num_taggers + (0,)
+        return x, y
+
+
+def _check(p: TagGridworld.Params) -> None:
+    """Refuse parameters that make no game.
+
+    Raises:
+        DeclarationError: says which, and what was expected.
+    """
+    _check_whole("num_taggers", p.num_taggers, 1, MAX_THREADS_PER_ENV - 1)
+    _check_whole("grid_length", p.grid_length, 1, LONGEST_GRID)
+    _check_whole("episode_length", p.episode_length, 1, 2**31 - 1)
+    for name in ("wall_hit_penalty", "tag_reward_for_tagger", "tag_penalty_for_runner", "step_cost_for_tagger"):
+        if not abs(getattr(p, name)) < math.inf:
+            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected a finite number")
+    if p.start not in ("random", "fixed"):
+        raise DeclarationError(f"start={p.start!r}: expected 'random' or 'fixed'")
+    if (p.starting_location_x is None) != (p.starting_location_y is None):
+        raise DeclarationError("starting_location_x and starting_location_y: expected both or neither, one is given")
+    for name in ("starting_location_x", "starting_location_y"):
+        cells = getattr(p, name)
+        if cells is None:
+            continue
+        if not isinstance(cells, (tuple, list, np.ndarray)) or len(cells) != p.num_taggers + 1:
+            raise DeclarationError(
+                f"{name}={cells!r}: expected {p.num_taggers + 1} whole numbers, the taggers' and then the runner's"
+            )
+        for i, cell in enumerate(cells):
+            _check_whole(f"{name}[{i}]", cell, 0, p.grid_length)
+
+
+def _check_whole(name: str, value: object, low: int, high: int) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or not low <= value <= high:  # type: ignore[operator]
+        raise DeclarationError(f"{name}={value!r}: expected a whole number from {low} to {high}")

@@ -1,0 +1,51 @@
+"""Checks the steps that copy between arrays: they move bytes, so what does not fit would overwrite other arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from warpworld.errors import StoreError
+from warpworld.managers.backend import Copy, KeepFinal, Step
+from warpworld.managers.data_manager import DataManager
+
+
+def check_copies(steps: Sequence[Step], data: DataManager) -> None:
+    """Check the arrays of every Copy and KeepFinal of a program.
+
+    Raises:
+        StoreError: an array is unknown, or has another shape or dtype than the step needs.
+    """
+    for step in steps:
+        if isinstance(step, Copy):
+            _check_copy(step, data)
+        elif isinstance(step, KeepFinal):
+            _check_keep_final(step, data)
+
+
+def _check_copy(step: Copy, data: DataManager) -> None:
+    expected = tuple(data[step.source].shape)
+    if step.shared or step.row:  # one more dimension: envs, or rows
+        expected = (*tuple(data[step.target].shape)[:1], *expected)
+    _check(data, step.source, step.target, expected)
+
+
+def _check_keep_final(step: KeepFinal, data: DataManager) -> None:
+    source, target = data[step.source], data[step.target]
+    lead = (source.shape[0], *tuple(target.shape)[1:2])
+    _check(data, step.source, step.target, (*lead, *source.shape[1:]))
+    for name, expected in ((step.slot_rows, lead), (step.slots_used, lead[:1])):
+        if tuple(data[name].shape) != expected or data.array(name).dtype != "int32":
+            raise StoreError(f"array '{name}' is {_describe(data, name)}, expected {expected} int32")
+
+
+def _check(data: DataManager, source: str, target: str, expected: tuple[int, ...]) -> None:
+    dtype = data.array(source).dtype
+    if tuple(data[target].shape) != expected or data.array(target).dtype != dtype:
+        raise StoreError(
+            f"array '{target}' is {_describe(data, target)}; '{source}', {_describe(data, source)}, is copied into it, "
+            f"so it must be {expected} {dtype}"
+        )
+
+
+def _describe(data: DataManager, name: str) -> str:
+    return f"{tuple(data[name].shape)} {data.array(name).dtype}"
