@@ -17,7 +17,6 @@ from warpworld.managers.backend import (
     Copy,
     EndStep,
     KeepFinal,
-    RunKernel,
     Step,
     WorldConstants,
     open_backend,
@@ -25,47 +24,14 @@ from warpworld.managers.backend import (
 from warpworld.managers.copies import check_copies
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.function_manager import FunctionManager, Number
-from warpworld.random import Random
-from warpworld.spaces import (
-    action_arrays,
-    action_heads,
-    group_suffix,
-    observation_arrays,
-    observation_names,
-    space_constants,
-)
+from warpworld.phases import PythonStep, sequence
+from warpworld.reserved import ON_REQUEST, requested_array, reserved_arrays
+from warpworld.spaces import group_suffix, observation_arrays, observation_names, space_constants
 
 if TYPE_CHECKING:
     import torch
 
 MAX_KERNELS = 16  # the kernel's number has four bits of the random counter
-
-PythonPhase = Callable[..., None]
-
-
-class PhaseArrays:
-    """What a Python phase sees: the store's arrays by name, and ``random`` numbers of its own.
-
-    Reading an array gives the torch view, assigning copies into place.
-    """
-
-    def __init__(self, data: DataManager, random: Random) -> None:
-        self._data = data
-        self.random = random
-
-    def __getitem__(self, name: str) -> torch.Tensor:
-        return self._data[name]
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        self._data[name] = value
-
-
-@dataclasses.dataclass(frozen=True)
-class _PythonStep:
-    """A Python phase among the steps of a world."""
-
-    phase: PythonPhase
-    index: int
 
 
 class World:
@@ -114,7 +80,9 @@ class World:
         if self.num_envs * self.num_agents >= 2**31:
             raise DeclarationError(f"num_envs={num_envs}: {self.num_agents} agents each are more than an int can count")
         if envs_per_warp * self.num_agents > 32:
-            raise DeclarationError(f"envs_per_warp={envs_per_warp}: {self.num_agents} agents each do not fit a warp of 32")
+            raise DeclarationError(
+                f"envs_per_warp={envs_per_warp}: {self.num_agents} agents each are more than a warp's 32"
+            )
         self._backend = open_backend(device, num_workers)
         self._constants = WorldConstants(self.num_envs, first_env, int(seed))
         self._envs_per_warp = envs_per_warp
@@ -128,7 +96,7 @@ class World:
         self._declare_arrays()
         self._build_kernels()
 
-    # ---- construction -------------------------------------------------------------------------------------------------
+    # ---- construction ------------------------------------------------------------------------------------------------
     def _checked(self, entries: Sequence[Phase | Kernel]) -> list[Phase | Kernel]:
         for entry in entries:
             if not isinstance(entry, (str, Kernel)) and not callable(entry):
@@ -143,8 +111,8 @@ class World:
         for name, value in own.items():
             if params.get(name, value) != value:
                 raise DeclarationError(
-                    f"{self.environment.name}: Params has {name}={params[name]!r}, but the world's own {name} is {value}; "
-                    "give the parameter another name"
+                    f"{self.environment.name}: Params has {name}={params[name]!r}, but the world's own {name} is "
+                    f"{value}; give the parameter another name"
                 )
         return {**params, **own}
 
@@ -154,7 +122,8 @@ class World:
         for name in self.environment.compile_time:
             if not isinstance(params.get(name), (bool, int, float)):
                 raise DeclarationError(
-                    f"{self.environment.name}: compile_time names '{name}', which is no number among the Params.{suggest(name, params)}"
+                    f"{self.environment.name}: compile_time names '{name}', which is no number among the Params."
+                    f"{suggest(name, params)}"
                 )
             if constants.get(name.upper(), params[name]) != params[name]:
                 raise DeclarationError(
@@ -167,7 +136,9 @@ class World:
     def _kernels(self) -> list[Kernel]:
         """The kernels that the world's steps name."""
         named = [*self._phases, *self._resets]
-        return [Kernel(entry) if isinstance(entry, str) else entry for entry in named if isinstance(entry, (str, Kernel))]
+        return [
+            Kernel(entry) if isinstance(entry, str) else entry for entry in named if isinstance(entry, (str, Kernel))
+        ]
 
     def _read_kernels(self) -> FunctionManager | None:
         path = self.environment.source_path()
@@ -198,25 +169,13 @@ class World:
         return [array for array in own if array.on_reset != "keep"]
 
     def _declare_arrays(self) -> None:
-        for array in (
-            *observation_arrays(self.groups),
-            *action_arrays(self.groups),
-            Array("rewards", "float32", doc="reward of this step"),
-            Array("terminated", "bool", per="env", initial=False, doc="the episode ended by itself"),
-            Array("truncated", "bool", per="env", initial=False, doc="the episode was cut by a limit"),
-            Array("timestep", "int32", per="env", initial=0, doc="steps of this episode"),
-            Array("clock", "uint64", per="env", initial=0, doc="steps and resets ever made"),
-            Array("active", "bool", per="env", initial=False, doc="takes part in this launch"),
-            Array("row", "int32", per="world", initial=0, doc="the rollout's row"),
-        ):
-            self.data.add(array)
-        for array in self.environment.arrays():
+        for array in (*reserved_arrays(self.groups), *self.environment.arrays()):
             self.data.add(array)
         if self._functions is not None:
             names = {p.name for s in self._functions.signatures.values() for p in s.parameters if p.pointer}
             finals = {f"final_{array.name}" for array in observation_arrays(self.groups)}
             for name in sorted(names):
-                if name not in self.data and (name in _ON_REQUEST or name in finals):
+                if name not in self.data and (name in ON_REQUEST or name in finals):
                     self.request("final_observations" if name in finals else name)
         for array in self._restored():
             shape = array.full_shape(1, self.num_agents)[1:]
@@ -224,10 +183,12 @@ class World:
                 initial = np.broadcast_to(np.asarray(array.initial), shape)
             except ValueError as error:
                 raise DeclarationError(
-                    f"array '{array.name}': initial value of shape {np.shape(array.initial)}; one that resets restore is "
-                    f"the same for all envs and broadcasts to {shape}"
+                    f"array '{array.name}': initial value of shape {np.shape(array.initial)}; one that resets restore "
+                    f"is the same for all envs and broadcasts to {shape}"
                 ) from error
-            self.data.add(Array(f"{array.name}_initial", array.dtype, shape, per="world", initial=initial), scratch=True)
+            self.data.add(
+                Array(f"{array.name}_initial", array.dtype, shape, per="world", initial=initial), scratch=True
+            )
 
     def _build_kernels(self) -> None:
         if self._functions is None:
@@ -236,7 +197,7 @@ class World:
             self._functions.arguments(kernel.name)
         self._functions.build(self._kernels())
 
-    # ---- before the first reset ---------------------------------------------------------------------------------------
+    # ---- before the first reset --------------------------------------------------------------------------------------
     def add(self, array: Array, scratch: bool = False) -> None:
         """Add an array to the store, for instance a trainer's. Scratch arrays are left out of snapshots.
 
@@ -254,21 +215,15 @@ class World:
         Raises:
             StoreError: after the first reset(), or if there is no such array.
         """
-        if name not in _ON_REQUEST:
-            raise StoreError(f"no array '{name}' to request.{suggest(name, _ON_REQUEST)} Known: {', '.join(_ON_REQUEST)}")
+        if name not in ON_REQUEST:
+            raise StoreError(f"no array '{name}' to request.{suggest(name, ON_REQUEST)} Known: {', '.join(ON_REQUEST)}")
         if name == "final_observations":
             for array in observation_arrays(self.groups):
                 if f"final_{array.name}" not in self.data:
                     self.data.add(dataclasses.replace(array, name=f"final_{array.name}"))
                     self._extra_steps.append(Copy(array.name, f"final_{array.name}", active_only=True))
         elif name not in self.data:
-            self.data.add(self._requested(name))
-
-    def _requested(self, name: str) -> Array:
-        if name == "action_mask":
-            choices = max(sum(action_heads(group.action)) for group in self.groups.values())
-            return Array(name, "bool", (choices,), initial=True, doc="which actions an agent may take")
-        return Array(name, "bool", initial=name == "agent_mask", doc=_ON_REQUEST[name])
+            self.data.add(requested_array(name, self.groups))
 
     def record(self, source: str, target: str) -> None:
         """In every step, copy array ``source`` into the row of ``target`` that ``row`` holds.
@@ -307,7 +262,9 @@ class World:
     ) -> FunctionManager:
         """Another kernel file against this world's store, for instance a trainer's sampler; see FunctionManager."""
         merged = {"NUM_AGENTS": self.num_agents, **constants}
-        return FunctionManager(self._backend, self.data, path, merged, {**self._scalars(), **(scalars or {})}, aliases, writable)
+        return FunctionManager(
+            self._backend, self.data, path, merged, {**self._scalars(), **(scalars or {})}, aliases, writable
+        )
 
     def kernel_index(self) -> int:
         """A number for a kernel that is not the env's own, so that its random numbers are its own too."""
@@ -317,7 +274,9 @@ class World:
     def _check_index(self, index: int) -> int:
         own = len(self._phases) + len(self._resets)
         if own + self._num_foreign_kernels > MAX_KERNELS:
-            raise DeclarationError(f"{own} phases and resets and {self._num_foreign_kernels} other kernels: at most {MAX_KERNELS}")
+            raise DeclarationError(
+                f"{own} phases and resets and {self._num_foreign_kernels} other kernels: at most {MAX_KERNELS} of a world"
+            )
         return index
 
     def program(self, steps: Sequence[Step]) -> Callable[[], None]:
@@ -329,7 +288,7 @@ class World:
         check_copies(steps, self.data)
         return self._backend.program(steps, self.data, self._constants)
 
-    # ---- stepping -----------------------------------------------------------------------------------------------------
+    # ---- stepping ----------------------------------------------------------------------------------------------------
     def reset(self, active: torch.Tensor | None = None) -> None:
         """Start new episodes; the first call seals the store.
 
@@ -363,59 +322,23 @@ class World:
             Copy(f"{array.name}_initial", array.name, active_only=True, shared=True) for array in self._restored()
         ]
         # The frozen program itself: a method around it would cost a small world a tenth of its step.
-        self.step = self._sequence([BeginStep(), *phases, EndStep(), *self._extra_steps, *restores, *resets])  # type: ignore[method-assign]
+        steps = [BeginStep(), *phases, EndStep(), *self._extra_steps, *restores, *resets]
+        self.step = self._sequence(steps)  # type: ignore[method-assign]
         self._reset = self._sequence([BeginReset(), *restores, *resets])
 
-    def _world_step(self, entry: Any, index: int, active_only: bool) -> Step | _PythonStep:
+    def _world_step(self, entry: Any, index: int, active_only: bool) -> Step | PythonStep:
         if isinstance(entry, str):
             entry = Kernel(entry)
         if isinstance(entry, Kernel):
             if self._functions is None:
                 raise BindError(f"{self.environment.name}: kernel '{entry.name}' without a source file")
             return self._functions.step(entry.name, self._check_index(index), active_only, entry.own_env_only)
-        return _PythonStep(entry, self._check_index(index))
+        return PythonStep(entry, self._check_index(index))
 
-    def _sequence(self, steps: Iterable[Step | _PythonStep]) -> Callable[[], None]:
-        """One call for all steps: one native program, or several where Python phases stand between."""
-        calls: list[Callable[[], None]] = []
-        native: list[Step] = []
+    def _sequence(self, steps: Iterable[Step | PythonStep]) -> Callable[[], None]:
+        return sequence(steps, self.program, lambda step: step.frozen(self.data, self.num_agents, self._constants))
 
-        def flush() -> None:
-            if native:
-                calls.append(self.program(tuple(native)))
-                native.clear()
-
-        for step in steps:
-            if isinstance(step, _PythonStep):
-                flush()
-                calls.append(self._python_call(step))
-            elif isinstance(step, RunKernel) and not step.own_env_only:
-                flush()
-                calls.append(self.program((step,)))
-            else:
-                native.append(step)
-        flush()
-        if len(calls) == 1:
-            return calls[0]
-
-        def run() -> None:
-            for call in calls:
-                call()
-
-        return run
-
-    def _python_call(self, step: _PythonStep) -> Callable[[], None]:
-        constants = self._constants
-        random = Random(self.data["clock"], self.num_agents, constants.first_env, constants.seed, step.index)
-        arrays, active, phase = PhaseArrays(self.data, random), self.data["active"], step.phase
-
-        def run() -> None:
-            random.restart()
-            phase(arrays, active)
-
-        return run
-
-    # ---- the store ----------------------------------------------------------------------------------------------------
+    # ---- the store ---------------------------------------------------------------------------------------------------
     def __getitem__(self, name: str) -> torch.Tensor:
         return self.data[name]
 
@@ -438,7 +361,7 @@ class World:
             key: self.data[name][:, chosen.slice] if shared else self.data[name]
             for key, name in observation_names(self.groups, chosen).items()
         }
-        return views[""] if "" in views else views
+        return views.get("", views)
 
     def action_array(self, group: str) -> tuple[str, int]:
         """Name of the array that holds a group's actions, and the place of the group's first agent in it."""
@@ -450,7 +373,8 @@ class World:
         try:
             return self.groups[name]
         except KeyError:
-            raise StoreError(f"no group '{name}'.{suggest(name, self.groups)} Groups: {', '.join(self.groups)}") from None
+            hint = suggest(name, self.groups)
+            raise StoreError(f"no group '{name}'.{hint} Groups: {', '.join(self.groups)}") from None
 
     def snapshot(self) -> torch.Tensor:
         """A copy of the store's persistent part, as bytes."""
@@ -459,14 +383,6 @@ class World:
     def restore(self, snapshot: torch.Tensor) -> None:
         """Write a snapshot back; the world then goes on as it did from there."""
         self.data.restore(snapshot)
-
-
-_ON_REQUEST = {
-    "final_observations": "what agents saw last in an episode that ended in this step",
-    "action_mask": "which actions an agent may take",
-    "agent_terminated": "this agent's part of the episode ended in this step",
-    "agent_mask": "this agent took part in this step",
-}
 
 
 def make(

@@ -178,6 +178,7 @@ static void check_faults(unsigned workers) {
   for (late = 0; late < 2; late++)
     for (int code : modes) {
       mode = code;
+      ww_prepare(code == WW_TIMEOUT ? 0.1 : 30.0);
       Job job(ww_kernel_fail, args, NUM_AGENTS, workers);
       const int got = job.run();
       check(got == code, "code of a fault", workers);
@@ -206,7 +207,7 @@ static void check_vote(unsigned workers) {
 #endif
 
 int main() {
-  ww_prepare(0.2);
+  ww_prepare(30.0);
   for (unsigned workers : {1u, 3u}) {
     check_mingle(workers);
     check_count(workers);

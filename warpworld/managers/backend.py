@@ -1,8 +1,8 @@
 """What a device must offer, and the choice between the two that there are.
 
-A backend is three small things: allocate a block, build a source, run a program. A program is the list of steps below, in
-the words of the store; how they become launches is the backend's own affair. Nothing outside the backend files knows a
-device.
+A backend is three small things: allocate a block, build a source, run a program. A program is the list of steps below,
+in the words of the store; how they become launches is the backend's own affair. Nothing outside the backend files knows
+a device.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from warpworld.trainers.ppo import Batch
 from warpworld.trainers.returns import gae
 from warpworld.world import World
 
-VALUE_ROWS = 8192  # rows of one value forward: small enough to stay in a core's cache
+VALUE_ROWS = 4096  # rows of one value forward: small enough that what lies between the layers stays in a cache
 
 
 @dataclass(frozen=True)

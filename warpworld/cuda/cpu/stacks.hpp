@@ -39,8 +39,8 @@ class Stacks {
   }
 
  private:
-  // mprotect splits a mapping in two, and a process has 65530 of them by default. Where stacks are very many the last ones
-  // get the guards that Linux has since 6.13, which take no mapping, and none before.
+  // mprotect splits a mapping in two, and a process has 65530 of them by default. Where stacks are very many the last
+  // ones get the guards that Linux has since 6.13, which take no mapping, and none before.
   static void install_guard(char* guard) {
     static unsigned mappings_left = 24000;
     if (mappings_left == 0) {

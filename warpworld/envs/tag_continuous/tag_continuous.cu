@@ -14,7 +14,7 @@
 constexpr float TWO_PI = 6.28318530717958648f, QUARTER_TURN = 1.57079632679489662f, SQRT_2 = 1.41421356237309505f;
 constexpr int START_DRAWS = 64;
 
-constexpr int round_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
+__host__ __device__ constexpr int round_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
 constexpr int power_above(int n) { return n <= 16 ? 16 : 2 * power_above((n + 1) / 2); }
 
 constexpr bool FULL = USE_FULL_OBSERVATION;
@@ -39,10 +39,10 @@ constexpr int FAR = 0x7f800000;                                 // the key of in
 constexpr int FIELD_BYTES = 4 * NUM_DIFFERENCES * PADDED + NUM_AGENTS + 4 * TAGGER_COUNT + 8;
 #if defined(__CUDACC__) || defined(WW_ENVS_PER_WARP)
 constexpr bool TOGETHER = FULL || FIELD_BYTES + 2 * NUM_AGENTS * NEAREST < 46 * 1024;
-constexpr int VECTOR = 1;
+constexpr int VECTOR = 1, UNROLLED = BUCKETS <= 32 ? BUCKETS : 1;
 #else
 constexpr bool TOGETHER = false;
-constexpr int VECTOR = 32;
+constexpr int VECTOR = 32, UNROLLED = 1;
 #endif
 
 struct Agent {
@@ -130,6 +130,7 @@ struct Tagger {
 // The tagger nearest to a place, the lowest index among equals.
 __device__ Tagger nearest_tagger(const Field& field, float x, float y) {
   Tagger nearest{0, FAR};
+#pragma unroll 4
   for (int id = 0; id < TAGGER_COUNT; ++id) {
     const int key = distance_key(field, id, x, y);
     nearest.id = key < nearest.key ? id : nearest.id;
@@ -141,10 +142,11 @@ __device__ Tagger nearest_tagger(const Field& field, float x, float y) {
 // A key that NEAREST others do not exceed, and few more: the agents are dealt to buckets, and the nearest ones of so many
 // buckets are as many different agents, of which the one at this place may be one.
 __device__ int bound_of(const Field& field, float x, float y) {
-  if (NUM_OTHERS <= MANY) return FAR - 1;
   int lowest[BUCKETS];
+#pragma unroll UNROLLED
   for (int i = 0; i < BUCKETS; ++i) {
     int least = FAR;
+#pragma unroll 2
     for (int first = 0; first < PADDED; first += BUCKETS) {
       const int key = distance_key(field, first + i, x, y);
       least = key < least ? key : least;
@@ -152,8 +154,10 @@ __device__ int bound_of(const Field& field, float x, float y) {
     lowest[i] = least;
   }
   int bound = 0;
+#pragma unroll UNROLLED
   for (int i = 0; i < BUCKETS; ++i) {
     int before = 0;
+#pragma unroll UNROLLED
     for (int j = 0; j < BUCKETS; ++j) before += lowest[j] < lowest[i];
     const int key = before <= NEAREST ? lowest[i] : 0;
     bound = key > bound ? key : bound;
@@ -181,9 +185,11 @@ __device__ void sort(const Field& field, int self, float x, float y, const uint1
 // Agents within a bound become candidates, by the bits of masks; should they be many, only the nearest of them stay.
 __device__ void nearest_of(const Field& field, int self, float x, float y, uint16_t* nearest) {
   uint16_t candidates[MANY + WORD + AT_A_TIME];
-  int count = 0, bound = bound_of(field, x, y);
+  int count = 0, bound = NUM_OTHERS <= MANY ? FAR - 1 : bound_of(field, x, y);
+#pragma unroll 1
   for (int first = 0; first < PADDED; first += WORD) {
     uint32_t mask = 0;
+#pragma unroll 8
     for (int i = 0; i < WORD; ++i) mask |= (uint32_t)(distance_key(field, first + i, x, y) <= bound) << i;
     mask &= ~((uint32_t)(self / WORD == first / WORD) << self % WORD);
     int next = count;
@@ -232,25 +238,25 @@ __device__ int other_in(const uint16_t* nearest, int self, int column) {
 
 __device__ void write_own_row(const Field& field, const View& view, const uint16_t* nearest, float* __restrict__ row) {
   const int self = agent_id();
-  for (int block = 0; block < NUM_BLOCKS; ++block, row += COLUMNS)
-    for (int column = 0; column < COLUMNS; ++column) {
-      if (FULL) {  // two rows of neighbours and a choice, which vectors can do, instead of one from computed addresses
-        const float left = seen(field, view, self, block, column), right = seen(field, view, self, block, column + 1);
-        row[column] = column < self ? left : right;
-      } else {
-        row[column] = seen(field, view, self, block, other_in(nearest, self, column));
-      }
-    }
+  for (int block = 0; block < NUM_BLOCKS; ++block) {
+    for (int column = 0; column < (FULL ? self : COLUMNS); ++column)
+      *row++ = seen(field, view, self, block, FULL ? column : other_in(nearest, self, column));
+    for (int other = self + 1; FULL && other < NUM_AGENTS; ++other) *row++ = seen(field, view, self, block, other);
+  }
   *row = seen(field, view, self, NUM_BLOCKS, self);
 }
 
 // Writes the env's rows of observations; `own_nearest` are this agent's.
 __device__ void write_rows(const Field& field, const View& view, const uint16_t* own_nearest, float* observations) {
-  if (!TOGETHER) return write_own_row(field, view, own_nearest, observations + (int64_t)agent_index() * OBSERVATION_SIZE);
   float* rows = observations + (int64_t)env_id() * NUM_AGENTS * OBSERVATION_SIZE;
-  for (int i = lane(); i < NUM_AGENTS * OBSERVATION_SIZE; i += num_lanes()) {
-    const int self = i / OBSERVATION_SIZE, entry = i % OBSERVATION_SIZE, column = entry % COLUMNS;
-    rows[i] = seen(field, view, self, entry / COLUMNS, other_in(field.nearest[FULL ? 0 : self], self, column));
+  if constexpr (!TOGETHER) {
+    write_own_row(field, view, own_nearest, rows + agent_id() * OBSERVATION_SIZE);
+  } else {
+#pragma unroll 2
+    for (int i = lane(); i < NUM_AGENTS * OBSERVATION_SIZE; i += num_lanes()) {
+      const int self = i / OBSERVATION_SIZE, entry = i % OBSERVATION_SIZE, column = entry % COLUMNS;
+      rows[i] = seen(field, view, self, entry / COLUMNS, other_in(field.nearest[FULL ? 0 : self], self, column));
+    }
   }
 }
 

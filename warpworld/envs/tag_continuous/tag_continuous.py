@@ -19,7 +19,9 @@ from gymnasium.spaces import Box, MultiDiscrete
 from warpworld.environment import Array, Environment, Group, register
 from warpworld.errors import DeclarationError
 
-NUM_FEATURES = 7  # what is seen of another agent: differences in x, y, speed, acceleration, direction; type; in the game or not
+NUM_FEATURES = (
+    7  # what is seen of another agent: differences in x, y, speed, acceleration, direction; type; in the game or not
+)
 
 
 @register("tag_continuous")
@@ -84,12 +86,29 @@ class TagContinuous(Environment):
             Array("loc_x", "float32", bounds=side, doc="place from left to right, lengths"),
             Array("loc_y", "float32", bounds=side, doc="place from bottom to top, lengths"),
             Array("speed", "float32", doc="lengths per step"),
-            Array("direction", "float32", bounds=(0.0, 2.0 * math.pi), doc="counter-clockwise from the x axis, radians"),
+            Array(
+                "direction", "float32", bounds=(0.0, 2.0 * math.pi), doc="counter-clockwise from the x axis, radians"
+            ),
             Array("acceleration", "float32", doc="lengths per step, per step; it accumulates"),
             Array("still_in_the_game", "int32", bounds=(0, 1), doc="0 once a runner has been tagged and left"),
             Array("num_runners", "int32", per="env", bounds=(0, p.num_runners), doc="runners still in the game"),
-            Array("agent_types", "int32", types.shape, per="world", initial=types, read_only=True, doc="1 tagger, 0 runner"),
-            Array("acceleration_actions", "float32", accelerations.shape, per="world", initial=accelerations, read_only=True),
+            Array(
+                "agent_types",
+                "int32",
+                types.shape,
+                per="world",
+                initial=types,
+                read_only=True,
+                doc="1 tagger, 0 runner",
+            ),
+            Array(
+                "acceleration_actions",
+                "float32",
+                accelerations.shape,
+                per="world",
+                initial=accelerations,
+                read_only=True,
+            ),
             Array("turn_actions", "float32", turns.shape, per="world", initial=turns, read_only=True),
         ]
         if p.start == "fixed":
@@ -145,13 +164,23 @@ def _check(p: TagContinuous.Params) -> None:
         expect(whole and value >= least, name, f"a whole number of at least {least}")
     for name in ("grid_length", "max_speed"):
         expect(0.0 < getattr(p, name) < math.inf, name, "a number above 0")
-    for name in ("skill_level_runner", "skill_level_tagger", "tag_reward_for_tagger", "step_reward_for_runner", "end_of_game_reward_for_runner"):
+    for name in (
+        "skill_level_runner",
+        "skill_level_tagger",
+        "tag_reward_for_tagger",
+        "step_reward_for_runner",
+        "end_of_game_reward_for_runner",
+    ):
         expect(0.0 <= getattr(p, name) < math.inf, name, "0 or a positive number")
     for name in ("edge_hit_penalty", "tag_penalty_for_runner", "step_penalty_for_tagger"):
         expect(-math.inf < getattr(p, name) <= 0.0, name, "0 or a negative number")
     for low, high in (("min_acceleration", "max_acceleration"), ("min_turn", "max_turn")):
         expect(-math.inf < getattr(p, low) < math.inf, low, "a finite number")
-        expect(getattr(p, low) <= getattr(p, high) < math.inf, high, f"a finite number of at least {low}={getattr(p, low)!r}")
+        expect(
+            getattr(p, low) <= getattr(p, high) < math.inf,
+            high,
+            f"a finite number of at least {low}={getattr(p, low)!r}",
+        )
     expect(0.0 <= p.tagging_distance <= 1.0, "tagging_distance", "a part of grid_length, 0 to 1")
     for name in ("use_full_observation", "runner_exits_game_after_tagged"):
         expect(isinstance(getattr(p, name), (bool, np.bool_)), name, "true or false")

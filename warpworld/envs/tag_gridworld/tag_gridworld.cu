@@ -1,9 +1,9 @@
 // Tag on a grid: taggers chase one runner, the last agent, over the cells 0 .. grid_length of two axes.
 //
-// Arrays, of which each agent writes its own entries: loc_x, loc_y (envs, agents) the cell it is on; rewards (envs, agents);
-// observations (envs, agents, OBSERVATION_SIZE), see observe(). The runner writes terminated and truncated (envs,). Read:
-// actions (envs, agents, 1): 0 stay, 1 x+1, 2 x-1, 3 y+1, 4 y-1; timestep (envs,); with a fixed start starting_location_x
-// and starting_location_y (agents,).
+// Arrays, of which each agent writes its own entries: loc_x, loc_y (envs, agents) the cell it is on; rewards (envs,
+// agents); observations (envs, agents, OBSERVATION_SIZE), see observe(). The runner writes terminated and truncated
+// (envs,). Read: actions (envs, agents, 1): 0 stay, 1 x+1, 2 x-1, 3 y+1, 4 y-1; timestep (envs,); with a fixed start
+// starting_location_x and starting_location_y (agents,).
 #include <warpworld.cuh>
 
 constexpr int RUNNER = RUNNER_FIRST;
@@ -28,8 +28,8 @@ __device__ int nearest_tagger(const int* cells) {
   return nearest;
 }
 
-// Puts this agent on a cell and shows it to the others: `cells` has everybody's cell. `row` is the full observation, which
-// all agents share but for who is looking: everybody's x, everybody's y, everybody's type, NUM_AGENTS zeros.
+// Puts this agent on a cell and shows it to the others: `cells` has everybody's cell. `row` is the full observation,
+// which all agents share but for who is looking: everybody's x, everybody's y, everybody's type, NUM_AGENTS zeros.
 __device__ void move_to(int x, int y, int* loc_x, int* loc_y, int* cells, float* row, float scale) {
   const int agent = agent_id();
   loc_x[agent_index()] = x;
@@ -43,8 +43,8 @@ __device__ void move_to(int x, int y, int* loc_x, int* loc_y, int* cells, float*
   }
 }
 
-// Writes what this agent sees, coordinates and time as parts of their largest value. Full: `row` with a one for itself, time.
-// Else: its own cell; the runner's, or for the runner the nearest tagger's; its own type; time.
+// Writes what this agent sees, coordinates and time as parts of their largest value. Full: `row` with a one for itself;
+// time. Else: its own cell; the runner's, or for the runner the nearest tagger's; its own type; time.
 __device__ void observe(const int* cells, const float* row, float scale, float time, float* observations) {
   const int agent = agent_id();
   float* seen = observations + (size_t)agent_index() * OBSERVATION_SIZE;
