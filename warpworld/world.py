@@ -81,7 +81,7 @@ class World:
             raise DeclarationError(f"num_envs={num_envs}: {self.num_agents} agents each are more than an int can count")
         if envs_per_warp * self.num_agents > 32:
             raise DeclarationError(
-                f"envs_per_warp={envs_per_warp}: {self.num_agents} agents each are more than a warp's 32"
+                f"envs_per_warp={envs_per_warp}: {self.num_agents} agents each do not fit a warp of 32"
             )
         self._backend = open_backend(device, num_workers)
         self._constants = WorldConstants(self.num_envs, first_env, int(seed))
@@ -275,7 +275,7 @@ class World:
         own = len(self._phases) + len(self._resets)
         if own + self._num_foreign_kernels > MAX_KERNELS:
             raise DeclarationError(
-                f"{own} phases and resets and {self._num_foreign_kernels} other kernels: at most {MAX_KERNELS} of a world"
+                f"{own} phases and resets and {self._num_foreign_kernels} other kernels: at most {MAX_KERNELS}"
             )
         return index
 

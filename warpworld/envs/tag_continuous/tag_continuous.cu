@@ -178,6 +178,7 @@ __device__ void sort(const Field& field, int self, float x, float y, const uint1
       for (int j = 0; j < VECTOR; ++j) before[j] += key[i] < key[first + j] + (i < first + j);
     for (int j = 0; j < VECTOR && first + j < count; ++j) sorted[before[j]] = candidates[first + j];
   }
+#pragma unroll 4
   for (int i = 0; i < NEAREST; ++i) nearest[i] = i < count ? sorted[i] : (uint16_t)self;
 }
 
@@ -208,6 +209,7 @@ __device__ void nearest_of(const Field& field, int self, float x, float y, uint1
 __device__ void find_nearest(const Field& field, const Agent& agent, uint16_t* nearest) {
   const int self = agent_id();
   if (agent.in_game) return nearest_of(field, self, agent.x, agent.y, nearest);
+#pragma unroll 4
   for (int i = 0; i < NEAREST; ++i) nearest[i] = (uint16_t)self;
 }
 
@@ -239,6 +241,7 @@ __device__ int other_in(const uint16_t* nearest, int self, int column) {
 __device__ void write_own_row(const Field& field, const View& view, const uint16_t* nearest, float* __restrict__ row) {
   const int self = agent_id();
   for (int block = 0; block < NUM_BLOCKS; ++block) {
+#pragma unroll 4
     for (int column = 0; column < (FULL ? self : COLUMNS); ++column)
       *row++ = seen(field, view, self, block, FULL ? column : other_in(nearest, self, column));
     for (int other = self + 1; FULL && other < NUM_AGENTS; ++other) *row++ = seen(field, view, self, block, other);
