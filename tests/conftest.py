@@ -1,7 +1,15 @@
 """Settings that hold for all tests."""
 
+import os
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
+
+# Compiled kernels are kept from one run of the tests to the next, apart from the user's own.
+os.environ.setdefault("WARPWORLD_CACHE", str(Path(__file__).resolve().parent.parent / ".pytest_cache" / "kernels"))
+# Tests run side by side; with a thread per core each, torch's would fight for the cores. Read when torch is loaded.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The first example of a test may compile a kernel, so no example has a deadline.
 settings.register_profile("warpworld", settings(), deadline=None)

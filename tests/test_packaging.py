@@ -21,7 +21,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def run(command: Sequence[str | Path], cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command that must succeed, with nothing of this process's Python path."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_", "PYTEST_"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTHON", "COV_", "PYTEST_", "WARPWORLD_"))
+    }
     done = subprocess.run(
         [str(part) for part in command],
         cwd=cwd,
@@ -46,7 +50,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = tmp_path_factory.mktemp("tree")
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tree)
-    for name in ("warpworld", "configs"):
+    for name in ("warpworld", "configs", "benchmarks"):
         shutil.copytree(ROOT / name, tree / name)
     out = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]

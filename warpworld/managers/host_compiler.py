@@ -20,10 +20,11 @@ HOW_TO_GET_ONE = "install g++ or clang++, or run: pip install ziglang"
 
 _X86 = platform.machine() in ("x86_64", "AMD64")
 
-# The runtime jumps between stacks, which FORTIFY's longjmp takes for a mistake, and shadow stacks for an attack.
+# The runtime jumps between stacks, which FORTIFY's longjmp takes for a mistake, and shadow stacks for an attack. Without
+# exceptions, as on a GPU, nothing of the C++ library is needed at run time.
 _COMMON_FLAGS = (
-    *("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fstack-clash-protection", "-U_FORTIFY_SOURCE"),
-    *(("-fcf-protection=none",) if _X86 else ()),
+    *("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fstack-clash-protection"),
+    *("-U_FORTIFY_SOURCE", *(("-fcf-protection=none",) if _X86 else ())),
 )
 _NATIVE_FLAGS = {"x86_64": ("-march=native",), "AMD64": ("-march=native",), "aarch64": ("-mcpu=native",)}
 _ZIG_FLAGS = ("-UNDEBUG", "-fno-sanitize=undefined")  # zig sets its own defaults by -O level

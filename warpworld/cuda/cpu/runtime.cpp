@@ -6,6 +6,7 @@
 // something else, costs nothing.
 
 #include <linux/futex.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -121,6 +122,9 @@ static int wait_for_job(int seen) {
 static void* work(void* argument) {
   const unsigned index = (unsigned)(uintptr_t)argument;
   Worker& worker = workers[index];
+  char name[16];
+  snprintf(name, sizeof name, "warpworld-%u", index);
+  prctl(PR_SET_NAME, name);
   attach_thread(worker);
   set_float_control(standard_float_control);
   int seen = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sched.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "faults.hpp"
@@ -69,6 +70,7 @@ static unsigned total_progress() {
 // Costs a launch nothing but the two changes of launch_serial: it looks 50 times a second whether the same launch still
 // runs. Only then is Ctrl-C watched, so that a program's own handler is left alone otherwise.
 static void* watch(void*) {
+  prctl(PR_SET_NAME, "warpworld-watch");
   unsigned serial = 0, progress = 0;
   int idle = 0, since_interrupt = 0;
   for (;;) {

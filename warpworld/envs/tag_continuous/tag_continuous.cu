@@ -39,11 +39,20 @@ constexpr int FAR = 0x7f800000;                                 // the key of in
 constexpr int FIELD_BYTES = 4 * NUM_DIFFERENCES * PADDED + NUM_AGENTS + 4 * TAGGER_COUNT + 8;
 #if defined(__CUDACC__) || defined(WW_ENVS_PER_WARP)
 constexpr bool TOGETHER = FULL || FIELD_BYTES + 2 * NUM_AGENTS * NEAREST < 46 * 1024;
-constexpr int VECTOR = 1, UNROLLED = BUCKETS <= 32 ? BUCKETS : 1;
+constexpr int VECTOR = 1;
 #else
 constexpr bool TOGETHER = false;
-constexpr int VECTOR = 32, UNROLLED = 1;
+constexpr int VECTOR = 32;
 #endif
+
+// How far a loop is unrolled on a GPU, where compilers overdo it; on a CPU they know best.
+#define PRAGMA(text) _Pragma(#text)
+#ifdef __CUDACC__
+#define GPU_UNROLL(n) PRAGMA(unroll n)
+#else
+#define GPU_UNROLL(n)
+#endif
+constexpr int IN_REGISTERS = BUCKETS <= 32 ? BUCKETS : 1;
 
 struct Agent {
   float x, y, speed, direction, acceleration;
@@ -130,7 +139,7 @@ struct Tagger {
 // The tagger nearest to a place, the lowest index among equals.
 __device__ Tagger nearest_tagger(const Field& field, float x, float y) {
   Tagger nearest{0, FAR};
-#pragma unroll 4
+GPU_UNROLL(4)
   for (int id = 0; id < TAGGER_COUNT; ++id) {
     const int key = distance_key(field, id, x, y);
     nearest.id = key < nearest.key ? id : nearest.id;
@@ -143,10 +152,10 @@ __device__ Tagger nearest_tagger(const Field& field, float x, float y) {
 // buckets are as many different agents, of which the one at this place may be one.
 __device__ int bound_of(const Field& field, float x, float y) {
   int lowest[BUCKETS];
-#pragma unroll UNROLLED
+GPU_UNROLL(IN_REGISTERS)
   for (int i = 0; i < BUCKETS; ++i) {
     int least = FAR;
-#pragma unroll 2
+GPU_UNROLL(2)
     for (int first = 0; first < PADDED; first += BUCKETS) {
       const int key = distance_key(field, first + i, x, y);
       least = key < least ? key : least;
@@ -154,10 +163,10 @@ __device__ int bound_of(const Field& field, float x, float y) {
     lowest[i] = least;
   }
   int bound = 0;
-#pragma unroll UNROLLED
+GPU_UNROLL(IN_REGISTERS)
   for (int i = 0; i < BUCKETS; ++i) {
     int before = 0;
-#pragma unroll UNROLLED
+GPU_UNROLL(IN_REGISTERS)
     for (int j = 0; j < BUCKETS; ++j) before += lowest[j] < lowest[i];
     const int key = before <= NEAREST ? lowest[i] : 0;
     bound = key > bound ? key : bound;
@@ -178,7 +187,7 @@ __device__ void sort(const Field& field, int self, float x, float y, const uint1
       for (int j = 0; j < VECTOR; ++j) before[j] += key[i] < key[first + j] + (i < first + j);
     for (int j = 0; j < VECTOR && first + j < count; ++j) sorted[before[j]] = candidates[first + j];
   }
-#pragma unroll 4
+GPU_UNROLL(4)
   for (int i = 0; i < NEAREST; ++i) nearest[i] = i < count ? sorted[i] : (uint16_t)self;
 }
 
@@ -187,10 +196,10 @@ __device__ void sort(const Field& field, int self, float x, float y, const uint1
 __device__ void nearest_of(const Field& field, int self, float x, float y, uint16_t* nearest) {
   uint16_t candidates[MANY + WORD + AT_A_TIME];
   int count = 0, bound = NUM_OTHERS <= MANY ? FAR - 1 : bound_of(field, x, y);
-#pragma unroll 1
+GPU_UNROLL(1)
   for (int first = 0; first < PADDED; first += WORD) {
     uint32_t mask = 0;
-#pragma unroll 8
+GPU_UNROLL(8)
     for (int i = 0; i < WORD; ++i) mask |= (uint32_t)(distance_key(field, first + i, x, y) <= bound) << i;
     mask &= ~((uint32_t)(self / WORD == first / WORD) << self % WORD);
     int next = count;
@@ -209,7 +218,7 @@ __device__ void nearest_of(const Field& field, int self, float x, float y, uint1
 __device__ void find_nearest(const Field& field, const Agent& agent, uint16_t* nearest) {
   const int self = agent_id();
   if (agent.in_game) return nearest_of(field, self, agent.x, agent.y, nearest);
-#pragma unroll 4
+GPU_UNROLL(4)
   for (int i = 0; i < NEAREST; ++i) nearest[i] = (uint16_t)self;
 }
 
@@ -241,7 +250,7 @@ __device__ int other_in(const uint16_t* nearest, int self, int column) {
 __device__ void write_own_row(const Field& field, const View& view, const uint16_t* nearest, float* __restrict__ row) {
   const int self = agent_id();
   for (int block = 0; block < NUM_BLOCKS; ++block) {
-#pragma unroll 4
+GPU_UNROLL(4)
     for (int column = 0; column < (FULL ? self : COLUMNS); ++column)
       *row++ = seen(field, view, self, block, FULL ? column : other_in(nearest, self, column));
     for (int other = self + 1; FULL && other < NUM_AGENTS; ++other) *row++ = seen(field, view, self, block, other);
@@ -255,7 +264,7 @@ __device__ void write_rows(const Field& field, const View& view, const uint16_t*
   if constexpr (!TOGETHER) {
     write_own_row(field, view, own_nearest, rows + agent_id() * OBSERVATION_SIZE);
   } else {
-#pragma unroll 2
+GPU_UNROLL(2)
     for (int i = lane(); i < NUM_AGENTS * OBSERVATION_SIZE; i += num_lanes()) {
       const int self = i / OBSERVATION_SIZE, entry = i % OBSERVATION_SIZE, column = entry % COLUMNS;
       rows[i] = seen(field, view, self, entry / COLUMNS, other_in(field.nearest[FULL ? 0 : self], self, column));
