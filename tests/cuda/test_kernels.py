@@ -52,8 +52,8 @@ def test_every_agent_knows_its_place(size: int) -> None:
     world = kernel_world("shared.cu", "places", [Array("place", "int32", (8,))], size, 9, 3)
     (place,) = run(world, "place")
     env, agent = np.indices((9, size))
-    expected = [env, agent, np.full_like(env, 9), np.full_like(env, size)] + [env, agent, agent, np.full_like(env, size)]
-    assert np.array_equal(place, np.stack(expected, axis=-1))
+    envs, agents = np.full_like(env, 9), np.full_like(env, size)
+    assert np.array_equal(place, np.stack([env, agent, envs, agents, env, agent, agent, agents], axis=-1))
 
 
 @pytest.mark.parametrize("size", [1, 5, 256])
@@ -70,7 +70,8 @@ def test_what_agents_hold_survives_barriers(size: int) -> None:
 
 @pytest.mark.parametrize("workers", WORKERS)
 def test_one_thread_beside_kernels_with_many(workers: int) -> None:
-    many = kernel_world("shared.cu", "collect", [*X, Array("sums", "int32"), Array("largest", "int32")], 5, 200, workers)
+    collected = [*X, Array("sums", "int32"), Array("largest", "int32")]
+    many = kernel_world("shared.cu", "collect", collected, 5, 200, workers)
     alone = Kernel("alone", threads_per_env=1)
     world = kernel_world("shared.cu", alone, [Array("calls", "int32", per="env", initial=0)], 5, 200, workers)
     for _ in range(5):
@@ -113,9 +114,7 @@ def mingle_in_warps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("size", [2, 5, 110])
 def test_random_early_returns(size: int, workers: int, mingle_in_warps: Path) -> None:
     random = np.random.default_rng(size)
-    worlds = [
-        kernel_world(source, "mingle", MINGLE, size, 80, workers) for source in ("mingle.cu", mingle_in_warps)
-    ]
+    worlds = [kernel_world(source, "mingle", MINGLE, size, 80, workers) for source in ("mingle.cu", mingle_in_warps)]
     if size <= 32:
         worlds.append(kernel_world("mingle.cu", "mingle", MINGLE, size, 80, workers, envs_per_warp=32 // size))
     for _ in range(5):

@@ -41,7 +41,8 @@ extern "C" __global__ void halves(const int* whole, int* out) {
 }
 
 // Sections of eight lanes, in four types.
-extern "C" __global__ void sections(const float* x, const int* whole, float* up, double* to, long long* down, unsigned* x_or) {
+extern "C" __global__ void sections(const float* x, const int* whole, float* up, double* to, long long* down,
+                                    unsigned* x_or) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   up[i] = __shfl_up_sync(FULL, x[i], 3, 8);
   to[i] = __shfl_sync(FULL, (double)x[i] * 3.0, 10, 8);

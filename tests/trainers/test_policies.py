@@ -10,6 +10,7 @@ import pytest
 import torch
 from gymnasium import spaces
 
+from warpworld.environment import Group
 from warpworld.errors import ConfigError, DeclarationError
 from warpworld.policies import ActorCritic, build_policy, head_sizes, observation_size
 
@@ -22,6 +23,11 @@ class Model:
 
 
 BOX = spaces.Box(-1.0, 1.0, (6,))
+FIVE = spaces.Discrete(5)
+
+
+def group(observation: Any = BOX, action: Any = FIVE) -> Group:
+    return Group("agent", 2, observation, action)
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -33,7 +39,7 @@ def linears(network: torch.nn.Module) -> list[torch.nn.Linear]:
 
 
 def test_shapes() -> None:
-    policy = build_policy(Model(), BOX, spaces.MultiDiscrete([3, 5]), seeded())
+    policy = build_policy(Model(), group(BOX, spaces.MultiDiscrete([3, 5])), seeded())
     assert isinstance(policy, ActorCritic)
     assert (policy.observation_size, policy.head_sizes) == (6, (3, 5))
     for lead in ((), (4,), (4, 2), (7, 4, 2)):
@@ -46,13 +52,13 @@ def test_shapes() -> None:
 
 
 def test_a_strided_view_of_one_group_gives_what_its_copy_gives() -> None:
-    policy = build_policy(Model(), BOX, spaces.Discrete(5), seeded())
-    group = torch.randn(8, 5, 6, generator=seeded(1))[:, 3:]
-    torch.testing.assert_close(policy.logits(group), policy.logits(group.contiguous()))
+    policy = build_policy(Model(), group(), seeded())
+    seen = torch.randn(8, 5, 6, generator=seeded(1))[:, 3:]
+    torch.testing.assert_close(policy.logits(seen), policy.logits(seen.contiguous()))
 
 
 def test_initial_weights_are_orthogonal_with_their_gains() -> None:
-    policy = build_policy(Model(hidden_sizes=(64, 32)), BOX, spaces.Discrete(5), seeded())
+    policy = build_policy(Model(hidden_sizes=(64, 32)), group(), seeded())
     for network, last_gain in ((policy.actor, 0.01), (policy.critic, 1.0)):
         layers = linears(network)
         assert [(layer.in_features, layer.out_features) for layer in layers[:2]] == [(6, 64), (64, 32)]
@@ -65,7 +71,7 @@ def test_initial_weights_are_orthogonal_with_their_gains() -> None:
 
 def test_activations() -> None:
     for name, kind in (("tanh", torch.nn.Tanh), ("relu", torch.nn.ReLU)):
-        policy = build_policy(Model(activation=name), BOX, spaces.Discrete(5), seeded())
+        policy = build_policy(Model(activation=name), group(), seeded())
         assert [type(module) for module in policy.actor] == [
             torch.nn.Linear,
             kind,
@@ -76,64 +82,54 @@ def test_activations() -> None:
 
 
 def test_no_hidden_layer_is_a_linear_policy() -> None:
-    policy = build_policy(Model(hidden_sizes=()), BOX, spaces.Discrete(5), seeded())
+    policy = build_policy(Model(hidden_sizes=()), group(), seeded())
     assert len(linears(policy.actor)) == len(linears(policy.critic)) == 1
 
 
 def test_weights_come_from_the_generator_alone() -> None:
     torch.manual_seed(1)
     before = torch.get_rng_state()
-    first = build_policy(Model(), BOX, spaces.Discrete(5), seeded(3))
+    first = build_policy(Model(), group(), seeded(3))
     assert torch.equal(torch.get_rng_state(), before)
     torch.manual_seed(2)
-    again = build_policy(Model(), BOX, spaces.Discrete(5), seeded(3))
-    other = build_policy(Model(), BOX, spaces.Discrete(5), seeded(4))
+    again = build_policy(Model(), group(), seeded(3))
+    other = build_policy(Model(), group(), seeded(4))
     for name, weight in first.state_dict().items():
         assert torch.equal(weight, again.state_dict()[name])
         assert name.endswith("bias") or not torch.equal(weight, other.state_dict()[name])
 
 
 def test_actor_and_critic_share_no_weight() -> None:
-    policy = build_policy(Model(), BOX, spaces.Discrete(5), seeded())
+    policy = build_policy(Model(), group(), seeded())
     policy.value(torch.ones(2, 6)).sum().backward()
     assert all(p.grad is None for p in policy.actor.parameters())
     assert all(p.grad is not None for p in policy.critic.parameters())
 
 
 def test_sizes_of_spaces() -> None:
-    assert observation_size(spaces.Box(0, 255, (4, 4, 3), np.uint8)) == 48
-    assert observation_size(spaces.Box(0.0, 1.0, ())) == 1
-    assert head_sizes(spaces.Discrete(5)) == (5,)
-    assert head_sizes(spaces.MultiDiscrete([10, 21])) == (10, 21)
-
-
-def test_spaces_of_the_older_gym_are_accepted() -> None:
-    old = {"__module__": "gym.spaces"}
-    box = type("Box", (), {**old, "shape": (4, 2)})()
-    discrete = type("Discrete", (), {**old, "n": 3, "start": 0})()
-    multi_discrete = type("MultiDiscrete", (), {**old, "nvec": np.array([2, 4])})()
-    assert observation_size(box) == 8
-    assert head_sizes(discrete) == (3,)
-    assert head_sizes(multi_discrete) == (2, 4)
+    assert observation_size(group(spaces.Box(0, 255, (4, 4, 3), np.float32))) == 48
+    assert observation_size(group(spaces.Box(0.0, 1.0, ()))) == 1
+    assert head_sizes(group()) == (5,)
+    assert head_sizes(group(action=spaces.MultiDiscrete([10, 21]))) == (10, 21)
 
 
 @pytest.mark.parametrize(
     ("observation", "action", "words"),
     [
-        (spaces.Dict({"a": BOX}), spaces.Discrete(5), "Box spaces only"),
-        (spaces.Discrete(4), spaces.Discrete(5), "Box spaces only"),
-        (spaces.Box(0.0, 1.0, (0,)), spaces.Discrete(5), "at least one feature"),
-        (BOX, BOX, "Discrete and MultiDiscrete spaces only"),
-        (BOX, spaces.MultiBinary(3), "Discrete and MultiDiscrete spaces only"),
-        (BOX, spaces.Discrete(5, start=1), "does not start at 0"),
-        (BOX, spaces.MultiDiscrete([3, 3], start=[0, 1]), "does not start at 0"),
-        (BOX, spaces.MultiDiscrete([[3, 3], [2, 2]]), "flat, non-empty"),
-        (BOX, "five", "Discrete and MultiDiscrete spaces only"),
+        (spaces.Dict({"a": BOX}), FIVE, "'agent': a policy reads one Box, not a Dict of a"),
+        (spaces.Discrete(4), FIVE, "expected a Box of float32"),
+        (spaces.Box(0, 255, (4,), np.uint8), FIVE, "expected a Box of float32"),
+        (spaces.Box(0.0, 1.0, (0,)), FIVE, "holds no number"),
+        (BOX, BOX, "'agent': a policy acts in Discrete and MultiDiscrete spaces, not in Box"),
+        (BOX, spaces.MultiBinary(3), "expected Discrete or MultiDiscrete counted from 0"),
+        (BOX, spaces.Discrete(5, start=1), "counted from 0"),
+        (BOX, spaces.MultiDiscrete([3, 3], start=[0, 1]), "counted from 0"),
+        (BOX, spaces.MultiDiscrete([[3, 3], [2, 2]]), "expected Discrete or MultiDiscrete"),
     ],
 )
 def test_other_spaces_are_refused(observation: Any, action: Any, words: str) -> None:
     with pytest.raises(DeclarationError, match=words):
-        build_policy(Model(), observation, action, seeded())
+        build_policy(Model(), group(observation, action), seeded())
 
 
 @pytest.mark.parametrize(
@@ -146,4 +142,4 @@ def test_other_spaces_are_refused(observation: Any, action: Any, words: str) -> 
 )
 def test_wrong_model_settings_are_refused(model: Model, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        build_policy(model, BOX, spaces.Discrete(5), seeded())
+        build_policy(model, group(), seeded())

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 
+from warpworld.environment import Group
 from warpworld.errors import ConfigError, DeclarationError, suggest
 from warpworld.policies.mlp import ActorCritic
+from warpworld.spaces import action_heads, observation_shapes
 
 MODEL_TYPES = ("mlp",)
 
@@ -29,13 +32,12 @@ class ModelConfig(Protocol):
         """Between the layers."""
 
 
-def build_policy(model: ModelConfig, observation: Any, action: Any, generator: torch.Generator) -> ActorCritic:
+def build_policy(model: ModelConfig, group: Group, generator: torch.Generator) -> ActorCritic:
     """Build the policy that a group's spaces call for, on the CPU.
 
     Args:
         model: the policy's ``model`` settings: type, hidden_sizes, activation.
-        observation: space of one agent's observation: a Box, read flattened.
-        action: space of one agent's action: Discrete, or MultiDiscrete with one head per entry.
+        group: the agents that it is to play.
         generator: CPU generator that the weights are drawn from; the same state gives the same weights.
 
     Raises:
@@ -45,54 +47,30 @@ def build_policy(model: ModelConfig, observation: Any, action: Any, generator: t
     if model.type not in MODEL_TYPES:
         hint = suggest(str(model.type), MODEL_TYPES)
         raise ConfigError(f"model type {model.type!r}, expected one of {', '.join(MODEL_TYPES)}.{hint}")
-    return ActorCritic(
-        observation_size(observation), head_sizes(action), model.hidden_sizes, model.activation, generator
-    )
+    return ActorCritic(observation_size(group), head_sizes(group), model.hidden_sizes, model.activation, generator)
 
 
-def observation_size(space: Any) -> int:
-    """Number of features of one flattened observation.
+def observation_size(group: Group) -> int:
+    """Number of features of one agent's observation, flattened.
 
     Raises:
-        DeclarationError: not a Box with at least one number in it.
+        DeclarationError: the group's observation is not one Box of float32.
     """
-    if not _is_kind(space, "Box"):
-        raise DeclarationError(f"observation space {space}: a policy reads Box spaces only; declare a Box")
-    size = 1
-    for length in space.shape:
-        size *= int(length)
-    if size < 1:
-        raise DeclarationError(
-            f"observation space {space} holds no number; give its Box a shape of at least one feature"
-        )
-    return size
+    shapes = observation_shapes(group)
+    if list(shapes) != [""]:
+        raise DeclarationError(f"group '{group.name}': a policy reads one Box, not a Dict of {', '.join(shapes)}")
+    return math.prod(shapes[""])
 
 
-def head_sizes(space: Any) -> tuple[int, ...]:
-    """Number of choices of each action head; actions are counted from 0.
+def head_sizes(group: Group) -> tuple[int, ...]:
+    """Number of choices of each of the group's action heads.
 
     Raises:
-        DeclarationError: neither Discrete nor a one-dimensional MultiDiscrete, or actions that do not start at 0.
+        DeclarationError: the group's action is neither Discrete nor MultiDiscrete.
     """
-    if _is_kind(space, "MultiDiscrete"):
-        sizes, starts = space.nvec, getattr(space, "start", 0)
-        if sizes.ndim != 1 or len(sizes) == 0:
-            raise DeclarationError(f"action space {space}: expected MultiDiscrete with a flat, non-empty list of sizes")
-        shifted = bool((sizes * 0 + starts).any())
-    elif _is_kind(space, "Discrete"):
-        sizes, shifted = [space.n], bool(getattr(space, "start", 0))
-    else:
+    heads = action_heads(group.action)
+    if not heads:
         raise DeclarationError(
-            f"action space {space}: a policy acts in Discrete and MultiDiscrete spaces only; declare one of these"
+            f"group '{group.name}': a policy acts in Discrete and MultiDiscrete spaces, not in {group.action}"
         )
-    if shifted:
-        raise DeclarationError(f"action space {space} does not start at 0; leave out `start` and shift in the kernel")
-    return tuple(int(size) for size in sizes)
-
-
-def _is_kind(space: Any, name: str) -> bool:
-    """Whether ``space`` is Gymnasium's space of that name, or the one of the older gym, which has its own classes."""
-    return any(
-        base.__name__ == name and base.__module__.partition(".")[0] in ("gymnasium", "gym")
-        for base in type(space).__mro__
-    )
+    return heads

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from warpworld.environment import Array
-from warpworld.errors import DeclarationError, StoreError
+from warpworld.errors import StoreError
 from warpworld.managers.function_manager import FunctionManager
-from warpworld.policies import ActorCritic
-from warpworld.spaces import action_heads, observation_names, observation_shapes
+from warpworld.policies import ActorCritic, head_sizes, observation_size
+from warpworld.spaces import observation_names
 from warpworld.world import World
 
 SAMPLE_SOURCE = Path(__file__).resolve().parent.parent / "cuda" / "sample.cu"
@@ -44,15 +43,8 @@ class Actor:
     def __init__(self, world: World, group: str, policy: ActorCritic | None = None, kernel: str = "act") -> None:
         self.group = world.groups[group]
         self.policy = policy
-        shapes = observation_shapes(self.group)
-        if list(shapes) != [""]:
-            raise DeclarationError(f"group '{group}': a policy reads one Box, not a Dict of {', '.join(shapes)}")
-        self.observation_size = int(np.prod(shapes[""]))
-        self.heads = action_heads(self.group.action)
-        if not self.heads:
-            raise DeclarationError(
-                f"group '{group}': a policy acts in Discrete and MultiDiscrete spaces, not in {self.group.action}"
-            )
+        self.observation_size = observation_size(self.group)
+        self.heads = head_sizes(self.group)
         self._world, self._kernel, self._index = world, kernel, world.kernel_index()
         self._functions = self._build()
         self._draw: Callable[[], None] | None = None

@@ -38,8 +38,7 @@ def build_policies(config: RunConfig, world: World, generator: torch.Generator) 
     """Fresh policies by name, on the world's device."""
     policies = {}
     for name, entry in config.policy.items():
-        group = world.groups[entry.groups[0]]
-        policies[name] = build_policy(entry.model, group.observation, group.action, generator).to(world.device)
+        policies[name] = build_policy(entry.model, world.groups[entry.groups[0]], generator).to(world.device)
     return policies
 
 

@@ -108,7 +108,7 @@ static inline unsigned ballot(const Site* site, uint32_t mask, int predicate) {
 
 }  // namespace ww
 
-#define __syncwarp(...) ww::sync_warp(WW_SITE, ##__VA_ARGS__)
+#define __syncwarp(...) ww::WarpBarrier{WW_SITE}(__VA_ARGS__)
 #define __shfl_sync(...) ww::shuffled<ww::Shuffle::to>(WW_SITE, __VA_ARGS__)
 #define __shfl_up_sync(...) ww::shuffled<ww::Shuffle::up>(WW_SITE, __VA_ARGS__)
 #define __shfl_down_sync(...) ww::shuffled<ww::Shuffle::down>(WW_SITE, __VA_ARGS__)
@@ -118,7 +118,10 @@ static inline unsigned ballot(const Site* site, uint32_t mask, int predicate) {
 #define __all_sync(mask, predicate) (ww::ballot(WW_SITE, (mask), !(predicate)) == 0)
 
 namespace ww {
-static WW_INLINE void sync_warp(const Site* site, uint32_t mask = 0xFFFFFFFFu) { exchange(mask, 0, site); }
+struct WarpBarrier {
+  const Site* site;
+  WW_INLINE void operator()(uint32_t mask = 0xFFFFFFFFu) const { exchange(mask, 0, site); }
+};
 }  // namespace ww
 #endif
 

@@ -28,7 +28,7 @@ WW_FUNCTION int num_lanes() { return NUM_AGENTS; }
 WW_FUNCTION uint32_t ww_lanes_of_env() {
   return (NUM_AGENTS == 32 ? 0xFFFFFFFFu : (1u << NUM_AGENTS) - 1u) << (ww_slot() * NUM_AGENTS);
 }
-#define sync_env() (ww_has_agent() ? ww::sync_warp(WW_SITE, ww_lanes_of_env()) : (void)0)
+#define sync_env() (ww_has_agent() ? __syncwarp(ww_lanes_of_env()) : (void)0)
 #define WW_SHARED_SLOT [ww_slot()]
 #define WW_SHARED_SLOTS [WW_SLOTS]
 

@@ -285,8 +285,8 @@ extern "C" __global__ void step(float* loc_x, float* loc_y, float* speed, float*
   if (!is_active()) return;  // guard
   Field& field = shared_field();
   const Agents agents{loc_x, loc_y, speed, direction, acceleration, still_in_the_game};
-  const int i = agent_index(), env = env_id(), self = agent_id(), time = timestep[env];
-  const bool is_tagger = self < TAGGER_COUNT, is_last = time >= episode_length;
+  const int i = agent_index(), self = agent_id();
+  const bool is_tagger = self < TAGGER_COUNT, is_last = timestep[env_id()] >= episode_length;
 
   Agent agent = agents.load(i);
   agent = moved(agent, acceleration_actions[actions[2 * i]], turn_actions[actions[2 * i + 1]],
@@ -315,6 +315,7 @@ extern "C" __global__ void step(float* loc_x, float* loc_y, float* speed, float*
   }
   const bool leaves = tagged && runner_exits_game_after_tagged;
   if (leaves) still_in_the_game[i] = 0;
+  rewards[i] = reward;
   agent_mask[i] = agent.in_game;
   agent_terminated[i] = leaves;
 
@@ -322,9 +323,10 @@ extern "C" __global__ void step(float* loc_x, float* loc_y, float* speed, float*
   if (!FULL) find_nearest(field, agent, TOGETHER ? field.nearest[self] : own_nearest);
   sync_env();  // orders the counts of tags, and everybody's nearest, before their reading
 
-  if (is_tagger) reward += (float)field.tags[self] * tag_reward_for_tagger;
-  rewards[i] = reward;
-  write_rows(field, view_of(grid_length, max_speed, (float)time / (float)episode_length), own_nearest, observations);
+  if (is_tagger) rewards[i] += (float)field.tags[self] * tag_reward_for_tagger;
+  const int env = env_id();
+  const float time = (float)timestep[env] / (float)episode_length;
+  write_rows(field, view_of(grid_length, max_speed, time), own_nearest, observations);
   if (self == 0) {
     const int left = num_runners[env] - (runner_exits_game_after_tagged ? field.num_tagged : 0);
     num_runners[env] = left;
