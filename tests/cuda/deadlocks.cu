@@ -12,7 +12,7 @@ extern "C" __global__ void step(const int* mode, float* x) {
     if (agent_id() < 2)
       __syncwarp(0x7u);  // names a lane
     else
-      __syncwarp(0xFCu);  // that names others
+      __syncwarp(0xFEu);  // that names others
   }
   if (*mode == 3) {
     if (agent_id() % 2 == 1)

@@ -2,19 +2,9 @@
 // that tests look for end in a comment with the mode's name.
 #include <warpworld.cuh>
 
-enum Mode { right, assertion, trap, null_pointer, wild_pointer, division, recursion, endless, barriers, big_frame };
+enum Mode { right, assertion, trap, null_pointer, wild_pointer, division, recursion, endless, barriers };
 
-__device__ int deep(const int* zeros, int n) {
-  volatile int here[32];
-  here[n & 31] = n + zeros[0];
-  return n == 0 ? 0 : deep(zeros, n - 1) + here[n & 31];  // recursion
-}
-
-__device__ int wide(const int* zeros) {
-  volatile char here[FRAME];
-  for (int k = 0; k < FRAME; k += 1000) here[k] = (char)(k + zeros[0]);
-  return here[FRAME / 2];  // big_frame
-}
+__device__ int deep(int n) { volatile int x[32] = {n}; return n == 0 ? 0 : deep(n - 1) + x[n & 31]; }  // recursion
 
 __device__ void fail(int mode, float* x, const int* zeros) {
   const int i = agent_index();
@@ -26,9 +16,8 @@ __device__ void fail(int mode, float* x, const int* zeros) {
   }
   if (mode == wild_pointer) x[(1l << 40) + zeros[0]] = 2.0f;  // wild_pointer
   if (mode == division) x[i] = (float)(i / zeros[0]);         // division
-  if (mode == recursion) x[i] = (float)deep(zeros, 100000000 + zeros[0]);
-  if (mode == big_frame) x[i] = (float)wide(zeros);
-  while (mode == endless && *(volatile const int*)zeros == 0) {
+  if (mode == recursion) x[i] = (float)deep(100000000 + zeros[0]);
+  while (mode == endless && *(volatile const int*)zeros == 0) {  // endless
   }
 }
 
@@ -40,6 +29,15 @@ extern "C" __global__ void step(const int* mode, const int* late, const int* bad
   while (*mode == barriers && *(volatile const int*)zeros == 0) sync_env();
   sync_env();
   x[agent_index()] += 1.0f;
+}
+
+// Local variables that no stack holds.
+extern "C" __global__ void wide(const int* late, const int* zeros, float* x) {
+  if (*late) sync_env();
+  volatile char here[FRAME];
+  for (int k = 0; k < FRAME; k += 1000) here[k] = (char)(k + zeros[0]);
+  sync_env();
+  x[agent_index()] += here[FRAME / 2];
 }
 
 extern "C" __global__ void diverge(const int* mode, float* x) {

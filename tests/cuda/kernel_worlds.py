@@ -22,10 +22,24 @@ def kernel_world(
     num_envs: int = 7,
     num_workers: int = 1,
     values: Mapping[str, Any] | None = None,
+    constants: Mapping[str, int] | None = None,
     **settings: Any,
 ) -> World:
-    """A sealed world whose step is ``kernel``; arrays are set to ``values``. Sources lie beside this file."""
-    declared = environment(HERE / source, arrays, groups=[agents(num_agents)], phases=[kernel], resets=())
+    """A sealed world whose step is ``kernel``.
+
+    Args:
+        source: beside this file, or a whole path.
+        kernel: its name.
+        arrays: besides those that every world has.
+        num_agents, num_envs, num_workers: how many.
+        values: what is put into the arrays.
+        constants: macros in upper case for the kernel.
+        settings: for the World.
+    """
+    params = dict(constants or {})
+    declared = environment(
+        HERE / source, arrays, [agents(num_agents)], params, phases=[kernel], resets=(), compile_time=tuple(params)
+    )
     world = World(declared, num_envs, num_workers=num_workers, **settings)
     world.reset()
     for name, value in (values or {}).items():

@@ -119,6 +119,7 @@ struct Job {
     program.max_workers = workers;
     program.granularity = 1;
     program.max_threads = threads;
+    program.timeout_milliseconds = 30000;
     program.launches = 1;  // as if measured: shares of one env, and work for all workers
     program.nanoseconds_per_env = 1000;
   }
@@ -178,8 +179,8 @@ static void check_faults(unsigned workers) {
   for (late = 0; late < 2; late++)
     for (int code : modes) {
       mode = code;
-      ww_prepare(code == WW_TIMEOUT ? 0.1 : 30.0);
       Job job(ww_kernel_fail, args, NUM_AGENTS, workers);
+      if (code == WW_TIMEOUT) job.program.timeout_milliseconds = 100;
       const int got = job.run();
       check(got == code, "code of a fault", workers);
       if (got != code) printf("  %d instead of %d: %s\n", got, code, job.program.error.text);
@@ -207,7 +208,7 @@ static void check_vote(unsigned workers) {
 #endif
 
 int main() {
-  ww_prepare(30.0);
+  ww_prepare();
   for (unsigned workers : {1u, 3u}) {
     check_mingle(workers);
     check_count(workers);

@@ -46,7 +46,7 @@ extern "C" __global__ void sections(const float* x, const int* whole, float* up,
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   up[i] = __shfl_up_sync(FULL, x[i], 3, 8);
   to[i] = __shfl_sync(FULL, (double)x[i] * 3.0, 10, 8);
-  down[i] = __shfl_down_sync(FULL, (long long)whole[i] << 33, 2, 8);
+  down[i] = __shfl_down_sync(FULL, (long long)whole[i] * (1ll << 33), 2, 8);
   x_or[i] = __shfl_xor_sync(FULL, (unsigned)whole[i], 9, 8);
 }
 

@@ -8,7 +8,7 @@ a device.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -121,11 +121,8 @@ class KeepFinal:
 Step = BeginStep | BeginReset | EndStep | RunKernel | Copy | KeepFinal
 
 
-class Program(Protocol):
-    """Steps frozen against the sealed store; calling it runs them in order for all envs."""
-
-    def __call__(self) -> None:
-        """Run it. Raises KernelError if a kernel faults."""
+# Steps frozen against the sealed store: a call runs them in order for all envs, and raises KernelError if one faults.
+Program = Callable[[], None]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import functools
 import os
 import platform
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,8 @@ _Step = _struct(
 _Program = _struct(
     "_Program",
     **dict(context=_Context, steps=_POINTER, num_steps=_INT, max_workers=_UNSIGNED, granularity=_UNSIGNED),
-    **dict(max_threads=_UNSIGNED, launches=_UNSIGNED, nanoseconds_per_env=ctypes.c_float, error=_Error),
+    **dict(max_threads=_UNSIGNED, timeout_milliseconds=_INT, launches=_UNSIGNED, nanoseconds_per_env=ctypes.c_float),
+    error=_Error,
 )
 _BEGIN, _BEGIN_RESET, _KERNEL, _END, _COPY, _KEEP_FINAL = range(6)
 
@@ -122,7 +123,6 @@ def _runtime() -> ctypes.CDLL:
             )
 
     library = _load(cached(key, ".so", build), ctypes.RTLD_GLOBAL)
-    library.ww_prepare.argtypes = [ctypes.c_double]
     library.ww_run_program.argtypes = [ctypes.c_void_p]
     library.ww_run_program.restype = ctypes.c_int
     if library.ww_abi() != ABI:
@@ -157,8 +157,8 @@ def _explain_failure(source: KernelSource, log: str) -> BuildError | BindError:
 class Module:
     """A compiled source: a shared library whose kernels are exported as ``ww_kernel_<name>``."""
 
-    def __init__(self, path: Path, num_agents: int) -> None:
-        self.path, self.num_agents = path, num_agents
+    def __init__(self, path: Path, source: KernelSource) -> None:
+        self.path, self.source = path, source
         self._library = _load(path)
 
     def kernel(self, name: str) -> int:
@@ -207,19 +207,19 @@ class CpuBackend:
             if log:
                 raise _explain_failure(source, log)
 
-        return Module(cached(key, ".so", build), int(source.constants["NUM_AGENTS"]))
+        return Module(cached(key, ".so", build), source)
 
-    def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> CpuProgram:
+    def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Callable[[], None]:
         """Freeze steps against a sealed store."""
-        return CpuProgram(steps, data, world, self.num_workers)
+        return CpuProgram(steps, data, world, self.num_workers).frozen()
 
 
 class CpuProgram:
-    """Steps as the runtime reads them; calling it makes one native call."""
+    """Steps as the runtime reads them."""
 
     def __init__(self, steps: Sequence[Step], data: DataManager, world: WorldConstants, num_workers: int) -> None:
         self._run = _runtime().ww_run_program
-        _runtime().ww_prepare(_kernel_timeout())
+        _runtime().ww_prepare()
         self._keep: list[Any] = [data]
         native = (_Step * max(len(steps), 1))(*(self._native(step, data, world) for step in steps))
         kernels = [step for step in steps if isinstance(step, RunKernel)]
@@ -232,14 +232,20 @@ class CpuProgram:
             max_workers=num_workers,
             granularity=max((step.envs_per_block for step in kernels), default=1),
             max_threads=max((step.threads for step in kernels), default=1),
+            timeout_milliseconds=_kernel_timeout(),
         )
         self._keep.append(native)
-        self._address = ctypes.c_void_p(ctypes.addressof(self._program))
+        self._address = ctypes.addressof(self._program)
 
-    def __call__(self) -> None:
-        """Run all steps for all envs."""
-        if self._run(self._address):
-            self._raise()
+    def frozen(self) -> Callable[[], None]:
+        """One native call of all steps for all envs: a plain function, which Python calls faster than an object."""
+        run, address, explain = self._run, self._address, self._raise
+
+        def call() -> None:
+            if run(address):
+                explain()
+
+        return call
 
     def _native(self, step: Step, data: DataManager, world: WorldConstants) -> ctypes.Structure:
         match step:
@@ -311,33 +317,40 @@ class CpuProgram:
                 f"no memory for the stacks of {self._program.max_workers} workers, {self._program.max_threads} agents "
                 "each; ask for fewer workers"
             )
-        kernel, text = (error.kernel or b"?").decode(), error.text.decode(errors="replace")
-        file, line = os.fsdecode(error.file or b""), error.line
-        if not file and error.pc:
-            file, line = self._line_of(error.pc)
-        where = f"{file}:{line}: " if file else ""
-        env, agent = error.block, error.thread
+        kernel, text = (error.kernel or b"").decode(), error.text.decode(errors="replace")
         step = self._kernels.get(kernel)
-        if step is not None and step.envs_per_block > 1:
-            slot, agent = divmod(agent, step.module.num_agents)
+        if step is None:
+            raise KernelError(f"in a step of {self._program.context.num_envs} envs, outside of kernels: {text}")
+        env, agent = error.block, error.thread
+        if step.envs_per_block > 1:
+            slot, agent = divmod(agent, int(step.module.source.constants["NUM_AGENTS"]))
             env = env * step.envs_per_block + slot
-        raise KernelError(f"{where}kernel '{kernel}', env {env}, agent {agent}: {text}")
+        where = ":".join(str(part) for part in self._place(step, error))
+        raise KernelError(f"{where}: kernel '{kernel}', env {env}, agent {agent}: {text}")
 
-    def _line_of(self, pc: int) -> tuple[str, int]:
-        """File and line of an address in a module; ("", 0) if it lies elsewhere."""
-        try:
-            maps = Path("/proc/self/maps").read_text().splitlines()
-        except OSError:
-            return "", 0
-        for path in {step.module.path for step in self._kernels.values()}:
-            spans = [line.split()[0].split("-") for line in maps if line.endswith(str(path))]
-            start, end = (min(int(a, 16) for a, _ in spans), max(int(b, 16) for _, b in spans)) if spans else (0, 0)
-            if start <= pc < end:
-                return source_line(path, pc - start)
-        return "", 0
+    def _place(self, step: RunKernel, error: ctypes.Structure) -> tuple[str, int]:
+        """File and line of an error; where that is not known, of its kernel."""
+        if error.file:
+            return os.fsdecode(error.file), error.line
+        found = _line_of(step.module.path, error.pc) if error.pc else None
+        source = step.module.source
+        lines = {signature.name: signature.line for signature in source.signatures}
+        return found or (str(source.path), lines[step.name])
 
 
-def _kernel_timeout() -> float:
+def _line_of(library: Path, address: int) -> tuple[str, int] | None:
+    """File and line of an address in a loaded library."""
+    try:
+        maps = Path("/proc/self/maps").read_text().splitlines()
+    except OSError:
+        return None
+    spans = [line.split()[0].split("-") for line in maps if line.endswith(str(library))]
+    start, end = (min(int(a, 16) for a, _ in spans), max(int(b, 16) for _, b in spans)) if spans else (0, 0)
+    return source_line(library, address - start, INCLUDE_FOLDER) if start <= address < end else None
+
+
+def _kernel_timeout() -> int:
+    """Milliseconds without progress after which a kernel is ended."""
     text = os.environ.get("WARPWORLD_KERNEL_TIMEOUT") or "30"
     try:
         seconds = float(text)
@@ -345,7 +358,7 @@ def _kernel_timeout() -> float:
         seconds = 0.0
     if not seconds > 0:
         raise DeviceError(f"WARPWORLD_KERNEL_TIMEOUT={text!r}: expected seconds, more than 0; 'inf' for no limit")
-    return seconds
+    return int(min(seconds * 1000, 2**30))
 
 
 def _write_argument(slot: np.ndarray, argument: Argument, data: DataManager) -> None:

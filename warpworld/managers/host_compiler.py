@@ -29,7 +29,7 @@ _COMMON_FLAGS = (
 _NATIVE_FLAGS = {"x86_64": ("-march=native",), "AMD64": ("-march=native",), "aarch64": ("-mcpu=native",)}
 _ZIG_FLAGS = ("-UNDEBUG", "-fno-sanitize=undefined")  # zig sets its own defaults by -O level
 
-RUNTIME_FLAGS = ("-O2", "-g1", "-ftls-model=initial-exec")
+RUNTIME_FLAGS = ("-O3", "-g1", "-ftls-model=initial-exec")
 # No fused multiply-add that the source does not ask for: the same bits from every compiler.
 KERNEL_FLAGS = (
     *("-O3", *_NATIVE_FLAGS.get(platform.machine(), ())),
@@ -160,19 +160,24 @@ def find_compiler() -> HostCompiler:
     return HostCompiler(found.command, found.version, found.link_command, extra)
 
 
-def source_line(library: Path, offset: int) -> tuple[str, int]:
-    """File and line of a place in a library, where a tool is there that knows; else ("", 0)."""
-    for tool in ("addr2line", "llvm-addr2line", "llvm-symbolizer"):
-        found = shutil.which(tool)
-        if not found:
-            continue
-        words = ["--output-style=GNU", f"--obj={library}"] if tool == "llvm-symbolizer" else ["-e", str(library)]
-        try:
-            lines = _run([found, *words, hex(offset)], timeout=60).stdout.strip().splitlines()
-        except (OSError, subprocess.TimeoutExpired):
-            continue
-        file, _, line = (lines[-1] if lines else "").rpartition(":")
+def source_line(library: Path, offset: int, hidden: Path) -> tuple[str, int] | None:
+    """File and line of a place in a library, if addr2line is there to say it.
+
+    Args:
+        library: compiled with line numbers.
+        offset: of the place from the library's start.
+        hidden: a folder; of functions inlined into one another, the innermost is taken whose file exists outside of it.
+    """
+    tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
+    if tool is None:
+        return None
+    try:
+        printed = _run([tool, "-i", "-e", str(library), hex(offset)], timeout=60).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    for place in printed.splitlines():
+        file, _, line = place.rpartition(":")
         number = line.split(" ")[0]
-        if file and not file.startswith("?") and number.isdigit():
+        if number.isdigit() and hidden not in Path(file).parents and Path(file).is_file():
             return file, int(number)
-    return "", 0
+    return None

@@ -33,7 +33,7 @@ static Worker workers[WW_MAX_WORKERS];
 static __thread Worker* this_worker;      // null outside of a launch
 static ww_error* volatile current_error;  // of the launch that runs now
 static std::atomic<bool> cancelled{false};
-static std::atomic<int> timeout_milliseconds{30000};
+static std::atomic<int> timeout_milliseconds{0};  // of the launch that runs now
 static const int stop_signal = SIGRTMAX - 3;  // the watchdog's own
 static std::atomic<unsigned> launch_serial{0};  // odd while a launch runs
 static std::atomic<unsigned> stop_serial{0};    // the launch that the watchdog ends

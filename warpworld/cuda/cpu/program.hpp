@@ -45,6 +45,7 @@ struct ww_program {
   unsigned max_workers;
   unsigned granularity;  // shares are multiples of so many envs
   unsigned max_threads;  // of a block, over all kernels
+  int timeout_milliseconds;  // kernels that make no progress for so long are ended
   // owned by the runtime
   unsigned launches;
   float nanoseconds_per_env;
@@ -148,6 +149,7 @@ static inline void run_kernel(const ww_context& world, const ww_step& step, ww_l
 static inline void run_steps(const ww_program& program, const ww_launch& launch, unsigned first, unsigned end) {
   const ww_context& world = program.context;
   ww_this_thread.context = &world;
+  ww_this_thread.kernel = nullptr;
   for (int i = 0; i < program.num_steps; i++) {
     const ww_step& step = program.steps[i];
     switch (step.kind) {

@@ -261,6 +261,7 @@ static int run_program(ww_program& program) {
   if (!prepare_workers(num_workers, program.max_threads)) return program.error.code = WW_NO_MEMORY;
   start_watchdog();
   attach_thread(workers[0]);
+  timeout_milliseconds.store(program.timeout_milliseconds, std::memory_order_relaxed);
   current_error = &program.error;
   program.error.code = WW_OK;
   cancelled.store(false, std::memory_order_relaxed);
@@ -290,11 +291,10 @@ extern "C" {
 
 __attribute__((visibility("default"))) unsigned ww_abi() { return WW_ABI; }
 
-// Called before programs are made: signal handlers are put (back) in place. Seconds without progress end a kernel.
-__attribute__((visibility("default"))) void ww_prepare(double timeout_seconds) {
+// Called before programs are made: signal handlers are put (back) in place.
+__attribute__((visibility("default"))) void ww_prepare() {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, ww::prepare_process);
-  ww::timeout_milliseconds.store(timeout_seconds < 1e6 ? (int)(timeout_seconds * 1e3) : 1000000000);
   ww::install_fault_handlers();
 }
 

@@ -1,14 +1,15 @@
 // Tag in a square: taggers chase runners, and all steer by turning and accelerating. Rules: tag_continuous.py.
 //
 // Arrays, (envs, agents) unless said otherwise. Every agent writes its own entries of loc_x, loc_y, speed, direction,
-// acceleration, still_in_the_game, rewards, agent_mask and agent_terminated, and all together the rows of observations; agent
-// 0 writes num_runners, terminated and truncated (envs). Taggers come first. acceleration_actions and turn_actions say what
-// each choice of the two action heads changes.
+// acceleration, still_in_the_game, rewards, agent_mask and agent_terminated; all together write the rows of
+// observations; agent 0 writes num_runners, terminated and truncated (envs). Taggers come first. Read: actions (envs,
+// agents, 2), which point into acceleration_actions and turn_actions; timestep (envs); with a fixed start start_x,
+// start_y and start_direction (agents).
 //
 // An observation is one block for each feature, in which the others follow each other, and then the time:
 //   dx | dy | dspeed | dacceleration | ddirection | is a tagger | is in the game | timestep / episode_length
-// Others are all but oneself by index, or the nearest in the game, nearest first. It shows who was in the game when the step
-// began: whoever is tagged in this step is seen once more, and sees.
+// The others are all but oneself by index, or the nearest in the game, nearest first. It shows who was in the game when
+// the step began: whoever is tagged in this step is seen once more, and sees.
 #include <warpworld.cuh>
 
 constexpr float TWO_PI = 6.28318530717958648f, QUARTER_TURN = 1.57079632679489662f, SQRT_2 = 1.41421356237309505f;
@@ -19,40 +20,41 @@ constexpr int power_above(int n) { return n <= 16 ? 16 : 2 * power_above((n + 1)
 
 constexpr bool FULL = USE_FULL_OBSERVATION;
 constexpr int NUM_OTHERS = NUM_AGENTS - 1;
-constexpr int COLUMNS = FULL ? NUM_OTHERS : NUM_OTHER_AGENTS_OBSERVED;            // of a block
+constexpr int COLUMNS = FULL ? NUM_OTHERS : NUM_OTHER_AGENTS_OBSERVED;           // of a block
 constexpr int NEAREST = FULL ? 1 : COLUMNS < NUM_OTHERS ? COLUMNS : NUM_OTHERS;  // columns that can show somebody
 static_assert(OBSERVATION_SIZE == 7 * COLUMNS + 1, "the observation that tag_continuous.py declares");
 
-// Blocks of an observation. Of the first five it has the difference to oneself, and lanes share them as Field::state.
+// Blocks of an observation. The first five are differences to oneself, of what lanes share as Field::state.
 enum { X, Y, SPEED, ACCELERATION, DIRECTION, IS_TAGGER, IS_IN_GAME, NUM_BLOCKS, NUM_DIFFERENCES = IS_TAGGER };
 
-// The search for the nearest, see nearest_of(). Padding lets its loops run over whole vectors.
-constexpr int WORD = 32;                                        // agents to a mask
+// Sizes of the search for the nearest, see nearest_of(). Padding lets its loops run over whole vectors.
+constexpr int WORD = 32;  // agents to a mask
 constexpr int BUCKETS = power_above(NEAREST + NEAREST / 2);
 constexpr int PADDED = round_up(NUM_AGENTS, BUCKETS < WORD ? WORD : BUCKETS);
-constexpr int MANY = round_up(2 * NEAREST + 8, WORD);           // candidates at which the list is shortened
-constexpr int AT_A_TIME = 6;                                    // candidates taken from a mask without asking
-constexpr int FAR = 0x7f800000;                                 // the key of infinity, above that of any distance
+constexpr int MANY = round_up(2 * NEAREST + 8, WORD);  // candidates at which only the nearest of them are kept
+constexpr int AT_A_TIME = 6;                           // candidates taken from a mask before asking if more are in it
+constexpr int FAR = 0x7F800000;                        // the key of infinity, above that of any distance
 
-// On a GPU an env's lanes write all rows together, side by side, for which everybody's nearest must be where all can read
-// them. On a CPU lanes take turns: each writes its own row in one piece, and what lies side by side are vectors.
-constexpr int FIELD_BYTES = 4 * NUM_DIFFERENCES * PADDED + NUM_AGENTS + 4 * TAGGER_COUNT + 8;
+// On a GPU (and in the packed check build, which takes its way) an env's lanes write all rows together, side by side,
+// for which everybody's nearest must be where all can read them. On a CPU lanes take turns: each writes its own row in
+// one piece, and what lies side by side are vectors.
 #if defined(__CUDACC__) || defined(WW_ENVS_PER_WARP)
-constexpr bool TOGETHER = FULL || FIELD_BYTES + 2 * NUM_AGENTS * NEAREST < 46 * 1024;
+constexpr int SHARED_BYTES = 4 * NUM_DIFFERENCES * PADDED + 4 * TAGGER_COUNT + (1 + 2 * NEAREST) * NUM_AGENTS;
+constexpr bool TOGETHER = FULL || SHARED_BYTES < 46 * 1024;
 constexpr int VECTOR = 1;
 #else
 constexpr bool TOGETHER = false;
 constexpr int VECTOR = 32;
 #endif
 
-// How far a loop is unrolled on a GPU, where compilers overdo it; on a CPU they know best.
-#define PRAGMA(text) _Pragma(#text)
+// How far to unroll a loop for a GPU, whose compiler overdoes it; the others know best.
 #ifdef __CUDACC__
+#define PRAGMA(text) _Pragma(#text)
 #define GPU_UNROLL(n) PRAGMA(unroll n)
 #else
 #define GPU_UNROLL(n)
 #endif
-constexpr int IN_REGISTERS = BUCKETS <= 32 ? BUCKETS : 1;
+constexpr int IN_REGISTERS = BUCKETS <= 32 ? BUCKETS : 1;  // how far, for loops whose array is then no memory
 
 struct Agent {
   float x, y, speed, direction, acceleration;
@@ -78,7 +80,9 @@ struct Agents {
   float *x, *y, *speed, *direction, *acceleration;
   int* in_game;
 
-  __device__ Agent load(int i) const { return Agent{x[i], y[i], speed[i], direction[i], acceleration[i], in_game[i] != 0}; }
+  __device__ Agent load(int i) const {
+    return Agent{x[i], y[i], speed[i], direction[i], acceleration[i], in_game[i] != 0};
+  }
 
   __device__ void store(int i, const Agent& agent) const {
     x[i] = agent.x;
@@ -89,7 +93,7 @@ struct Agents {
   }
 };
 
-// ---- movement ---------------------------------------------------------------------------------------------------------
+// ---- movement -------------------------------------------------------------------------------------------------------
 __device__ Agent moved(Agent agent, float acceleration_change, float turn, float top_speed) {
   if (!agent.in_game) return Agent{agent.x, agent.y, 0.0f, 0.0f, 0.0f, false};
   const float turned = agent.direction + turn;
@@ -125,7 +129,7 @@ __device__ void share(Field& field, const Agent& agent) {
   }
 }
 
-// ---- who is near ------------------------------------------------------------------------------------------------------
+// ---- who is near ----------------------------------------------------------------------------------------------------
 // The square of the distance to an agent, as an integer that orders as it does.
 __device__ int distance_key(const Field& field, int other, float x, float y) {
   const float dx = field.state[X][other] - x, dy = field.state[Y][other] - y;
@@ -139,7 +143,7 @@ struct Tagger {
 // The tagger nearest to a place, the lowest index among equals.
 __device__ Tagger nearest_tagger(const Field& field, float x, float y) {
   Tagger nearest{0, FAR};
-GPU_UNROLL(4)
+  GPU_UNROLL(4)
   for (int id = 0; id < TAGGER_COUNT; ++id) {
     const int key = distance_key(field, id, x, y);
     nearest.id = key < nearest.key ? id : nearest.id;
@@ -148,14 +152,14 @@ GPU_UNROLL(4)
   return nearest;
 }
 
-// A key that NEAREST others do not exceed, and few more: the agents are dealt to buckets, and the nearest ones of so many
-// buckets are as many different agents, of which the one at this place may be one.
+// A key that those of NEAREST others do not exceed, and of few more: the agents are dealt to buckets, and the nearest
+// ones of NEAREST + 1 buckets are so many different agents, of which one at most is the agent itself.
 __device__ int bound_of(const Field& field, float x, float y) {
   int lowest[BUCKETS];
-GPU_UNROLL(IN_REGISTERS)
+  GPU_UNROLL(IN_REGISTERS)
   for (int i = 0; i < BUCKETS; ++i) {
     int least = FAR;
-GPU_UNROLL(2)
+    GPU_UNROLL(2)
     for (int first = 0; first < PADDED; first += BUCKETS) {
       const int key = distance_key(field, first + i, x, y);
       least = key < least ? key : least;
@@ -163,10 +167,10 @@ GPU_UNROLL(2)
     lowest[i] = least;
   }
   int bound = 0;
-GPU_UNROLL(IN_REGISTERS)
+  GPU_UNROLL(IN_REGISTERS)
   for (int i = 0; i < BUCKETS; ++i) {
     int before = 0;
-GPU_UNROLL(IN_REGISTERS)
+    GPU_UNROLL(IN_REGISTERS)
     for (int j = 0; j < BUCKETS; ++j) before += lowest[j] < lowest[i];
     const int key = before <= NEAREST ? lowest[i] : 0;
     bound = key > bound ? key : bound;
@@ -187,25 +191,26 @@ __device__ void sort(const Field& field, int self, float x, float y, const uint1
       for (int j = 0; j < VECTOR; ++j) before[j] += key[i] < key[first + j] + (i < first + j);
     for (int j = 0; j < VECTOR && first + j < count; ++j) sorted[before[j]] = candidates[first + j];
   }
-GPU_UNROLL(4)
+  GPU_UNROLL(4)
   for (int i = 0; i < NEAREST; ++i) nearest[i] = i < count ? sorted[i] : (uint16_t)self;
 }
 
-// The nearest agents in the game, nearest first and the lowest index first among equals; `self` where there are no more.
-// Agents within a bound become candidates, by the bits of masks; should they be many, only the nearest of them stay.
+// The nearest agents in the game, nearest first and the lowest index first among equals; `self` where there are no
+// more. Those within a bound become candidates, by the bits of masks; if they get many, only the nearest of them stay.
 __device__ void nearest_of(const Field& field, int self, float x, float y, uint16_t* nearest) {
   uint16_t candidates[MANY + WORD + AT_A_TIME];
   int count = 0, bound = NUM_OTHERS <= MANY ? FAR - 1 : bound_of(field, x, y);
-GPU_UNROLL(1)
+  GPU_UNROLL(1)
   for (int first = 0; first < PADDED; first += WORD) {
     uint32_t mask = 0;
-GPU_UNROLL(8)
+    GPU_UNROLL(8)
     for (int i = 0; i < WORD; ++i) mask |= (uint32_t)(distance_key(field, first + i, x, y) <= bound) << i;
     mask &= ~((uint32_t)(self / WORD == first / WORD) << self % WORD);
     int next = count;
     count += __popc(mask);
-    while (mask)  // what the last round takes too much is overwritten
-      for (int i = 0; i < AT_A_TIME; ++i, mask &= mask - 1) candidates[next++] = (uint16_t)(first + __ffs((int)mask) - 1);
+    while (mask)  // what the last round takes too much is not counted
+      for (int i = 0; i < AT_A_TIME; ++i, mask &= mask - 1)
+        candidates[next++] = (uint16_t)(first + __ffs((int)mask) - 1);
     if (count <= MANY) continue;
     sort(field, self, x, y, candidates, count, candidates);
     count = NEAREST;
@@ -217,12 +222,15 @@ GPU_UNROLL(8)
 // Fills the columns of an agent's observation; one that is out of the game sees nobody.
 __device__ void find_nearest(const Field& field, const Agent& agent, uint16_t* nearest) {
   const int self = agent_id();
-  if (agent.in_game) return nearest_of(field, self, agent.x, agent.y, nearest);
-GPU_UNROLL(4)
-  for (int i = 0; i < NEAREST; ++i) nearest[i] = (uint16_t)self;
+  if (agent.in_game) {
+    nearest_of(field, self, agent.x, agent.y, nearest);
+  } else {
+    GPU_UNROLL(4)
+    for (int i = 0; i < NEAREST; ++i) nearest[i] = (uint16_t)self;
+  }
 }
 
-// ---- observations -----------------------------------------------------------------------------------------------------
+// ---- observations ---------------------------------------------------------------------------------------------------
 struct View {
   float scale[NUM_DIFFERENCES];
   float time;
@@ -250,7 +258,7 @@ __device__ int other_in(const uint16_t* nearest, int self, int column) {
 __device__ void write_own_row(const Field& field, const View& view, const uint16_t* nearest, float* __restrict__ row) {
   const int self = agent_id();
   for (int block = 0; block < NUM_BLOCKS; ++block) {
-GPU_UNROLL(4)
+    GPU_UNROLL(4)
     for (int column = 0; column < (FULL ? self : COLUMNS); ++column)
       *row++ = seen(field, view, self, block, FULL ? column : other_in(nearest, self, column));
     for (int other = self + 1; FULL && other < NUM_AGENTS; ++other) *row++ = seen(field, view, self, block, other);
@@ -264,7 +272,7 @@ __device__ void write_rows(const Field& field, const View& view, const uint16_t*
   if constexpr (!TOGETHER) {
     write_own_row(field, view, own_nearest, rows + agent_id() * OBSERVATION_SIZE);
   } else {
-GPU_UNROLL(2)
+    GPU_UNROLL(2)
     for (int i = lane(); i < NUM_AGENTS * OBSERVATION_SIZE; i += num_lanes()) {
       const int self = i / OBSERVATION_SIZE, entry = i % OBSERVATION_SIZE, column = entry % COLUMNS;
       rows[i] = seen(field, view, self, entry / COLUMNS, other_in(field.nearest[FULL ? 0 : self], self, column));
@@ -272,16 +280,17 @@ GPU_UNROLL(2)
   }
 }
 
-// ---- kernels ----------------------------------------------------------------------------------------------------------
+// ---- kernels --------------------------------------------------------------------------------------------------------
 extern "C" __global__ void step(float* loc_x, float* loc_y, float* speed, float* direction, float* acceleration,
                                 int* still_in_the_game, int* num_runners, const int* actions,
                                 const float* acceleration_actions, const float* turn_actions, const int* timestep,
                                 float* observations, float* rewards, bool* agent_mask, bool* agent_terminated,
-                                bool* terminated, bool* truncated, float grid_length, int episode_length, float max_speed,
-                                float skill_level_runner, float skill_level_tagger, float edge_hit_penalty,
-                                float tagging_distance, float tag_reward_for_tagger, float tag_penalty_for_runner,
-                                float step_penalty_for_tagger, float step_reward_for_runner,
-                                float end_of_game_reward_for_runner, bool runner_exits_game_after_tagged) {
+                                bool* terminated, bool* truncated, float grid_length, int episode_length,
+                                float max_speed, float skill_level_runner, float skill_level_tagger,
+                                float edge_hit_penalty, float tagging_distance, float tag_reward_for_tagger,
+                                float tag_penalty_for_runner, float step_penalty_for_tagger,
+                                float step_reward_for_runner, float end_of_game_reward_for_runner,
+                                bool runner_exits_game_after_tagged) {
   if (!is_active()) return;  // guard
   Field& field = shared_field();
   const Agents agents{loc_x, loc_y, speed, direction, acceleration, still_in_the_game};
@@ -292,8 +301,10 @@ extern "C" __global__ void step(float* loc_x, float* loc_y, float* speed, float*
   agent = moved(agent, acceleration_actions[actions[2 * i]], turn_actions[actions[2 * i + 1]],
                 max_speed * (is_tagger ? skill_level_tagger : skill_level_runner));
   float reward = 0.0f;
-  if (agent.in_game) reward = is_tagger ? step_penalty_for_tagger : step_reward_for_runner;
-  if (stopped_by_edge(agent, grid_length)) reward += edge_hit_penalty;
+  if (agent.in_game) {
+    reward = is_tagger ? step_penalty_for_tagger : step_reward_for_runner;
+    if (stopped_by_edge(agent, grid_length)) reward += edge_hit_penalty;
+  }
   agents.store(i, agent);
   share(field, agent);
   if (is_tagger) field.tags[self] = 0;
@@ -325,19 +336,19 @@ extern "C" __global__ void step(float* loc_x, float* loc_y, float* speed, float*
 
   if (is_tagger) rewards[i] += (float)field.tags[self] * tag_reward_for_tagger;
   const int env = env_id();
-  const float time = (float)timestep[env] / (float)episode_length;
-  write_rows(field, view_of(grid_length, max_speed, time), own_nearest, observations);
   if (self == 0) {
     const int left = num_runners[env] - (runner_exits_game_after_tagged ? field.num_tagged : 0);
     num_runners[env] = left;
     terminated[env] = left == 0;
     truncated[env] = is_last && left != 0;
   }
+  const float time = (float)timestep[env] / (float)episode_length;
+  write_rows(field, view_of(grid_length, max_speed, time), own_nearest, observations);
 }
 
 // What both ways to start have in common, once the agents are placed and shared.
-__device__ void start_episode(Field& field, const Agents& agents, const Agent& agent, int* num_runners, float* observations,
-                              float grid_length, float max_speed) {
+__device__ void start_episode(Field& field, const Agents& agents, const Agent& agent, int* num_runners,
+                              float* observations, float grid_length, float max_speed) {
   const int i = agent_index(), self = agent_id();
   agents.store(i, agent);
   agents.in_game[i] = 1;
@@ -349,8 +360,8 @@ __device__ void start_episode(Field& field, const Agents& agents, const Agent& a
   write_rows(field, view_of(grid_length, max_speed, 0.0f), own_nearest, observations);
 }
 
-// Everybody anywhere in the square, runners out of the taggers' reach: up to START_DRAWS places are drawn for a runner, and
-// if all are within reach of a tagger (the reach then covers most of the square) the one farthest from any is taken.
+// Starts anywhere in the square, runners out of the taggers' reach: up to START_DRAWS places are drawn for a runner; if
+// all are within reach of a tagger (the reach then covers most of the square), it gets the one farthest from any.
 extern "C" __global__ void reset(float* loc_x, float* loc_y, float* speed, float* direction, float* acceleration,
                                  int* still_in_the_game, int* num_runners, float* observations, float grid_length,
                                  float max_speed, float tagging_distance) {
@@ -382,7 +393,7 @@ extern "C" __global__ void reset(float* loc_x, float* loc_y, float* speed, float
                 observations, grid_length, max_speed);
 }
 
-// The same start for every env and episode.
+// Starts in given places, the same for every env and episode.
 extern "C" __global__ void reset_fixed(float* loc_x, float* loc_y, float* speed, float* direction, float* acceleration,
                                        int* still_in_the_game, int* num_runners, const float* start_x,
                                        const float* start_y, const float* start_direction, float* observations,

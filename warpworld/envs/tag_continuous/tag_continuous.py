@@ -1,9 +1,10 @@
 """Tag in a square: taggers chase runners, and all steer by turning and accelerating.
 
 Source: the "tag_continuous" environment of WarpDrive (Lan, Srinivasa, Wang, Zheng: "WarpDrive: Fast End-to-End Deep
-Multi-Agent Reinforcement Learning on a GPU", JMLR 2022), with its parameters, array names and observations. Other than there,
-agents are ordered by group, taggers first; every tag of a step counts, also where several fall together; and a runner tagged
-in the last step gets no reward for the end of the game.
+Multi-Agent Reinforcement Learning on a GPU", JMLR 2022), with its parameters, array names and observations. Other than
+there, agents are ordered by group, taggers first; every tag of a step counts, also where several fall together; a
+runner tagged in the last step gets no reward for the end of the game; the time limit truncates an episode, while it
+terminates when no runner is left; and episodes start at random unless ``start`` is "fixed".
 """
 
 from __future__ import annotations
@@ -16,17 +17,20 @@ from typing import Literal
 import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
 
-from warpworld.environment import Array, Environment, Group, register
+from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Phase, register
 from warpworld.errors import DeclarationError
 
-NUM_FEATURES = (
-    7  # what is seen of another agent: differences in x, y, speed, acceleration, direction; type; in the game or not
-)
+NUM_BLOCKS = 7  # of an observation, see tag_continuous.cu
+MOST = float(np.finfo(np.float32).max)
+RANGE = 1e-9, 1e9  # of lengths and speeds, so that their squares are float32 numbers
 
 
 @register("tag_continuous")
 class TagContinuous(Environment):
-    """Taggers try to come near runners, which lose by it and leave the game."""
+    """Taggers try to come near runners, which lose by it and leave the game.
+
+    Actions are a pair: which level of acceleration, which level of turning; 0 is no change.
+    """
 
     source = "tag_continuous.cu"
     compile_time = ("use_full_observation", "num_other_agents_observed")
@@ -68,7 +72,7 @@ class TagContinuous(Environment):
         """Taggers, then runners."""
         p = self.params
         others = p.num_taggers + p.num_runners - 1 if p.use_full_observation else p.num_other_agents_observed
-        seen = Box(-np.inf, np.inf, (NUM_FEATURES * others + 1,))
+        seen = Box(-np.inf, np.inf, (NUM_BLOCKS * others + 1,))
         action = MultiDiscrete([p.num_acceleration_levels + 1, p.num_turn_levels + 1])
         return [
             Group("tagger", p.num_taggers, observation=seen, action=action),
@@ -78,45 +82,34 @@ class TagContinuous(Environment):
     def arrays(self) -> Sequence[Array]:
         """The agents' state, and the tables that actions point into."""
         p = self.params
-        side = (0.0, float(p.grid_length))
-        types = np.repeat([1, 0], [p.num_taggers, p.num_runners])
-        accelerations = _levels(p.min_acceleration, p.max_acceleration, p.num_acceleration_levels)
-        turns = _levels(p.min_turn, p.max_turn, p.num_turn_levels)
-        found = [
+        side, circle = (0.0, float(np.float32(p.grid_length))), (0.0, 2.0 * math.pi)
+        return [
             Array("loc_x", "float32", bounds=side, doc="place from left to right, lengths"),
             Array("loc_y", "float32", bounds=side, doc="place from bottom to top, lengths"),
             Array("speed", "float32", doc="lengths per step"),
-            Array(
-                "direction", "float32", bounds=(0.0, 2.0 * math.pi), doc="counter-clockwise from the x axis, radians"
-            ),
+            Array("direction", "float32", bounds=circle, doc="counter-clockwise from the x axis, radians"),
             Array("acceleration", "float32", doc="lengths per step, per step; it accumulates"),
             Array("still_in_the_game", "int32", bounds=(0, 1), doc="0 once a runner has been tagged and left"),
             Array("num_runners", "int32", per="env", bounds=(0, p.num_runners), doc="runners still in the game"),
-            Array(
-                "agent_types",
-                "int32",
-                types.shape,
-                per="world",
-                initial=types,
-                read_only=True,
-                doc="1 tagger, 0 runner",
-            ),
-            Array(
-                "acceleration_actions",
-                "float32",
-                accelerations.shape,
-                per="world",
-                initial=accelerations,
-                read_only=True,
-            ),
-            Array("turn_actions", "float32", turns.shape, per="world", initial=turns, read_only=True),
+            _table("agent_types", "int32", np.repeat([1, 0], [p.num_taggers, p.num_runners]), "1 tagger, 0 runner"),
+            *(_table(name, "float32", values, doc) for name, (values, doc) in self._numbers().items()),
         ]
+
+    def _numbers(self) -> dict[str, tuple[np.ndarray, str]]:
+        """What actions change and, with a fixed start, where everybody starts."""
+        p = self.params
+        found = {
+            "acceleration_actions": (
+                _levels(p.min_acceleration, p.max_acceleration, p.num_acceleration_levels),
+                "what each choice adds to the acceleration",
+            ),
+            "turn_actions": (_levels(p.min_turn, p.max_turn, p.num_turn_levels), "radians that each choice turns by"),
+        }
         if p.start == "fixed":
-            for name, values in fixed_start(p).items():
-                found.append(Array(name, "float32", values.shape, per="world", initial=values, read_only=True))
+            found |= {name: (values, "of each agent") for name, values in fixed_start(p).items()}
         return found
 
-    def resets(self) -> Sequence[str]:
+    def resets(self) -> Sequence[Phase]:
         """One kernel for either way to start."""
         return ["reset_fixed" if self.params.start == "fixed" else "reset"]
 
@@ -124,8 +117,8 @@ class TagContinuous(Environment):
 def fixed_start(params: TagContinuous.Params) -> dict[str, np.ndarray]:
     """WarpDrive's start for ``params.start_seed``, in the order taggers, runners.
 
-    Its draws, in its order, from NumPy's ``RandomState``: which agents are taggers, all x, all y, all directions. Within a
-    group agents keep the order that they have there.
+    Its draws, in its order, from NumPy's ``RandomState``: which agents are taggers, all x, all y, all directions.
+    Within a group agents keep the order that they have there.
 
     Returns:
         start_x, start_y (lengths) and start_direction (radians), each (num_agents,) float32.
@@ -146,43 +139,55 @@ def _levels(low: float, high: float, count: int) -> np.ndarray:
     return np.concatenate([[0.0], np.linspace(low, high, count)]).astype(np.float32)
 
 
+def _table(name: str, dtype: str, values: np.ndarray, doc: str) -> Array:
+    """Values that are the same for all envs and that nothing changes."""
+    return Array(name, dtype, values.shape, per="world", initial=values, read_only=True, doc=doc)
+
+
+# Lowest and highest value of each whole number.
+_WHOLE = {
+    "num_taggers": (1, MAX_THREADS_PER_ENV - 1),
+    "num_runners": (1, MAX_THREADS_PER_ENV - 1),
+    "episode_length": (1, 2**31 - 1),
+    "num_acceleration_levels": (0, 2**16),
+    "num_turn_levels": (0, 2**16),
+    "num_other_agents_observed": (1, 2**16),
+    "start_seed": (0, 2**32 - 1),
+}
+# Names of numbers, their lowest and highest value, and what to say of others.
+_NUMBERS: tuple[tuple[tuple[str, ...], float, float, str], ...] = (
+    (("grid_length", "max_speed"), *RANGE, f"a number from {RANGE[0]:g} to {RANGE[1]:g}"),
+    (("skill_level_runner", "skill_level_tagger", "step_reward_for_runner"), 0.0, MOST, "0 or a positive number"),
+    (("edge_hit_penalty", "tag_penalty_for_runner", "step_penalty_for_tagger"), -MOST, 0.0, "0 or a negative number"),
+    (("max_acceleration", "min_acceleration", "max_turn", "min_turn"), -MOST, MOST, "a finite number"),
+    (("tag_reward_for_tagger", "end_of_game_reward_for_runner"), -MOST, MOST, "a finite number"),
+    (("tagging_distance",), 0.0, 1.0, "a part of grid_length, 0 to 1"),
+)
+
+
 def _check(p: TagContinuous.Params) -> None:
     """Refuse parameters that make no game.
 
     Raises:
         DeclarationError: says which, and what was expected.
     """
-
-    def expect(holds: bool, name: str, expected: str) -> None:
-        if not holds:
-            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected {expected}")
-
-    wholes = dict(num_taggers=1, num_runners=1, episode_length=1, num_other_agents_observed=1)
-    for name, least in {**wholes, "num_acceleration_levels": 0, "num_turn_levels": 0, "start_seed": 0}.items():
+    for name, (fewest, most) in _WHOLE.items():
         value = getattr(p, name)
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        expect(whole and value >= least, name, f"a whole number of at least {least}")
-    for name in ("grid_length", "max_speed"):
-        expect(0.0 < getattr(p, name) < math.inf, name, "a number above 0")
-    for name in (
-        "skill_level_runner",
-        "skill_level_tagger",
-        "tag_reward_for_tagger",
-        "step_reward_for_runner",
-        "end_of_game_reward_for_runner",
-    ):
-        expect(0.0 <= getattr(p, name) < math.inf, name, "0 or a positive number")
-    for name in ("edge_hit_penalty", "tag_penalty_for_runner", "step_penalty_for_tagger"):
-        expect(-math.inf < getattr(p, name) <= 0.0, name, "0 or a negative number")
-    for low, high in (("min_acceleration", "max_acceleration"), ("min_turn", "max_turn")):
-        expect(-math.inf < getattr(p, low) < math.inf, low, "a finite number")
-        expect(
-            getattr(p, low) <= getattr(p, high) < math.inf,
-            high,
-            f"a finite number of at least {low}={getattr(p, low)!r}",
-        )
-    expect(0.0 <= p.tagging_distance <= 1.0, "tagging_distance", "a part of grid_length, 0 to 1")
+        is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        _expect(is_whole and fewest <= value <= most, name, value, f"a whole number from {fewest} to {most}")
+    for names, low, high, expected in _NUMBERS:
+        for name in names:
+            value = getattr(p, name)
+            is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+            _expect(is_number and low <= value <= high, name, value, expected)
+    for what in ("acceleration", "turn"):
+        low, high = getattr(p, f"min_{what}"), getattr(p, f"max_{what}")
+        _expect(low <= high, f"max_{what}", high, f"at least min_{what}={low!r}")
     for name in ("use_full_observation", "runner_exits_game_after_tagged"):
-        expect(isinstance(getattr(p, name), (bool, np.bool_)), name, "true or false")
-    expect(p.start in ("random", "fixed"), "start", "'random' or 'fixed'")
-    expect(p.start_seed < 2**32, "start_seed", "a whole number below 2^32")
+        _expect(isinstance(getattr(p, name), (bool, np.bool_)), name, getattr(p, name), "true or false")
+    _expect(p.start in ("random", "fixed"), "start", p.start, "'random' or 'fixed'")
+
+
+def _expect(holds: bool, name: str, value: object, expected: str) -> None:
+    if not holds:
+        raise DeclarationError(f"{name}={value!r}: expected {expected}")
