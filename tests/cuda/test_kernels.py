@@ -68,6 +68,12 @@ def test_what_agents_hold_survives_barriers(size: int) -> None:
     np.testing.assert_allclose(held, 4 * squares + 6 + (bits >> np.uint64(40)), rtol=1e-15)
 
 
+@pytest.mark.parametrize("size", [5, 256])
+def test_stacks_are_aligned(size: int) -> None:
+    world = kernel_world("shared.cu", "frames", [Array("off", "int32", (2,))], size, 70, 3)
+    assert not run(world, "off")[0].any()
+
+
 @pytest.mark.parametrize("workers", WORKERS)
 def test_one_thread_beside_kernels_with_many(workers: int) -> None:
     collected = [*X, Array("sums", "int32"), Array("largest", "int32")]

@@ -101,7 +101,8 @@ def move(params: TagContinuous.Params, before: State, accelerate: np.ndarray, tu
     wanted = before.speed + acceleration
     speed = np.clip(wanted, 0.0, fastest) * alive
     stuck = (speed <= 0.0) | (speed >= fastest)
-    near_stuck = (np.abs(wanted) < CLOSE) | (np.abs(wanted - fastest) < CLOSE)
+    limit = np.where(wanted < fastest / 2, 0.0, fastest)
+    is_exact = (wanted == limit) & (acceleration.astype(np.float32) == acceleration)  # in float32 too
     x, out_x, close_x = _stop(before.x, speed * np.cos(direction), p.grid_length)
     y, out_y, close_y = _stop(before.y, speed * np.sin(direction), p.grid_length)
     after = State(x, y, speed, direction, np.where(stuck, 0.0, acceleration), alive)
@@ -109,7 +110,7 @@ def move(params: TagContinuous.Params, before: State, accelerate: np.ndarray, tu
         after,
         outside=(out_x | out_y) & alive,
         close_outside=(close_x | close_y) & alive,
-        close_acceleration=near_stuck & (np.abs(acceleration) > CLOSE) & alive,
+        close_acceleration=(np.abs(wanted - limit) < CLOSE) & ~is_exact & (np.abs(acceleration) > CLOSE) & alive,
     )
 
 
@@ -208,7 +209,7 @@ def _see_nearest(p: SimpleNamespace, state: State, seen: np.ndarray) -> tuple[np
     shown = np.isfinite(np.take_along_axis(apart, order, -1)) & state.in_game[..., None]
     blocks = np.zeros((num_envs, agents, features, p.num_other_agents_observed))
     blocks[..., : order.shape[-1]] = np.take_along_axis(seen, order[:, :, None, :], -1) * shown[:, :, None, :]
-    later = np.where(np.isfinite(ranked[..., 1:]), ranked[..., 1:], np.inf)
-    gaps = later - np.where(np.isfinite(ranked[..., :-1]), ranked[..., :-1], 0.0)
-    close = _is_tie(gaps[..., : p.num_other_agents_observed]).any(-1) & state.in_game
+    last = ranked[..., min(p.num_other_agents_observed, agents) - 1, None]  # farther ones are not shown
+    with np.errstate(invalid="ignore"):
+        close = (_is_tie(np.diff(ranked)) & (ranked[..., :-1] <= last)).any(-1) & state.in_game
     return blocks.reshape(num_envs, agents, -1), close

@@ -145,7 +145,7 @@ def _explain_failure(source: KernelSource, log: str) -> BuildError | BindError:
             f"{source.path}:{kernel.line}: kernel '{kernel.name}' is not what the compiler sees there; it may be "
             "inside an #if, or have macros or typedefs in its parameters: write it out plainly"
         )
-    if first.startswith(_ENTRIES_FILE):
+    if _ENTRIES_FILE in log and first.startswith((_ENTRIES_FILE, str(INCLUDE_FOLDER / "cpu"))):
         return BuildError(
             f"{source.path}: the file ends inside of something; a '}}' or a ')' is missing ({first})", log
         )

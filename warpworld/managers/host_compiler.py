@@ -20,8 +20,8 @@ HOW_TO_GET_ONE = "install g++ or clang++, or run: pip install ziglang"
 
 _X86 = platform.machine() in ("x86_64", "AMD64")
 
-# The runtime jumps between stacks, which FORTIFY's longjmp takes for a mistake, and shadow stacks for an attack. Without
-# exceptions, as on a GPU, nothing of the C++ library is needed at run time.
+# The runtime jumps between stacks, which FORTIFY's longjmp takes for a mistake, and shadow stacks for an attack.
+# Without exceptions, as on a GPU, nothing of the C++ library is needed at run time.
 _COMMON_FLAGS = (
     *("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fstack-clash-protection"),
     *("-U_FORTIFY_SOURCE", *(("-fcf-protection=none",) if _X86 else ())),

@@ -151,9 +151,9 @@ WW_MIN_MAX(float, double, double, )
 WW_MIN_MAX(double, float, double, )
 #undef WW_MIN_MAX
 
-static WW_INLINE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static WW_INLINE float __fdividef(float a, float b) { return a / b; }
-// The C library declares these five, so they cannot be static.
+// C libraries declare these six (rsqrtf since glibc 2.42), so they cannot be static.
+WW_INLINE float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 WW_INLINE float __sinf(float x) { return sinf(x); }
 WW_INLINE float __cosf(float x) { return cosf(x); }
 WW_INLINE float __expf(float x) { return expf(x); }

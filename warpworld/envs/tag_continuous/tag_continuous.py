@@ -172,22 +172,16 @@ def _check(p: TagContinuous.Params) -> None:
         DeclarationError: says which, and what was expected.
     """
     for name, (fewest, most) in _WHOLE.items():
-        value = getattr(p, name)
-        is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        _expect(is_whole and fewest <= value <= most, name, value, f"a whole number from {fewest} to {most}")
+        _expect(fewest <= getattr(p, name) <= most, p, name, f"a whole number from {fewest} to {most}")
     for names, low, high, expected in _NUMBERS:
         for name in names:
-            value = getattr(p, name)
-            is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-            _expect(is_number and low <= value <= high, name, value, expected)
+            _expect(low <= getattr(p, name) <= high, p, name, expected)
     for what in ("acceleration", "turn"):
-        low, high = getattr(p, f"min_{what}"), getattr(p, f"max_{what}")
-        _expect(low <= high, f"max_{what}", high, f"at least min_{what}={low!r}")
-    for name in ("use_full_observation", "runner_exits_game_after_tagged"):
-        _expect(isinstance(getattr(p, name), (bool, np.bool_)), name, getattr(p, name), "true or false")
-    _expect(p.start in ("random", "fixed"), "start", p.start, "'random' or 'fixed'")
+        least = getattr(p, f"min_{what}")
+        _expect(least <= getattr(p, f"max_{what}"), p, f"max_{what}", f"at least min_{what}={least!r}")
+    _expect(p.start in ("random", "fixed"), p, "start", "'random' or 'fixed'")
 
 
-def _expect(holds: bool, name: str, value: object, expected: str) -> None:
+def _expect(holds: bool, p: TagContinuous.Params, name: str, expected: str) -> None:
     if not holds:
-        raise DeclarationError(f"{name}={value!r}: expected {expected}")
+        raise DeclarationError(f"{name}={getattr(p, name)!r}: expected {expected}")

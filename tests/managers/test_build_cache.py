@@ -1,0 +1,148 @@
+"""The build cache: files appear whole or not at all, built once however many processes ask."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from warpworld.errors import BuildError
+from warpworld.managers.build_cache import cache_folder, cached, content_key
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Asks for a file whose builder is slow, and writes what it got.
+ASK = """
+import sys, time
+from pathlib import Path
+from warpworld.managers.build_cache import cached
+
+def build(scratch, target):
+    print("building", flush=True)
+    with open(target, "w") as file:
+        for _ in range(10):
+            file.write("x" * 1000)
+            file.flush()
+            time.sleep(float(sys.argv[2]))
+
+path = cached(sys.argv[1], ".so", build)
+print(path.read_text() == "x" * 10_000, flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own."""
+    monkeypatch.setenv("WARPWORLD_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def ask(key: str, seconds: float) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-c", ASK, key, str(seconds / 10)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def write(text: str, scratch: Path, target: Path) -> None:
+    (scratch / "left behind").write_text("a temporary file")
+    target.write_text(text)
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_built_once_and_kept(folder: Path) -> None:
+    built = []
+
+    def build(scratch: Path, target: Path) -> None:
+        built.append(target)
+        write("a", scratch, target)
+
+    first, second = cached("key", ".so", build), cached("key", ".so", build)
+    assert first == second == folder / "key.so"
+    assert len(built) == 1
+    assert first.read_text() == "a"
+    assert names(folder) == ["key.so"]  # no lock, no scratch folder
+
+
+def test_processes_at_once_build_once(folder: Path) -> None:
+    processes = [ask("key", 0.5) for _ in range(5)]
+    said = [process.communicate(timeout=60)[0].split() for process in processes]
+    assert sorted(len(words) for words in said) == [1, 1, 1, 1, 2]
+    assert all(words[-1] == "True" for words in said)
+    assert names(folder) == ["key.so"]
+
+
+def test_different_keys_are_built_side_by_side(folder: Path) -> None:
+    slow = ask("slow", 20)
+    assert slow.stdout is not None
+    assert slow.stdout.readline() == "building\n"
+    assert ask("quick", 0).communicate(timeout=10)[0].split() == ["building", "True"]
+    slow.kill()
+    slow.communicate()
+
+
+def test_a_killed_builder_leaves_nothing_half_written(folder: Path) -> None:
+    process = ask("key", 20)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "building\n"
+    waiting = ask("key", 0.01)  # would wait for the other one
+    time.sleep(0.2)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert waiting.communicate(timeout=10)[0].split() == ["building", "True"]
+    assert names(folder) == ["key.so"]
+
+
+def test_a_failed_build_leaves_nothing(folder: Path) -> None:
+    def build(scratch: Path, target: Path) -> None:
+        target.write_text("half")
+        raise BuildError("it does not compile")
+
+    for _ in range(2):
+        with pytest.raises(BuildError, match="it does not compile"):
+            cached("key", ".so", build)
+        assert not (folder / "key.so").exists()
+    assert cached("key", ".so", lambda scratch, target: write("a", scratch, target)).read_text() == "a"
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("WARPWORLD_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(BuildError, match=r"cannot keep compiled kernels in .*/file/cache: .*set WARPWORLD_CACHE"):
+        cached("key", ".so", lambda scratch, target: None)
+
+
+def test_where_the_cache_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cache_folder() == tmp_path / "cache"
+    monkeypatch.setenv("WARPWORLD_CACHE", "~/kernels")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "kernels"
+    monkeypatch.delenv("WARPWORLD_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "mine"))
+    assert cache_folder() == tmp_path / "mine" / "warpworld"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_folder() == tmp_path / ".cache" / "warpworld"
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("WARPWORLD_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(BuildError, match=r"no home folder .* set WARPWORLD_CACHE"):
+        cache_folder()
+
+
+def test_keys_tell_parts_apart() -> None:
+    keys = [content_key(parts) for parts in (["ab", "c"], ["a", "bc"], ["abc"], ["ab", "c", ""], ["ab", b"d"])]
+    assert len(set(keys)) == 5
+    assert content_key(["ab", "c"]) == content_key([b"ab", b"c"])
