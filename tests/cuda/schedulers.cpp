@@ -152,7 +152,7 @@ static void check_mingle(unsigned workers) {
   expected_mingle(expected);
   void *agents = got, *args[] = {&agents};
   Job job(ww_kernel_mingle, args, NUM_AGENTS, workers);
-  for (int i = 0; i < 50; i++) {
+  for (int i = 0; i < 20; i++) {
     memset((void*)got, 0, sizeof got);
     check(job.run() == 0, job.program.error.text, workers);
     for (int env = 0; env < num_envs; env++)

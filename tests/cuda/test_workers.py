@@ -168,12 +168,20 @@ def pool_switches() -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt_switches"))
 
 
+def switches_of_sleeping_pool() -> int:
+    """``pool_switches``, once all of the pool's threads have come to rest: on a busy machine that takes a while."""
+    before, now = -1, pool_switches()
+    while now != before:
+        time.sleep(0.2)
+        before, now = now, pool_switches()
+    return now
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="there is no /proc")
 def test_small_jobs_wake_nobody() -> None:
     large, small = wanderers(3, num_envs=5000), tallies(3, 8)
     wandered(large, 3)
-    time.sleep(0.05)  # the pool falls asleep
-    before = pool_switches()
+    before = switches_of_sleeping_pool()
     for _ in range(2000):
         small.step()
     assert pool_switches() == before

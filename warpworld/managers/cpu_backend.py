@@ -10,6 +10,7 @@ import functools
 import os
 import platform
 import re
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,8 +79,13 @@ _BEGIN, _BEGIN_RESET, _KERNEL, _END, _COPY, _KEEP_FINAL = range(6)
 
 # ---- compiling ------------------------------------------------------------------------------------------------------
 def available_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Cores that this process may use: those it may run on, as far as a container's share of time goes."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        return max(1, min(cores, round(int(quota) / int(period))))
+    except (OSError, ValueError):  # no such file, or "max": no limit
+        return cores
 
 
 @functools.cache
@@ -179,6 +185,8 @@ class CpuBackend:
     def __init__(self, num_workers: int | None = None) -> None:
         import torch
 
+        if sys.platform != "linux":
+            raise DeviceError(f"device 'cpu' runs on Linux, not on {sys.platform}; on Windows, use it under WSL")
         workers = min(available_cores(), MAX_WORKERS) if num_workers is None else num_workers
         if not isinstance(workers, (int, np.integer)) or not 1 <= workers <= MAX_WORKERS:
             raise DeviceError(f"num_workers={workers!r}: expected 1 to {MAX_WORKERS}")

@@ -63,7 +63,9 @@ static void record_error(int code, const char* file, int line, const char* text,
   error->kernel = ww_this_thread.kernel;
   error->pc = pc;
   error->address = address;
-  snprintf(error->text, sizeof error->text, "%s", text);
+  const size_t length = strnlen(text, sizeof error->text - 1);  // no snprintf: little may be left of a fiber's stack
+  memcpy(error->text, text, length);
+  error->text[length] = 0;
 }
 
 // ---- signals -------------------------------------------------------------------------------------------------------
@@ -129,7 +131,7 @@ static void install(int signal_number, void (*handler)(int, siginfo_t*, void*)) 
   sigaction(signal_number, &ours, nullptr);
 }
 
-static const int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, stop_signal};
+static const int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, stop_signal};
 
 static void install_fault_handlers() {
   for (int signal_number : fault_signals) install(signal_number, on_fault);
@@ -213,6 +215,8 @@ static void explain_fault(const Worker& worker) {
     code = explain_memory_fault(worker, text, sizeof text);
   } else if (worker.fault_signal == SIGFPE) {
     snprintf(text, sizeof text, "integer division by zero, or the least integer divided by -1");
+  } else if (worker.fault_signal == SIGABRT) {
+    snprintf(text, sizeof text, "the C library gave up; often a local array was written out of its bounds");
   } else {
     snprintf(text, sizeof text, "illegal instruction: undefined behaviour, or __builtin_trap");
   }

@@ -21,7 +21,8 @@ __thread ww_index threadIdx, blockIdx, blockDim, gridDim;
 namespace ww {
 
 constexpr unsigned spins_before_sleep = 1000;  // about 20 microseconds
-constexpr float share_nanoseconds = 1000;      // a share is at least so much work
+constexpr float share_nanoseconds = 1000;      // a share is at least so much work,
+constexpr float most_nanoseconds = 1e7;        // and at most so much: between shares, errors are heard of
 constexpr float join_nanoseconds = 1500;       // below, a job is not shared at all
 constexpr float wake_nanoseconds = 20000;      // above, sleeping workers are woken
 constexpr unsigned first_share = 64;           // of a program that was never measured
@@ -200,10 +201,13 @@ static unsigned rounded_up(unsigned n, unsigned granularity) {
 }
 
 static unsigned share_of(const ww_program& program, unsigned num_envs, unsigned num_workers) {
-  unsigned share = num_envs / (num_workers * 8);
-  const unsigned least =
-      program.nanoseconds_per_env > 0 ? (unsigned)(share_nanoseconds / program.nanoseconds_per_env) : first_share;
-  if (share < least) share = least;
+  unsigned share = first_share;
+  const float each = program.nanoseconds_per_env;
+  if (each > 0) {
+    share = num_envs / (num_workers * 8);
+    if (share * each > most_nanoseconds) share = (unsigned)(most_nanoseconds / each);
+    if (share * each < share_nanoseconds) share = (unsigned)(share_nanoseconds / each);
+  }
   return rounded_up(share ? share : 1, program.granularity);
 }
 
@@ -212,6 +216,12 @@ static unsigned workers_for(const ww_program& program, unsigned num_envs) {
   const float work = program.nanoseconds_per_env * num_envs;
   const bool small = program.launches ? work < join_nanoseconds : num_envs <= first_share;
   return small ? 1 : program.max_workers;
+}
+
+// A launch in which another process had the core looks very long: one measurement counts for at most four times the last.
+static void learn(ww_program& program, float nanoseconds_per_env) {
+  const float most = 4 * program.nanoseconds_per_env;
+  program.nanoseconds_per_env = most > 0 && nanoseconds_per_env > most ? most : nanoseconds_per_env;
 }
 
 static unsigned run_alone(const ww_program& program, unsigned num_envs, unsigned share) {
@@ -272,7 +282,7 @@ static int run_program(ww_program& program) {
   const double start = measured ? now_nanoseconds() : 0;
   const unsigned own = num_workers == 1 || share >= num_envs ? run_alone(program, num_envs, share)
                                                              : run_together(program, num_envs, share, num_workers);
-  if (measured && own) program.nanoseconds_per_env = (float)((now_nanoseconds() - start) / own);
+  if (measured && own) learn(program, (float)((now_nanoseconds() - start) / own));
   program.launches++;
   if (floats != standard_float_control) set_float_control(floats);
   end_launch();
