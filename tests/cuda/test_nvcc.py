@@ -29,7 +29,12 @@ pytestmark = pytest.mark.skipif(NVCC is None, reason="nvcc is not on PATH")
 SIZES: dict[str, list[dict[str, Any]]] = {
     "cartpole": [{}],
     "tag_gridworld": [{"num_taggers": 4}],
-    "tag_continuous": [{}, {"num_taggers": 10, "num_runners": 100, "num_other_agents_observed": 10}],
+    "tag_continuous": [
+        {},
+        {"num_taggers": 10, "num_runners": 100},
+        {"num_taggers": 10, "num_runners": 100, "use_full_observation": False, "num_other_agents_observed": 10},
+        {"num_taggers": 100, "num_runners": 900, "use_full_observation": False, "num_other_agents_observed": 10},
+    ],
 }
 
 
