@@ -47,7 +47,7 @@ def _processor() -> str:
 def _conditions() -> dict[str, object]:
     try:
         commit = subprocess.run(
-            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+            ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False
         ).stdout.strip()
     except OSError:
         commit = ""

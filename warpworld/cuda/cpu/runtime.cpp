@@ -218,7 +218,7 @@ static unsigned workers_for(const ww_program& program, unsigned num_envs) {
   return small ? 1 : program.max_workers;
 }
 
-// A launch in which another process had the core looks very long: one measurement counts for at most four times the last.
+// A launch in which another process had the core looks very long: a measurement counts for at most four times the last.
 static void learn(ww_program& program, float nanoseconds_per_env) {
   const float most = 4 * program.nanoseconds_per_env;
   program.nanoseconds_per_env = most > 0 && nanoseconds_per_env > most ? most : nanoseconds_per_env;
