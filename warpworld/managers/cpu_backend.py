@@ -41,6 +41,7 @@ ABI = 1
 MAX_WORKERS = 128
 INTERRUPTED, NO_MEMORY = 7, 8
 
+CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # a container's: microseconds of processor time, in so many
 _ENTRIES_FILE = (
     "warpworld-kernels"  # stands in compilers' messages for what KernelSource writes after the author's text
 )
@@ -82,7 +83,7 @@ def available_cores() -> int:
     """Cores that this process may use: those it may run on, as far as a container's share of time goes."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        quota, period = CPU_QUOTA.read_text().split()
         return max(1, min(cores, round(int(quota) / int(period))))
     except (OSError, ValueError):  # no such file, or "max": no limit
         return cores
