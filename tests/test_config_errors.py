@@ -35,7 +35,8 @@ def load(tmp_path: Path) -> Callable[..., RunConfig]:
         (changed("gamma: 1", "lr: 1"), "line 12: policy.evader.lr is not a known key. Did you mean 'learning_rate'?"),
         (
             changed("gamma: 1", "model: {zzz: 1}"),
-            "line 12: policy.evader.model.zzz is not a known key. Known: type, hidden_sizes, activation",
+            "line 12: policy.evader.model.zzz is not a known key. "
+            "Known: type, normalise_observations, hidden_sizes, activation",
         ),
         (changed("chasers: 3", "chaserz: 3"), "line 3: env.chaserz is not a known key. Did you mean 'chasers'?"),
         (TEXT + "num_steps: 3\n", "line 13: num_steps is not a known key. Did you mean 'trainer.num_steps'?"),
@@ -140,9 +141,18 @@ def test_unreadable(tmp_path: Path) -> None:
         ("gamma: 1", "gamma: 1.5", "line 12: policy.evader.gamma is 1.5, expected at most 1"),
         ("gamma: 1", "gamma: .nan", "line 12: policy.evader.gamma is nan, expected a finite number"),
         ("gamma: 1", "train: maybe", "line 12: policy.evader.train is 'maybe', expected true or false"),
-        ("gamma: 1", "clip_coef: 0", "line 12: policy.evader.clip_coef is 0, expected more than 0"),
+        (
+            "gamma: 1",
+            "clip_coef: 0",
+            "line 12: policy.evader.clip_coef is 0, "
+            "expected a number above 0, or points such as [[0, 1e-3], [10000, 1e-4]]",
+        ),
         ("gamma: 1", "target_kl: x", "line 12: policy.evader.target_kl is 'x', expected a number"),
-        ("gamma: 1", "algorithm: dqn", "line 12: policy.evader.algorithm is 'dqn', expected 'ppo'"),
+        (
+            "gamma: 1",
+            "algorithm: dqn",
+            "line 12: policy.evader.algorithm is 'dqn', expected one of 'ppo', 'a2c', 'random'",
+        ),
         (
             "gamma: 1",
             "model: mlp",

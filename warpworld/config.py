@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.resources
 import json
+import math
 import re
-import typing
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, with_config
-from typing_extensions import NotRequired, Required, TypedDict
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, TypeAdapter
+from pydantic_core import PydanticCustomError
 
 from warpworld.config_errors import known, validated
 from warpworld.config_file import Document, KeyPath, dotted, dump_yaml
+from warpworld.config_settings import Flag, checked_model_settings, checked_params
 from warpworld.environment import Environment, Group, get_environment, placed_groups
 from warpworld.errors import ConfigError, DeclarationError, suggest
 
@@ -24,20 +25,45 @@ if TYPE_CHECKING:
 
 _LARGEST = 2**63 - 1
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
-_WORDS = {"yes": True, "on": True, "no": False, "off": False}
 
-
-def _read_word(given: Any) -> Any:
-    return _WORDS.get(given.lower(), given) if isinstance(given, str) else given
-
-
-Flag = Annotated[bool, BeforeValidator(_read_word)]
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1, le=_LARGEST)]
 Seed = Annotated[int, Field(ge=0, le=_LARGEST)]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
+Groups = tuple[str, ...]
+GROUPS = "agent groups that it plays; left out: the group of its own name"
+
+
+def _schedule_above(lowest: float, allowed: bool) -> Any:
+    """A number, or points ``[[env_steps, number], ...]``; numbers above ``lowest``, or also ``lowest`` itself."""
+    wanted = (
+        f"a number {'of at least' if allowed else 'above'} {lowest:g}, or points such as [[0, 1e-3], [10000, 1e-4]]"
+    )
+
+    def check(given: Any) -> Any:
+        points = given if isinstance(given, (list, tuple)) else [[0, given]]
+        right = len(points) > 0 and all(
+            isinstance(point, (list, tuple))
+            and [type(part) for part in point] in ([int, int], [int, float])
+            and point[0] >= 0
+            and math.isfinite(point[1])
+            and (point[1] > lowest or (allowed and point[1] == lowest))
+            for point in points
+        )
+        if not right:
+            raise PydanticCustomError("schedule", wanted)  # type: ignore[arg-type]
+        steps = [point[0] for point in points]
+        if steps != sorted(steps):
+            raise PydanticCustomError("schedule", "points in ascending order of env steps")
+        return tuple((step, float(value)) for step, value in points) if points is given else float(given)
+
+    return Annotated[float | tuple[tuple[int, float], ...], PlainValidator(check)]
+
+
+PositiveSchedule = _schedule_above(0, allowed=False)
+NotNegativeSchedule = _schedule_above(0, allowed=True)
 
 
 class _Section(BaseModel):
@@ -60,37 +86,72 @@ class TrainerConfig(_Section):
 
 
 class ModelConfig(_Section):
-    """The ``model`` of a policy."""
+    """The ``model`` of a policy; its keys besides those below are the model's own, see ``settings``."""
 
-    type: Literal["mlp"] = Field(default="mlp", description="kind of network: mlp")
-    hidden_sizes: tuple[Count, ...] = Field(default=(64, 64), description="width of each hidden layer")
-    activation: Literal["tanh", "relu"] = Field(default="tanh", description="between the layers: tanh or relu")
+    model_config = ConfigDict(extra="allow")
+
+    type: Text = Field(default="mlp", description="kind of network: mlp, or module:Class of your own")
+    normalise_observations: Flag = Field(default=False, description="shift and scale features to mean 0 and variance 1")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the model is made with, its defaults filled in."""
+        return dict(self.model_extra or {})
 
 
-class PolicyConfig(_Section):
-    """One entry of the ``policy`` section; learning settings carry CleanRL's names and formulas."""
+class RandomConfig(_Section):
+    """A policy that acts uniformly at random."""
 
-    groups: tuple[str, ...] = Field(
-        default=(), description="agent groups that it plays; left out: the group of its own name"
-    )
+    groups: Groups = Field(default=(), description=GROUPS)
+    algorithm: Literal["random"] = Field(default="random", description="how it learns: ppo, a2c, or random: not at all")
+    train: ClassVar[bool] = False
+
+
+class _LearnerConfig(_Section):
+    """What all algorithms share; learning settings carry CleanRL's names and formulas."""
+
+    groups: Groups = Field(default=(), description=GROUPS)
     train: Flag = Field(default=True, description="false keeps its weights as they are")
-    algorithm: Literal["ppo"] = Field(default="ppo", description="how it learns: ppo")
+    algorithm: str
     model: ModelConfig = Field(default=ModelConfig(), description="its network")
-    learning_rate: Positive = Field(default=2.5e-4, description="step size of Adam")
+    initial_weights: Text | None = Field(
+        default=None,
+        description="run folder whose latest weights it starts with; RUN#NAME for another name's",
+    )
+    learning_rate: PositiveSchedule = Field(default=2.5e-4, description="step size of Adam")
     anneal_lr: Flag = Field(default=True, description="lower the learning rate linearly to 0 over the run")
     gamma: Fraction = Field(default=0.99, description="discount per step")
     gae_lambda: Fraction = Field(default=0.95, description="lambda of generalised advantage estimation")
-    update_epochs: Count = Field(default=4, description="passes over a rollout")
     num_minibatches: Count = Field(default=4, description="parts of a rollout, one gradient step each")
-    clip_coef: Positive = Field(default=0.2, description="how far the probability ratio may move from 1")
-    clip_vloss: Flag = Field(default=True, description="clip the value loss in the same way")
     norm_adv: Flag = Field(default=True, description="normalise advantages per minibatch")
-    ent_coef: NotNegative = Field(default=0.01, description="weight of the entropy bonus")
+    ent_coef: NotNegativeSchedule = Field(default=0.01, description="weight of the entropy bonus")
     vf_coef: NotNegative = Field(default=0.5, description="weight of the value loss")
     max_grad_norm: Positive = Field(default=0.5, description="longest gradient; longer ones are scaled down")
+
+
+class A2CConfig(_LearnerConfig):
+    """One entry of the ``policy`` section with ``algorithm: a2c``."""
+
+    algorithm: Literal["a2c"] = Field(default="a2c", description="how it learns: ppo, a2c, or random: not at all")
+    gae_lambda: Fraction = Field(default=1.0, description="lambda of generalised advantage estimation")
+    num_minibatches: Count = Field(default=1, description="parts of a rollout, one gradient step each")
+    norm_adv: Flag = Field(default=False, description="normalise advantages per minibatch")
+
+
+class PPOConfig(_LearnerConfig):
+    """One entry of the ``policy`` section with ``algorithm: ppo``."""
+
+    algorithm: Literal["ppo"] = Field(default="ppo", description="how it learns: ppo, a2c, or random: not at all")
+    update_epochs: Count = Field(default=4, description="passes over a rollout")
+    clip_coef: PositiveSchedule = Field(default=0.2, description="how far the probability ratio may move from 1")
+    clip_vloss: Flag = Field(default=True, description="clip the value loss in the same way")
     target_kl: Positive | None = Field(
         default=None, description="stop a rollout's epochs above this KL divergence; null never stops"
     )
+
+
+POLICY_KINDS: dict[str, type[_Section]] = {"ppo": PPOConfig, "a2c": A2CConfig, "random": RandomConfig}
+PolicyConfig = Annotated[PPOConfig | A2CConfig | RandomConfig, Field(discriminator="algorithm")]
 
 
 class SavingConfig(_Section):
@@ -189,24 +250,28 @@ def _refuse_new_policy(document: Document, text: str) -> None:
 
 def _build(document: Document) -> RunConfig:
     _fill_sections(document.data)
-    config: RunConfig = validated(TypeAdapter(RunConfig), document.data, document, (), _keys_at)
+    config: RunConfig = validated(TypeAdapter(RunConfig), document.data, document, (), partial(_keys_at, document.data))
     name_origin = document.where(("name",))
     try:
         cls = get_environment(config.name)
     except (DeclarationError, ValueError) as error:
         raise ConfigError(f"{name_origin}: name: {error}") from error
-    config = config.model_copy(update={"env": _checked_params(cls, config.env, document)})
+    config = config.model_copy(update={"env": checked_params(cls, config.env, document)})
     groups = _groups(cls, config.env, document)
     _check_policies(config, groups, document)
     _check_sizes(config, groups, document)
-    return config
+    return config.model_copy(update={"policy": _with_models(config.policy, document)})
 
 
-def _keys_at(path: KeyPath) -> dict[str, str]:
-    """The keys that the section at ``path`` may have, with their descriptions."""
-    sections: dict[str, type[BaseModel]] = {"trainer": TrainerConfig, "saving": SavingConfig, "policy": PolicyConfig}
-    section = sections[str(path[0])] if path else RunConfig
-    section = ModelConfig if path[2:] == ("model",) else section
+def _keys_at(data: Mapping[str, Any], path: KeyPath) -> dict[str, str]:
+    """The keys that the section at ``path`` of ``data`` may have, with their descriptions."""
+    sections: dict[str, type[BaseModel]] = {"trainer": TrainerConfig, "saving": SavingConfig}
+    if path[:1] != ("policy",):
+        section: type[BaseModel] = sections[str(path[0])] if path else RunConfig
+    elif path[2:] == ("model",):
+        section = ModelConfig
+    else:
+        section = POLICY_KINDS[data["policy"][path[1]]["algorithm"]]
     return {name: field.description or "" for name, field in section.model_fields.items()}
 
 
@@ -221,34 +286,12 @@ def _fill_sections(data: dict[str, Any]) -> None:
             policies[name] = entry = {} if entry is None else entry
             if isinstance(entry, dict):
                 entry.setdefault("groups", [name])
+                entry.setdefault("algorithm", "ppo")
                 if entry.get("model", ...) is None:
                     entry["model"] = {}
 
 
-# --- the environment's parameters -----------------------------------------------------------------------------------
-
-
-def _checked_params(cls: type[Environment], given: dict[str, Any], document: Document) -> dict[str, Any]:
-    """All of the environment's parameters: those given, checked against the annotations, and the others' defaults."""
-    fields = [f for f in dataclasses.fields(cls.Params) if f.init]
-    try:
-        hints = typing.get_type_hints(cls.Params, include_extras=True)
-    except NameError as error:
-        raise ConfigError(f"environment '{cls.name}': an annotation of Params cannot be resolved: {error}") from error
-    missing = dataclasses.MISSING
-    defaults = {f.name: f.default if f.default_factory is missing else f.default_factory() for f in fields}
-    schema: dict[str, Any] = {}
-    for f in fields:
-        hint = Flag if hints[f.name] is bool else hints[f.name]
-        hint = Optional[hint] if defaults[f.name] is None else hint  # noqa: UP045 (Any knows no | in 3.10)
-        schema[f.name] = Required[hint] if defaults[f.name] is missing else NotRequired[hint]
-    rules = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
-    kind = with_config(rules)(TypedDict(cls.name, schema))  # type: ignore[operator]
-    checked = validated(TypeAdapter(kind), given, document, ("env",), lambda path: dict.fromkeys(schema, ""))
-    for name, value in checked.items():
-        if value != value:  # nan slips through every comparison that an environment may make
-            raise ConfigError(f"{document.where(('env', name))}: env.{name} is nan, expected a number")
-    return {name: checked.get(name, defaults[name]) for name in schema}
+# --- what the environment and the models say --------------------------------------------------------------------------
 
 
 def _groups(cls: type[Environment], params: dict[str, Any], document: Document) -> dict[str, Group]:
@@ -259,6 +302,27 @@ def _groups(cls: type[Environment], params: dict[str, Any], document: Document) 
         text = str(error)
         named = [("env", name) for name in params if re.search(rf"\b{re.escape(name)}\b", text)]
         raise ConfigError(f"{document.where(*named, ('env',))}: env: {text}") from error
+
+
+def _with_models(policies: Mapping[str, Any], document: Document) -> dict[str, Any]:
+    """The policies, their models' own settings checked and their defaults filled in."""
+    from warpworld.policies import get_model  # loads torch, which is slow: by now everything else is right
+
+    found = dict(policies)
+    for name, entry in policies.items():
+        if isinstance(entry, RandomConfig):
+            continue
+        key, model = ("policy", name, "model"), entry.model
+        try:
+            cls = get_model(model.type)
+        except ConfigError as error:
+            where = document.where((*key, "type"), key, key[:2])
+            raise ConfigError(f"{where}: {dotted((*key, 'type'))}: {error}") from error
+        own = ModelConfig.model_fields
+        settings = checked_model_settings(cls, model.settings, document, key, also={n: own[n].description for n in own})
+        chosen = ModelConfig(type=model.type, normalise_observations=model.normalise_observations, **settings)
+        found[name] = entry.model_copy(update={"model": chosen})
+    return found
 
 
 # --- what only holds between sections -------------------------------------------------------------------------------

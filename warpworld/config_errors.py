@@ -28,6 +28,7 @@ _EXPECTED = {
     "less_than_equal": "at most {le:g}",
     "less_than": "less than {lt:g}",
     "literal_error": "{expected}",
+    "union_tag_invalid": "one of {expected_tags}",
     "too_long": "at most {max_length} entries",
     "too_short": "at least {min_length} entries",
     "missing": "another number of entries",  # of a tuple; a missing key has a sentence of its own
@@ -80,15 +81,19 @@ def validated(
         errors = error.errors(include_url=False)
     # a misspelt key is also a missing one: the misspelling says more
     first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
-    path = (*prefix, *first["loc"])
+    location = _without_tags(data, first["loc"])
+    path = (*prefix, *location)
     if first["type"] == "extra_forbidden":
         raise ConfigError(_unknown_key(path, document, keys_at))
     if first["type"] == "missing" and isinstance(path[-1], str):
         where = document.where(path, path[:-1]) if path[:-1] else document.source
         about = keys_at(path[:-1]).get(path[-1], "")
         raise ConfigError(f"{where}: {dotted(path)} is missing{f' ({about})' if about else ''}")
-    path, value = _follow(data, first["loc"])
+    path, value = _follow(data, location)
     path = (*prefix, *path)
+    if first["type"].startswith("union_tag"):  # which member of the union it is, is said by this key
+        key = first["ctx"]["discriminator"].strip("'")
+        path, value = (*path, key), value.get(key)
     expected = _EXPECTED.get(first["type"], first["msg"]).format(**first.get("ctx", {}))
     raise ConfigError(f"{document.where(path)}: {dotted(path)} is {_show(value)}, expected {expected}")
 
@@ -104,6 +109,19 @@ def _unknown_key(path: KeyPath, document: Document, keys_at: Callable[[KeyPath],
             if name in keys_at((section,)):
                 hint = f" Did you mean '{section}.{name}'?"
     return f"{document.where(path)}: {dotted(path)} is not a known key.{hint or ' ' + known(names)}"
+
+
+def _without_tags(data: Any, location: tuple[str | int, ...]) -> KeyPath:
+    """``location`` without the names of a union's members, which pydantic puts between the keys."""
+    path: KeyPath = ()
+    for i, key in enumerate(location):
+        entries = dict(enumerate(data)) if isinstance(data, list) else data
+        last = i == len(location) - 1
+        if isinstance(entries, dict) and key not in entries and not last:
+            continue
+        path = (*path, key)
+        data = entries.get(key) if isinstance(entries, dict) else None
+    return path
 
 
 def _follow(data: Any, location: tuple[str | int, ...]) -> tuple[KeyPath, Any]:

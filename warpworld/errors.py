@@ -50,6 +50,10 @@ class RunError(WarpworldError):
     """A run folder or a checkpoint cannot be read or written."""
 
 
+class TrainingError(WarpworldError):
+    """A number that the training depends on is NaN or infinite."""
+
+
 def suggest(name: str, candidates: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the candidate nearest to ``name``, or an empty string if none is near."""
     near = difflib.get_close_matches(name, list(candidates), n=1)

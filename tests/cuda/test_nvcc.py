@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toys import HEADER, agents, environment
+from gymnasium.spaces import Box
+from toys import HEADER, agents, box, environment
 
 import warpworld
-from warpworld import Array, Kernel, World, environment_names
+from warpworld import Array, Group, Kernel, World, environment_names
 from warpworld.managers.cpu_backend import CpuBackend
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
 from warpworld.trainers.episodes import EpisodeStatistics
@@ -136,6 +137,9 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     world = warpworld.make("tag_continuous", num_envs=2, device="cpu")
     Rollout(world, dict.fromkeys(world.groups), num_steps=2)
     EpisodeStatistics(world, num_steps=2)
+    steered = [Group("agent", 3, observation=box(2), action=Box(-1.0, 1.0, (2,)))]
+    still = environment(None, groups=steered, phases=[lambda arrays, active: None], resets=[])
+    Rollout(World(still, num_envs=2, device="cpu"), {"agent": None}, num_steps=2)
     core = {source.path: source for source in sources[1:]}
     assert sorted(core) == sorted(INCLUDE_FOLDER.glob("*.cu"))
     for source in core.values():

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from gymnasium.spaces import Box
 
-from warpworld.policies import ActorCritic
-from warpworld.trainers.distributions import log_prob
-from warpworld.trainers.ppo import Batch
+from warpworld.policies import MLP, Categorical, Policy
+from warpworld.policies.distributions import log_prob
+from warpworld.trainers.batch import Batch
+from warpworld.trainers.ppo import LOSS_DIAGNOSTICS
 
 FEATURES, HEADS = 4, (3, 2)
+DIAGNOSTICS = (*LOSS_DIAGNOSTICS, "grad_norm", "explained_variance")
 JUNK = (0.0, 1e30, float("inf"), float("-inf"), float("nan"))
 
 
@@ -33,23 +37,31 @@ def seeded(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def make_policy(seed: int = 0) -> ActorCritic:
-    return ActorCritic(FEATURES, HEADS, (16, 16), "tanh", seeded(seed))
+def make_policy(
+    seed: int = 0,
+    features: int = FEATURES,
+    heads: Sequence[int] = HEADS,
+    hidden_sizes: tuple[int, ...] = (16, 16),
+) -> Policy:
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        space = Box(-float("inf"), float("inf"), (features,))
+        return Policy(MLP(space, sum(heads), hidden_sizes=hidden_sizes), Categorical(heads))
 
 
-def make_batch(policy: ActorCritic, rows: int = 64, seed: int = 0, masked: bool = False) -> Batch:
+def make_batch(policy: Policy, rows: int = 64, seed: int = 0, masked: bool = False) -> Batch:
     """Random rows whose log-probabilities and values are those of ``policy``."""
     generator = seeded(seed)
     observations = torch.randn(rows, FEATURES, generator=generator)
     actions = [torch.randint(size, (rows,), generator=generator, dtype=torch.int32) for size in HEADS]
     actions = torch.stack(actions, 1)
     with torch.no_grad():
-        log_probs = log_prob(policy.logits(observations), actions, HEADS)
+        log_probs = log_prob(policy.outputs(observations), actions, HEADS)
         values = policy.value(observations)
     advantages = torch.randn(rows, generator=generator)
     mask = torch.rand(rows, generator=generator) < 0.6 if masked else None
     return Batch(observations, actions, log_probs, advantages, advantages + values, values, mask)
 
 
-def equal_weights(a: ActorCritic, b: ActorCritic) -> bool:
+def equal_weights(a: Policy, b: Policy) -> bool:
     return all(torch.equal(x, y) for x, y in zip(a.parameters(), b.parameters(), strict=True))

@@ -150,7 +150,7 @@ class FixedPolicy:
     of_logits: Callable[[Tensor], Tensor]
     of_value: Callable[[Tensor], Tensor] = lambda observations: observations.sum(-1)
 
-    def logits(self, observations: Tensor) -> Tensor:
+    def outputs(self, observations: Tensor) -> Tensor:
         return self.of_logits(observations)
 
     def value(self, observations: Tensor) -> Tensor:

@@ -26,7 +26,7 @@ def run_of(tmp_path: Path, name: str, preferred: Mapping[str, Any], env: Mapping
     run = Run.create(config_from_dict(data), tmp_path)
     built = build_policies(run.config, build_world(run.config, num_envs=1), torch.Generator())
     for group, logits in preferred.items():
-        last = built[group].actor[-1]
+        last = built[group].model.actor_layers[-1]
         torch.nn.init.zeros_(last.weight)
         last.bias.data.copy_(torch.as_tensor(logits))
     run.save_checkpoint(0, {"policies": {group: policy.state_dict() for group, policy in built.items()}})
@@ -128,7 +128,7 @@ def test_without_a_checkpoint(tmp_path: Path) -> None:
         {"policies": 5},
         {"policies": {"a": {}}},
         {"policies": {"a": {}, "b": {}}},
-        {"policies": {"a": {"actor.0.weight": torch.zeros(3, 3)}, "b": {}}},
+        {"policies": {"a": {"model.actor_layers.0.weight": torch.zeros(3, 3)}, "b": {}}},
         {"policies": {"a": [1, 2], "b": [1, 2]}},
     ],
 )
@@ -147,8 +147,8 @@ def test_the_latest_checkpoint_is_played(tmp_path: Path) -> None:
         state["policies"]["b"][name] = value * 0
     run.save_checkpoint(30, state)
     policies = load_policies(run)
-    assert policies["b"].actor[-1].bias.tolist() == [0.0] * 3
-    assert policies["a"].actor[-1].bias.tolist() == CERTAIN["a"]
+    assert policies["b"].model.actor_layers[-1].bias.tolist() == [0.0] * 3
+    assert policies["a"].model.actor_layers[-1].bias.tolist() == CERTAIN["a"]
     assert evaluate(run, 2000)["a"]["mean_return"] == pytest.approx(1 / 3, abs=0.05)
 
 

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ppo_cases import HEADS, JUNK, Settings, make_batch, make_policy, seeded
 
-from warpworld.trainers.distributions import log_prob_and_entropy
-from warpworld.trainers.ppo import Batch, ppo_loss
+from warpworld.policies.distributions import log_prob_and_entropy
+from warpworld.trainers.batch import Batch
+from warpworld.trainers.ppo import ppo_loss
 
 # --- the loss by hand -------------------------------------------------------------------------------------------------
 

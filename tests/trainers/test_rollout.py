@@ -12,7 +12,7 @@ from torch import Tensor
 
 from warpworld.environment import Array, Environment
 from warpworld.errors import DeclarationError
-from warpworld.trainers.ppo import Batch
+from warpworld.trainers.batch import Batch
 from warpworld.trainers.returns import gae
 from warpworld.trainers.rollout import VALUE_ROWS, Rollout, Trajectories, values_of
 from warpworld.world import World

@@ -17,9 +17,11 @@ from warpworld.progress import TrainingProgress
 from warpworld.report.plots import draw_curves, read_metrics
 from warpworld.runs import Run
 from warpworld.trainers import ppo
-from warpworld.trainers.ppo import DIAGNOSTICS, Batch
+from warpworld.trainers.batch import Batch
+from warpworld.trainers.ppo import LOSS_DIAGNOSTICS
 from warpworld.trainers.trainer import Trainer
 
+DIAGNOSTICS = (*LOSS_DIAGNOSTICS, "grad_norm", "explained_variance")
 COUNTERS = {"iteration", "env_steps", "agent_steps", "time"}
 SPEED = {"perf/env_steps_per_s", "perf/agent_steps_per_s", "perf/rollout_s", "perf/update_s"}
 EPISODES = {"charts/episodes", "charts/episodic_length"}

@@ -1,18 +1,33 @@
-// Draws the actions of one agent group from its policy's logits, and records the rollout's row that they belong to.
+// Draws the discrete actions of one agent group from its policy's logits, and records the rollout's row that they belong
+// to. Groups that act in a Box have sample_box.cu.
 //
 // NUM_AGENTS is the group's size here, AGENT_FIRST the place of its first agent in the env. ACTION_AGENTS agents lie in
 // the actions array, the group's from ACTION_FIRST on; the same for OBSERVATION_AGENTS and OBSERVATION_FIRST. HEAD_SIZE
-// is the size of every head, or 0 where they differ: loops of a known length are unrolled.
+// is the size of every head, or 0 where they differ: loops of a known length are unrolled. Where the env
+// forbids choices the kernels named _masked run: an agent has MASK_SIZE flags, the group's are the first LOGITS of them.
 //
 // Arrays: logits (envs, NUM_AGENTS, LOGITS): unnormalised log-probabilities, head after head; head_sizes (NUM_HEADS,);
 // observations (envs, OBSERVATION_AGENTS, OBSERVATION_SIZE); actions (envs, ACTION_AGENTS, NUM_HEADS);
-// rollout_observations, rollout_actions, rollout_log_probs: (rows, envs, NUM_AGENTS, ...), row `row` is written.
+// action_mask (envs, WORLD_AGENTS, MASK_SIZE): false forbids a choice;
+// rollout_observations, rollout_actions, rollout_log_probs, rollout_action_mask: (rows, envs, NUM_AGENTS, ...), row `row`
+// is written. not_finite (envs,): set where an observation holds NaN or an infinity, for the host to look into.
 #include <warpworld.cuh>
+
+constexpr unsigned INFINITE = 0x7F800000u;  // the exponent of NaN and of the infinities
 
 // The middle of one of 2^23 equal parts. With 0 among the numbers, the first action would be taken once in 2^24 draws,
 // however unlikely it is.
 __device__ float between_0_and_1(Random& random) {
   return ((float)(random.bits() >> 9) + 0.5f) * 1.1920928955078125e-7f;
+}
+
+constexpr float FORBIDDEN = -1e8f;  // the logit of a forbidden choice, as in policies/distributions.py
+
+// The agent's logits: those of the policy, or with FORBIDDEN where its mask is false.
+__device__ const float* allowed(const float* logits, const bool* mask, float* masked) {
+  if (!mask) return logits;
+  for (int i = 0; i < LOGITS; ++i) masked[i] = mask[i] ? logits[i] : FORBIDDEN;
+  return masked;
 }
 
 // A choice with probability exp(logits[i]) / sum, by inverting the cumulated weights at a uniform number: the first
@@ -44,17 +59,30 @@ __device__ size_t action_index() { return (size_t)env_id() * ACTION_AGENTS + ACT
 
 __device__ Random random_numbers() { return Random::of(AGENT_FIRST + agent_id()); }
 
-// Draws, and records observation, action and log-probability.
-extern "C" __global__ void sample(const float* logits, const int* head_sizes, const float* observations, const int* row,
-                                  int* actions, float* rollout_observations, int* rollout_actions,
-                                  float* rollout_log_probs, int num_envs) {
-  if (!is_active()) return;  // guard
+__device__ const float* own_logits(const float* logits) { return logits + (size_t)agent_index() * LOGITS; }
+
+__device__ const bool* own_mask(const bool* action_mask) {
+  return action_mask + ((size_t)env_id() * WORLD_AGENTS + AGENT_FIRST + agent_id()) * MASK_SIZE;
+}
+
+// Draws, and records observation, action, log-probability and, where there is one, the mask.
+__device__ void draw_and_record(const float* logits, const bool* mask, const int* head_sizes, const float* observations,
+                                const int* row, int* actions, float* rollout_observations, int* rollout_actions,
+                                float* rollout_log_probs, bool* rollout_action_mask, bool* not_finite, int num_envs) {
   const size_t recorded = (size_t)row[0] * num_envs * NUM_AGENTS + agent_index();
   const size_t observed = (size_t)env_id() * OBSERVATION_AGENTS + OBSERVATION_FIRST + agent_id();
-  for (int i = 0; i < OBSERVATION_SIZE; ++i)
-    rollout_observations[recorded * OBSERVATION_SIZE + i] = observations[observed * OBSERVATION_SIZE + i];
+  bool all_finite = true;
+  for (int i = 0; i < OBSERVATION_SIZE; ++i) {
+    const float x = observations[observed * OBSERVATION_SIZE + i];
+    rollout_observations[recorded * OBSERVATION_SIZE + i] = x;
+    all_finite &= (__float_as_uint(x) & INFINITE) != INFINITE;
+  }
+  if (!all_finite) not_finite[env_id()] = true;  // agents that do so write the same
+  float masked[LOGITS];
+  const float* mine = allowed(own_logits(logits), mask, masked);
+  if (mask)
+    for (int i = 0; i < LOGITS; ++i) rollout_action_mask[recorded * LOGITS + i] = mask[i];
   Random random = random_numbers();
-  const float* mine = logits + (size_t)agent_index() * LOGITS;
   float log_prob = 0.0f;
   for (int head = 0; head < NUM_HEADS; ++head) {
     float part;
@@ -68,10 +96,10 @@ extern "C" __global__ void sample(const float* logits, const int* head_sizes, co
 }
 
 // Draws, and records nothing.
-extern "C" __global__ void act(const float* logits, const int* head_sizes, int* actions) {
-  if (!is_active()) return;  // guard
+__device__ void draw(const float* logits, const bool* mask, const int* head_sizes, int* actions) {
+  float masked[LOGITS];
+  const float* mine = allowed(own_logits(logits), mask, masked);
   Random random = random_numbers();
-  const float* mine = logits + (size_t)agent_index() * LOGITS;
   for (int head = 0; head < NUM_HEADS; ++head) {
     float log_prob;
     const int size = size_of(head_sizes, head);
@@ -81,12 +109,51 @@ extern "C" __global__ void act(const float* logits, const int* head_sizes, int* 
 }
 
 // Takes the most likely action of each head.
-extern "C" __global__ void act_greedily(const float* logits, const int* head_sizes, int* actions) {
-  if (!is_active()) return;  // guard
-  const float* mine = logits + (size_t)agent_index() * LOGITS;
+__device__ void take_most_likely(const float* logits, const bool* mask, const int* head_sizes, int* actions) {
+  float masked[LOGITS];
+  const float* mine = allowed(own_logits(logits), mask, masked);
   for (int head = 0; head < NUM_HEADS; ++head) {
     const int size = size_of(head_sizes, head);
     actions[action_index() * NUM_HEADS + head] = most_likely(mine, size);
     mine += size;
   }
+}
+
+extern "C" __global__ void sample(const float* logits, const int* head_sizes, const float* observations, const int* row,
+                                  int* actions, float* rollout_observations, int* rollout_actions,
+                                  float* rollout_log_probs, bool* not_finite, int num_envs) {
+  if (!is_active()) return;  // guard
+  draw_and_record(logits, nullptr, head_sizes, observations, row, actions, rollout_observations, rollout_actions,
+                  rollout_log_probs, nullptr, not_finite, num_envs);
+}
+
+extern "C" __global__ void sample_masked(const float* logits, const bool* action_mask, const int* head_sizes,
+                                         const float* observations, const int* row, int* actions,
+                                         float* rollout_observations, int* rollout_actions, float* rollout_log_probs,
+                                         bool* rollout_action_mask, bool* not_finite, int num_envs) {
+  if (!is_active()) return;  // guard
+  draw_and_record(logits, own_mask(action_mask), head_sizes, observations, row, actions, rollout_observations,
+                  rollout_actions, rollout_log_probs, rollout_action_mask, not_finite, num_envs);
+}
+
+extern "C" __global__ void act(const float* logits, const int* head_sizes, int* actions) {
+  if (!is_active()) return;  // guard
+  draw(logits, nullptr, head_sizes, actions);
+}
+
+extern "C" __global__ void act_masked(const float* logits, const bool* action_mask, const int* head_sizes,
+                                      int* actions) {
+  if (!is_active()) return;  // guard
+  draw(logits, own_mask(action_mask), head_sizes, actions);
+}
+
+extern "C" __global__ void act_greedily(const float* logits, const int* head_sizes, int* actions) {
+  if (!is_active()) return;  // guard
+  take_most_likely(logits, nullptr, head_sizes, actions);
+}
+
+extern "C" __global__ void act_greedily_masked(const float* logits, const bool* action_mask, const int* head_sizes,
+                                               int* actions) {
+  if (!is_active()) return;  // guard
+  take_most_likely(logits, own_mask(action_mask), head_sizes, actions);
 }

@@ -1,6 +1,22 @@
-"""Policies: torch modules from observations to action logits and values."""
+"""Policies: torch modules from observations to action distributions and values."""
 
-from warpworld.policies.builder import ModelConfig, build_policy, head_sizes, observation_size
-from warpworld.policies.mlp import ActorCritic
+from warpworld.policies.builder import ModelConfig, action_distribution, build_policy, get_model, observation_size
+from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian
+from warpworld.policies.mlp import MLP
+from warpworld.policies.normaliser import ObservationNormaliser
+from warpworld.policies.policy import Model, Policy
 
-__all__ = ["ActorCritic", "ModelConfig", "build_policy", "head_sizes", "observation_size"]
+__all__ = [
+    "MLP",
+    "ActionDistribution",
+    "Categorical",
+    "Gaussian",
+    "Model",
+    "ModelConfig",
+    "ObservationNormaliser",
+    "Policy",
+    "action_distribution",
+    "build_policy",
+    "get_model",
+    "observation_size",
+]

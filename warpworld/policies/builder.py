@@ -1,19 +1,24 @@
-"""From a model's settings and a group's spaces to a policy."""
+"""From a policy's ``model`` settings and a group's spaces to a policy."""
 
 from __future__ import annotations
 
+import importlib
 import math
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import torch
+from torch import nn
 
 from warpworld.environment import Group
 from warpworld.errors import ConfigError, DeclarationError, suggest
-from warpworld.policies.mlp import ActorCritic
-from warpworld.spaces import action_heads, observation_shapes
+from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian
+from warpworld.policies.mlp import MLP
+from warpworld.policies.normaliser import ObservationNormaliser
+from warpworld.policies.policy import Policy
+from warpworld.spaces import action_heads, action_layout, observation_shapes
 
-MODEL_TYPES = ("mlp",)
+MODELS: dict[str, type[nn.Module]] = {"mlp": MLP}
 
 
 class ModelConfig(Protocol):
@@ -21,33 +26,82 @@ class ModelConfig(Protocol):
 
     @property
     def type(self) -> str:
-        """Kind of network."""
+        """Name of the model."""
 
     @property
-    def hidden_sizes(self) -> Sequence[int]:
-        """Width of each hidden layer."""
+    def normalise_observations(self) -> bool:
+        """Whether observations are normalised first."""
 
     @property
-    def activation(self) -> str:
-        """Between the layers."""
+    def settings(self) -> Mapping[str, Any]:
+        """The model's own settings."""
 
 
-def build_policy(model: ModelConfig, group: Group, generator: torch.Generator) -> ActorCritic:
+def get_model(name: str) -> type[nn.Module]:
+    """The model of that name, or the class that ``module:Class`` names.
+
+    Raises:
+        ConfigError: there is none, or it is no model.
+    """
+    if ":" not in name:
+        if name in MODELS:
+            return MODELS[name]
+        hint = suggest(name, MODELS)
+        raise ConfigError(f"model type {name!r}, expected one of {', '.join(MODELS)}, or module:Class.{hint}")
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, SyntaxError, ValueError) as error:
+        raise ConfigError(f"model '{name}' cannot be imported: {error}") from error
+    if not (isinstance(found, type) and issubclass(found, nn.Module)):
+        raise ConfigError(f"model '{name}' is not a torch.nn.Module")
+    missing = [method for method in ("actor", "critic") if not callable(getattr(found, method, None))]
+    if missing:
+        raise ConfigError(
+            f"model '{name}' has no {' and no '.join(missing)}(observations); see warpworld.policies.Model"
+        )
+    return found
+
+
+def build_policy(model: ModelConfig, group: Group, generator: torch.Generator) -> Policy:
     """Build the policy that a group's spaces call for, on the CPU.
 
     Args:
-        model: the policy's ``model`` settings: type, hidden_sizes, activation.
+        model: which model, and its settings.
         group: the agents that it is to play.
-        generator: CPU generator that the weights are drawn from; the same state gives the same weights.
+        generator: CPU generator that the weights are drawn from; the same state gives the same weights. Torch's global
+            one is left as it is.
 
     Raises:
-        ConfigError: unknown model type or activation, or an impossible layer width.
+        ConfigError: unknown model, or one that does not do what a model does.
         DeclarationError: a space that no policy can serve.
     """
-    if model.type not in MODEL_TYPES:
-        hint = suggest(str(model.type), MODEL_TYPES)
-        raise ConfigError(f"model type {model.type!r}, expected one of {', '.join(MODEL_TYPES)}.{hint}")
-    return ActorCritic(observation_size(group), head_sizes(group), model.hidden_sizes, model.activation, generator)
+    cls, features, distribution = get_model(model.type), observation_size(group), action_distribution(group)
+    seed = int(torch.randint(2**63 - 1, (), generator=generator))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        try:
+            network = cls(group.observation, distribution.num_outputs, **model.settings)
+        except TypeError as error:
+            raise ConfigError(f"model '{model.type}' cannot be made: {error}; see warpworld.policies.Model") from error
+        _check(network, features, distribution.num_outputs, model.type)
+    return Policy(network, distribution, ObservationNormaliser(features) if model.normalise_observations else None)
+
+
+def _check(network: nn.Module, features: int, num_outputs: int, name: str) -> None:
+    """Refuse a user's model whose outputs would broadcast to wrong numbers in silence."""
+    rows, where = torch.zeros(2, 3, features), f"observations (2, 3, {features})"
+    expected = {"actor": (2, 3, num_outputs), "critic": (2, 3)}
+    for method, shape in expected.items():
+        with torch.no_grad():
+            try:
+                given = getattr(network, method)(rows)
+            except (RuntimeError, TypeError, ValueError, IndexError) as error:
+                reason = " ".join(str(error).split())
+                raise ConfigError(f"model '{name}': {method} fails on {where}: {reason}") from error
+        if not isinstance(given, torch.Tensor) or given.shape != shape:
+            what = f"shape {tuple(given.shape)}" if isinstance(given, torch.Tensor) else type(given).__name__
+            raise ConfigError(f"model '{name}': {method} of {where} gave {what}, expected {shape}")
 
 
 def observation_size(group: Group) -> int:
@@ -62,15 +116,13 @@ def observation_size(group: Group) -> int:
     return math.prod(shapes[""])
 
 
-def head_sizes(group: Group) -> tuple[int, ...]:
-    """Number of choices of each of the group's action heads.
+def action_distribution(group: Group) -> ActionDistribution:
+    """The distribution that a policy of this group draws from.
 
     Raises:
-        DeclarationError: the group's action is neither Discrete nor MultiDiscrete.
+        DeclarationError: the action space is none of Discrete, MultiDiscrete and Box.
     """
     heads = action_heads(group.action)
-    if not heads:
-        raise DeclarationError(
-            f"group '{group.name}': a policy acts in Discrete and MultiDiscrete spaces, not in {group.action}"
-        )
-    return heads
+    if heads:
+        return Categorical(heads)
+    return Gaussian(action_layout(group.action)[1])

@@ -5,83 +5,127 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import torch
+from gymnasium.spaces import Box
 from torch import Tensor
 
 from warpworld.environment import Array
 from warpworld.errors import StoreError
 from warpworld.managers.function_manager import FunctionManager
-from warpworld.policies import ActorCritic, head_sizes, observation_size
-from warpworld.spaces import observation_names
+from warpworld.policies import Gaussian, Policy, action_distribution, observation_size
+from warpworld.spaces import action_layout, observation_names
 from warpworld.world import World
 
-SAMPLE_SOURCE = Path(__file__).resolve().parent.parent / "cuda" / "sample.cu"
+CUDA_FOLDER = Path(__file__).resolve().parent.parent / "cuda"
 
 
 class Actor:
-    """Acts for one group: policy forward, then a kernel that draws actions from the logits.
+    """Acts for one group: policy forward, then a kernel that draws actions from the policy's outputs.
 
-    Create it before the world's first reset and call ``freeze`` after.
+    Where the world has an ``action_mask``, actions that it forbids are not taken. Create it before the world's first
+    reset and call ``freeze`` after.
 
     Attributes:
         group: the agents it acts for.
         policy: what decides; None acts uniformly at random. It may be exchanged at any time.
+        distribution: of the group's actions.
         observation_size: features of one agent's observation.
-        heads: choices of each action head.
+        action_dtype: of the actions array, and of what is recorded of it.
+        action_size: numbers in one agent's action.
 
     Args:
         world: an unsealed world.
         group: name of the group.
         policy: see above.
-        kernel: of sample.cu: "sample" draws and records the rollout's row, "act" draws, "act_greedily" takes the
-            likeliest.
+        kernel: of sample.cu or sample_box.cu: "sample" draws and records the rollout's row, "act" draws,
+            "act_greedily" takes the likeliest.
 
     Raises:
         DeclarationError: no policy can serve the group's spaces.
     """
 
-    def __init__(self, world: World, group: str, policy: ActorCritic | None = None, kernel: str = "act") -> None:
+    def __init__(self, world: World, group: str, policy: Policy | None = None, kernel: str = "act") -> None:
         self.group = world.groups[group]
         self.policy = policy
+        self.distribution = action_distribution(self.group)
         self.observation_size = observation_size(self.group)
-        self.heads = head_sizes(self.group)
+        self.action_dtype, self.action_size = action_layout(self.group.action)
+        self.masked = "action_mask" in world.data and not isinstance(self.distribution, Gaussian)
         self._world, self._kernel, self._index = world, kernel, world.kernel_index()
         self._functions = self._build()
         self._draw: Callable[[], None] | None = None
 
     def _build(self) -> FunctionManager:
         world, group = self._world, self.group
-        logits, sizes = f"logits_{group.name}", f"head_sizes_{group.name}"
-        world.add(Array(logits, "float32", (group.size, sum(self.heads)), per="env", initial=0.0), scratch=True)
-        world.add(Array(sizes, "int32", (len(self.heads),), per="world", initial=self.heads), scratch=True)
+        outputs = f"policy_outputs_{group.name}"
+        per_agent = (group.size, self.distribution.num_outputs)
+        world.add(Array(outputs, "float32", per_agent, per="env", initial=0.0), scratch=True)
         observations = observation_names(world.groups, group)[""]
         actions, first = world.action_array(group.name)
         own_observations, own_actions = observations != "observations", actions != "actions"
         constants = {
             "NUM_AGENTS": group.size,
+            "WORLD_AGENTS": world.num_agents,
             "AGENT_FIRST": group.first,
             "ACTION_AGENTS": group.size if own_actions else world.num_agents,
             "ACTION_FIRST": first,
             "OBSERVATION_AGENTS": group.size if own_observations else world.num_agents,
             "OBSERVATION_FIRST": 0 if own_observations else group.first,
             "OBSERVATION_SIZE": self.observation_size,
-            "NUM_HEADS": len(self.heads),
-            "LOGITS": sum(self.heads),
-            "HEAD_SIZE": self.heads[0] if len(set(self.heads)) == 1 else 0,
         }
-        recorded = {
-            f"rollout_{what}": f"rollout_{what}_{group.name}" for what in ("observations", "actions", "log_probs")
+        recorded = ("observations", "actions", "log_probs", "action_mask")
+        aliases = {
+            "observations": observations,
+            "actions": actions,
+            **{f"rollout_{what}": f"rollout_{what}_{group.name}" for what in recorded},
         }
-        aliases = {"logits": logits, "head_sizes": sizes, "observations": observations, "actions": actions, **recorded}
-        functions = world.kernels(SAMPLE_SOURCE, constants, aliases=aliases, writable={actions})
+        if isinstance(self.distribution, Gaussian):
+            source = "sample_box.cu"
+            constants["ACTION_SIZE"] = self.action_size
+            aliases |= {"means": outputs, **self._box_arrays()}
+        else:
+            source = "sample.cu"
+            constants |= self._head_constants()
+            aliases |= {"logits": outputs, **self._head_arrays()}
+        functions = world.kernels(CUDA_FOLDER / source, constants, aliases=aliases, writable={actions})
         functions.build([])
         return functions
 
+    def _head_constants(self) -> dict[str, int]:
+        heads = self.distribution.head_sizes
+        return {
+            "NUM_HEADS": len(heads),
+            "LOGITS": sum(heads),
+            "HEAD_SIZE": heads[0] if len(set(heads)) == 1 else 0,
+            "MASK_SIZE": self._world.data.array("action_mask").shape[0] if self.masked else 1,
+        }
+
+    def _head_arrays(self) -> dict[str, str]:
+        heads, name = self.distribution.head_sizes, f"head_sizes_{self.group.name}"
+        self._world.add(Array(name, "int32", (len(heads),), per="world", initial=heads), scratch=True)
+        return {"head_sizes": name}
+
+    def _box_arrays(self) -> dict[str, str]:
+        box, log_stds = f"action_box_{self.group.name}", f"log_stds_{self.group.name}"
+        scaling = scaling_to(self.group.action)
+        self._world.add(Array(box, "float32", scaling.shape, per="world", initial=scaling), scratch=True)
+        self._world.add(Array(log_stds, "float32", (self.action_size,), per="world", initial=0.0), scratch=True)
+        return {"box": box, "log_stds": log_stds}
+
     def freeze(self) -> None:
-        """Bind the kernel to the sealed store."""
-        self._draw = self._world.program([self._functions.step(self._kernel, self._index)])
-        self._logits = self._world[f"logits_{self.group.name}"]
+        """Bind the kernels to the sealed store."""
+        self._draw = self._program(f"{self._kernel}_masked" if self.masked else self._kernel)
+        self._outputs = self._world[f"policy_outputs_{self.group.name}"]
         self._seen = self._world.observations(self.group.name)
+        self._log_stds: Tensor | None = None
+        self._draw_at_random = self._draw
+        if isinstance(self.distribution, Gaussian):
+            self._log_stds = self._world[f"log_stds_{self.group.name}"]
+            self._draw_at_random = self._program("act_at_random")
+
+    def _program(self, kernel: str) -> Callable[[], None]:
+        return self._world.program([self._functions.step(kernel, self._index)])
 
     def observations(self) -> Tensor:
         """What the group sees now: (num_envs, size, features) float32, a view of the store."""
@@ -96,8 +140,24 @@ class Actor:
         if self._draw is None:
             raise StoreError(f"group '{self.group.name}': freeze() the actor after the world's first reset()")
         if self.policy is None:
-            self._logits.zero_()
-        else:
-            with torch.no_grad():
-                self._logits.copy_(self.policy.logits(self.observations()))
+            self._outputs.zero_()
+            self._draw_at_random()
+            return
+        with torch.no_grad():
+            self._outputs.copy_(self.policy.outputs(self.observations()))
+            if self._log_stds is not None:
+                self._log_stds.copy_(self.policy.distribution.log_std)  # type: ignore[union-attr]
         self._draw()
+
+
+def scaling_to(space: Box) -> np.ndarray:
+    """How a Box's actions come from what a policy draws: (4, size) float32, rows centre, scale, low and high.
+
+    An action is ``centre + scale * drawn``, cut off at low and high. -1 and 1 lead to the ends of a bounded dimension;
+    one with an infinite bound is taken as drawn.
+    """
+    low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+    bounded = np.isfinite(low) & np.isfinite(high)
+    with np.errstate(invalid="ignore"):
+        centre, scale = np.where(bounded, (low + high) / 2, 0.0), np.where(bounded, (high - low) / 2, 1.0)
+    return np.stack([centre, scale, low, high]).astype(np.float32)

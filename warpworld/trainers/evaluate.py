@@ -11,7 +11,7 @@ from torch import Tensor
 
 from warpworld.environment import Array
 from warpworld.errors import RunError
-from warpworld.policies import ActorCritic
+from warpworld.policies import Policy
 from warpworld.trainers.actor import Actor
 from warpworld.trainers.trainer import build_policies, build_world
 from warpworld.world import World
@@ -65,8 +65,8 @@ def evaluate(run: Run, episodes: int = 1000, seed: int = 0, greedy: bool = False
     return results
 
 
-def load_policies(run: Run) -> dict[str, ActorCritic]:
-    """The policies of a run's latest checkpoint, by name.
+def load_policies(run: Run) -> dict[str, Policy | None]:
+    """The policies of a run's latest checkpoint, by name; None for those that act at random.
 
     Raises:
         RunError: there is no checkpoint, or its weights do not fit the run's configuration.
@@ -74,6 +74,8 @@ def load_policies(run: Run) -> dict[str, ActorCritic]:
     state = run.load_checkpoint()
     policies = build_policies(run.config, build_world(run.config, num_envs=1), torch.Generator())
     for name, policy in policies.items():
+        if policy is None:
+            continue
         try:
             policy.load_state_dict(state["policies"][name])
         except (KeyError, TypeError, RuntimeError) as error:
@@ -94,7 +96,7 @@ class _Play:
         self._rounds = math.ceil(episodes / self._num_envs)
         self._kernel = "act_greedily" if greedy else "act"
 
-    def returns(self, policies: Mapping[str, ActorCritic | None]) -> dict[str, Tensor]:
+    def returns(self, policies: Mapping[str, Policy | None]) -> dict[str, Tensor]:
         """(num_envs * rounds,) float64 returns of each policy; None acts at random."""
         world = build_world(self._config, self._num_envs, self._seed)
         actors = []

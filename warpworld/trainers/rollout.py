@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import Array
-from warpworld.errors import DeclarationError
-from warpworld.policies import ActorCritic
+from warpworld.errors import DeclarationError, TrainingError
+from warpworld.policies import Policy
 from warpworld.trainers.actor import Actor
-from warpworld.trainers.ppo import Batch
+from warpworld.trainers.batch import Batch
 from warpworld.trainers.returns import gae
 from warpworld.world import World
 
@@ -25,13 +25,14 @@ class Trajectories:
 
     Attributes:
         observations: (T, num_envs, n, features) float32.
-        actions: (T, num_envs, n, heads) int32.
+        actions: (T, num_envs, n, heads) int32, or (T, num_envs, n, dimensions) float32 as drawn.
         log_probs: (T, num_envs, n) float32.
         rewards: (T, num_envs, n) float32.
         terminated: (T, num_envs) bool; where an env was truncated too, it terminated.
         truncated: (T, num_envs) bool; False where the env terminated.
         agent_terminated: (T, num_envs, n) bool, or None where agents stay to the end.
         mask: (T, num_envs, n) bool, False for rows that do not count; None where all do.
+        action_masks: (T, num_envs, n, choices) bool, False for choices that were forbidden; None where none ever is.
     """
 
     observations: Tensor
@@ -42,6 +43,7 @@ class Trajectories:
     truncated: Tensor
     agent_terminated: Tensor | None
     mask: Tensor | None
+    action_masks: Tensor | None
 
 
 class Rollout:
@@ -56,7 +58,7 @@ class Rollout:
         actors: what acts, by group.
     """
 
-    def __init__(self, world: World, policies: Mapping[str, ActorCritic | None], num_steps: int) -> None:
+    def __init__(self, world: World, policies: Mapping[str, Policy | None], num_steps: int) -> None:
         """``policies`` names each group's policy; None acts at random."""
         self.world, self.num_steps = world, num_steps
         self.actors = {group: Actor(world, group, policies[group], kernel="sample") for group in world.groups}
@@ -68,15 +70,19 @@ class Rollout:
     def _add_group_arrays(self, actor: Actor) -> None:
         """The arrays that the group's sampling kernel records into."""
         rows = (self.num_steps, self.world.num_envs, actor.group.size)
-        for name, dtype, shape in (
+        arrays = [
             ("observations", "float32", (*rows, actor.observation_size)),
-            ("actions", "int32", (*rows, len(actor.heads))),
+            ("actions", actor.action_dtype, (*rows, actor.action_size)),
             ("log_probs", "float32", rows),
-        ):
+        ]
+        if actor.masked:
+            arrays.append(("action_mask", "bool", (*rows, actor.distribution.num_outputs)))
+        for name, dtype, shape in arrays:
             self.world.add(Array(f"rollout_{name}_{actor.group.name}", dtype, shape, per="world"), scratch=True)
 
     def _add_shared_arrays(self) -> None:
         world, rows = self.world, self.num_steps
+        world.add(Array("not_finite", "bool", per="env", initial=False), scratch=True)
         for name in ("rewards", "terminated", "truncated", *self._optional):
             array = world.data.array(name)
             shape = (rows, *array.full_shape(world.num_envs, world.num_agents))
@@ -103,6 +109,7 @@ class Rollout:
         """Step the world ``num_steps`` times from where it stands."""
         world, row = self.world, self.world["row"]
         row.zero_()
+        world["not_finite"].zero_()
         for name in self._observation_arrays():
             world[f"kept_{name}_count"].zero_()
         for _ in range(self.num_steps):
@@ -126,9 +133,42 @@ class Rollout:
             truncated=world["rollout_truncated"] & ~terminated,
             agent_terminated=optional.get("agent_terminated"),
             mask=optional.get("agent_mask"),
+            action_masks=world[f"rollout_action_mask_{group}"] if self.actors[group].masked else None,
         )
 
-    def batch(self, group: str, policy: ActorCritic, gamma: float, gae_lambda: float) -> Batch:
+    def check_finite(self) -> None:
+        """Refuse a rollout in which an agent that counts saw or got what is not a number.
+
+        What the kernels flagged on their way costs one small read; only then the rows are searched.
+
+        Raises:
+            TrainingError: names array, env, agent, step of the rollout and number.
+        """
+        rewards_are_finite = bool(self.world["rollout_rewards"].sum().isfinite())
+        if rewards_are_finite and not bool(self.world["not_finite"].any()):
+            return
+        for group in self.actors:
+            seen = self.trajectories(group)
+            self._refuse_not_finite("observations", group, seen.observations, seen.mask)
+            self._refuse_not_finite("rewards", group, seen.rewards.unsqueeze(-1), seen.mask)
+
+    def _refuse_not_finite(self, name: str, group: str, rows: Tensor, mask: Tensor | None) -> None:
+        """``rows`` is (T, num_envs, n, numbers)."""
+        wrong = ~rows.isfinite()
+        if mask is not None:
+            wrong &= mask.unsqueeze(-1)
+        found = wrong.nonzero()
+        if len(found):
+            step, env, agent, i = found[0].tolist()
+            first = self.world.groups[group].first
+            which = f", number {i}" if rows.shape[-1] > 1 else ""
+            raise TrainingError(
+                f"{self.world.environment.name}: {name} of env {env}, agent {first + agent} ({group} {agent}){which} "
+                f"in step {step} of the rollout is {rows[step, env, agent, i].item()}, expected a finite number; "
+                "look for a division by zero, a root of a negative number or an array that is read before it is written"
+            )
+
+    def batch(self, group: str, policy: Policy, gamma: float, gae_lambda: float) -> Batch:
         """One group's rollout with advantages and returns, its (T, num_envs, n) rows laid out flat."""
         seen = self.trajectories(group)
         values = values_of(policy, seen.observations)
@@ -151,9 +191,10 @@ class Rollout:
             returns=returns.flatten(),
             values=values.flatten(),
             mask=None if seen.mask is None else seen.mask.flatten(),
+            action_masks=None if seen.action_masks is None else seen.action_masks.flatten(0, 2),
         )
 
-    def _truncated_values(self, group: str, policy: ActorCritic, truncated: Tensor, like: Tensor) -> Tensor:
+    def _truncated_values(self, group: str, policy: Policy, truncated: Tensor, like: Tensor) -> Tensor:
         """(T, num_envs, n): the value of the final observation where an env was truncated, 0 elsewhere."""
         world, placed = self.world, self.world.groups[group]
         name = f"observations_{group}" if f"observations_{group}" in world.data else "observations"
@@ -172,7 +213,7 @@ class Rollout:
         return values
 
 
-def values_of(policy: ActorCritic, observations: Tensor) -> Tensor:
+def values_of(policy: Policy, observations: Tensor) -> Tensor:
     """Value of each observation: (..., features) float32 -> (...) float32, without gradient."""
     flat = observations.reshape(-1, observations.shape[-1])
     with torch.no_grad():

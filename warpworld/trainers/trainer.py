@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from warpworld.config import PolicyConfig, RunConfig
+from warpworld.config import RunConfig
 from warpworld.environment import get_environment
-from warpworld.policies import ActorCritic, build_policy
+from warpworld.errors import TrainingError
+from warpworld.policies import Policy, build_policy
+from warpworld.trainers.algorithms import build_learner
+from warpworld.trainers.batch import Batch
 from warpworld.trainers.episodes import EpisodeStatistics
-from warpworld.trainers.ppo import PPO, Batch
+from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.rollout import Rollout
 from warpworld.world import World
 
@@ -34,11 +38,13 @@ def build_world(config: RunConfig, num_envs: int | None = None, seed: int | None
     )
 
 
-def build_policies(config: RunConfig, world: World, generator: torch.Generator) -> dict[str, ActorCritic]:
-    """Fresh policies by name, on the world's device."""
-    policies = {}
+def build_policies(config: RunConfig, world: World, generator: torch.Generator) -> dict[str, Policy | None]:
+    """Fresh policies by name, on the world's device; None for those that act at random."""
+    policies: dict[str, Policy | None] = {}
     for name, entry in config.policy.items():
-        policies[name] = build_policy(entry.model, world.groups[entry.groups[0]], generator).to(world.device)
+        policies[name] = None
+        if entry.algorithm != "random":
+            policies[name] = build_policy(entry.model, world.groups[entry.groups[0]], generator).to(world.device)
     return policies
 
 
@@ -48,7 +54,7 @@ class Trainer:
     Attributes:
         config: the run's settings.
         world: the world that is learnt in.
-        policies: by name; those with ``train: false`` act but keep their weights.
+        policies: by name; those with ``train: false`` act but keep their weights, and None acts at random.
         learners: one for each policy that is trained.
         iteration: iterations done; each is one rollout and one update.
         env_steps: env steps done.
@@ -57,12 +63,24 @@ class Trainer:
         WarpworldError: the environment, a kernel or the device is wrong; nothing has been written then.
     """
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: RunConfig, initial_weights: bool = True) -> None:
+        """Build world, policies and learners.
+
+        Args:
+            config: the run's settings.
+            initial_weights: read the policies' ``initial_weights``; False where a checkpoint follows.
+        """
         self.config = config
         self.generator = torch.Generator().manual_seed(config.trainer.seed)
         self.world = build_world(config)
         self.policies = build_policies(config, self.world, self.generator)
-        self.learners = {n: PPO(self.policies[n], entry) for n, entry in config.policy.items() if entry.train}
+        if initial_weights:
+            load_initial_weights(config, self.policies)
+        self.learners = {
+            name: build_learner(policy, config.policy[name])
+            for name, policy in self.policies.items()
+            if policy is not None and config.policy[name].train
+        }
         served = {group: self.policies[name] for name, entry in config.policy.items() for group in entry.groups}
         self.rollout = Rollout(self.world, served, config.trainer.num_steps)
         self.episodes = EpisodeStatistics(self.world, config.trainer.num_steps)
@@ -98,6 +116,7 @@ class Trainer:
             self.rollout.collect()
             episodes = self._episode_metrics()
             collected = time.perf_counter()
+            self.rollout.check_finite()
             losses = self._update()
             updated = time.perf_counter()
             self.iteration += 1
@@ -122,16 +141,17 @@ class Trainer:
         """Let every learner learn from the rollout."""
         metrics: Metrics = {}
         for name, learner in self.learners.items():
-            learner.set_progress(self.iteration / self.num_iterations)
-            diagnostics = learner.update(self._batch(name, self.config.policy[name]), self.generator)
+            learner.set_progress(self.iteration / self.num_iterations, self.env_steps)
+            diagnostics = learner.update(self._batch(name), self.generator)
+            _check_finite(name, diagnostics)
             metrics |= {f"losses/{name}/{key}": value for key, value in diagnostics.items()}
             metrics[f"charts/{name}/learning_rate"] = learner.learning_rate
         return metrics
 
-    def _batch(self, name: str, entry: PolicyConfig) -> Batch:
-        """The rows of all groups that a policy plays."""
-        parts = [self.rollout.batch(g, self.policies[name], entry.gamma, entry.gae_lambda) for g in entry.groups]
-        return Batch.join(parts)
+    def _batch(self, name: str) -> Batch:
+        """The rows of all groups that a learner's policy plays."""
+        entry, policy = self.config.policy[name], self.learners[name].policy
+        return Batch.join([self.rollout.batch(g, policy, entry.gamma, entry.gae_lambda) for g in entry.groups])
 
     # ---- metrics -----------------------------------------------------------------------------------------------------
     def _counters(self, seconds: float) -> Metrics:
@@ -161,9 +181,19 @@ class Trainer:
         return {
             "iteration": self.iteration,
             "env_steps": self.env_steps,
-            "policies": {name: policy.state_dict() for name, policy in self.policies.items()},
+            "policies": {name: policy.state_dict() for name, policy in self.policies.items() if policy is not None},
             "learners": {name: learner.state_dict() for name, learner in self.learners.items()},
             "generator": self.generator.get_state(),
             "store": self.world.snapshot(),
             "torch_threads": torch.get_num_threads(),
         }
+
+
+def _check_finite(name: str, diagnostics: Mapping[str, float]) -> None:
+    """Stop before weights that are lost are saved over good ones."""
+    for key, value in diagnostics.items():
+        if not math.isfinite(value):
+            raise TrainingError(
+                f"policy '{name}': {key} is {value} after this update; the run's latest checkpoint is from before it. "
+                "A lower learning_rate or max_grad_norm, or smaller rewards, may keep it finite"
+            )

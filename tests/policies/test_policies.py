@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,14 @@ from gymnasium import spaces
 
 from warpworld.environment import Group
 from warpworld.errors import ConfigError, DeclarationError
-from warpworld.policies import ActorCritic, build_policy, head_sizes, observation_size
+from warpworld.policies import Policy, action_distribution, build_policy, observation_size
 
 
 @dataclass(frozen=True)
 class Model:
+    settings: dict[str, Any] = field(default_factory=lambda: {"hidden_sizes": (64, 32)})
     type: str = "mlp"
-    hidden_sizes: tuple[int, ...] = (64, 32)
-    activation: str = "tanh"
+    normalise_observations: bool = False
 
 
 BOX = spaces.Box(-1.0, 1.0, (6,))
@@ -40,26 +40,26 @@ def linears(network: torch.nn.Module) -> list[torch.nn.Linear]:
 
 def test_shapes() -> None:
     policy = build_policy(Model(), group(BOX, spaces.MultiDiscrete([3, 5])), seeded())
-    assert isinstance(policy, ActorCritic)
-    assert (policy.observation_size, policy.head_sizes) == (6, (3, 5))
+    assert isinstance(policy, Policy)
+    assert policy.distribution.head_sizes == (3, 5)
     for lead in ((), (4,), (4, 2), (7, 4, 2)):
         observations = torch.zeros(*lead, 6)
-        assert policy.logits(observations).shape == (*lead, 8)
+        assert policy.outputs(observations).shape == (*lead, 8)
         assert policy.value(observations).shape == lead
     logits, values = policy(torch.ones(4, 6))
-    assert torch.equal(logits, policy.logits(torch.ones(4, 6)))
+    assert torch.equal(logits, policy.outputs(torch.ones(4, 6)))
     assert torch.equal(values, policy.value(torch.ones(4, 6)))
 
 
 def test_a_strided_view_of_one_group_gives_what_its_copy_gives() -> None:
     policy = build_policy(Model(), group(), seeded())
     seen = torch.randn(8, 5, 6, generator=seeded(1))[:, 3:]
-    torch.testing.assert_close(policy.logits(seen), policy.logits(seen.contiguous()))
+    torch.testing.assert_close(policy.outputs(seen), policy.outputs(seen.contiguous()))
 
 
 def test_initial_weights_are_orthogonal_with_their_gains() -> None:
-    policy = build_policy(Model(hidden_sizes=(64, 32)), group(), seeded())
-    for network, last_gain in ((policy.actor, 0.01), (policy.critic, 1.0)):
+    policy = build_policy(Model({"hidden_sizes": (64, 32)}), group(), seeded())
+    for network, last_gain in ((policy.model.actor_layers, 0.01), (policy.model.critic_layers, 1.0)):
         layers = linears(network)
         assert [(layer.in_features, layer.out_features) for layer in layers[:2]] == [(6, 64), (64, 32)]
         for layer, gain in zip(layers, (2**0.5, 2**0.5, last_gain), strict=True):
@@ -71,8 +71,8 @@ def test_initial_weights_are_orthogonal_with_their_gains() -> None:
 
 def test_activations() -> None:
     for name, kind in (("tanh", torch.nn.Tanh), ("relu", torch.nn.ReLU)):
-        policy = build_policy(Model(activation=name), group(), seeded())
-        assert [type(module) for module in policy.actor] == [
+        policy = build_policy(Model({"activation": name}), group(), seeded())
+        assert [type(module) for module in policy.model.actor_layers] == [
             torch.nn.Linear,
             kind,
             torch.nn.Linear,
@@ -82,8 +82,8 @@ def test_activations() -> None:
 
 
 def test_no_hidden_layer_is_a_linear_policy() -> None:
-    policy = build_policy(Model(hidden_sizes=()), group(), seeded())
-    assert len(linears(policy.actor)) == len(linears(policy.critic)) == 1
+    policy = build_policy(Model({"hidden_sizes": ()}), group(), seeded())
+    assert len(linears(policy.model.actor_layers)) == len(linears(policy.model.critic_layers)) == 1
 
 
 def test_weights_come_from_the_generator_alone() -> None:
@@ -102,15 +102,15 @@ def test_weights_come_from_the_generator_alone() -> None:
 def test_actor_and_critic_share_no_weight() -> None:
     policy = build_policy(Model(), group(), seeded())
     policy.value(torch.ones(2, 6)).sum().backward()
-    assert all(p.grad is None for p in policy.actor.parameters())
-    assert all(p.grad is not None for p in policy.critic.parameters())
+    assert all(p.grad is None for p in policy.model.actor_layers.parameters())
+    assert all(p.grad is not None for p in policy.model.critic_layers.parameters())
 
 
 def test_sizes_of_spaces() -> None:
     assert observation_size(group(spaces.Box(0, 255, (4, 4, 3), np.float32))) == 48
     assert observation_size(group(spaces.Box(0.0, 1.0, ()))) == 1
-    assert head_sizes(group()) == (5,)
-    assert head_sizes(group(action=spaces.MultiDiscrete([10, 21]))) == (10, 21)
+    assert action_distribution(group()).head_sizes == (5,)
+    assert action_distribution(group(action=spaces.MultiDiscrete([10, 21]))).head_sizes == (10, 21)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_sizes_of_spaces() -> None:
         (spaces.Discrete(4), FIVE, "expected a Box of float32"),
         (spaces.Box(0, 255, (4,), np.uint8), FIVE, "expected a Box of float32"),
         (spaces.Box(0.0, 1.0, (0,)), FIVE, "holds no number"),
-        (BOX, BOX, "'agent': a policy acts in Discrete and MultiDiscrete spaces, not in Box"),
+        (BOX, spaces.Box(-1.0, 1.0, (2, 2)), "or a one-dimensional Box of float32"),
         (BOX, spaces.MultiBinary(3), "expected Discrete or MultiDiscrete counted from 0"),
         (BOX, spaces.Discrete(5, start=1), "counted from 0"),
         (BOX, spaces.MultiDiscrete([3, 3], start=[0, 1]), "counted from 0"),
@@ -135,9 +135,9 @@ def test_other_spaces_are_refused(observation: Any, action: Any, words: str) -> 
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (Model(type="mpl"), r"model type 'mpl', expected one of mlp\. Did you mean 'mlp'\?"),
-        (Model(activation="tahn"), r"activation 'tahn', expected one of tanh, relu\. Did you mean 'tanh'\?"),
-        (Model(hidden_sizes=(64, 0)), r"hidden_sizes \[64, 0\], expected widths of at least 1"),
+        (Model(type="mpl"), r"model type 'mpl', expected one of mlp, or module:Class\. Did you mean 'mlp'\?"),
+        (Model({"activation": "tahn"}), r"activation 'tahn', expected one of tanh, relu\. Did you mean 'tanh'\?"),
+        (Model({"hidden_sizes": (64, 0)}), r"hidden_sizes \[64, 0\], expected widths of at least 1"),
     ],
 )
 def test_wrong_model_settings_are_refused(model: Model, words: str) -> None:

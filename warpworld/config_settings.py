@@ -1,0 +1,96 @@
+"""Checks settings whose names and types are declared elsewhere: environments' parameters and models' settings."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Mapping
+from typing import Annotated, Any, Optional
+
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter, with_config
+from typing_extensions import NotRequired, Required, TypedDict
+
+from warpworld.config_errors import validated
+from warpworld.config_file import Document, KeyPath, dotted
+from warpworld.environment import Environment
+from warpworld.errors import ConfigError
+
+_MISSING = inspect.Parameter.empty
+_WORDS = {"yes": True, "on": True, "no": False, "off": False}
+
+
+def _read_word(given: Any) -> Any:
+    return _WORDS.get(given.lower(), given) if isinstance(given, str) else given
+
+
+Flag = Annotated[bool, BeforeValidator(_read_word)]
+
+
+def checked_params(cls: type[Environment], given: dict[str, Any], document: Document) -> dict[str, Any]:
+    """All of an environment's parameters: those given, checked against the annotations, and the others' defaults.
+
+    Raises:
+        ConfigError: one is unknown, missing or of another type.
+    """
+    defaults = {}
+    for field in dataclasses.fields(cls.Params):
+        if not field.init:
+            continue
+        made = field.default_factory is not dataclasses.MISSING
+        default = field.default_factory() if made else field.default
+        defaults[field.name] = _MISSING if default is dataclasses.MISSING else default
+    return _checked(
+        f"environment '{cls.name}': an annotation of Params", cls.Params, defaults, given, document, ("env",)
+    )
+
+
+def checked_model_settings(
+    cls: type, given: dict[str, Any], document: Document, key: KeyPath, also: Mapping[str, Any]
+) -> dict[str, Any]:
+    """All of a model's settings, which are the keyword-only arguments of its constructor.
+
+    Args:
+        cls: the model.
+        given: what the configuration says.
+        document: where it does.
+        key: of the section in it.
+        also: other keys that the section may have.
+
+    Raises:
+        ConfigError: one is unknown, missing or of another type.
+    """
+    keywords = [p for p in inspect.signature(cls).parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY]
+    defaults = {p.name: p.default for p in keywords}
+    what = f"model '{cls.__name__}': an annotation"
+    return _checked(what, cls.__init__, defaults, given, document, key, also)  # type: ignore[misc]
+
+
+def _checked(
+    what: str,
+    annotated: Any,
+    defaults: Mapping[str, Any],
+    given: dict[str, Any],
+    document: Document,
+    key: KeyPath,
+    also: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """``given`` and ``defaults`` (``_MISSING`` where there is none), checked against the annotations of a thing."""
+    try:
+        hints = typing.get_type_hints(annotated, include_extras=True)
+    except NameError as error:
+        raise ConfigError(f"{what} cannot be resolved: {error}") from error
+    schema: dict[str, Any] = {}
+    for name, default in defaults.items():
+        hint = Flag if hints.get(name) is bool else hints.get(name, Any)
+        hint = Optional[hint] if default is None else hint  # noqa: UP045 (Any knows no | in 3.10)
+        schema[name] = Required[hint] if default is _MISSING else NotRequired[hint]
+    rules = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+    kind = with_config(rules)(TypedDict("Settings", schema))  # type: ignore[operator]
+    names = dict.fromkeys([*(also or {}), *schema], "")
+    checked = validated(TypeAdapter(kind), given, document, key, lambda path: names)
+    for name, value in checked.items():
+        if value != value:  # nan slips through every comparison that its reader may make
+            path = (*key, name)
+            raise ConfigError(f"{document.where(path)}: {dotted(path)} is nan, expected a number")
+    return {name: checked.get(name, defaults[name]) for name in schema}

@@ -1,0 +1,76 @@
+// Draws the actions of one agent group that acts in a Box from normal distributions, and records the rollout's row that
+// they belong to. The twin of sample.cu, whose constants it shares; ACTION_SIZE is the number of the Box's dimensions.
+//
+// Arrays: means (envs, NUM_AGENTS, ACTION_SIZE), log_stds (ACTION_SIZE,): of what is drawn. box (4, ACTION_SIZE): centre,
+// scale, low and high: an action is centre + scale * drawn, cut off at low and high. The others as in sample.cu;
+// rollout_actions holds what was drawn.
+#include <warpworld.cuh>
+
+constexpr unsigned INFINITE = 0x7F800000u;  // the exponent of NaN and of the infinities
+
+constexpr float HALF_LOG_2_PI = 0.91893853320467274f;
+
+__device__ size_t action_index() { return (size_t)env_id() * ACTION_AGENTS + ACTION_FIRST + agent_id(); }
+
+__device__ Random random_numbers() { return Random::of(AGENT_FIRST + agent_id()); }
+
+__device__ float in_box(const float* box, int i, float drawn) {
+  const float centre = box[i], scale = box[ACTION_SIZE + i], low = box[2 * ACTION_SIZE + i];
+  const float high = box[3 * ACTION_SIZE + i];
+  return fminf(fmaxf(centre + scale * drawn, low), high);
+}
+
+// Draws, and records observation, what was drawn and its log-density.
+extern "C" __global__ void sample(const float* means, const float* log_stds, const float* box,
+                                  const float* observations, const int* row, float* actions,
+                                  float* rollout_observations, float* rollout_actions, float* rollout_log_probs,
+                                  bool* not_finite, int num_envs) {
+  if (!is_active()) return;  // guard
+  const size_t recorded = (size_t)row[0] * num_envs * NUM_AGENTS + agent_index();
+  const size_t observed = (size_t)env_id() * OBSERVATION_AGENTS + OBSERVATION_FIRST + agent_id();
+  bool all_finite = true;
+  for (int i = 0; i < OBSERVATION_SIZE; ++i) {
+    const float x = observations[observed * OBSERVATION_SIZE + i];
+    rollout_observations[recorded * OBSERVATION_SIZE + i] = x;
+    all_finite &= (__float_as_uint(x) & INFINITE) != INFINITE;
+  }
+  if (!all_finite) not_finite[env_id()] = true;  // agents that do so write the same
+  Random random = random_numbers();
+  float log_prob = 0.0f;
+  for (int i = 0; i < ACTION_SIZE; ++i) {
+    const float normal = random.normal(), drawn = means[agent_index() * ACTION_SIZE + i] + expf(log_stds[i]) * normal;
+    rollout_actions[recorded * ACTION_SIZE + i] = drawn;
+    actions[action_index() * ACTION_SIZE + i] = in_box(box, i, drawn);
+    log_prob -= 0.5f * normal * normal + log_stds[i] + HALF_LOG_2_PI;
+  }
+  rollout_log_probs[recorded] = log_prob;
+}
+
+// Draws, and records nothing.
+extern "C" __global__ void act(const float* means, const float* log_stds, const float* box, float* actions) {
+  if (!is_active()) return;  // guard
+  Random random = random_numbers();
+  for (int i = 0; i < ACTION_SIZE; ++i) {
+    const float drawn = means[agent_index() * ACTION_SIZE + i] + expf(log_stds[i]) * random.normal();
+    actions[action_index() * ACTION_SIZE + i] = in_box(box, i, drawn);
+  }
+}
+
+// Takes the most likely action: the mean.
+extern "C" __global__ void act_greedily(const float* means, const float* box, float* actions) {
+  if (!is_active()) return;  // guard
+  for (int i = 0; i < ACTION_SIZE; ++i)
+    actions[action_index() * ACTION_SIZE + i] = in_box(box, i, means[agent_index() * ACTION_SIZE + i]);
+}
+
+// Draws without a policy: uniformly between finite bounds, else from the standard normal distribution.
+extern "C" __global__ void act_at_random(const float* box, float* actions) {
+  if (!is_active()) return;  // guard
+  Random random = random_numbers();
+  for (int i = 0; i < ACTION_SIZE; ++i) {
+    const float low = box[2 * ACTION_SIZE + i], high = box[3 * ACTION_SIZE + i];
+    const bool bounded = low > -INFINITY && high < INFINITY;
+    const float drawn = bounded ? random.uniform(-1.0f, 1.0f) : random.normal();
+    actions[action_index() * ACTION_SIZE + i] = in_box(box, i, drawn);
+  }
+}

@@ -1,0 +1,108 @@
+"""Rows to learn from."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from warpworld.errors import StoreError
+
+NORM_EPS = 1e-8  # keeps equal advantages from dividing by zero
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows to learn from: one per agent and step, B of them, in any order.
+
+    Attributes:
+        observations: (B, F) float32.
+        actions: (B, heads) integer, or (B, dimensions) float as drawn for actions in a Box.
+        log_probs: (B,) float32, log-probability of the actions under the policy that took them.
+        advantages: (B,) float32.
+        returns: (B,) float32, what the value function should say.
+        values: (B,) float32, what it said when the actions were taken.
+        mask: (B,) bool, False for rows that do not count; None counts all.
+        action_masks: (B, choices) bool, False for choices that were forbidden; None where all were allowed.
+    """
+
+    observations: Tensor
+    actions: Tensor
+    log_probs: Tensor
+    advantages: Tensor
+    returns: Tensor
+    values: Tensor
+    mask: Tensor | None = None
+    action_masks: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what would otherwise broadcast to wrong numbers in silence."""
+        rows = len(self.observations)
+        for name, tensor in self.named_tensors():
+            dims = 2 if name in ("observations", "actions", "action_masks") else 1
+            if tensor.dim() != dims or len(tensor) != rows:
+                wanted = f"({rows}, ...)" if dims == 2 else f"({rows},)"
+                raise StoreError(f"batch {name}: shape {tuple(tensor.shape)}, expected {wanted} like its other tensors")
+        for name in ("mask", "action_masks"):
+            tensor = getattr(self, name)
+            if tensor is not None and tensor.dtype != torch.bool:
+                raise StoreError(f"batch {name}: dtype {tensor.dtype}, expected torch.bool")
+
+    def __len__(self) -> int:
+        return len(self.observations)
+
+    @staticmethod
+    def join(batches: Sequence[Batch]) -> Batch:
+        """The rows of several batches, one after the other; all have a mask, or none has."""
+        if len(batches) == 1:
+            return batches[0]
+        columns = [dict(batch.named_tensors()) for batch in batches]
+        return Batch(**{name: torch.cat([column[name] for column in columns]) for name in columns[0]})
+
+    def counted(self) -> Batch:
+        """Only the rows that count; reads their number back to the host where there is a mask."""
+        if self.mask is None:
+            return self
+        return dataclasses.replace(self.take(self.mask.nonzero().squeeze(1)), mask=None)
+
+    def take(self, rows: Tensor) -> Batch:
+        """A copy of the given rows, (rows,) int64, in that order."""
+        return Batch(**{name: tensor.index_select(0, rows) for name, tensor in self.named_tensors()})
+
+    def split(self, parts: int) -> Iterator[Batch]:
+        """Views of successive rows, in at most ``parts`` parts whose lengths differ by one at most; none is empty."""
+        parts = max(1, min(parts, len(self)))
+        names, tensors = zip(*self.named_tensors(), strict=True)
+        for pieces in zip(*(tensor.tensor_split(parts) for tensor in tensors), strict=True):
+            yield Batch(**dict(zip(names, pieces, strict=True)))
+
+    def named_tensors(self) -> list[tuple[str, Tensor]]:
+        """Name and tensor of each field that is set."""
+        fields = [(field.name, getattr(self, field.name)) for field in dataclasses.fields(self)]
+        return [(name, tensor) for name, tensor in fields if tensor is not None]
+
+
+# ---- means over the rows that count ----------------------------------------------------------------------------------
+def blank(x: Tensor, mask: Tensor | None) -> Tensor:
+    """``x`` with 0 in rows that do not count: a mere weight of 0 would let NaN and inf through to the gradient."""
+    return x if mask is None else torch.where(mask, x, 0.0)
+
+
+def mean(x: Tensor, mask: Tensor | None) -> Tensor:
+    """Mean of the rows that count, 0 if there are none."""
+    return blank(x, mask).sum() / _count(x, mask)
+
+
+def normalise(x: Tensor, mask: Tensor | None) -> Tensor:
+    """``x`` shifted and scaled to mean 0 and (unbiased) standard deviation 1 of the rows that count."""
+    centred = x - mean(x, mask)
+    variance = blank(centred**2, mask).sum() / _count(x, mask, spare=1)
+    return centred / (variance.sqrt() + NORM_EPS)
+
+
+def _count(x: Tensor, mask: Tensor | None, spare: int = 0) -> Tensor | int:
+    """Number of rows that count, less ``spare``, but at least 1: a divisor."""
+    return max(len(x) - spare, 1) if mask is None else (mask.sum() - spare).clamp(min=1)

@@ -1,0 +1,52 @@
+"""Policies that start from another run's weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from warpworld.errors import RunError, suggest
+from warpworld.policies import Policy
+from warpworld.runs import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from warpworld.config import RunConfig
+
+
+def load_initial_weights(config: RunConfig, policies: Mapping[str, Policy | None]) -> None:
+    """Copy into each policy with ``initial_weights`` what the run named there has in its latest checkpoint.
+
+    ``RUN`` takes the policy of the same name, or the run's only one; ``RUN#NAME`` the policy called NAME.
+
+    Raises:
+        RunError: the run has no checkpoint or no such policy, or its weights have other shapes.
+    """
+    for name, entry in config.policy.items():
+        policy, source = policies[name], getattr(entry, "initial_weights", None)
+        if policy is None or source is None:
+            continue
+        where = f"policy.{name}.initial_weights is '{source}'"
+        weights = _weights(source, name, where)
+        try:
+            policy.load_state_dict(weights)
+        except (RuntimeError, TypeError) as error:
+            reason = " ".join(str(error).split("\n\t")[:2])
+            raise RunError(
+                f"{where}, whose weights do not fit: {reason}; use its model settings and its env's"
+            ) from error
+
+
+def _weights(source: str, name: str, where: str) -> dict[str, Any]:
+    """The weights that ``source`` names."""
+    folder, _, other = source.partition("#")
+    saved = Run.open(folder).load_checkpoint().get("policies")
+    if not isinstance(saved, dict) or not saved:
+        raise RunError(f"{where}, whose checkpoint holds no policies")
+    wanted = other or (name if name in saved else next(iter(saved)) if len(saved) == 1 else name)
+    if wanted not in saved:
+        raise RunError(
+            f"{where}, a run without policy '{wanted}'.{suggest(wanted, saved)} It has {', '.join(saved)}: "
+            f"write {folder}#NAME"
+        )
+    return dict(saved[wanted])

@@ -1,0 +1,180 @@
+"""What the algorithms share: from a rollout's rows to new weights."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from warpworld.errors import RunError
+from warpworld.policies import Policy
+from warpworld.trainers.batch import Batch
+from warpworld.trainers.schedules import Schedule, value_at
+
+ADAM_EPS = 1e-5
+
+Losses = tuple[Tensor, dict[str, Tensor]]
+
+
+class LearnerSettings(Protocol):
+    """What every learner reads of a policy's settings."""
+
+    learning_rate: Schedule
+    anneal_lr: bool
+    num_minibatches: int
+    norm_adv: bool
+    ent_coef: Schedule
+    vf_coef: float
+    max_grad_norm: float
+
+
+class Learner(ABC):
+    """One policy's learner: the policy, its optimiser and its settings.
+
+    All parameters of the policy are views of one vector, and so are their gradients: the gradient's length and Adam's
+    step are one operation each, whatever the number of layers.
+
+    Attributes:
+        policy: trained in place.
+        settings: learning settings.
+        optimizer: Adam over the one vector.
+        env_steps: where the training stands, for the schedules.
+        diagnostics: names of the metrics that an update gives.
+    """
+
+    def __init__(self, policy: Policy, settings: LearnerSettings, loss_diagnostics: Sequence[str]) -> None:
+        self.policy = policy
+        self.settings = settings
+        self.env_steps = 0
+        self._parameters = flattened(policy)
+        self.optimizer = _adam(self._parameters, value_at(settings.learning_rate, 0))
+        self._of_loss = (*loss_diagnostics, "grad_norm")
+        self.diagnostics = (*self._of_loss, "explained_variance")
+
+    # ---- what an algorithm says --------------------------------------------------------------------------------------
+    @property
+    @abstractmethod
+    def num_epochs(self) -> int:
+        """Passes over a rollout, at most."""
+
+    @abstractmethod
+    def losses(self, minibatch: Batch) -> Losses:
+        """The loss of a minibatch, a scalar with gradient, and its diagnostics by name, scalars without."""
+
+    def is_enough(self, diagnostics: Mapping[str, Tensor]) -> bool:
+        """Whether to leave further epochs out, given the diagnostics of an epoch's last minibatch."""
+        return False
+
+    # ---- schedules ---------------------------------------------------------------------------------------------------
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate that the next update uses."""
+        return float(self.optimizer.param_groups[0]["lr"])
+
+    def set_progress(self, fraction: float, env_steps: int) -> None:
+        """Say where the training stands, before each update.
+
+        Args:
+            fraction: of the run that is done, in [0, 1]: with ``anneal_lr`` the learning rate falls in proportion.
+            env_steps: env steps done, which schedules go by.
+        """
+        self.env_steps = env_steps
+        remaining = 1.0 - min(max(fraction, 0.0), 1.0) if self.settings.anneal_lr else 1.0
+        self.optimizer.param_groups[0]["lr"] = remaining * value_at(self.settings.learning_rate, env_steps)
+
+    # ---- learning ----------------------------------------------------------------------------------------------------
+    def update(self, batch: Batch, generator: torch.Generator) -> dict[str, float]:
+        """Learn from a rollout: ``num_epochs`` passes in a new order, each in ``num_minibatches`` steps of Adam.
+
+        Rows that do not count are dropped first. The host waits for the device once, at the end; besides, with a mask,
+        once at the start; with PPO's ``target_kl``, or a generator on another device than the policy's, once an epoch.
+        A normaliser takes the rows in when all is done.
+
+        Args:
+            batch: rows on the policy's device.
+            generator: what the orders are drawn from, and nothing else.
+
+        Returns:
+            ``diagnostics`` by name. Those of the loss and the gradient's length before clipping are means over all
+            minibatches of the update; explained_variance is that of ``batch.values``, 0 where the returns do not
+            differ. All are 0 if no row counts.
+        """
+        rows = batch.counted()
+        if len(rows) == 0:
+            return dict.fromkeys(self.diagnostics, 0.0)
+        seen: list[dict[str, Tensor]] = []
+        for _ in range(self.num_epochs):
+            order = torch.randperm(len(rows), generator=generator, device=generator.device)
+            shuffled = rows.take(order.to(rows.observations.device))
+            seen += [self._step(minibatch) for minibatch in shuffled.split(self.settings.num_minibatches)]
+            if self.is_enough(seen[-1]):
+                break
+        if self.policy.normaliser is not None:
+            self.policy.normaliser.update(rows.observations)
+        means = torch.stack([torch.stack([d[name] for d in seen]).mean() for name in self._of_loss])
+        found = torch.cat((means, _explained_variance(rows.values, rows.returns).reshape(1)))
+        return dict(zip(self.diagnostics, found.tolist(), strict=True))
+
+    def _step(self, minibatch: Batch) -> dict[str, Tensor]:
+        """One step of Adam; returns the loss's diagnostics from before it."""
+        loss, diagnostics = self.losses(minibatch)
+        gradient = self._parameters.grad
+        assert gradient is not None
+        gradient.zero_()
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(self._parameters, self.settings.max_grad_norm)
+        self.optimizer.step()
+        return {**diagnostics, "grad_norm": norm}
+
+    # ---- saving ------------------------------------------------------------------------------------------------------
+    def state_dict(self) -> dict[str, Any]:
+        """Weights and optimiser, as references to the live tensors."""
+        return {"policy": self.policy.state_dict(), "optimizer": self.optimizer.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a ``state_dict``, copying its tensors.
+
+        Raises:
+            RunError: the state belongs to a policy of other sizes.
+        """
+        try:
+            self.policy.load_state_dict(state["policy"])
+            # without a copy Adam would adopt the moments themselves, and two learners would share them
+            self.optimizer.load_state_dict(copy.deepcopy(state["optimizer"]))
+        except (KeyError, RuntimeError, ValueError) as error:
+            raise RunError(
+                f"the saved state does not fit this policy ({' '.join(str(error).split())}); "
+                "use the model settings and the env that it was saved with"
+            ) from error
+
+
+def flattened(policy: nn.Module) -> nn.Parameter:
+    """One vector of all parameters, which they and their gradients become views of; do not move the policy after."""
+    parameters = list(policy.parameters())
+    vector = nn.Parameter(torch.cat([parameter.detach().flatten() for parameter in parameters]))
+    vector.grad = torch.zeros_like(vector)
+    first = 0
+    for parameter in parameters:
+        part = slice(first, first + parameter.numel())
+        parameter.data = vector.detach()[part].view_as(parameter)
+        parameter.grad = vector.grad[part].view_as(parameter)
+        first = part.stop
+    return vector
+
+
+def _adam(parameters: nn.Parameter, learning_rate: float) -> torch.optim.Adam:
+    """Adam, fused into one kernel where this torch can do that for the policy's device."""
+    try:
+        return torch.optim.Adam([parameters], lr=learning_rate, eps=ADAM_EPS, fused=True)
+    except RuntimeError:
+        return torch.optim.Adam([parameters], lr=learning_rate, eps=ADAM_EPS)
+
+
+def _explained_variance(values: Tensor, returns: Tensor) -> Tensor:
+    """1 - Var(returns - values) / Var(returns): 1 is perfect, 0 no better than a constant; 0 if returns are equal."""
+    variance = returns.var(correction=0)
+    return torch.where(variance > 0, 1.0 - (returns - values).var(correction=0) / variance, 0.0)
