@@ -4,66 +4,38 @@ from __future__ import annotations
 
 import importlib.resources
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, TypeAdapter
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from warpworld.config_errors import known, validated
 from warpworld.config_file import Document, KeyPath, dotted, dump_yaml
-from warpworld.config_settings import Flag, checked_model_settings, checked_params
+from warpworld.config_settings import checked_model_settings, checked_params
+from warpworld.config_types import (
+    Count,
+    Flag,
+    Fraction,
+    NotNegative,
+    NotNegativeSchedule,
+    Positive,
+    PositiveSchedule,
+    Seed,
+    Text,
+)
 from warpworld.environment import Environment, Group, get_environment, placed_groups
 from warpworld.errors import ConfigError, DeclarationError, suggest
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-_LARGEST = 2**63 - 1
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 
-Text = Annotated[str, Field(min_length=1)]
-Count = Annotated[int, Field(ge=1, le=_LARGEST)]
-Seed = Annotated[int, Field(ge=0, le=_LARGEST)]
-Positive = Annotated[float, Field(gt=0)]
-NotNegative = Annotated[float, Field(ge=0)]
-Fraction = Annotated[float, Field(ge=0, le=1)]
 Groups = tuple[str, ...]
 GROUPS = "agent groups that it plays; left out: the group of its own name"
-
-
-def _schedule_above(lowest: float, allowed: bool) -> Any:
-    """A number, or points ``[[env_steps, number], ...]``; numbers above ``lowest``, or also ``lowest`` itself."""
-    wanted = (
-        f"a number {'of at least' if allowed else 'above'} {lowest:g}, or points such as [[0, 1e-3], [10000, 1e-4]]"
-    )
-
-    def check(given: Any) -> Any:
-        points = given if isinstance(given, (list, tuple)) else [[0, given]]
-        right = len(points) > 0 and all(
-            isinstance(point, (list, tuple))
-            and [type(part) for part in point] in ([int, int], [int, float])
-            and point[0] >= 0
-            and math.isfinite(point[1])
-            and (point[1] > lowest or (allowed and point[1] == lowest))
-            for point in points
-        )
-        if not right:
-            raise PydanticCustomError("schedule", wanted)  # type: ignore[arg-type]
-        steps = [point[0] for point in points]
-        if steps != sorted(steps):
-            raise PydanticCustomError("schedule", "points in ascending order of env steps")
-        return tuple((step, float(value)) for step, value in points) if points is given else float(given)
-
-    return Annotated[float | tuple[tuple[int, float], ...], PlainValidator(check)]
-
-
-PositiveSchedule = _schedule_above(0, allowed=False)
-NotNegativeSchedule = _schedule_above(0, allowed=True)
 
 
 class _Section(BaseModel):
@@ -107,8 +79,8 @@ class RandomConfig(_Section):
     train: ClassVar[bool] = False
 
 
-class _LearnerConfig(_Section):
-    """What all algorithms share; learning settings carry CleanRL's names and formulas."""
+class LearnerConfig(_Section):
+    """What all that learn share; learning settings carry CleanRL's names and formulas."""
 
     groups: Groups = Field(default=(), description=GROUPS)
     train: Flag = Field(default=True, description="false keeps its weights as they are")
@@ -129,7 +101,7 @@ class _LearnerConfig(_Section):
     max_grad_norm: Positive = Field(default=0.5, description="longest gradient; longer ones are scaled down")
 
 
-class A2CConfig(_LearnerConfig):
+class A2CConfig(LearnerConfig):
     """One entry of the ``policy`` section with ``algorithm: a2c``."""
 
     algorithm: Literal["a2c"] = Field(default="a2c", description="how it learns: ppo, a2c, or random: not at all")
@@ -138,7 +110,7 @@ class A2CConfig(_LearnerConfig):
     norm_adv: Flag = Field(default=False, description="normalise advantages per minibatch")
 
 
-class PPOConfig(_LearnerConfig):
+class PPOConfig(LearnerConfig):
     """One entry of the ``policy`` section with ``algorithm: ppo``."""
 
     algorithm: Literal["ppo"] = Field(default="ppo", description="how it learns: ppo, a2c, or random: not at all")
@@ -385,7 +357,7 @@ def _check_sizes(config: RunConfig, groups: dict[str, Group], document: Document
     for name, policy in config.policy.items():
         agents = sum(groups[group].size for group in policy.groups)
         rows = per_rollout * agents
-        if policy.train and rows % policy.num_minibatches:
+        if isinstance(policy, LearnerConfig) and policy.train and rows % policy.num_minibatches:
             key = ("policy", name, "num_minibatches")
             raise ConfigError(
                 f"{document.where(key, *sizes[1:], key[:2])}: {dotted(key)} is {policy.num_minibatches}, expected a "

@@ -6,25 +6,18 @@ import dataclasses
 import inspect
 import typing
 from collections.abc import Mapping
-from typing import Annotated, Any, Optional
+from typing import Any, Optional
 
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter, with_config
+from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import NotRequired, Required, TypedDict
 
 from warpworld.config_errors import validated
 from warpworld.config_file import Document, KeyPath, dotted
+from warpworld.config_types import Flag
 from warpworld.environment import Environment
 from warpworld.errors import ConfigError
 
 _MISSING = inspect.Parameter.empty
-_WORDS = {"yes": True, "on": True, "no": False, "off": False}
-
-
-def _read_word(given: Any) -> Any:
-    return _WORDS.get(given.lower(), given) if isinstance(given, str) else given
-
-
-Flag = Annotated[bool, BeforeValidator(_read_word)]
 
 
 def checked_params(cls: type[Environment], given: dict[str, Any], document: Document) -> dict[str, Any]:
@@ -37,9 +30,9 @@ def checked_params(cls: type[Environment], given: dict[str, Any], document: Docu
     for field in dataclasses.fields(cls.Params):
         if not field.init:
             continue
-        made = field.default_factory is not dataclasses.MISSING
-        default = field.default_factory() if made else field.default
-        defaults[field.name] = _MISSING if default is dataclasses.MISSING else default
+        missing, factory = dataclasses.MISSING, field.default_factory
+        default = field.default if factory is missing else factory()
+        defaults[field.name] = _MISSING if default is missing else default
     return _checked(
         f"environment '{cls.name}': an annotation of Params", cls.Params, defaults, given, document, ("env",)
     )

@@ -22,6 +22,8 @@ JUNK = (0.0, 1e30, float("inf"), float("-inf"), float("nan"))
 class Settings:
     learning_rate: float = 1e-3
     anneal_lr: bool = True
+    gamma: float = 0.99
+    gae_lambda: float = 0.95
     update_epochs: int = 3
     num_minibatches: int = 4
     clip_coef: float = 0.2

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from torch import Tensor
 
-from warpworld.environment import Environment, Group
+from warpworld.environment import Array, Environment, Group
 
 
 def space(features: int) -> Box:
@@ -141,6 +142,75 @@ class Duel(Environment):
         chosen = arrays["actions"][..., 0] == 1
         arrays["rewards"] = torch.stack([chosen.all(1), chosen[:, 1]], 1).float()
         arrays["terminated"] = torch.ones_like(arrays["terminated"])
+
+
+class Aim(Environment):
+    """In PyTorch alone: one step an episode; the reward is minus the squared distance of the action from ``target``."""
+
+    @dataclass(frozen=True)
+    class Params:
+        low: tuple[float, ...] = (-1.0, 0.0)
+        high: tuple[float, ...] = (3.0, float("inf"))
+        target: tuple[float, ...] = (2.0, 0.5)
+
+    params: Params
+
+    def groups(self) -> Sequence[Group]:
+        box = Box(np.array(self.params.low, np.float32), np.array(self.params.high, np.float32))
+        return [Group("archer", 2, space(2), box)]
+
+    def phases(self) -> Sequence[Any]:
+        return [self._step]
+
+    def resets(self) -> Sequence[Any]:
+        return [lambda arrays, active: arrays["observations"].zero_()]
+
+    def _step(self, arrays: Any, active: Tensor) -> None:
+        arrays["rewards"] = -((arrays["actions"] - torch.tensor(self.params.target)) ** 2).sum(-1)
+        arrays["terminated"] = torch.ones_like(arrays["terminated"])
+
+
+class Narrowing(Environment):
+    """In PyTorch alone: left (2 agents) has heads of 3 and 2 choices, right (1 agent) of 4.
+
+    Choice ``(timestep + agent) % n`` of every first head is forbidden, and right's last one always; taking a forbidden
+    one costs 1000. Choice 0 is worth 1.
+    """
+
+    def groups(self) -> Sequence[Group]:
+        return [Group("left", 2, space(2), MultiDiscrete([3, 2])), Group("right", 1, space(2), Discrete(4))]
+
+    def arrays(self) -> Sequence[Array]:
+        return [Array("action_mask", "bool", (5,), initial=True, on_reset="keep")]
+
+    def phases(self) -> Sequence[Any]:
+        return [self._step]
+
+    def resets(self) -> Sequence[Any]:
+        return [self._reset]
+
+    def _step(self, arrays: Any, active: Tensor) -> None:
+        first = torch.cat([arrays["actions_left"][..., 0], arrays["actions_right"][..., 0]], 1).long()
+        taken_allowed = arrays["action_mask"].gather(-1, first.unsqueeze(-1)).squeeze(-1)
+        arrays["rewards"] = torch.where(taken_allowed, (first == 0).float(), -1000.0)
+        arrays["truncated"] = arrays["timestep"] >= 5
+        arrays["action_mask"] = narrowed(arrays["timestep"])
+        arrays["observations"].zero_()
+
+    def _reset(self, arrays: Any, active: Tensor) -> None:
+        now = arrays["action_mask"]
+        arrays["action_mask"] = torch.where(active[:, None, None], narrowed(arrays["timestep"]), now)
+        arrays["observations"].zero_()
+
+
+def narrowed(timestep: Tensor) -> Tensor:
+    """Narrowing's mask: (num_envs, 3, 5)."""
+    mask = torch.ones(len(timestep), 3, 5, dtype=torch.bool)
+    for agent, choices in enumerate((3, 3, 4)):
+        forbidden = (timestep.long() + agent) % choices
+        mask[torch.arange(len(timestep)), agent, forbidden] = False
+    mask[:, 2, 3] = False
+    return mask
 
 
 @dataclass

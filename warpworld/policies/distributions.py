@@ -23,6 +23,9 @@ class Categorical(nn.Module):
         num_outputs: how many numbers a network gives for it.
     """
 
+    head_sizes: tuple[int, ...]
+    num_outputs: int
+
     def __init__(self, head_sizes: Sequence[int]) -> None:
         super().__init__()
         self.head_sizes = tuple(int(size) for size in head_sizes)
@@ -57,6 +60,9 @@ class Gaussian(nn.Module):
         log_std: (size,) float32 parameter, logarithm of the standard deviation, 0 at first.
         num_outputs: how many numbers a network gives for it.
     """
+
+    log_std: nn.Parameter
+    num_outputs: int
 
     def __init__(self, size: int) -> None:
         super().__init__()

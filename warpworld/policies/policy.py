@@ -52,7 +52,7 @@ class Policy(nn.Module):
         Returns:
             (..., distribution.num_outputs) float32.
         """
-        return self.model.actor(self._seen(observations))  # type: ignore[no-any-return, operator]
+        return self.model.actor(self._seen(observations))  # type: ignore[operator]
 
     def value(self, observations: Tensor) -> Tensor:
         """Expected discounted return.
@@ -63,7 +63,7 @@ class Policy(nn.Module):
         Returns:
             (...) float32, in units of reward.
         """
-        return self.model.critic(self._seen(observations))  # type: ignore[no-any-return, operator]
+        return self.model.critic(self._seen(observations))  # type: ignore[operator]
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """``outputs`` and ``value`` of (..., features) raw observations."""

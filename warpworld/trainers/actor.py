@@ -86,14 +86,13 @@ class Actor:
             aliases |= {"means": outputs, **self._box_arrays()}
         else:
             source = "sample.cu"
-            constants |= self._head_constants()
-            aliases |= {"logits": outputs, **self._head_arrays()}
+            constants |= self._head_constants(self.distribution.head_sizes)
+            aliases |= {"logits": outputs, **self._head_arrays(self.distribution.head_sizes)}
         functions = world.kernels(CUDA_FOLDER / source, constants, aliases=aliases, writable={actions})
         functions.build([])
         return functions
 
-    def _head_constants(self) -> dict[str, int]:
-        heads = self.distribution.head_sizes
+    def _head_constants(self, heads: tuple[int, ...]) -> dict[str, int]:
         return {
             "NUM_HEADS": len(heads),
             "LOGITS": sum(heads),
@@ -101,14 +100,14 @@ class Actor:
             "MASK_SIZE": self._world.data.array("action_mask").shape[0] if self.masked else 1,
         }
 
-    def _head_arrays(self) -> dict[str, str]:
-        heads, name = self.distribution.head_sizes, f"head_sizes_{self.group.name}"
+    def _head_arrays(self, heads: tuple[int, ...]) -> dict[str, str]:
+        name = f"head_sizes_{self.group.name}"
         self._world.add(Array(name, "int32", (len(heads),), per="world", initial=heads), scratch=True)
         return {"head_sizes": name}
 
     def _box_arrays(self) -> dict[str, str]:
         box, log_stds = f"action_box_{self.group.name}", f"log_stds_{self.group.name}"
-        scaling = scaling_to(self.group.action)
+        scaling = scaling_to(self.group.action)  # type: ignore[arg-type]
         self._world.add(Array(box, "float32", scaling.shape, per="world", initial=scaling), scratch=True)
         self._world.add(Array(log_stds, "float32", (self.action_size,), per="world", initial=0.0), scratch=True)
         return {"box": box, "log_stds": log_stds}
@@ -146,7 +145,7 @@ class Actor:
         with torch.no_grad():
             self._outputs.copy_(self.policy.outputs(self.observations()))
             if self._log_stds is not None:
-                self._log_stds.copy_(self.policy.distribution.log_std)  # type: ignore[union-attr]
+                self._log_stds.copy_(self.policy.distribution.log_std)  # type: ignore[arg-type]
         self._draw()
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from warpworld.config import A2CConfig, PPOConfig, RunConfig
 from warpworld.policies import Policy
 from warpworld.trainers.a2c import A2C
 from warpworld.trainers.learner import Learner
 from warpworld.trainers.ppo import PPO
 
-if TYPE_CHECKING:
-    from warpworld.config import A2CConfig, PPOConfig
 
-ALGORITHMS: dict[str, type[Learner]] = {"a2c": A2C, "ppo": PPO}
-
-
-def build_learner(policy: Policy, entry: A2CConfig | PPOConfig) -> Learner:
-    """The learner that a policy's entry in the configuration asks for."""
-    return ALGORITHMS[entry.algorithm](policy, entry)  # type: ignore[call-arg]
+def build_learners(config: RunConfig, policies: Mapping[str, Policy | None]) -> dict[str, Learner]:
+    """A learner for each policy that is trained, by name, with the algorithm of its entry in the configuration."""
+    learners: dict[str, Learner] = {}
+    for name, policy in policies.items():
+        entry = config.policy[name]
+        if policy is None or not entry.train:
+            continue
+        if isinstance(entry, PPOConfig):
+            learners[name] = PPO(policy, entry)
+        elif isinstance(entry, A2CConfig):
+            learners[name] = A2C(policy, entry)
+    return learners

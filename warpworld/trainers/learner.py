@@ -25,6 +25,8 @@ class LearnerSettings(Protocol):
 
     learning_rate: Schedule
     anneal_lr: bool
+    gamma: float
+    gae_lambda: float
     num_minibatches: int
     norm_adv: bool
     ent_coef: Schedule

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
 
 # a number, or points (env_steps, value) in ascending order of env_steps
-Schedule = float | Sequence[tuple[int, float]]
+Schedule = float | tuple[tuple[int, float], ...]
 
 
 def value_at(schedule: Schedule, env_steps: int) -> float:

@@ -13,7 +13,7 @@ from warpworld.config import RunConfig
 from warpworld.environment import get_environment
 from warpworld.errors import TrainingError
 from warpworld.policies import Policy, build_policy
-from warpworld.trainers.algorithms import build_learner
+from warpworld.trainers.algorithms import build_learners
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.initial_weights import load_initial_weights
@@ -76,11 +76,7 @@ class Trainer:
         self.policies = build_policies(config, self.world, self.generator)
         if initial_weights:
             load_initial_weights(config, self.policies)
-        self.learners = {
-            name: build_learner(policy, config.policy[name])
-            for name, policy in self.policies.items()
-            if policy is not None and config.policy[name].train
-        }
+        self.learners = build_learners(config, self.policies)
         served = {group: self.policies[name] for name, entry in config.policy.items() for group in entry.groups}
         self.rollout = Rollout(self.world, served, config.trainer.num_steps)
         self.episodes = EpisodeStatistics(self.world, config.trainer.num_steps)
@@ -150,8 +146,9 @@ class Trainer:
 
     def _batch(self, name: str) -> Batch:
         """The rows of all groups that a learner's policy plays."""
-        entry, policy = self.config.policy[name], self.learners[name].policy
-        return Batch.join([self.rollout.batch(g, policy, entry.gamma, entry.gae_lambda) for g in entry.groups])
+        learner, groups = self.learners[name], self.config.policy[name].groups
+        gamma, gae_lambda = learner.settings.gamma, learner.settings.gae_lambda
+        return Batch.join([self.rollout.batch(group, learner.policy, gamma, gae_lambda) for group in groups])
 
     # ---- metrics -----------------------------------------------------------------------------------------------------
     def _counters(self, seconds: float) -> Metrics:

@@ -1,0 +1,60 @@
+"""Models as a user writes them, right ones and wrong ones."""
+
+from __future__ import annotations
+
+import torch
+from gymnasium.spaces import Box
+from torch import Tensor, nn
+
+
+class Shared(nn.Module):
+    """One hidden layer for both."""
+
+    def __init__(self, observation: Box, num_outputs: int, *, width: int = 8, slope: float = 0.1) -> None:
+        super().__init__()
+        self.trunk = nn.Sequential(nn.Linear(observation.shape[0], width), nn.LeakyReLU(slope))
+        self.action, self.worth = nn.Linear(width, num_outputs), nn.Linear(width, 1)
+
+    def actor(self, observations: Tensor) -> Tensor:
+        return self.action(self.trunk(observations))
+
+    def critic(self, observations: Tensor) -> Tensor:
+        return self.worth(self.trunk(observations)).squeeze(-1)
+
+
+class NoCritic(nn.Module):
+    def actor(self, observations: Tensor) -> Tensor:
+        return observations
+
+
+class Column(Shared):
+    """Its values have a dimension too many."""
+
+    def critic(self, observations: Tensor) -> Tensor:
+        return self.worth(self.trunk(observations))
+
+
+class Narrow(Shared):
+    """Made for observations of 2 numbers."""
+
+    def actor(self, observations: Tensor) -> Tensor:
+        return observations @ torch.ones(2, 5)
+
+
+class Demanding(Shared):
+    """Has a setting without a default."""
+
+    def __init__(self, observation: Box, num_outputs: int, *, depth: int) -> None:
+        super().__init__(observation, num_outputs)
+
+
+class Positional(nn.Module):
+    """Takes no output size."""
+
+    def __init__(self, observation: Box) -> None:
+        super().__init__()
+
+    actor = critic = Shared.actor
+
+
+not_a_model = 5

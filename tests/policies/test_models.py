@@ -1,0 +1,80 @@
+"""Models that users bring along, from the YAML file to a trained policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from my_models import Shared
+
+from warpworld.config import RunConfig, config_from_dict, load_config
+from warpworld.errors import ConfigError
+from warpworld.runs import Run
+from warpworld.trainers.trainer import Trainer
+
+
+def cartpole(**model: Any) -> RunConfig:
+    data = load_config("cartpole").to_dict()
+    data["trainer"] |= {"num_envs": 8, "num_steps": 8, "total_env_steps": 192}
+    data["policy"]["agent"]["model"] = model
+    return config_from_dict(data)
+
+
+def test_a_model_of_ones_own_is_trained(tmp_path: Path) -> None:
+    config = cartpole(type="my_models:Shared", width=16)
+    assert config.policy["agent"].model.settings == {"width": 16, "slope": 0.1}
+    trainer = Trainer(config)
+    model = trainer.policies["agent"].model
+    assert isinstance(model, Shared)
+    assert model.action.in_features == 16
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    run = Run.create(config, tmp_path)
+    trainer.train(run)
+    run.close()
+    assert not any(torch.equal(before[name], value) for name, value in model.state_dict().items())
+    assert Run.open(run.path).config == config
+
+
+def test_the_same_seed_gives_the_same_weights() -> None:
+    torch.manual_seed(5)
+    first = Trainer(cartpole(type="my_models:Shared")).policies["agent"]
+    torch.manual_seed(6)
+    second = Trainer(cartpole(type="my_models:Shared")).policies["agent"]
+    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ({"type": "mpl"}, r"policy.agent.model.type: model type 'mpl', .* Did you mean 'mlp'\?"),
+        ({"type": "no_module:Net"}, r"model 'no_module:Net' cannot be imported: No module named 'no_module'"),
+        ({"type": "my_models:Sharde"}, "cannot be imported: .* no attribute 'Sharde'"),
+        ({"type": "my_models:not_a_model"}, "is not a torch.nn.Module"),
+        ({"type": "my_models:NoCritic"}, r"has no critic\(observations\)"),
+        ({"type": "my_models:Shared", "widht": 3}, "model.widht is not a known key. Did you mean 'width'?"),
+        ({"type": "my_models:Shared", "width": "wide"}, "model.width is 'wide', expected a whole number"),
+        ({"type": "my_models:Shared", "hidden_sizes": [3]}, "hidden_sizes is not a known key"),
+        ({"type": "my_models:Demanding"}, "policy.agent.model.depth is missing"),
+        ({"type": "mlp", "hidden_sizes": [64, 0]}, r"hidden_sizes\[1\] is 0, expected at least 1"),
+        ({"type": "mlp", "activation": "tahn"}, "activation is 'tahn', expected 'tanh' or 'relu'"),
+        ({"type": "mlp", "normalise_observations": 3}, "normalise_observations is 3, expected true or false"),
+    ],
+)
+def test_wrong_settings_are_refused_with_the_config(model: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        cartpole(**model)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Column", r"critic of observations \(2, 3, 4\) gave shape \(2, 3, 1\), expected \(2, 3\)"),
+        ("Narrow", r"actor fails on observations \(2, 3, 4\): "),
+        ("Positional", "cannot be made: .*positional"),
+    ],
+)
+def test_models_that_do_not_do_what_a_model_does(name: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=f"model 'my_models:{name}'.*{words}"):
+        Trainer(cartpole(type=f"my_models:{name}"))

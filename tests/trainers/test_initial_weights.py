@@ -1,0 +1,86 @@
+"""Policies that start from another run's weights, and policies that act at random."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from warpworld.config import RunConfig, config_from_dict
+from warpworld.errors import ConfigError, RunError
+from warpworld.runs import Run
+from warpworld.trainers.evaluate import load_policies
+from warpworld.trainers.trainer import Trainer
+
+
+def clockwork(left: dict[str, Any], right: dict[str, Any], **trainer: Any) -> RunConfig:
+    settings = {"num_envs": 8, "num_steps": 8, "total_env_steps": 128, **trainer}
+    return config_from_dict(
+        {"name": "small_worlds:Clockwork", "trainer": settings, "policy": {"left": left, "right": right}}
+    )
+
+
+@pytest.fixture
+def earlier(tmp_path: Path) -> Run:
+    config = clockwork({}, {}, seed=7)
+    run = Run.create(config, tmp_path)
+    Trainer(config).train(run)
+    return run
+
+
+def weights(trainer: Trainer, name: str) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in trainer.policies[name].parameters()])
+
+
+def test_of_the_same_name_and_of_another(earlier: Run) -> None:
+    saved = load_policies(earlier)
+    trainer = Trainer(clockwork({"initial_weights": str(earlier.path)}, {"initial_weights": f"{earlier.path}#left"}))
+    left = torch.cat([p.detach().flatten() for p in saved["left"].parameters()])
+    assert torch.equal(weights(trainer, "left"), left)
+    assert torch.equal(weights(trainer, "right"), left)
+    fresh = Trainer(clockwork({"initial_weights": str(earlier.path)}, {}), initial_weights=False)
+    assert not torch.equal(weights(fresh, "left"), left)
+
+
+def test_a_frozen_opponent_keeps_them(earlier: Run, tmp_path: Path) -> None:
+    config = clockwork({}, {"initial_weights": str(earlier.path), "train": False})
+    trainer = Trainer(config)
+    before = weights(trainer, "right").clone()
+    trainer.train(Run.create(config, tmp_path))
+    assert torch.equal(weights(trainer, "right"), before)
+
+
+def test_what_does_not_fit_is_refused(earlier: Run, tmp_path: Path) -> None:
+    for source, words in (
+        (str(tmp_path / "nowhere"), "does not exist, expected a run folder"),
+        (
+            f"{earlier.path}#lefd",
+            r"a run without policy 'lefd'. Did you mean 'left'\? It has left, right: write .*#N",
+        ),
+    ):
+        with pytest.raises(RunError, match=words):
+            Trainer(clockwork({"initial_weights": source}, {}))
+    wider = {"initial_weights": str(earlier.path), "model": {"hidden_sizes": [32, 64]}}
+    with pytest.raises(RunError, match=r"policy.left.initial_weights is .*whose weights do not fit: .*size mismatch"):
+        Trainer(clockwork(wider, {}))
+
+
+def test_a_random_policy_plays_and_is_not_saved(tmp_path: Path) -> None:
+    config = clockwork({}, {"algorithm": "random"})
+    trainer, run = Trainer(config), Run.create(config, tmp_path)
+    metrics = trainer.train(run)
+    assert trainer.policies["right"] is None
+    assert list(trainer.learners) == ["left"]
+    assert "charts/right/episodic_return" in metrics
+    assert "losses/right/policy_loss" not in metrics
+    counts = trainer.world["rollout_actions_right"].flatten().bincount(minlength=3)
+    assert (counts > 5).all()
+    assert list(run.load_checkpoint()["policies"]) == ["left"]
+    assert load_policies(run)["right"] is None
+
+
+def test_a_random_policy_has_no_settings() -> None:
+    with pytest.raises(ConfigError, match=r"policy.right.gamma is not a known key. Known: groups, algorithm"):
+        clockwork({}, {"algorithm": "random", "gamma": 0.9})
