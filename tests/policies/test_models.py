@@ -78,3 +78,12 @@ def test_wrong_settings_are_refused_with_the_config(model: dict[str, Any], words
 def test_models_that_do_not_do_what_a_model_does(name: str, words: str) -> None:
     with pytest.raises(ConfigError, match=f"model 'my_models:{name}'.*{words}"):
         Trainer(cartpole(type=f"my_models:{name}"))
+
+
+def test_the_guide_s_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = (Path(__file__).resolve().parents[2] / "docs" / "learning.md").read_text(encoding="utf-8")
+    (tmp_path / "models_of_the_guide.py").write_text(guide.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    trainer = Trainer(cartpole(type="models_of_the_guide:Wide", width=32))
+    assert trainer.policies["agent"].model.policy.weight.shape == (2, 32)
+    trainer.train(Run.create(trainer.config, tmp_path))
