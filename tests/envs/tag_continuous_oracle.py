@@ -195,7 +195,10 @@ def observe(params: TagContinuous.Params, state: State, timestep: np.ndarray) ->
     else:
         seen = np.concatenate([seen, np.stack([types, alive], 2)], 2)
         blocks, close = _see_nearest(p, state, seen)
-    return np.concatenate([blocks, (time * state.in_game)[..., None]], -1), close
+    own = [state.x / p.grid_length, state.y / p.grid_length, state.speed / speed, state.acceleration / speed]
+    own += [np.cos(state.direction), np.sin(state.direction)]
+    tail = np.stack([*(own if p.observe_own_state else []), time], -1) * state.in_game[..., None]
+    return np.concatenate([blocks, tail], -1), close
 
 
 def _see_nearest(p: SimpleNamespace, state: State, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

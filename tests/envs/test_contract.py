@@ -28,6 +28,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "tag_continuous": [
         dict(num_taggers=2, num_runners=3, episode_length=9, tagging_distance=0.2, use_full_observation=True),
         dict(num_taggers=2, num_runners=3, episode_length=9, tagging_distance=0.2, use_full_observation=False),
+        dict(num_taggers=2, num_runners=3, episode_length=9, tagging_distance=0.2, observe_own_state=True),
         dict(num_taggers=2, num_runners=3, episode_length=9, tagging_distance=0.1, start="fixed"),
     ],
 }
@@ -43,6 +44,8 @@ def is_shipped(name: str) -> bool:
 
 def label(params: dict[str, Any]) -> str:
     """The parameters that tell a case from the others of its environment."""
+    if "observe_own_state" in params:
+        return "own-state"
     if "start" in params:
         return f"{params['start']}-start"
     return {True: "full", False: "partial", None: "default"}[params.get("use_full_observation")]

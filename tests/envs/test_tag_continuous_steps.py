@@ -128,6 +128,7 @@ def compare_step(world: World, generator: np.random.Generator) -> int:
 
 # Sizes are few, since each compiles: (taggers, runners, others observed, or 0 for all).
 SIZES = ((1, 1, 0), (1, 1, 3), (2, 3, 0), (2, 3, 2), (2, 3, 9), (10, 100, 0), (10, 100, 10))
+WITH_OWN_STATE = {(1, 1, 3), (2, 3, 0), (10, 100, 10)}
 
 
 @settings(max_examples=120)
@@ -160,6 +161,7 @@ def test_steps_are_the_oracles(
         num_runners=runners,
         use_full_observation=observed == 0,
         num_other_agents_observed=max(observed, 1),
+        observe_own_state=size in WITH_OWN_STATE,
         min_turn=-0.7 * params["max_turn"],
         min_acceleration=-0.9 * params["max_acceleration"],
         **params,

@@ -6,8 +6,10 @@
 // agents, 2), which point into acceleration_actions and turn_actions; timestep (envs); with a fixed start start_x,
 // start_y and start_direction (agents).
 //
-// An observation is one block for each feature, in which the others follow each other, and then the time:
-//   dx | dy | dspeed | dacceleration | ddirection | is a tagger | is in the game | timestep / episode_length
+// An observation is one block for each feature, in which the others follow each other, then, if asked for, one's own
+// state, and then the time:
+//   dx | dy | dspeed | dacceleration | ddirection | is a tagger | is in the game |
+//   x, y, speed, acceleration, cosine and sine of the direction | timestep / episode_length
 // The others are all but oneself by index, or the nearest in the game, nearest first. It shows who was in the game when
 // the step began: whoever is tagged in this step is seen once more, and sees.
 #include <warpworld.cuh>
@@ -22,7 +24,8 @@ constexpr bool FULL = USE_FULL_OBSERVATION;
 constexpr int NUM_OTHERS = NUM_AGENTS - 1;
 constexpr int COLUMNS = FULL ? NUM_OTHERS : NUM_OTHER_AGENTS_OBSERVED;           // of a block
 constexpr int NEAREST = FULL ? 1 : COLUMNS < NUM_OTHERS ? COLUMNS : NUM_OTHERS;  // columns that can show somebody
-static_assert(OBSERVATION_SIZE == 7 * COLUMNS + 1, "the observation that tag_continuous.py declares");
+constexpr int OWN = OBSERVE_OWN_STATE ? 6 : 0;                                   // entries of one's own state
+static_assert(OBSERVATION_SIZE == 7 * COLUMNS + OWN + 1, "the observation that tag_continuous.py declares");
 
 // Blocks of an observation. The first five are differences to oneself, of what lanes share as Field::state.
 enum { X, Y, SPEED, ACCELERATION, DIRECTION, IS_TAGGER, IS_IN_GAME, NUM_BLOCKS, NUM_DIFFERENCES = IS_TAGGER };
@@ -233,12 +236,12 @@ __device__ void find_nearest(const Field& field, const Agent& agent, uint16_t* n
 // ---- observations ---------------------------------------------------------------------------------------------------
 struct View {
   float scale[NUM_DIFFERENCES];
-  float time;
+  float side, time;
 };
 
 __device__ View view_of(float grid_length, float max_speed, float time) {
   const float place = 1.0f / (SQRT_2 * grid_length), speed = 1.0f / (max_speed + 1e-10f);
-  return View{{place, place, speed, speed, 1.0f / TWO_PI}, time};
+  return View{{place, place, speed, speed, 1.0f / TWO_PI}, 1.0f / grid_length, time};
 }
 
 // What a block of an agent's observation says of an agent; of itself, in columns without anybody, it says nothing.
@@ -246,8 +249,16 @@ __device__ float seen(const Field& field, const View& view, int self, int block,
   if (block == IS_TAGGER) return (float)(other < TAGGER_COUNT && other != self);
   if (block == IS_IN_GAME) return (float)(FULL ? field.in_game[other] : other != self);
   if (!field.in_game[self]) return 0.0f;
-  if (block == NUM_BLOCKS) return view.time;
   return (field.state[block][other] - field.state[block][self]) * view.scale[block];
+}
+
+// What follows the blocks: an agent's own state, and the time.
+__device__ float own(const Field& field, const View& view, int self, int entry) {
+  if (!field.in_game[self]) return 0.0f;
+  if (entry == OWN) return view.time;
+  if (entry < 2) return field.state[entry][self] * view.side;
+  if (entry < 4) return field.state[entry][self] * view.scale[entry];
+  return entry == 4 ? cosf(field.state[DIRECTION][self]) : sinf(field.state[DIRECTION][self]);
 }
 
 __device__ int other_in(const uint16_t* nearest, int self, int column) {
@@ -263,7 +274,7 @@ __device__ void write_own_row(const Field& field, const View& view, const uint16
       *row++ = seen(field, view, self, block, FULL ? column : other_in(nearest, self, column));
     for (int other = self + 1; FULL && other < NUM_AGENTS; ++other) *row++ = seen(field, view, self, block, other);
   }
-  *row = seen(field, view, self, NUM_BLOCKS, self);
+  for (int entry = 0; entry <= OWN; ++entry) *row++ = own(field, view, self, entry);
 }
 
 // Writes the env's rows of observations; `own_nearest` are this agent's.
@@ -275,7 +286,10 @@ __device__ void write_rows(const Field& field, const View& view, const uint16_t*
     GPU_UNROLL(2)
     for (int i = lane(); i < NUM_AGENTS * OBSERVATION_SIZE; i += num_lanes()) {
       const int self = i / OBSERVATION_SIZE, entry = i % OBSERVATION_SIZE, column = entry % COLUMNS;
-      rows[i] = seen(field, view, self, entry / COLUMNS, other_in(field.nearest[FULL ? 0 : self], self, column));
+      const int of_others = NUM_BLOCKS * COLUMNS;
+      rows[i] = entry < of_others
+                    ? seen(field, view, self, entry / COLUMNS, other_in(field.nearest[FULL ? 0 : self], self, column))
+                    : own(field, view, self, entry - of_others);
     }
   }
 }

@@ -21,6 +21,7 @@ from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group
 from warpworld.errors import DeclarationError
 
 NUM_BLOCKS = 7  # of an observation, see tag_continuous.cu
+OWN_STATE = 6  # entries
 MOST = float(np.finfo(np.float32).max)
 RANGE = 1e-9, 1e9  # of lengths and speeds, so that their squares are float32 numbers
 
@@ -33,11 +34,11 @@ class TagContinuous(Environment):
     """
 
     source = "tag_continuous.cu"
-    compile_time = ("use_full_observation", "num_other_agents_observed")
+    compile_time = ("use_full_observation", "num_other_agents_observed", "observe_own_state")
 
     @dataclass(frozen=True)
     class Params:
-        """Parameters of tag_continuous: names and defaults are WarpDrive's, ``start`` apart."""
+        """Parameters: names and defaults are WarpDrive's, ``start`` and ``observe_own_state`` apart."""
 
         num_taggers: int = 1
         num_runners: int = 10
@@ -55,6 +56,9 @@ class TagContinuous(Environment):
         edge_hit_penalty: float = 0.0  # added to the reward of one that would have left the square: 0 or negative
         use_full_observation: bool = True  # all others in the order of their indices, or the nearest
         num_other_agents_observed: int = 2  # how many of the nearest; entries without one are 0
+        observe_own_state: bool = (
+            False  # one's own place, speed and heading too: without it nobody can steer for another
+        )
         tagging_distance: float = 0.01  # in parts of grid_length; a tag is a distance below it
         tag_reward_for_tagger: float = 1.0  # per runner, to the tagger nearest to it
         tag_penalty_for_runner: float = -1.0
@@ -72,7 +76,8 @@ class TagContinuous(Environment):
         """Taggers, then runners."""
         p = self.params
         others = p.num_taggers + p.num_runners - 1 if p.use_full_observation else p.num_other_agents_observed
-        seen = Box(-np.inf, np.inf, (NUM_BLOCKS * others + 1,))
+        own = OWN_STATE if p.observe_own_state else 0
+        seen = Box(-np.inf, np.inf, (NUM_BLOCKS * others + own + 1,))
         action = MultiDiscrete([p.num_acceleration_levels + 1, p.num_turn_levels + 1])
         return [
             Group("tagger", p.num_taggers, observation=seen, action=action),
