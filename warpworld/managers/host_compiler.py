@@ -35,6 +35,11 @@ KERNEL_FLAGS = (
     *("-O3", *_NATIVE_FLAGS.get(platform.machine(), ())),
     *("-g1", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-Wno-narrowing", "-Wno-unknown-pragmas"),
 )
+# The package's own numerics, which nothing has to match bit for bit: fused multiply-adds where they are faster.
+LIBRARY_FLAGS = (
+    *("-O3", *_NATIVE_FLAGS.get(platform.machine(), ())),
+    *("-g1", "-ffp-contract=fast", "-fno-trapping-math", "-fno-math-errno", "-Wno-psabi", "-Wno-unknown-pragmas"),
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,108 @@
+// Matrix products of one tile: at most `tile` rows of samples, all other sizes known at run time only.
+//
+// Both have one shape of loop: a scalar of A times a few vectors of B, added up in registers.
+#pragma once
+
+#include "vectors.hpp"
+
+namespace fused {
+
+constexpr int tile = 96;       // samples that pass through a network together, so that all layers stay in the cache
+constexpr int row_block = 12;  // rows of a tile are a multiple of it
+
+// C = A B for `columns` columns from `column` on, in blocks of Rows x (Vectors * lanes).
+//
+// A[r][k] = a[r * row_stride + k * step]; B[k][c] = b[k * b_stride + c]; `initial(c)` is what C's columns start from,
+// `finish(r, c, value)` stores.
+template <int Rows, int Vectors, class Initial, class Finish>
+FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_stride, int step, int depth,
+                                const float* __restrict b, int b_stride, int column, Initial initial, Finish finish) {
+  for (int row = 0; row < rows; row += Rows) {
+    Vector sums[Rows][Vectors];
+    FUSED_UNROLL for (int v = 0; v < Vectors; v++) {
+      const Vector start = initial(column + v * lanes);
+      FUSED_UNROLL for (int r = 0; r < Rows; r++) sums[r][v] = start;
+    }
+    const float* first = a + row * row_stride;
+    for (int k = 0; k < depth; k++) {
+      Vector terms[Vectors];
+      FUSED_UNROLL for (int v = 0; v < Vectors; v++) terms[v] = load(b + k * b_stride + column + v * lanes);
+      FUSED_UNROLL for (int r = 0; r < Rows; r++) {
+        const Vector factor = all(first[r * row_stride + k * step]);
+        FUSED_UNROLL for (int v = 0; v < Vectors; v++) sums[r][v] += factor * terms[v];
+      }
+    }
+    FUSED_UNROLL for (int r = 0; r < Rows; r++)
+      FUSED_UNROLL for (int v = 0; v < Vectors; v++) finish(row + r, column + v * lanes, sums[r][v]);
+  }
+}
+
+// C = A B: `rows` (a multiple of row_block) x `columns` (a multiple of lanes).
+template <class Initial, class Finish>
+FUSED_INLINE void product(int rows, const float* a, int row_stride, int step, int depth, const float* b, int b_stride,
+                          int columns, Initial initial, Finish finish) {
+  int c = 0;
+  if constexpr (registers == 32) {
+    for (; columns - c >= 4 * lanes; c += 4 * lanes)
+      product_block<6, 4>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
+    for (; columns - c >= 2 * lanes; c += 2 * lanes)
+      product_block<12, 2>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
+  } else {
+    for (; columns - c >= 2 * lanes; c += 2 * lanes)
+      product_block<6, 2>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
+  }
+  for (; c < columns; c += lanes)
+    product_block<12, 1>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
+}
+
+// Adds the transposed product for rows `row` of the result on, as many blocks of Rows as there are; returns the first
+// row that is left.
+template <int Rows, int Vectors>
+FUSED_INLINE int add_transposed_block(int samples, const float* __restrict a, int sample_stride, int step, int row,
+                                      int rows, const float* __restrict d, int columns, int column,
+                                      float* __restrict sums_out) {
+  for (; rows - row >= Rows; row += Rows) {
+    Vector sums[Rows][Vectors];
+    FUSED_UNROLL for (int r = 0; r < Rows; r++)
+      FUSED_UNROLL for (int v = 0; v < Vectors; v++) sums[r][v] = (Vector){};
+    for (int s = 0; s < samples; s++) {
+      Vector terms[Vectors];
+      FUSED_UNROLL for (int v = 0; v < Vectors; v++) terms[v] = load(d + s * columns + column + v * lanes);
+      FUSED_UNROLL for (int r = 0; r < Rows; r++) {
+        const Vector factor = all(a[s * sample_stride + (row + r) * step]);
+        FUSED_UNROLL for (int v = 0; v < Vectors; v++) sums[r][v] += factor * terms[v];
+      }
+    }
+    FUSED_UNROLL for (int r = 0; r < Rows; r++) FUSED_UNROLL for (int v = 0; v < Vectors; v++) {
+      float* out = sums_out + (row + r) * columns + column + v * lanes;
+      store(out, load(out) + sums[r][v]);
+    }
+  }
+  return row;
+}
+
+// G += A^T D: A[s][r] = a[s * sample_stride + r * step], D[s][c] = d[s * columns + c], G (rows, columns); columns is a
+// multiple of lanes.
+FUSED_INLINE void add_transposed_product(int samples, const float* a, int sample_stride, int step, int rows,
+                                         const float* d, int columns, float* sums) {
+  int c = 0;
+  if constexpr (registers == 32) {
+    for (; columns - c >= 4 * lanes; c += 4 * lanes) {
+      const int row = add_transposed_block<4, 4>(samples, a, sample_stride, step, 0, rows, d, columns, c, sums);
+      add_transposed_block<1, 4>(samples, a, sample_stride, step, row, rows, d, columns, c, sums);
+    }
+  }
+  for (; columns - c >= 2 * lanes; c += 2 * lanes) {
+    int row = 0;
+    if constexpr (registers == 32)
+      row = add_transposed_block<8, 2>(samples, a, sample_stride, step, 0, rows, d, columns, c, sums);
+    row = add_transposed_block<4, 2>(samples, a, sample_stride, step, row, rows, d, columns, c, sums);
+    add_transposed_block<1, 2>(samples, a, sample_stride, step, row, rows, d, columns, c, sums);
+  }
+  for (; c < columns; c += lanes) {
+    const int row = add_transposed_block<4, 1>(samples, a, sample_stride, step, 0, rows, d, columns, c, sums);
+    add_transposed_block<1, 1>(samples, a, sample_stride, step, row, rows, d, columns, c, sums);
+  }
+}
+
+}  // namespace fused
