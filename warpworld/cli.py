@@ -115,9 +115,12 @@ def _train(arguments: argparse.Namespace) -> int:
     config = load_config(arguments.config, arguments.overrides)
     from warpworld.progress import TrainingProgress
     from warpworld.runs import Run
+    from warpworld.trainers.cpu_tuning import tune_for_cpu
     from warpworld.trainers.trainer import Trainer
 
     trainer = Trainer(config)
+    if trainer.world.device.type == "cpu":
+        tune_for_cpu()
     run = Run.create(config)  # only now, so that a mistake leaves no folder behind
     print(f"training {config.name} with {config.trainer.num_envs:,} envs; run folder: {run.path}", flush=True)
     progress = TrainingProgress(config)

@@ -55,6 +55,9 @@ class TrainerConfig(_Section):
     num_workers: Count | None = Field(
         default=None, description="threads that step the envs on cpu; null takes every core"
     )
+    fused: Flag = Field(
+        default=True, description="on cpu, run plain networks and their gradients in C++; false leaves all to torch"
+    )
 
 
 class ModelConfig(_Section):

@@ -13,10 +13,13 @@ import torch
 from rich.console import Console
 
 from warpworld.config import RunConfig, config_from_dict, load_config
+from warpworld.policies.distributions import log_prob
+from warpworld.policies.fused import FusedNetworks, fused_gradient
 from warpworld.progress import TrainingProgress
 from warpworld.report.plots import draw_curves, read_metrics
 from warpworld.runs import Run
 from warpworld.trainers import ppo
+from warpworld.trainers import trainer as trainers
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.ppo import LOSS_DIAGNOSTICS
 from warpworld.trainers.trainer import Trainer
@@ -171,18 +174,34 @@ def test_the_number_of_workers_does_not_matter() -> None:
 # --- learning ---------------------------------------------------------------------------------------------------------
 
 
-def test_cartpole_is_learnt() -> None:
-    _, run = trained(cartpole(num_envs=64, num_steps=32, total_env_steps=20 * 64 * 32))
+@pytest.mark.parametrize("fused", ["true", "false"])
+def test_cartpole_is_learnt(fused: str) -> None:
+    trainer, run = trained(cartpole(num_envs=64, num_steps=32, total_env_steps=20 * 64 * 32, fused=fused))
+    assert (fused_gradient(trainer.policies["agent"]) is not None) == (fused == "true")
     returns = [line["charts/agent/episodic_return"] for line in run.lines]
     assert 15 < returns[0] < 30  # at random
     assert sum(returns[-5:]) / 5 > 100
 
 
-@pytest.fixture
-def minibatches(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+@pytest.fixture(params=["torch", "fused"])
+def minibatches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What every minibatch was, and what the policy made of it."""
     seen: list[dict[str, Any]] = []
-    loss = ppo.ppo_loss
+    loss, gradient = ppo.ppo_loss, FusedNetworks.gradient
+
+    def fused_spy(networks: FusedNetworks, batch: Batch, rows: torch.Tensor, loss: Any) -> torch.Tensor:
+        minibatch = batch.take(rows)
+        outputs, values = networks.outputs(minibatch.observations), networks.value(minibatch.observations)
+        log_probs = log_prob(outputs, minibatch.actions, networks.head_sizes)
+        result = gradient(networks, batch, rows, loss)
+        diagnostics = dict(zip(LOSS_DIAGNOSTICS, result, strict=True))
+        seen.append({"log_probs": log_probs, "values": values, "batch": minibatch, **diagnostics})
+        return result
+
+    if request.param == "fused":
+        monkeypatch.setattr(FusedNetworks, "gradient", fused_spy)
+        return seen
+    monkeypatch.setattr(trainers, "fuse", lambda policy, name: False)
 
     def spy(log_probs: Any, entropies: Any, values: Any, batch: Batch, settings: Any) -> Any:
         result = loss(log_probs, entropies, values, batch, settings)

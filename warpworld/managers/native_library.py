@@ -12,6 +12,8 @@ from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.host_compiler import LIBRARY_FLAGS, find_compiler
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
+NO_TIMEOUT = 2**30  # milliseconds: these functions end by themselves, however large the networks
+
 
 class NativeLibrary:
     """A compiled library, from the build cache where it has been built before.
@@ -29,12 +31,8 @@ class NativeLibrary:
     def __init__(self, source: Path) -> None:
         compiler, text = find_compiler(), f'#include "{source.name}"\n'
         files = [path.read_bytes() for path in sorted(source.parent.iterdir()) if path.suffix in (".cpp", ".hpp")]
-        key = content_key(
-            [
-                *("library", text, compiler.version, *compiler.all_flags(LIBRARY_FLAGS)),
-                *(cpu_backend._processor(), *files, *cpu_backend._headers()),
-            ]
-        )
+        flags = [compiler.version, cpu_backend._processor(), *compiler.all_flags(LIBRARY_FLAGS)]
+        key = content_key(["library", text, *flags, *files, *cpu_backend._headers()])
 
         def build(scratch: Path, target: Path) -> None:
             log = compiler.build_library(text, LIBRARY_FLAGS, [source.parent, INCLUDE_FOLDER], scratch, target)
@@ -81,7 +79,7 @@ class WorkerLoop:
             max_workers=num_workers,
             granularity=1,
             max_threads=1,
-            timeout_milliseconds=cpu_backend._kernel_timeout(),
+            timeout_milliseconds=NO_TIMEOUT,
         )
         self._name, self._keep = name, argument
         self._run, self._address = cpu_backend._runtime().ww_run_program, ctypes.addressof(self._program)
@@ -92,7 +90,7 @@ class WorkerLoop:
 
         Raises:
             KeyboardInterrupt: Ctrl-C.
-            KernelError: the function faulted, or took longer than ``$WARPWORLD_KERNEL_TIMEOUT``.
+            KernelError: the function faulted.
         """
         self._program.context.num_envs = count
         if self._run(self._address):

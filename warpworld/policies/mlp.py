@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
+import torch
 from gymnasium.spaces import Box, flatdim
 from pydantic import Field
 from torch import Tensor, nn
 
 from warpworld.errors import ConfigError, suggest
+from warpworld.policies.linear_tanh import run_layers
+
+if TYPE_CHECKING:
+    from warpworld.policies.fused import FusedNetworks
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
 
@@ -31,6 +36,7 @@ class MLP(nn.Module):
     Attributes:
         actor_layers: (..., features) -> (..., num_outputs).
         critic_layers: (..., features) -> (..., 1).
+        fused: runs both where no gradient is asked for; None leaves that to torch. See ``warpworld.policies.fused``.
     """
 
     def __init__(
@@ -53,6 +59,7 @@ class MLP(nn.Module):
             ConfigError: unknown activation, or a hidden layer without a unit.
         """
         super().__init__()
+        self.fused: FusedNetworks | None = None
         if activation not in ACTIVATIONS:
             hint = suggest(str(activation), ACTIVATIONS)
             raise ConfigError(f"activation {activation!r}, expected one of {', '.join(ACTIVATIONS)}.{hint}")
@@ -64,11 +71,15 @@ class MLP(nn.Module):
 
     def actor(self, observations: Tensor) -> Tensor:
         """(..., features) float32 -> (..., num_outputs) float32."""
-        return self.actor_layers(observations)
+        if self.fused is not None and not torch.is_grad_enabled():
+            return self.fused.outputs(observations)
+        return run_layers(self.actor_layers, observations)
 
     def critic(self, observations: Tensor) -> Tensor:
         """(..., features) float32 -> (...) float32."""
-        return self.critic_layers(observations).squeeze(-1)
+        if self.fused is not None and not torch.is_grad_enabled():
+            return self.fused.value(observations)
+        return run_layers(self.critic_layers, observations).squeeze(-1)
 
 
 def _layers(widths: Sequence[int], activation: str, last_gain: float) -> nn.Sequential:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from warpworld.policies import Policy
+from warpworld.policies.fused import Loss
 from warpworld.trainers.batch import Batch, blank, mean, normalise
 from warpworld.trainers.learner import Learner, LearnerSettings, Losses
 from warpworld.trainers.schedules import value_at
@@ -79,3 +80,8 @@ class A2C(Learner):
             outputs, minibatch.actions, minibatch.action_masks
         )
         return a2c_loss(log_probs, entropies, values, minibatch, self.loss_settings())
+
+    def fused_loss(self) -> Loss:
+        """The same loss, as fused kernels are told of it."""
+        loss = self.loss_settings()
+        return Loss(normalise_advantages=loss.norm_adv, ent_coef=loss.ent_coef, vf_coef=loss.vf_coef)

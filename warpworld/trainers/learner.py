@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -12,6 +13,8 @@ from torch import Tensor, nn
 
 from warpworld.errors import RunError
 from warpworld.policies import Policy
+from warpworld.policies.fused import DIAGNOSTICS as FUSED_DIAGNOSTICS
+from warpworld.policies.fused import FusedNetworks, Loss, fused_gradient
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.schedules import Schedule, value_at
 
@@ -67,6 +70,10 @@ class Learner(ABC):
     def losses(self, minibatch: Batch) -> Losses:
         """The loss of a minibatch, a scalar with gradient, and its diagnostics by name, scalars without."""
 
+    @abstractmethod
+    def fused_loss(self) -> Loss:
+        """The same loss, as fused kernels are told of it."""
+
     def is_enough(self, diagnostics: Mapping[str, Tensor]) -> bool:
         """Whether to leave further epochs out, given the diagnostics of an epoch's last minibatch."""
         return False
@@ -108,11 +115,12 @@ class Learner(ABC):
         rows = batch.counted()
         if len(rows) == 0:
             return dict.fromkeys(self.diagnostics, 0.0)
+        fused = fused_gradient(self.policy)
         seen: list[dict[str, Tensor]] = []
         for _ in range(self.num_epochs):
             order = torch.randperm(len(rows), generator=generator, device=generator.device)
-            shuffled = rows.take(order.to(rows.observations.device))
-            seen += [self._step(minibatch) for minibatch in shuffled.split(self.settings.num_minibatches)]
+            order = order.to(rows.observations.device)
+            seen += self._fused_epoch(fused, rows, order) if fused else self._epoch(rows, order)
             if self.is_enough(seen[-1]):
                 break
         if self.policy.normaliser is not None:
@@ -121,13 +129,30 @@ class Learner(ABC):
         found = torch.cat((means, _explained_variance(rows.values, rows.returns).reshape(1)))
         return dict(zip(self.diagnostics, found.tolist(), strict=True))
 
-    def _step(self, minibatch: Batch) -> dict[str, Tensor]:
-        """One step of Adam; returns the loss's diagnostics from before it."""
-        loss, diagnostics = self.losses(minibatch)
+    def _epoch(self, rows: Batch, order: Tensor) -> list[dict[str, Tensor]]:
+        """One pass in the given order; returns the diagnostics of each minibatch."""
         gradient = self._parameters.grad
         assert gradient is not None
-        gradient.zero_()
-        loss.backward()
+        seen = []
+        for minibatch in rows.take(order).split(self.settings.num_minibatches):
+            loss, diagnostics = self.losses(minibatch)
+            gradient.zero_()
+            loss.backward()
+            seen.append(self._step(diagnostics))
+        return seen
+
+    def _fused_epoch(self, fused: FusedNetworks, rows: Batch, order: Tensor) -> list[dict[str, Tensor]]:
+        """The same without autograd, and without a copy of the rows."""
+        if self.policy.normaliser is not None:
+            rows = dataclasses.replace(rows, observations=self.policy.normaliser(rows.observations))
+        seen = []
+        for part in order.tensor_split(max(1, min(self.settings.num_minibatches, len(rows)))):
+            found = fused.gradient(rows, part, self.fused_loss())
+            seen.append(self._step(dict(zip(FUSED_DIAGNOSTICS, found.float(), strict=True))))
+        return seen
+
+    def _step(self, diagnostics: dict[str, Tensor]) -> dict[str, Tensor]:
+        """One step of Adam along the present gradient; adds its length to the loss's diagnostics."""
         norm = nn.utils.clip_grad_norm_(self._parameters, self.settings.max_grad_norm)
         self.optimizer.step()
         return {**diagnostics, "grad_norm": norm}

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from warpworld.policies import Policy
+from warpworld.policies.fused import Loss
 from warpworld.trainers.batch import Batch, blank, mean, normalise
 from warpworld.trainers.learner import Learner, LearnerSettings, Losses
 from warpworld.trainers.schedules import Schedule, value_at
@@ -121,6 +122,18 @@ class PPO(Learner):
             outputs, minibatch.actions, minibatch.action_masks
         )
         return ppo_loss(log_probs, entropies, values, minibatch, self.loss_settings())
+
+    def fused_loss(self) -> Loss:
+        """The same loss, as fused kernels are told of it."""
+        loss = self.loss_settings()
+        return Loss(
+            surrogate=True,
+            clip_value_loss=loss.clip_vloss,
+            normalise_advantages=loss.norm_adv,
+            clip_coef=loss.clip_coef,
+            ent_coef=loss.ent_coef,
+            vf_coef=loss.vf_coef,
+        )
 
     def is_enough(self, diagnostics: Mapping[str, Tensor]) -> bool:
         """Whether the policy has moved so far that the update ends after this epoch; waits for the device if asked."""

@@ -13,6 +13,7 @@ from warpworld.config import RunConfig
 from warpworld.environment import get_environment
 from warpworld.errors import TrainingError
 from warpworld.policies import Policy, build_policy
+from warpworld.policies.fused import fuse
 from warpworld.trainers.algorithms import build_learners
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.episodes import EpisodeStatistics
@@ -77,6 +78,10 @@ class Trainer:
         if initial_weights:
             load_initial_weights(config, self.policies)
         self.learners = build_learners(config, self.policies)
+        if config.trainer.fused:
+            for name, policy in self.policies.items():
+                if policy is not None:
+                    fuse(policy, name)
         served = {group: self.policies[name] for name, entry in config.policy.items() for group in entry.groups}
         self.rollout = Rollout(self.world, served, config.trainer.num_steps)
         self.episodes = EpisodeStatistics(self.world, config.trainer.num_steps)

@@ -112,7 +112,9 @@ static void pull_of_surrogate(const Rows& rows, const int64_t* index, int sample
     const float clipped = ratio < low ? low : ratio > high ? high : ratio;
     const float plain_loss = -advantage * ratio, clipped_loss = -advantage * clipped;
     const bool outside = ratio < low || ratio > high;  // there the clipped side has no slope
-    scratch.pull[s] = plain_loss < clipped_loss && outside ? 0.0f : plain_loss * common.weight;
+    // Times the ratio, so that an infinite one gives NaN, as it does with torch.
+    const float slope = plain_loss < clipped_loss && outside ? 0.0f : -advantage;
+    scratch.pull[s] = slope * ratio * common.weight;
     sums[policy_loss] += plain_loss < clipped_loss ? clipped_loss : plain_loss;
     sums[approx_kl] += (ratio - 1.0f) - scratch.log_ratio[s];
     sums[old_approx_kl] -= scratch.log_ratio[s];
@@ -192,8 +194,10 @@ static void critic_loss(const Rows& rows, const int64_t* index, int samples, con
       const float clipped = old + (moved < -limit ? -limit : moved > limit ? limit : moved);
       const float clipped_error = clipped - rows.returns[index[s]], clipped_squared = clipped_error * clipped_error;
       const float clipped_slope = outside ? 0.0f : clipped_error;
-      slope = squared > clipped_squared ? error : squared < clipped_squared ? clipped_slope : 0.5f * (error + clipped_slope);
-      squared = squared < clipped_squared ? clipped_squared : squared;
+      slope = 0.5f * (error + clipped_slope);  // where both are equal, or NaN
+      if (squared > clipped_squared) slope = error;
+      if (squared < clipped_squared) slope = clipped_slope;
+      if (!(clipped_squared <= squared)) squared = clipped_squared;  // also if it is NaN
     }
     gradients[s] = weight * slope;
     sums[value_loss] += 0.5f * squared;

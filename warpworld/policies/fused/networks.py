@@ -150,6 +150,10 @@ class FusedNetworks:
         weakref.finalize(self, library.function("fused_free", _POINTER), model)
         return model
 
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """A copy is None: copied networks are other networks, which torch runs."""
+        return type(None), ()
+
     def outputs(self, observations: Tensor) -> Tensor:
         """What the actor says: (..., inputs) float32 -> (..., outputs) float32, without gradient."""
         return self._forward(0, self._actor, observations)
@@ -221,7 +225,7 @@ class _Network:
     """One network's layers, as the C++ side knows them."""
 
     def __init__(self, network: nn.Sequential) -> None:
-        self.layers: list[nn.Linear] = list(network)[::2]  # type: ignore[arg-type]
+        self.layers = [layer for layer in network if isinstance(layer, nn.Linear)]
         self.widths = (self.layers[0].in_features, *(layer.out_features for layer in self.layers))
         self._native = (_LayerParameters * len(self.layers))()
         self._address = ctypes.addressof(self._native)

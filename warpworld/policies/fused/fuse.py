@@ -1,0 +1,52 @@
+"""Gives a policy its fused kernels, where it can have them."""
+
+from __future__ import annotations
+
+import logging
+
+from warpworld.errors import BuildError, DeviceError
+from warpworld.policies.distributions import Categorical
+from warpworld.policies.fused.networks import FusedNetworks, why_not
+from warpworld.policies.mlp import MLP
+from warpworld.policies.policy import Policy
+
+logger = logging.getLogger(__name__)
+
+
+def fuse(policy: Policy, name: str = "policy") -> bool:
+    """Let a policy's plain perceptrons run in C++ from now on, forward and gradient; torch runs all others.
+
+    What is not the model "mlp" in float32 on the cpu stays as it is, and so does everything where the C++ does not
+    compile; the log says why.
+
+    Args:
+        policy: it must not be moved to another device after.
+        name: of the policy, for the log.
+
+    Returns:
+        Whether it has them now.
+    """
+    model, distribution = policy.model, policy.distribution
+    if type(model) is not MLP:
+        return _not_fused(name, f"its model is a {type(model).__name__}, not the plain MLP")
+    reason = why_not(model.actor_layers, model.critic_layers)
+    if reason:
+        return _not_fused(name, reason)
+    heads = distribution.head_sizes if isinstance(distribution, Categorical) else (distribution.num_outputs,)
+    try:
+        model.fused = FusedNetworks(model.actor_layers, model.critic_layers, heads)
+    except (BuildError, DeviceError) as error:
+        logger.warning("policy '%s' is run by torch, without fused kernels: %s", name, error)
+        return False
+    return True
+
+
+def _not_fused(name: str, reason: str) -> bool:
+    logger.info("policy '%s' is run by torch, without fused kernels: %s", name, reason)
+    return False
+
+
+def fused_gradient(policy: Policy) -> FusedNetworks | None:
+    """What computes a whole gradient for a policy of categorical actions that is fused, else None."""
+    fused = policy.model.fused if type(policy.model) is MLP else None
+    return fused if isinstance(policy.distribution, Categorical) else None
