@@ -1,1 +1,1 @@
-"""Speed of stepping worlds, beside peers in the same run. ``warpworld bench`` prints the table."""
+"""Speed of stepping worlds and of learning in them, beside peers in the same run. ``warpworld bench`` prints it."""

@@ -26,30 +26,35 @@ class Timing:
 
 
 def measure(
-    call: Callable[[], object], redraw: Callable[[int], object] | None = None, seconds: float = 0.2, windows: int = 5
+    call: Callable[[], object],
+    redraw: Callable[[int], object] | None = None,
+    seconds: float = 0.2,
+    windows: int = 5,
+    calls: int = CALLS_PER_REDRAW,
 ) -> Timing:
     """Time ``call``.
 
     Args:
         call: what is measured.
-        redraw: called outside the clock with a running number, every ``CALLS_PER_REDRAW`` calls.
+        redraw: called outside the clock with a running number, every ``calls`` calls.
         seconds: of one window, at least.
         windows: how many count.
+        calls: between two looks at the clock.
     """
     per_window = []
     number = 0
     for window in range(-1, windows):  # the first one warms up
-        elapsed, calls = 0.0, 0
+        elapsed, done = 0.0, 0
         while elapsed < (seconds if window >= 0 else seconds / 2):
             if redraw is not None:
                 redraw(number)
             number += 1
             start = time.perf_counter()
-            for _ in range(CALLS_PER_REDRAW):
+            for _ in range(calls):
                 call()
             elapsed += time.perf_counter() - start
-            calls += CALLS_PER_REDRAW
+            done += calls
         if window >= 0:
-            per_window.append(elapsed / calls)
+            per_window.append(elapsed / done)
     median = statistics.median(per_window)
     return Timing(median, min(per_window), (max(per_window) - min(per_window)) / median)

@@ -11,15 +11,15 @@ from pathlib import Path
 from warpworld.managers.cpu_backend import available_cores
 from warpworld.managers.host_compiler import find_compiler
 
-from . import peers, worlds
-from .rows import print_table
+from . import learning, peers, shares, worlds
+from .rows import print_learning, print_shares, print_table
 
 
 def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None = None) -> None:
     """Measure and print.
 
     Args:
-        only: worlds whose name contains this; peers are left out then.
+        only: worlds whose name contains this; peers are left out then. "ppo" and "rollout" name the tables of learning.
         seconds: length of one window; every figure is the median of five.
         save: JSON file to write the rows to, with machine, date and commit.
     """
@@ -27,13 +27,22 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
     rows = list(worlds.rows(workers, seconds, only))
     if only is None:
         rows += list(peers.rows(seconds))
-    print_table(rows)
+    learnt = list(learning.rows(seconds)) if only is None or only in learning.NAME else []
+    shared = list(shares.rows(seconds)) if only is None or only in shares.NAME else []
+    if rows:
+        print_table(rows)
+    if learnt:
+        print_learning(learnt)
+    if shared:
+        print_shares(shared)
     found = ", ".join(peers.installed()) or "none"
     print(f"{_processor()}, {available_cores()} cores; {find_compiler().version}; peers installed: {found}")
     if save:
         path = Path(save)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({**_conditions(), "rows": [row.as_dict() for row in rows]}, indent=1) + "\n")
+        path.write_text(
+            json.dumps({**_conditions(), "rows": [row.as_dict() for row in (*rows, *learnt, *shared)]}, indent=1) + "\n"
+        )
 
 
 def _processor() -> str:

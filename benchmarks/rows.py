@@ -46,6 +46,69 @@ class Row:
         }
 
 
+@dataclass(frozen=True)
+class LearningRow:
+    """One measurement of training.
+
+    Attributes:
+        world: what is learnt.
+        system: who learns it.
+        num_envs: envs that step together.
+        num_steps: steps of each between two updates.
+        update_epochs: passes over them.
+        num_minibatches: gradient steps of a pass.
+        threads: of networks and envs.
+        seconds_per_iteration: of a rollout and its update, median.
+        rollout_share: part of it that the rollout takes.
+        spread: between the quartiles, relative to the median.
+    """
+
+    world: str
+    system: str
+    num_envs: int
+    num_steps: int
+    update_epochs: int
+    num_minibatches: int
+    threads: int
+    seconds_per_iteration: float
+    rollout_share: float
+    spread: float
+
+    @property
+    def env_steps_per_s(self) -> float:
+        """Envs included, and all that learning from their steps costs."""
+        return self.num_envs * self.num_steps / self.seconds_per_iteration
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        return {**dataclasses.asdict(self), "env_steps_per_s": self.env_steps_per_s}
+
+
+@dataclass(frozen=True)
+class ShareRow:
+    """What of a rollout is our own, and what the policy's network takes, on one core.
+
+    Attributes:
+        world: what is stepped.
+        num_envs: envs that step together.
+        agents: agents of an env.
+        own_seconds: of one env step: stepping, drawing and recording actions, counting episodes.
+        policy_seconds: of one env step.
+        spread: of the windows, relative to the median.
+    """
+
+    world: str
+    num_envs: int
+    agents: int
+    own_seconds: float
+    policy_seconds: float
+    spread: float
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        return dataclasses.asdict(self)
+
+
 def print_table(rows: Iterable[Row]) -> None:
     """Print rows, each with its speed as a multiple of the fastest peer on the same world and number of envs."""
     rows = list(rows)
@@ -80,5 +143,57 @@ def print_table(rows: Iterable[Row]) -> None:
             f"{row.env_steps_per_s * row.agents / 1e6:.1f}",
             f"{row.spread:.0%}",
             ratio,
+        )
+    Console(width=140).print(table)
+
+
+def print_learning(rows: Iterable[LearningRow]) -> None:
+    """Print rows, each with its speed as a multiple of the first system's in the same setting."""
+    rows = list(rows)
+    table = Table(title="PPO end to end, envs included, two tanh networks 2 x 64; medians")
+    table.add_column("learning")
+    table.add_column("system")
+    for name in (
+        "envs x steps",
+        "epochs x parts",
+        "threads",
+        "ms/iteration",
+        "rollout",
+        "M env steps/s",
+        "spread",
+        "x",
+    ):
+        table.add_column(name, justify="right")
+    for row in rows:
+        same = [r for r in rows if (r.num_envs, r.update_epochs) == (row.num_envs, row.update_epochs)]
+        table.add_row(
+            row.world,
+            row.system,
+            f"{row.num_envs} x {row.num_steps}",
+            f"{row.update_epochs} x {row.num_minibatches}",
+            f"{row.threads}",
+            f"{row.seconds_per_iteration * 1e3:.1f}",
+            f"{row.rollout_share:.0%}",
+            f"{row.env_steps_per_s / 1e6:.2f}",
+            f"{row.spread:.0%}",
+            f"{row.env_steps_per_s / same[0].env_steps_per_s:.1f}",
+        )
+    Console(width=140).print(table)
+
+
+def print_shares(rows: Iterable[ShareRow]) -> None:
+    """Print rows."""
+    table = Table(title="one env step of a rollout, on one core; medians")
+    table.add_column("rollout")
+    for name in ("envs", "agents", "our own µs", "policy µs", "spread"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(
+            row.world,
+            f"{row.num_envs}",
+            f"{row.agents}",
+            f"{row.own_seconds * 1e6:.3f}",
+            f"{row.policy_seconds * 1e6:.3f}",
+            f"{row.spread:.0%}",
         )
     Console(width=140).print(table)

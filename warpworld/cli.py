@@ -88,9 +88,15 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("info", help="what is installed, and which device would be used").set_defaults(command=_info)
 
     bench = commands.add_parser(
-        "bench", help="measure speed on this machine", description="Speed of stepping, beside peers that are installed."
+        "bench",
+        help="measure speed on this machine",
+        description="Speed of stepping and of learning, beside peers that are installed.",
     )
-    bench.add_argument("--only", metavar="WORLD", help="only worlds whose name contains this; leaves the peers out")
+    bench.add_argument(
+        "--only",
+        metavar="WORLD",
+        help="only worlds whose name contains this; leaves the peers out; ppo, rollout: the tables of learning",
+    )
     bench.add_argument("--seconds", type=float, default=0.2, help="length of each of the five windows (default: 0.2)")
     bench.add_argument("--save", metavar="FILE", help="also write the rows, with machine, date and commit, as JSON")
     bench.set_defaults(command=_bench)
