@@ -41,7 +41,7 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
         path = Path(save)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
-            json.dumps({**_conditions(), "rows": [row.as_dict() for row in (*rows, *learnt, *shared)]}, indent=1) + "\n"
+            json.dumps({**conditions(), "rows": [row.as_dict() for row in (*rows, *learnt, *shared)]}, indent=1) + "\n"
         )
 
 
@@ -53,7 +53,8 @@ def _processor() -> str:
     )
 
 
-def _conditions() -> dict[str, object]:
+def conditions() -> dict[str, object]:
+    """Date, commit, machine, compiler and Python of a measurement."""
     try:
         commit = subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False

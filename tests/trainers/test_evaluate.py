@@ -12,7 +12,7 @@ import torch
 from warpworld.config import config_from_dict, load_config
 from warpworld.errors import RunError
 from warpworld.runs import Run
-from warpworld.trainers import evaluate as evaluation
+from warpworld.trainers import play as playing
 from warpworld.trainers.evaluate import evaluate, load_policies
 from warpworld.trainers.trainer import build_policies, build_world
 
@@ -44,7 +44,7 @@ UNEVEN = {"left": [0.0] * 3, "right": [0.0] * 3}
 def test_every_env_counts_equally(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, episodes: int, max_envs: int
 ) -> None:
-    monkeypatch.setattr(evaluation, "MAX_ENVS", max_envs)
+    monkeypatch.setattr(playing, "MAX_ENVS", max_envs)
     run = run_of(tmp_path, "Uneven", UNEVEN, env={"ends": [1, 7], "episode_length": 100})
     results = evaluate(run, episodes)
     for key in ("mean_return", "against_random", "random_return"):  # episodes of 1 step count as much as those of 7
@@ -54,6 +54,14 @@ def test_every_env_counts_equally(
     returns = torch.tensor([4.0, 28.0] * (min(episodes, max_envs) // 2 * rounds))
     expected = 1.96 * returns.std().item() / len(returns) ** 0.5
     assert results["right"]["confidence"] == pytest.approx(expected, rel=1e-4)
+
+
+def test_lengths_and_returns_of_each_episode(tmp_path: Path) -> None:
+    config = run_of(tmp_path, "Uneven", UNEVEN, env={"ends": [3, 5], "episode_length": 9}).config
+    played = playing.play(config, {"left": None, "right": None}, episodes=4)
+    assert played.lengths.tolist() == [3, 5, 3, 5]  # envs in turn
+    assert played.returns["left"].tolist() == [4.5, 7.5, 4.5, 7.5]  # 1 and 2 a step, mean over both agents
+    assert played.returns["right"].tolist() == [12.0, 20.0, 12.0, 20.0]
 
 
 def test_one_episode_has_no_confidence(tmp_path: Path) -> None:
@@ -153,7 +161,7 @@ def test_the_latest_checkpoint_is_played(tmp_path: Path) -> None:
 
 
 def test_episodes_that_do_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "PATIENCE", 30)
+    monkeypatch.setattr(playing, "PATIENCE", 30)
     run = run_of(tmp_path, "Uneven", UNEVEN, env={"ends": [0, 4], "episode_length": 29})
     assert evaluate(run, episodes=4)["left"]["mean_return"] == 1.5 * (29 + 4) / 2
     run = run_of(tmp_path, "Uneven", UNEVEN, env={"episode_length": 10**6})

@@ -1,0 +1,37 @@
+"""The curves of the learning experiments as a picture: one row an experiment, one line a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+COLOURS = ("#2f6fb5", "#d1603d", "#3f8f5b", "#8a5aa8", "#b08a2e")
+
+
+def draw(axes: Mapping[str, Mapping[str, str]], results: Mapping[str, list[dict[str, Any]]], path: Path) -> None:
+    """Draw against wall time.
+
+    Args:
+        axes: for each experiment, metric -> what its axis says.
+        results: for each experiment, what ``run_seed`` gave for each seed.
+        path: the PNG.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    panels = [(name, metric, unit) for name, metrics in axes.items() for metric, unit in metrics.items()]
+    figure = Figure(figsize=(3.4 * len(panels), 2.8), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    for axis, (name, metric, unit) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        for run, colour in zip(results[name], COLOURS, strict=False):
+            points = [(seconds, values[metric]) for seconds, _, values in run["curve"] if values[metric] is not None]
+            axis.plot(*zip(*points, strict=True), color=colour, linewidth=1.2, label=f"seed {run['seed']}")
+        axis.set_title(name, fontsize=10, loc="left")
+        axis.set_ylabel(unit, fontsize=8)
+        axis.set_xlabel("seconds", fontsize=8)
+        axis.tick_params(labelsize=8)
+        axis.grid(color="#e3e6e8", linewidth=0.8)
+        axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(fontsize=7, frameon=False)
+    figure.savefig(path)

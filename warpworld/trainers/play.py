@@ -1,0 +1,119 @@
+"""Plays whole episodes with any assignment of policies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from warpworld.environment import Array
+from warpworld.errors import RunError
+from warpworld.policies import Policy
+from warpworld.trainers.actor import Actor
+from warpworld.trainers.trainer import build_world
+from warpworld.world import World
+
+if TYPE_CHECKING:
+    from warpworld.config import RunConfig
+
+MAX_ENVS = 1024
+PATIENCE = 100_000  # steps in which no episode ends, before it is said that none will
+
+
+@dataclass(frozen=True)
+class Played:
+    """Episodes that were played.
+
+    Attributes:
+        returns: for each policy (episodes,) float64: the sum of an agent's rewards over the episode, undiscounted and
+            without the rows that do not count, mean over the agents that the policy plays.
+        lengths: (episodes,) int64, steps.
+    """
+
+    returns: dict[str, Tensor]
+    lengths: Tensor
+
+
+def play(
+    config: RunConfig,
+    policies: Mapping[str, Policy | None],
+    episodes: int = 1000,
+    seed: int = 0,
+    greedy: bool = False,
+) -> Played:
+    """Play a run's environment.
+
+    Every env plays the same number of episodes from its start, so that short episodes do not count more than long ones.
+
+    Args:
+        config: the run's settings.
+        policies: by name, one for each entry of the configuration; None acts at random.
+        episodes: how many, rounded up to whole rounds of the envs.
+        seed: of the episodes and of the actions drawn.
+        greedy: take the likeliest actions instead of drawing.
+
+    Raises:
+        RunError: episodes do not end.
+    """
+    num_envs = min(episodes, MAX_ENVS)
+    rounds = math.ceil(episodes / num_envs)
+    world = build_world(config, num_envs, seed)
+    actors = []
+    for name, policy in policies.items():
+        kernel = "act_greedily" if greedy and policy is not None else "act"
+        actors += [Actor(world, group, policy, kernel) for group in config.policy[name].groups]
+    rewards = _Rewards(world)
+    world.reset()
+    for actor in actors:
+        actor.freeze()
+    totals, lengths = _play(world, actors, rewards, rounds, config.name)
+    returns = {}
+    for name in policies:
+        agents = [totals[:, :, world.groups[group].slice] for group in config.policy[name].groups]
+        returns[name] = torch.cat(agents, dim=2).mean(2).flatten()
+    return Played(returns, lengths.flatten())
+
+
+def _play(world: World, actors: Sequence[Actor], rewards: _Rewards, rounds: int, name: str) -> tuple[Tensor, Tensor]:
+    """Each agent's return in each episode, (num_envs, rounds, num_agents) float64, and lengths (num_envs, rounds)."""
+    # what comes after an env's last round falls into a spare column
+    totals = torch.zeros(world.num_envs, rounds + 1, world.num_agents, dtype=torch.float64)
+    lengths = torch.zeros(world.num_envs, rounds + 1, dtype=torch.int64)
+    finished = torch.zeros(world.num_envs, dtype=torch.int64)
+    envs = torch.arange(world.num_envs)
+    steps_without_end = 0
+    while int(finished.min()) < rounds:
+        for actor in actors:
+            actor.act()
+        world.step()
+        episode = finished.clamp(max=rounds)
+        totals[envs, episode] += rewards.of_step().cpu()
+        lengths[envs, episode] += 1
+        ended = (world["terminated"] | world["truncated"]).cpu()
+        finished += ended
+        steps_without_end = 0 if bool(ended.any()) else steps_without_end + 1
+        if steps_without_end == PATIENCE:
+            raise RunError(f"no episode of {name} ended in {PATIENCE:,} steps; give it a time limit")
+    return totals[:, :rounds], lengths[:, :rounds]
+
+
+class _Rewards:
+    """The rewards of a step that count."""
+
+    def __init__(self, world: World) -> None:
+        """Take an unsealed world. The mask is recorded, as in a rollout: a reset may write it for the next episode."""
+        self._world = world
+        self._masked = "agent_mask" in world.data
+        if self._masked:
+            shape = (1, world.num_envs, world.num_agents)
+            world.add(Array("mask_of_step", "bool", shape, per="world"), scratch=True)
+            world.record("agent_mask", "mask_of_step")
+
+    def of_step(self) -> Tensor:
+        """(num_envs, num_agents) float32, 0 where the agent's row does not count."""
+        rewards = self._world["rewards"]
+        return rewards.masked_fill(~self._world["mask_of_step"][0], 0.0) if self._masked else rewards
