@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -146,9 +147,10 @@ class Learner(ABC):
         if self.policy.normaliser is not None:
             rows = dataclasses.replace(rows, observations=self.policy.normaliser(rows.observations))
         seen = []
-        for part in order.tensor_split(max(1, min(self.settings.num_minibatches, len(rows)))):
-            found = fused.gradient(rows, part, self.fused_loss())
-            seen.append(self._step(dict(zip(FUSED_DIAGNOSTICS, found.float(), strict=True))))
+        with _one_torch_thread():
+            for part in order.tensor_split(max(1, min(self.settings.num_minibatches, len(rows)))):
+                found = fused.gradient(rows, part, self.fused_loss())
+                seen.append(self._step(dict(zip(FUSED_DIAGNOSTICS, found.float(), strict=True))))
         return seen
 
     def _step(self, diagnostics: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -191,6 +193,17 @@ def flattened(policy: nn.Module) -> nn.Parameter:
         parameter.grad = vector.grad[part].view_as(parameter)
         first = part.stop
     return vector
+
+
+@contextlib.contextmanager
+def _one_torch_thread() -> Iterator[None]:
+    """Keep torch to the calling thread: after an operation its others spin, on the cores that fused kernels want."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _adam(parameters: nn.Parameter, learning_rate: float) -> torch.optim.Adam:

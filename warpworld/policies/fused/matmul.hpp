@@ -65,11 +65,12 @@ FUSED_INLINE int add_transposed_block(int samples, const float* __restrict a, in
     Vector sums[Rows][Vectors];
     FUSED_UNROLL for (int r = 0; r < Rows; r++)
       FUSED_UNROLL for (int v = 0; v < Vectors; v++) sums[r][v] = (Vector){};
-    for (int s = 0; s < samples; s++) {
+    const float *first = a + row * step, *from = d + column;
+    for (int s = 0; s < samples; s++, first += sample_stride, from += columns) {
       Vector terms[Vectors];
-      FUSED_UNROLL for (int v = 0; v < Vectors; v++) terms[v] = load(d + s * columns + column + v * lanes);
+      FUSED_UNROLL for (int v = 0; v < Vectors; v++) terms[v] = load(from + v * lanes);
       FUSED_UNROLL for (int r = 0; r < Rows; r++) {
-        const Vector factor = all(a[s * sample_stride + (row + r) * step]);
+        const Vector factor = all(first[r * step]);
         FUSED_UNROLL for (int v = 0; v < Vectors; v++) sums[r][v] += factor * terms[v];
       }
     }
@@ -88,7 +89,8 @@ FUSED_INLINE void add_transposed_product(int samples, const float* a, int sample
   int c = 0;
   if constexpr (registers == 32) {
     for (; columns - c >= 4 * lanes; c += 4 * lanes) {
-      const int row = add_transposed_block<4, 4>(samples, a, sample_stride, step, 0, rows, d, columns, c, sums);
+      int row = add_transposed_block<6, 4>(samples, a, sample_stride, step, 0, rows, d, columns, c, sums);
+      row = add_transposed_block<4, 4>(samples, a, sample_stride, step, row, rows, d, columns, c, sums);
       add_transposed_block<1, 4>(samples, a, sample_stride, step, row, rows, d, columns, c, sums);
     }
   }

@@ -1,0 +1,72 @@
+"""What the benchmark measures is the same work for every system. Speed itself is not tested."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from benchmarks import eager, learning, main, rows, shares
+from benchmarks.learning import Setting
+from warpworld.policies import Categorical
+from warpworld.trainers.batch import Batch
+from warpworld.trainers.ppo import PPOLossSettings, ppo_loss
+
+SMALL = Setting(num_envs=8, num_steps=4, update_epochs=2)
+
+
+@pytest.fixture(autouse=True)
+def untuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tests' own process is left as it is."""
+    monkeypatch.setattr(learning, "tune_for_cpu", lambda: None)
+
+
+@pytest.mark.parametrize("system", list(learning.SYSTEMS))
+def test_every_system_gives_times_of_its_iterations(system: str) -> None:
+    times = learning.SYSTEMS[system](SMALL, 1e-6)
+    assert len(times) == 8
+    assert all(rollout > 0 and update > 0 for rollout, update in times)
+
+
+def test_the_usual_ppo_has_our_loss() -> None:
+    torch.manual_seed(0)
+    ppo = eager.PPO(eager.OurCartPole(16), num_steps=8, update_epochs=1, num_minibatches=2)
+    ppo.rollout()
+    seen, actions = ppo.observations.flatten(0, 1), ppo.actions.flatten()
+    old, values = ppo.log_probs.flatten() + 0.3 * torch.randn(128), ppo.values.flatten() + torch.randn(128)
+    advantages, returns = ppo.advantages.flatten(), ppo.returns.flatten()
+    theirs = ppo.loss(seen, actions, old, advantages, returns, values)
+    batch = Batch(seen, actions[:, None].int(), old, advantages, returns, values)
+    terms = Categorical((2,)).log_prob_and_entropy(ppo.actor(seen), batch.actions)
+    settings = PPOLossSettings(clip_coef=0.2, clip_vloss=True, norm_adv=True, ent_coef=0.01, vf_coef=0.5)
+    ours, _ = ppo_loss(*terms, ppo.critic(seen).squeeze(-1), batch, settings)
+    torch.testing.assert_close(theirs, ours)
+
+
+@pytest.mark.parametrize("make", [eager.OurCartPole, eager.GymnasiumCartPole])
+def test_the_usual_ppo_learns(make: Any) -> None:
+    torch.manual_seed(0)
+    ppo = eager.PPO(make(32), num_steps=64, update_epochs=8, num_minibatches=4)
+    ends = []
+    for group in ppo.optimizer.param_groups:
+        group["lr"] = 2e-3
+    for _ in range(12):
+        ppo.rollout()
+        ends.append(float(ppo.ends.mean()))
+        ppo.update()
+    assert ends[-1] < 0.6 * ends[0]  # episodes are longer
+
+
+def test_shares_and_tables(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(shares, "NUM_ENVS", 20)
+    monkeypatch.setattr(shares, "NUM_STEPS", 2)
+    before = torch.get_num_threads()
+    main.run(only="rollout", seconds=1e-4)
+    assert "rollout, tag_gridworld" in capsys.readouterr().out
+    assert torch.get_num_threads() == before
+    first = rows.LearningRow("ppo", "usual", 10, 10, 4, 4, 1, 0.02, 0.5, 0.0)
+    rows.print_learning([first, rows.LearningRow("ppo", "ours", 10, 10, 4, 4, 1, 0.01, 0.5, 0.0)])
+    printed = capsys.readouterr().out
+    assert first.env_steps_per_s == pytest.approx(5000)
+    assert "2.0" in printed
