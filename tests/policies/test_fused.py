@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import logging
 import math
+import platform
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from warpworld.errors import BuildError, DeviceError, StoreError
+from warpworld.managers.native_library import NativeLibrary
 from warpworld.policies import MLP, Categorical, Gaussian, Policy
 from warpworld.policies.fused import DIAGNOSTICS, FusedNetworks, Loss, fuse, fused_gradient
+from warpworld.policies.fused.networks import SOURCE
 from warpworld.trainers.a2c import A2CLossSettings
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.ppo import PPOLossSettings
@@ -186,6 +189,19 @@ def test_a_forbidden_choice_has_no_gradient() -> None:
     weight = policy.model.actor_layers[0].weight.grad
     assert weight[2].eq(0).all()
     assert weight[[0, 1, 3]].ne(0).any(1).all()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="flags of x86")
+@pytest.mark.parametrize("flags", ["-mno-avx512f", "-mno-avx512f -mno-avx2 -mno-avx"])
+def test_narrower_vectors(flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPWORLD_CXXFLAGS", flags)
+    monkeypatch.setattr("warpworld.policies.fused.networks._library", lambda: library)
+    library = NativeLibrary(SOURCE)
+    for hidden, heads in (((64, 64), (2,)), ((37, 10, 5), (3, 9)), ((), (6,))):
+        policy = (case := Case(features=7, hidden=hidden, heads=heads, masked=True)).policy()
+        batch = off_the_limits(policy, case.batch(policy), 0.2)
+        exact, _ = torch_gradient(policy, batch, PPO)
+        assert relative(fused(policy, batch)[0], exact) < ERROR
 
 
 # --- the same bits ----------------------------------------------------------------------------------------------------
@@ -374,8 +390,6 @@ def test_without_a_compiler_torch_does_the_work(
 
 
 def test_a_library_that_does_not_compile_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from warpworld.managers.native_library import NativeLibrary
-
     source = tmp_path / "broken.cpp"
     source.write_text("int f() { return nothing_like_it; }\n")
     with pytest.raises(BuildError, match=r"broken\.cpp does not compile with .*nothing_like_it"):
