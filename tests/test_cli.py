@@ -39,6 +39,7 @@ class StubTrainer:
     fail_on_build: Exception | None = None
     fail_after: int = 1000
     failure: BaseException = KeyboardInterrupt()
+    world = types.SimpleNamespace(device=types.SimpleNamespace(type="cpu"))
 
     def __init__(self, config: RunConfig) -> None:
         if self.fail_on_build is not None:
@@ -67,11 +68,17 @@ class StubTrainer:
 
 @pytest.fixture
 def trainer(monkeypatch: pytest.MonkeyPatch) -> type[StubTrainer]:
-    """Put a trainer in the place of the real one."""
+    """Put a trainer in the place of the real one; this process is not tuned."""
     stub = type("Stub", (StubTrainer,), {})
     module = types.ModuleType("warpworld.trainers.trainer")
     module.Trainer = stub  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
+    stub.tuned = 0  # type: ignore[attr-defined]
+
+    def tune() -> None:
+        stub.tuned += 1  # type: ignore[attr-defined]
+
+    monkeypatch.setattr("warpworld.trainers.cpu_tuning.tune_for_cpu", tune)
     return stub
 
 
@@ -102,6 +109,13 @@ def test_train_finds_packaged_configs(trainer: type[StubTrainer], capsys: pytest
     small = ["trainer.num_envs=8", "trainer.num_steps=4", "trainer.total_env_steps=64"]
     assert main(["train", "cartpole", *small]) == 0
     assert capsys.readouterr().out.startswith("training cartpole with 8 envs")
+
+
+@pytest.mark.parametrize(("device", "times"), [("cpu", 1), ("cuda", 0)])
+def test_training_on_the_cpu_is_tuned_for_it(trainer: type[StubTrainer], device: str, times: int) -> None:
+    trainer.world = types.SimpleNamespace(device=types.SimpleNamespace(type=device))
+    assert main(["train", "run.yaml", "trainer.total_env_steps=320"]) == 0
+    assert trainer.tuned == times  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
