@@ -230,6 +230,7 @@ def test_reader_that_stops_reading(here: Path) -> None:
         (["eval", "x", "--episodes", "0"], "argument --episodes: '0', expected a whole number of at least 1"),
         (["eval", "x", "--seed", "-1"], "argument --seed: '-1', expected a whole number of at least 0"),
         (["eval", "x", "--episodes", "²"], "argument --episodes: '²', expected a whole number of at least 1"),
+        (["eval", "x", "--checkpoint", "last"], "argument --checkpoint: 'last', expected a whole number of at least 0"),
     ],
 )
 def test_wrong_words(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
@@ -257,7 +258,7 @@ def test_eval(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     monkeypatch.setitem(sys.modules, module.__name__, module)
     path = Run.create(load_config("run.yaml")).path
     assert main(["eval", str(path), "--episodes", "7", "--seed", "3"]) == 0
-    assert seen == {"path": path, "episodes": 7, "seed": 3, "greedy": False}
+    assert seen == {"path": path, "episodes": 7, "seed": 3, "greedy": False, "checkpoint": None}
     assert capsys.readouterr().out.splitlines() == [
         "policy  mean return  95% confidence  all at random  others at random",
         "chaser  1,234.57     +- 0.50         -2.00          7.00",

@@ -158,6 +158,9 @@ def test_the_latest_checkpoint_is_played(tmp_path: Path) -> None:
     assert policies["b"].model.actor_layers[-1].bias.tolist() == [0.0] * 3
     assert policies["a"].model.actor_layers[-1].bias.tolist() == CERTAIN["a"]
     assert evaluate(run, 2000)["a"]["mean_return"] == pytest.approx(1 / 3, abs=0.05)
+    assert evaluate(run, 2000, checkpoint=0)["a"]["mean_return"] == 1.0
+    with pytest.raises(RunError, match=r"no checkpoint of iteration 31, the nearest is 30$"):
+        evaluate(run, checkpoint=31)
 
 
 def test_episodes_that_do_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 NORMAL_95 = 1.959964  # half-width of a 95% interval, in standard errors
 
 
-def evaluate(run: Run, episodes: int = 1000, seed: int = 0, greedy: bool = False) -> dict[str, dict[str, float]]:
-    """Mean return of each policy of a run's latest checkpoint.
+def evaluate(
+    run: Run, episodes: int = 1000, seed: int = 0, greedy: bool = False, checkpoint: int | None = None
+) -> dict[str, dict[str, float]]:
+    """Mean return of each policy of a run's checkpoint.
 
     A return is the sum of an agent's rewards over one episode, undiscounted and without the rows that do not count; a
     policy's is the mean over its agents. Every env plays the same number of episodes from its start, so that short
@@ -32,6 +34,7 @@ def evaluate(run: Run, episodes: int = 1000, seed: int = 0, greedy: bool = False
         episodes: episodes of each pairing, rounded up to whole rounds of the envs.
         seed: of the episodes and of the actions drawn.
         greedy: take the likeliest actions instead of drawing.
+        checkpoint: the iteration whose checkpoint is played; None takes the latest.
 
     Returns:
         For each policy: ``mean_return`` with all policies as trained, ``confidence``, the half-width of its 95%
@@ -42,7 +45,7 @@ def evaluate(run: Run, episodes: int = 1000, seed: int = 0, greedy: bool = False
         RunError: there is no checkpoint, or it does not fit; or episodes do not end.
     """
     config = run.config
-    trained = load_policies(run)
+    trained = load_policies(run, checkpoint)
 
     def returns_of(policies: Mapping[str, Policy | None]) -> dict[str, Tensor]:
         return play(config, policies, episodes, seed, greedy).returns
@@ -62,13 +65,17 @@ def evaluate(run: Run, episodes: int = 1000, seed: int = 0, greedy: bool = False
     return results
 
 
-def load_policies(run: Run) -> dict[str, Policy | None]:
-    """The policies of a run's latest checkpoint, by name; None for those that act at random.
+def load_policies(run: Run, checkpoint: int | None = None) -> dict[str, Policy | None]:
+    """The policies of a run's checkpoint, by name; None for those that act at random.
+
+    Args:
+        run: an open run folder.
+        checkpoint: of which iteration; None takes the latest.
 
     Raises:
-        RunError: there is no checkpoint, or its weights do not fit the run's configuration.
+        RunError: there is no such checkpoint, or its weights do not fit the run's configuration.
     """
-    state = run.load_checkpoint()
+    state = run.load_checkpoint(checkpoint)
     policies = build_policies(run.config, build_world(run.config, num_envs=1), torch.Generator())
     for name, policy in policies.items():
         if policy is None:

@@ -1,0 +1,76 @@
+"""`warpworld list` and `warpworld info`: what there is to train, and what it would run on."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
+import inspect
+import platform
+from typing import Any
+
+from warpworld.commands.columns import print_columns
+from warpworld.config import packaged_configs
+from warpworld.environment import environment_names, get_environment
+from warpworld.errors import BuildError, WarpworldError
+
+
+def add_parsers(commands: Any) -> None:
+    """Add both commands to the command line."""
+    commands.add_parser("list", help="environments and packaged configs").set_defaults(command=_list)
+    commands.add_parser("info", help="what is installed, and which device would be used").set_defaults(command=_info)
+
+
+def version(distribution: str) -> str:
+    """The installed version of a distribution, or "not installed"."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        if distribution == "warpworld":  # run from a checkout
+            return str(getattr(importlib.import_module("warpworld"), "__version__", "unknown"))
+        return "not installed"
+
+
+def _list(_: argparse.Namespace) -> int:
+    print("environments")
+    rows = []
+    for name in environment_names():
+        try:
+            about = (inspect.getdoc(get_environment(name)) or "").partition("\n")[0]
+        except (WarpworldError, ImportError) as error:
+            about = f"cannot be imported: {error}"
+        rows.append((f"  {name}", about))
+    print_columns(rows)
+    print("\npackaged configs (warpworld train NAME)")
+    print_columns(
+        [(f"  {name}", _first_comment(entry.read_text(encoding="utf-8"))) for name, entry in packaged_configs().items()]
+    )
+    return 0
+
+
+def _first_comment(text: str) -> str:
+    first = text.partition("\n")[0]
+    return first.lstrip("# ") if first.startswith("#") else ""
+
+
+def _info(_: argparse.Namespace) -> int:
+    rows = [("warpworld", version("warpworld")), ("python", f"{platform.python_version()} on {platform.platform()}")]
+    rows += [
+        (name, version(name)) for name in ("torch", "numpy", "gymnasium", "pydantic", "tree-sitter-cuda", "pycuda")
+    ]
+    rows.append(("compiler", _compiler()))
+    print_columns(rows)
+    from warpworld.managers.backend import describe_devices
+
+    print("\n".join(describe_devices()))
+    return 0
+
+
+def _compiler() -> str:
+    from warpworld.managers.host_compiler import find_compiler
+
+    try:
+        compiler = find_compiler()
+    except BuildError as error:
+        return f"none: {error}"
+    return f"{' '.join(compiler.command)} ({compiler.version})"

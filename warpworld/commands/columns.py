@@ -1,0 +1,13 @@
+"""Rows of text, aligned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def print_columns(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows with their columns aligned; the last one runs free."""
+    if rows:
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+        for row in rows:
+            print("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[-1]]).rstrip())

@@ -1,0 +1,46 @@
+"""`warpworld eval`: how a run's policies play."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from warpworld.commands.columns import print_columns
+from warpworld.commands.numbers import at_least
+
+
+def add_parsers(commands: Any) -> None:
+    """Add the command to the command line."""
+    evaluation = commands.add_parser(
+        "eval", help="play a run's policies", description="Mean return of a run's policies, against random actions."
+    )
+    evaluation.add_argument("run", metavar="RUN", help="a run folder, as `warpworld train` makes")
+    evaluation.add_argument("--episodes", type=at_least(1), default=1000, help="episodes to play (default: 1000)")
+    evaluation.add_argument("--seed", type=at_least(0), default=0, help="seed of the episodes (default: 0)")
+    evaluation.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
+    evaluation.add_argument(
+        "--checkpoint", type=at_least(0), metavar="ITERATION", help="play the policies of this iteration, not the last"
+    )
+    evaluation.set_defaults(command=_eval)
+
+
+def _eval(arguments: argparse.Namespace) -> int:
+    from warpworld.runs import Run
+
+    run = Run.open(arguments.run)
+    from warpworld.trainers.evaluate import evaluate
+
+    results = evaluate(
+        run,
+        episodes=arguments.episodes,
+        seed=arguments.seed,
+        greedy=arguments.greedy,
+        checkpoint=arguments.checkpoint,
+    )
+    rows = [["policy", "mean return", "95% confidence", "all at random", "others at random"]]
+    for name, result in results.items():
+        keys = ("random_return", "against_random")
+        confidence = f"+- {result['confidence']:,.2f}"
+        rows.append([name, f"{result['mean_return']:,.2f}", confidence, *(f"{result[key]:,.2f}" for key in keys)])
+    print_columns([row[: 5 if len(results) > 1 else 4] for row in rows])
+    return 0
