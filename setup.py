@@ -41,6 +41,7 @@ setup(
         "pydantic>=2.7",
         "pyyaml>=6.0",
         "rich>=13.0",
+        "tensorboard>=2.14",
         "torch>=2.4",
         "tree-sitter>=0.24",
         "tree-sitter-cuda>=0.21",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from chase import NAME, TEXT, changed
 from rich.console import Console
 
@@ -41,23 +42,35 @@ class StubTrainer:
     failure: BaseException = KeyboardInterrupt()
     world = types.SimpleNamespace(device=types.SimpleNamespace(type="cpu"))
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: RunConfig, initial_weights: bool = True) -> None:
         if self.fail_on_build is not None:
             raise self.fail_on_build
-        self.config = config
+        self.config, self.iteration, self.env_steps = config, 0, 0
+        self.num_iterations = config.trainer.total_env_steps // (config.trainer.num_envs * config.trainer.num_steps)
+        self.world = types.SimpleNamespace(device=torch.device("cpu"))
 
-    def train(self, run: Run, on_iteration: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
+        return {"iteration": self.iteration}
+
+    def train(
+        self, run: Run, on_iteration: Callable[[dict[str, Any]], None], stop: Callable[[], bool]
+    ) -> dict[str, Any]:
         rollout = self.config.trainer.num_envs * self.config.trainer.num_steps
         for _ in range(2):
             logging.getLogger("warpworld.trainers").info("device auto: cpu")
-        for iteration in range(1, self.config.trainer.total_env_steps // rollout + 1):
+        for iteration in range(1, self.num_iterations + 1):
+            if stop():
+                break
             if iteration > self.fail_after:
                 raise self.failure
+            self.iteration, self.env_steps = iteration, iteration * rollout
             metrics = {
                 "iteration": iteration,
                 "env_steps": iteration * rollout,
                 "agent_steps": iteration * rollout * 4,
                 "perf/env_steps_per_s": 1234.5,
+                "perf/rollout_s": 0.25,
+                "perf/update_s": 0.5,
                 "charts/chaser/episodic_return": None if iteration == 1 else iteration * 1.5,
                 "charts/episodic_length": float("nan"),
             }
@@ -93,16 +106,32 @@ def test_train_prints_a_summary_and_leaves_a_run_folder(
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert lines[0] == f"training {NAME} with 8 envs; run folder: {relative}"
-    assert lines[1].startswith("100%  320 env steps  1,234/s  0:00:00 left  mean return: chaser 15.00, evader -")
+    assert lines[1].startswith(
+    assert lines[1].startswith("100%  320 env steps  1,234 env steps/s, 4,938 agent steps/s  0:00:00 left  mean return:")
+    assert lines[1].endswith(": chaser 15.00, evader -")
+    )
     assert lines[3:5] == [f"run folder      {relative}", f"learning curve  {relative}/curve.png"]
     assert lines[5].startswith("env steps       320 in 0:00:0")
     assert lines[6].startswith("agent steps     1,280 (")
     assert lines[7:] == [
+        "time            2.5 s in rollouts, 5.0 s in updates",
         "chaser          mean return 3.00 at first, 15.00 at last",
         "evader          mean return - at first, - at last",
     ]
     assert (folder / "curve.png").is_file()
     assert err == "device auto: cpu\n"
+
+
+def test_train_stops_where_it_is_told(
+    trainer: type[StubTrainer], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "run.yaml", "--stop-at", "1_00"]) == 0  # the first multiple of 32 from there on is 128
+    (folder,) = (here / "runs").iterdir()
+    assert len((folder / "metrics.jsonl").read_text().splitlines()) == 4
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        f"stopped after 128 env steps, with a checkpoint; run folder: {folder.relative_to(here)}",
+        f"go on: warpworld train --resume {folder.relative_to(here)}",
+    ]
 
 
 def test_train_finds_packaged_configs(trainer: type[StubTrainer], capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,8 +213,10 @@ def test_ctrl_c(trainer: type[StubTrainer], here: Path, capsys: pytest.CaptureFi
     trainer.fail_after = 3
     assert main(["train", "run.yaml"]) == 130
     (folder,) = (here / "runs").iterdir()
-    err = capsys.readouterr().err
-    assert err.splitlines()[-1] == f"interrupted after 96 env steps; run folder: {folder.relative_to(here)}"
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        f"interrupted after 96 env steps; run folder: {folder.relative_to(here)}",
+        f"go on from its last checkpoint: warpworld train --resume {folder.relative_to(here)}",
+    ]
     assert (folder / "curve.png").is_file()
 
 
@@ -226,6 +257,8 @@ def test_reader_that_stops_reading(here: Path) -> None:
     [
         (["trian"], "invalid choice: 'trian'"),
         (["train"], "the following arguments are required: CONFIG"),
+        (["train", "run.yaml", "--stop-at", "0"], "argument --stop-at: '0', expected a whole number of at least 1"),
+        (["train", "--resume"], "argument --resume: expected one argument"),
         (["train", "run.yaml", "--seed", "3"], "unrecognized arguments: --seed"),
         (["eval", "x", "--episodes", "0"], "argument --episodes: '0', expected a whole number of at least 1"),
         (["eval", "x", "--seed", "-1"], "argument --seed: '-1', expected a whole number of at least 0"),
@@ -325,12 +358,23 @@ def test_lines_where_there_is_no_terminal() -> None:
         interval=6.0,
     )
     assert out.getvalue().splitlines() == [
-        " 30%  480 env steps  -/s  0:00:14 left  mean return: chaser -, evader 3.00",
-        " 60%  960 env steps  -/s  0:00:08 left  mean return: chaser -, evader 6.00",
-        " 90%  1,440 env steps  -/s  0:00:02 left  mean return: chaser -, evader 9.00",
-        "100%  1,600 env steps  -/s  0:00:00 left  mean return: chaser -, evader 10.00",
+        " 30%  480 env steps  -  0:00:14 left  mean return: chaser -, evader 3.00",
+        " 60%  960 env steps  -  0:00:08 left  mean return: chaser -, evader 6.00",
+        " 90%  1,440 env steps  -  0:00:02 left  mean return: chaser -, evader 9.00",
+        "100%  1,600 env steps  -  0:00:00 left  mean return: chaser -, evader 10.00",
     ]
     assert (progress.first, progress.last) == ({"chaser": None, "evader": 3.0}, {"chaser": None, "evader": 10.0})
+
+
+def test_a_resumed_run_estimates_from_its_own_session() -> None:
+    out, now = io.StringIO(), [0.0]
+    config = load_config("run.yaml", ["trainer.total_env_steps=1600"])
+    progress = TrainingProgress(config, Console(file=out), 0.0, clock=lambda: now[0], env_steps=800)
+    with progress:
+        now[0] = 10.0
+        progress.update({"env_steps": 960, "agent_steps": 960 * 4, "perf/env_steps_per_s": 16.0})
+    assert out.getvalue().startswith(" 60%  960 env steps  16 env steps/s, 64 agent steps/s  0:00:40 left")
+    assert progress.session == (160, 640, 10.0)
 
 
 def test_display_on_a_terminal() -> None:

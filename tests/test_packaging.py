@@ -161,7 +161,7 @@ def test_import_is_light() -> None:
     assert done.stderr == ""
     seen = json.loads(done.stdout)
     assert seen["started"] == []
-    heavy = {"torch", "matplotlib", "pycuda", "gym", "rich", "tree_sitter_cuda", "ziglang"}
+    heavy = {"torch", "matplotlib", "pycuda", "gym", "rich", "tensorboard", "tree_sitter_cuda", "ziglang"}
     assert heavy & set(seen["modules"]) == set()
 
 

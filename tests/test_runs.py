@@ -80,7 +80,7 @@ def test_a_folder_whose_config_cannot_be_written_does_not_appear(
     def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(RunError, match="No space left on device"):
         Run.create(config, tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -206,7 +206,7 @@ def test_curves(run: Run) -> None:
     path = draw_curves(run.metrics_path, run.curve_path)
     assert path == run.curve_path
     assert path.read_bytes().startswith(b"\x89PNG")
-    assert not list(run.path.glob(".*"))
+    assert not list(run.path.glob(".*.tmp"))
 
 
 def test_curves_of_a_run_without_episodes(run: Run) -> None:

@@ -58,6 +58,9 @@ class TrainerConfig(_Section):
     fused: Flag = Field(
         default=True, description="on cpu, run plain networks and their gradients in C++; false leaves all to torch"
     )
+    torch_threads: Count | None = Field(
+        default=None, description="threads of torch on cpu; null leaves it to torch, which takes every core"
+    )
 
 
 class ModelConfig(_Section):
@@ -135,6 +138,12 @@ class SavingConfig(_Section):
     directory: Text = Field(default="runs", description="folder that run folders are made in")
     log_every: Count = Field(default=1, description="iterations between two lines of metrics")
     checkpoint_every: Count = Field(default=50, description="iterations between two checkpoints")
+    keep_checkpoints: Count | None = Field(
+        default=None, description="how many checkpoints to keep besides that of iteration 0; null keeps all"
+    )
+    wandb: Text | None = Field(
+        default=None, description="project on Weights & Biases that metrics go to as well; null sends nothing"
+    )
 
 
 class RunConfig(_Section):

@@ -32,10 +32,12 @@ class TrainingProgress:
         console: where to show; None takes standard output.
         interval: seconds between two lines where there is no terminal.
         clock: seconds that only rise.
+        env_steps: env steps that earlier sessions of the run have done.
 
     Attributes:
-        env_steps: env steps so far.
-        agent_steps: agent steps so far.
+        env_steps: env steps so far, in all sessions.
+        rollout_seconds: seconds in rollouts, in this session.
+        update_seconds: seconds in updates, in this session.
         first: each policy's first mean return.
         last: each policy's latest mean return.
     """
@@ -46,14 +48,17 @@ class TrainingProgress:
         console: Console | None = None,
         interval: float = 5.0,
         clock: Callable[[], float] = time.monotonic,
+        env_steps: int = 0,
     ) -> None:
         trainer = config.trainer
-        self.env_steps = self.agent_steps = 0
+        self.env_steps = self._first_step = env_steps
+        self.rollout_seconds = self.update_seconds = 0.0
+        self._agents = 0  # of an env; known from the first metrics on
         self.first: dict[str, float | None] = dict.fromkeys(config.policy)
         self.last: dict[str, float | None] = dict.fromkeys(config.policy)
         rollout = trainer.num_envs * trainer.num_steps
         self._total = trainer.total_env_steps // rollout * rollout
-        self._speed: float | None = None
+        self._speed: float | None = None  # env steps a second
         self._length: float | None = None
         self._console = console or Console(file=sys.stdout)
         self._clock = clock
@@ -80,13 +85,21 @@ class TrainingProgress:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the training began."""
+        """Seconds since this session began."""
         return self._clock() - self._started
+
+    @property
+    def session(self) -> tuple[int, int, float]:
+        """Env steps, agent steps and (more than 0) seconds of this session."""
+        env_steps = self.env_steps - self._first_step
+        return env_steps, env_steps * self._agents, max(self.elapsed, 1e-9)
 
     def update(self, metrics: Mapping[str, Any]) -> None:
         """Take in the metrics of an iteration."""
         self.env_steps = int(metrics.get("env_steps", self.env_steps))
-        self.agent_steps = int(metrics.get("agent_steps", self.agent_steps))
+        self._agents = int(metrics.get("agent_steps", 0)) // max(self.env_steps, 1)
+        self.rollout_seconds += _number(metrics.get("perf/rollout_s")) or 0.0
+        self.update_seconds += _number(metrics.get("perf/update_s")) or 0.0
         self._speed = _number(metrics.get("perf/env_steps_per_s")) or self._speed
         self._length = _number(metrics.get("charts/episodic_length")) or self._length
         for name in self.last:
@@ -102,14 +115,18 @@ class TrainingProgress:
         return min(1.0, self.env_steps / self._total)
 
     def _left(self) -> str:
-        done = self._fraction()
-        return duration(self.elapsed / done - self.elapsed) if done else "-:--:--"
+        done, still = self.env_steps - self._first_step, max(self._total - self.env_steps, 0)
+        return duration(self.elapsed * still / done) if done else "-:--:--"
 
     def _line(self) -> str:
         returns = ", ".join(f"{name} {shown(value)}" for name, value in self.last.items())
-        speed = f"{self._speed:,.0f}/s" if self._speed else "-/s"
         done = f"{self._fraction():4.0%}  {self.env_steps:,} env steps"
-        return f"{done}  {speed}  {self._left()} left  mean return: {returns}"
+        return f"{done}  {self._speeds()}  {self._left()} left  mean return: {returns}"
+
+    def _speeds(self) -> str:
+        if not self._speed:
+            return "-"
+        return f"{self._speed:,.0f} env steps/s, {self._speed * self._agents:,.0f} agent steps/s"
 
     def _display(self) -> Group:
         bar = Table.grid(padding=(0, 2))
@@ -118,7 +135,7 @@ class TrainingProgress:
             Text(f"{self._fraction():.0%}"),
             Text(f"{self.env_steps:,} of {self._total:,} env steps"),
         )
-        speed = f"{self._speed:,.0f} env steps/s" if self._speed else "first rollout"
+        speed = self._speeds() if self._speed else "first rollout"
         length = f", episodes of {self._length:,.1f} steps" if self._length else ""
         clock = Text(f"{duration(self.elapsed)} elapsed, {self._left()} left, {speed}{length}", style="dim")
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")

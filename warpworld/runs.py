@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
-import math
 import os
 import re
 import shutil
 import time
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
+from warpworld.checkpoints import Checkpoints
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import RunError, suggest
+from warpworld.files import reason, remove_unfinished, replace_text
+from warpworld.loggers import JsonLines, Logger, TensorBoard, WeightsAndBiases, import_wandb, is_timed
 
-_CHECKPOINT = re.compile(r"iteration_(\d+)\.pt\Z")
 _HEADER = (
     "# The run's whole configuration, defaults and overrides included: `warpworld train config.yaml` repeats it.\n"
 )
 
 
 class Run:
-    """A run folder. Made by ``Run.create`` or ``Run.open``.
+    """A run folder. Made by ``Run.create`` or ``Run.open``; closed by ``close``.
 
     Attributes:
         path: the folder, ``<directory>/<name>-<YYYYmmdd-HHMMSS>``.
@@ -33,19 +34,27 @@ class Run:
     def __init__(self, path: Path, config: RunConfig) -> None:
         self.path = path
         self.config = config
-        self._metrics: TextIO | None = None
+        self._checkpoints = Checkpoints(path / "checkpoints")
+        self._opened_loggers: list[Logger] | None = None
+        self._lock: BinaryIO | None = None
 
+    # ---- making and opening ------------------------------------------------------------------------------------------
     @classmethod
-    def create(cls, config: RunConfig, directory: str | Path | None = None) -> Run:
-        """Make a new run folder with ``config.yaml`` in it; the folder appears complete or not at all.
+    def create(
+        cls, config: RunConfig, directory: str | Path | None = None, first_state: dict[str, Any] | None = None
+    ) -> Run:
+        """Make and lock a new run folder with ``config.yaml`` in it; the folder appears complete or not at all.
 
         Args:
             config: what the run does.
             directory: where the folder is made; None takes ``config.saving.directory``.
+            first_state: checkpoint of iteration 0, so that there never is a run without one.
 
         Raises:
-            RunError: the folder cannot be made or written.
+            RunError: the folder cannot be made or written, or a logger's package is missing.
         """
+        if config.saving.wandb is not None:
+            import_wandb()
         parent = Path(config.saving.directory if directory is None else directory)
         name = f"{re.sub(r'[^A-Za-z0-9_-]+', '_', config.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
         unfinished = parent / f".{name}.{os.getpid()}.tmp"
@@ -53,17 +62,24 @@ class Run:
             parent.mkdir(parents=True, exist_ok=True)
             unfinished.mkdir()
             try:
+                run = cls(unfinished, config)
+                run.lock()
+                run.rewrite_config(config)
                 (unfinished / "checkpoints").mkdir()
-                (unfinished / "config.yaml").write_text(_HEADER + config.to_yaml(), encoding="utf-8")
-                path = _rename_to_free_name(unfinished, parent / name)
+                if first_state is not None:
+                    run.save_checkpoint(0, first_state)
+                run._move(_rename_to_free_name(unfinished, parent / name))
             finally:
                 shutil.rmtree(unfinished, ignore_errors=True)
-        except OSError as error:
+        except (OSError, RunError) as error:
             raise RunError(
-                f"no run folder can be made in '{parent}': {error.strerror or error}; "
+                f"no run folder can be made in '{parent}': {reason(error)}; "
                 "name another folder with saving.directory=PATH"
             ) from error
-        return cls(path, config)
+        return run
+
+    def _move(self, path: Path) -> None:
+        self.path, self._checkpoints = path, Checkpoints(path / "checkpoints")
 
     @classmethod
     def open(cls, path: str | Path) -> Run:
@@ -84,10 +100,77 @@ class Run:
             raise RunError(f"'{path}' holds no config.yaml, expected a run folder{hint}")
         return cls(path, load_config(path / "config.yaml"))
 
+    def lock(self) -> None:
+        """Claim the folder for this process until ``close``, or until the process ends in whatever way.
+
+        Raises:
+            RunError: another process trains this run, or the folder cannot be written.
+        """
+        path = self.path / ".lock"
+        try:
+            file = path.open("a+b")
+        except OSError as error:
+            raise RunError(f"run folder '{self.path}' cannot be written: {reason(error)}") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().decode(errors="replace").strip() or "unknown"
+            file.close()
+            raise RunError(
+                f"run '{self.path}' is being trained by another process ({holder}); wait for it or end it"
+            ) from None
+        except OSError:
+            pass  # a file system without locks: nothing can be claimed, and nothing is
+        file.truncate(0)
+        file.write(f"process {os.getpid()}".encode())
+        file.flush()
+        self._lock = file
+
+    def rewrite_config(self, config: RunConfig) -> None:
+        """Replace ``config.yaml``, whole or not at all.
+
+        Raises:
+            RunError: it cannot be written.
+        """
+        path = self.path / "config.yaml"
+        try:
+            replace_text(path, _HEADER + config.to_yaml())
+        except OSError as error:
+            raise RunError(f"'{path}' cannot be written: {reason(error)}") from error
+        self.config = config
+
+    def add_session(self, session: Mapping[str, Any]) -> None:
+        """Add what a session of training runs on to ``machine.json``, a list with one entry a session.
+
+        Raises:
+            RunError: it cannot be written.
+        """
+        path = self.path / "machine.json"
+        try:
+            sessions = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+            replace_text(path, json.dumps([*sessions, dict(session)], indent=2) + "\n")
+        except (OSError, ValueError) as error:
+            raise RunError(f"'{path}' cannot be read or written: {reason(error)}") from error
+
+    def close(self) -> None:
+        """Close the loggers, which a later ``log`` opens again, and give up the lock."""
+        for logger in self._opened_loggers or ():
+            logger.close()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    # ---- metrics -----------------------------------------------------------------------------------------------------
     @property
     def metrics_path(self) -> Path:
-        """``metrics.jsonl``: one JSON object a line."""
+        """``metrics.jsonl``: one JSON object a line, with what the seed determines."""
         return self.path / "metrics.jsonl"
+
+    @property
+    def timing_path(self) -> Path:
+        """``timing.jsonl``: one JSON object a line, with what depends on the machine's speed."""
+        return self.path / "timing.jsonl"
 
     @property
     def curve_path(self) -> Path:
@@ -95,61 +178,52 @@ class Run:
         return self.path / "curve.png"
 
     def log(self, metrics: Mapping[str, Any]) -> None:
-        """Append one line to ``metrics.jsonl``, at once; numbers that JSON has no word for become null.
+        """Give an iteration's metrics to every logger, at once.
 
         Raises:
-            RunError: the line cannot be written.
+            RunError: they cannot be written.
         """
-        line = json.dumps({name: _plain(value) for name, value in metrics.items()}, allow_nan=False)
-        try:
-            if self._metrics is None:
-                self._metrics = self.metrics_path.open("a", encoding="utf-8")
-            self._metrics.write(line + "\n")
-            self._metrics.flush()
-        except OSError as error:
-            raise RunError(f"'{self.metrics_path}' cannot be written: {error.strerror or error}") from error
+        for logger in self._loggers():
+            logger.log(metrics)
 
-    def close(self) -> None:
-        """Close ``metrics.jsonl``; a later ``log`` opens it again."""
-        if self._metrics is not None:
-            self._metrics.close()
-            self._metrics = None
+    def _loggers(self) -> list[Logger]:
+        if self._opened_loggers is None:
+            self._opened_loggers = [
+                JsonLines(self.metrics_path, _of_the_seed),
+                JsonLines(self.timing_path, _of_the_machine),
+                TensorBoard(self.path / "tensorboard"),
+            ]
+            if self.config.saving.wandb is not None:
+                settings = self.config.to_dict()
+                self._opened_loggers.append(WeightsAndBiases(self.config.saving.wandb, self.path, settings))
+        return self._opened_loggers
 
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
     def checkpoint_path(self, iteration: int) -> Path:
         """Where the checkpoint of an iteration lies."""
-        return self.path / "checkpoints" / f"iteration_{iteration:06d}.pt"
+        return self._checkpoints.path(iteration)
 
     def checkpoints(self) -> list[int]:
         """Iterations that have a checkpoint, ascending."""
-        found = (_CHECKPOINT.match(entry.name) for entry in (self.path / "checkpoints").glob("iteration_*.pt"))
-        return sorted(int(match[1]) for match in found if match)
+        return self._checkpoints.iterations()
 
     def save_checkpoint(self, iteration: int, state: dict[str, Any]) -> Path:
-        """Write ``state`` to a temporary name, to the disk, and then rename it: a checkpoint is whole or absent.
+        """Write a checkpoint, whole or not at all, and remove those that ``saving.keep_checkpoints`` does not keep.
+
+        The metrics up to it are on the disk before it is: a run that is resumed from it finds them all.
 
         Args:
             iteration: iterations done.
-            state: tensors, numbers, texts, and lists and dicts of these, so that it loads with ``weights_only=True``.
+            state: tensors, numbers, texts, and lists and dicts of these.
 
         Raises:
             RunError: it cannot be written.
         """
-        import torch
-
-        path = self.checkpoint_path(iteration)
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
-            path.parent.mkdir(exist_ok=True)
-            with unfinished.open("wb") as file:
-                torch.save(state, file)
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(path)
-        except (OSError, RuntimeError) as error:  # torch reports a full disk as RuntimeError
-            reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-            raise RunError(f"checkpoint '{path}' cannot be written: {reason}") from error
-        finally:
-            unfinished.unlink(missing_ok=True)
+        for logger in self._opened_loggers or ():
+            logger.sync()
+        path = self._checkpoints.save(iteration, state)
+        if self.config.saving.keep_checkpoints is not None:
+            self._checkpoints.keep(self.config.saving.keep_checkpoints)
         return path
 
     def load_checkpoint(self, iteration: int | None = None) -> dict[str, Any]:
@@ -161,28 +235,40 @@ class Run:
         Raises:
             RunError: there is none, or it is truncated or not a checkpoint.
         """
-        import pickle
+        return self._checkpoints.load(iteration)
 
-        import torch
+    def load_newest_readable(self) -> dict[str, Any]:
+        """Read the newest checkpoint that is whole; damaged ones are passed over with a warning.
 
-        known = self.checkpoints()
-        if not known:
-            raise RunError(f"run '{self.path}' has no checkpoint; its training ended before the first was written")
-        if iteration is not None and iteration not in known:
-            near = min(known, key=lambda other: abs(other - iteration))
-            raise RunError(f"run '{self.path}' has no checkpoint of iteration {iteration}, the nearest is {near}")
-        path = self.checkpoint_path(known[-1] if iteration is None else iteration)
-        others = [other for other in known if self.checkpoint_path(other) != path]
-        advice = f"; iteration {others[-1]} has one as well" if others else ""
-        if not zipfile.is_zipfile(path):
-            raise RunError(f"checkpoint '{path}' is truncated or no checkpoint{advice}")
+        Raises:
+            RunError: none can be read.
+        """
+        return self._checkpoints.load_newest_readable()
+
+    def rewind(self, iteration: int, env_steps: int) -> None:
+        """Make the folder what it was when the checkpoint of ``iteration`` was written; for the holder of the lock.
+
+        Metrics are cut back, damaged later checkpoints are renamed to ``*.damaged``, temporary files are removed.
+
+        Raises:
+            RunError: the folder cannot be written.
+        """
         try:
-            state = torch.load(path, map_location="cpu", weights_only=True)
-        except (OSError, RuntimeError, ValueError, EOFError, KeyError, pickle.UnpicklingError) as error:
-            raise RunError(f"checkpoint '{path}' cannot be read: {str(error).splitlines()[0]}{advice}") from error
-        if not isinstance(state, dict):
-            raise RunError(f"checkpoint '{path}' holds {type(state).__name__}, expected a dict{advice}")
-        return state
+            remove_unfinished(self.path)
+            self._checkpoints.set_aside_after(iteration)
+        except OSError as error:
+            raise RunError(f"run folder '{self.path}' cannot be written: {reason(error)}") from error
+        for logger in self._loggers():
+            logger.rewind(iteration, env_steps)
+
+
+def _of_the_seed(metrics: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: value for name, value in metrics.items() if not is_timed(name)}
+
+
+def _of_the_machine(metrics: Mapping[str, Any]) -> Mapping[str, Any]:
+    timed = {name: value for name, value in metrics.items() if is_timed(name)}
+    return {name: metrics[name] for name in ("iteration", "env_steps") if name in metrics} | timed if timed else {}
 
 
 def _rename_to_free_name(unfinished: Path, wanted: Path) -> Path:
@@ -196,14 +282,3 @@ def _rename_to_free_name(unfinished: Path, wanted: Path) -> Path:
                 raise
         n += 1
         path = wanted.with_name(f"{wanted.name}-{n}")
-
-
-def _plain(value: Any) -> Any:
-    """``value`` as JSON can say it: tensors and NumPy scalars as numbers, nan and infinities as None."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(entry) for name, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

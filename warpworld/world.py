@@ -380,9 +380,17 @@ class World:
         """A copy of the store's persistent part, as bytes."""
         return self.data.snapshot()
 
-    def restore(self, snapshot: torch.Tensor) -> None:
-        """Write a snapshot back; the world then goes on as it did from there."""
-        self.data.restore(snapshot)
+    def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
+        """Write a snapshot back; the world then goes on as it did from there.
+
+        Args:
+            snapshot: what ``snapshot`` returned, of a world with the same arrays.
+            layout: what ``world.data.layout()`` returned then, to check that they are the same.
+
+        Raises:
+            StoreError: the snapshot is of other arrays.
+        """
+        self.data.restore(snapshot, layout)
 
 
 def make(

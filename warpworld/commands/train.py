@@ -1,70 +1,149 @@
-"""`warpworld train`: train the policies of a config."""
+"""`warpworld train`: train the policies of a config, or go on with a run."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import shlex
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.columns import print_columns
-from warpworld.config import load_config
-from warpworld.errors import WarpworldError
+from warpworld.commands.numbers import at_least
+from warpworld.commands.signals import StopOnSignal
+from warpworld.config import RunConfig, load_config
+from warpworld.errors import ConfigError, WarpworldError
 
 if TYPE_CHECKING:
     from warpworld.progress import TrainingProgress
     from warpworld.runs import Run
-
-INTERRUPTED = 130
+    from warpworld.trainers.trainer import Trainer
 
 
 def add_parsers(commands: Any) -> None:
     """Add the command to the command line."""
     train = commands.add_parser(
-        "train", help="train the policies of a config", description="Train a config's policies."
+        "train",
+        help="train the policies of a config, or go on with a run",
+        description="Train a config's policies, or go on with a run that was stopped.",
+        usage="%(prog)s [-h] [--stop-at ENV_STEPS] (CONFIG | --resume RUN) [key=value ...]",
     )
-    train.add_argument("config", metavar="CONFIG", help="a YAML file, or a packaged config (see `warpworld list`)")
-    train.add_argument("overrides", metavar="key=value", nargs="*", help="overrides, such as trainer.num_envs=64")
-    train.set_defaults(command=_train)
+    train.add_argument(
+        "words", metavar="CONFIG key=value", nargs="*", help="a YAML file or a packaged config (see `warpworld list`), "
+        "and overrides, such as trainer.num_envs=64"
+    )  # fmt: skip
+    train.add_argument("--resume", metavar="RUN", help="go on with this run folder from its newest checkpoint")
+    train.add_argument(
+        "--stop-at", type=at_least(1), metavar="ENV_STEPS", help="end early, at the first checkpoint from there on"
+    )
+    train.set_defaults(command=_train, error=train.error)
 
 
 def _train(arguments: argparse.Namespace) -> int:
-    config = load_config(arguments.config, arguments.overrides)
-    from warpworld.progress import TrainingProgress
+    words: list[str] = arguments.words
+    if arguments.resume is not None:
+        return _resume(arguments.resume, words, arguments.stop_at)
+    if not words:
+        arguments.error("the following arguments are required: CONFIG")
+    return _start(words[0], words[1:], arguments.stop_at)
+
+
+def _start(source: str, overrides: Sequence[str], stop_at: int | None) -> int:
+    config = load_config(source, overrides)
     from warpworld.runs import Run
+
+    trainer = _trainer(config)
+    run = Run.create(config, first_state=trainer.state_dict())  # only now, so that a mistake leaves no folder behind
+    with contextlib.closing(run):
+        print(f"training {config.name} with {config.trainer.num_envs:,} envs; run folder: {run.path}", flush=True)
+        return _run(trainer, run, stop_at)
+
+
+def _resume(path: str, overrides: Sequence[str], stop_at: int | None) -> int:
+    from warpworld.resume import resumed_config
+    from warpworld.runs import Run
+
+    run = Run.open(path)
+    with contextlib.closing(run):
+        config = resumed_config(run, overrides)
+        run.lock()
+        run.config = config
+        trainer = _trainer(config, initial_weights=False)
+        trainer.resume(run)
+        total = trainer.num_iterations * config.trainer.num_envs * config.trainer.num_steps
+        if trainer.env_steps > total:
+            raise ConfigError(
+                f"trainer.total_env_steps is {config.trainer.total_env_steps:,}, but run '{run.path}' has done "
+                f"{trainer.env_steps:,} env steps already, expected more"
+            )
+        if overrides:
+            run.rewrite_config(config)
+        if trainer.env_steps == total:
+            print(f"run '{run.path}' is finished: it has done its {total:,} env steps. To train on, give it more:")
+            print(f"{_resume_command(run)} trainer.total_env_steps={2 * total}")
+            return 0
+        print(f"going on with {run.path} from {trainer.env_steps:,} of {total:,} env steps", flush=True)
+        return _run(trainer, run, stop_at)
+
+
+def _trainer(config: RunConfig, initial_weights: bool = True) -> Trainer:
+    import torch
+
     from warpworld.trainers.cpu_tuning import tune_for_cpu
     from warpworld.trainers.trainer import Trainer
 
-    trainer = Trainer(config)
+    torch.manual_seed(config.trainer.seed)  # the library draws nothing from it, but a user's model may
+    trainer = Trainer(config, initial_weights)
     if trainer.world.device.type == "cpu":
         tune_for_cpu()
-    run = Run.create(config)  # only now, so that a mistake leaves no folder behind
-    print(f"training {config.name} with {config.trainer.num_envs:,} envs; run folder: {run.path}", flush=True)
-    progress = TrainingProgress(config)
+    return trainer
+
+
+def _run(trainer: Trainer, run: Run, stop_at: int | None) -> int:
+    from warpworld.machine import describe_machine
+    from warpworld.progress import TrainingProgress
+
+    run.add_session({"from_env_steps": trainer.env_steps, **describe_machine(str(trainer.world.device))})
+    progress = TrainingProgress(run.config, env_steps=trainer.env_steps)
     try:
-        with progress:
-            trainer.train(run, on_iteration=progress.update)
+        with StopOnSignal() as signals, progress:
+            trainer.train(
+                run,
+                on_iteration=progress.update,
+                stop=lambda: signals() or (stop_at is not None and trainer.env_steps >= stop_at),
+            )
     except KeyboardInterrupt:
         _draw(run)
         print(f"interrupted after {progress.env_steps:,} env steps; run folder: {run.path}", file=sys.stderr)
-        return INTERRUPTED
-    finally:
-        run.close()
-    _print_summary(run, progress)
-    return 0
+        print(f"go on from its last checkpoint: {_resume_command(run)}", file=sys.stderr)
+        return signals.exit_status
+    if trainer.iteration == trainer.num_iterations:
+        _print_summary(run, progress)
+        return 0
+    _draw(run)
+    out = sys.stderr if signals() else sys.stdout
+    how = f"ended by {signals.received.name}" if signals.received else "stopped"
+    print(f"{how} after {trainer.env_steps:,} env steps, with a checkpoint; run folder: {run.path}", file=out)
+    print(f"go on: {_resume_command(run)}", file=out)
+    return signals.exit_status if signals() else 0
+
+
+def _resume_command(run: Run) -> str:
+    return f"warpworld train --resume {shlex.quote(str(run.path))}"
 
 
 def _print_summary(run: Run, progress: TrainingProgress) -> None:
     from warpworld.progress import duration, shown
 
-    seconds = max(progress.elapsed, 1e-9)
+    env_steps, agent_steps, seconds = progress.session
+    done = f"{env_steps:,} in {duration(seconds)} ({env_steps / seconds:,.0f} per second)"
     rows = [
         ("run folder", str(run.path)),
         ("learning curve", _draw(run)),
-        (
-            "env steps",
-            f"{progress.env_steps:,} in {duration(seconds)} ({progress.env_steps / seconds:,.0f} per second)",
-        ),
-        ("agent steps", f"{progress.agent_steps:,} ({progress.agent_steps / seconds:,.0f} per second)"),
+        ("env steps", done),
+        ("agent steps", f"{agent_steps:,} ({agent_steps / seconds:,.0f} per second)"),
+        ("time", f"{progress.rollout_seconds:,.1f} s in rollouts, {progress.update_seconds:,.1f} s in updates"),
     ]
     for name, last in progress.last.items():
         rows.append((f"{name}", f"mean return {shown(progress.first[name])} at first, {shown(last)} at last"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -189,19 +189,45 @@ class DataManager:
         """A copy of all persistent arrays, as bytes."""
         return self._persistent().clone()
 
-    def restore(self, snapshot: torch.Tensor) -> None:
+    def layout(self) -> list[tuple[str, str, list[int]]]:
+        """Name, dtype and shape of each persistent array, in the order in which they lie in a snapshot."""
+        return [
+            (array.name, array.dtype, list(array.full_shape(self._num_envs, self._num_agents)))
+            for array in self._arrays.values()
+            if array.name not in self._scratch
+        ]
+
+    def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
         """Write a snapshot of a store of the same layout back.
 
+        Args:
+            snapshot: what ``snapshot`` returned.
+            layout: what ``layout`` returned then; it tells arrays of the same size apart.
+
         Raises:
-            StoreError: its size is another one.
+            StoreError: the snapshot is of other arrays; the store is as it was.
         """
         part = self._persistent()
+        if layout is not None:
+            self._check_layout(layout)
         if snapshot.dtype != part.dtype or snapshot.shape != part.shape:
             raise StoreError(
                 f"the snapshot has {snapshot.numel() * snapshot.element_size()} bytes, this store's persistent arrays "
                 f"have {part.numel()}: it is of another world"
             )
         part.copy_(snapshot)
+
+    def _check_layout(self, layout: Sequence[Sequence[Any]]) -> None:
+        saved = {name: f"{dtype} {tuple(shape)}" for name, dtype, shape in layout}
+        own = {name: f"{dtype} {tuple(shape)}" for name, dtype, shape in self.layout()}
+        for name in saved | own:
+            if saved.get(name) != own.get(name):
+                raise StoreError(
+                    f"array '{name}' is {saved.get(name, 'missing')} in the snapshot, "
+                    f"{own.get(name, 'missing')} in this world: the snapshot is of another world"
+                )
+        if list(saved) != list(own):
+            raise StoreError("the snapshot has its arrays in another order: it is of another version of this world")
 
     def _persistent(self) -> torch.Tensor:
         if self._block is None:

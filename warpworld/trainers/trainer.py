@@ -11,14 +11,16 @@ import torch
 
 from warpworld.config import RunConfig
 from warpworld.environment import get_environment
-from warpworld.errors import TrainingError
+from warpworld.errors import RunError, StoreError, TrainingError
 from warpworld.policies import Policy, build_policy
 from warpworld.policies.fused import fuse
+from warpworld.resume import check_same_course
 from warpworld.trainers.algorithms import build_learners
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.state import check_finite_weights, check_weights, random_state, set_random_state, set_threads
 from warpworld.world import World
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ class Trainer:
         learners: one for each policy that is trained.
         iteration: iterations done; each is one rollout and one update.
         env_steps: env steps done.
+        seconds: seconds of training so far, in all sessions of the run together.
 
     Raises:
         WarpworldError: the environment, a kernel or the device is wrong; nothing has been written then.
@@ -72,6 +75,7 @@ class Trainer:
             initial_weights: read the policies' ``initial_weights``; False where a checkpoint follows.
         """
         self.config = config
+        set_threads(config.trainer.torch_threads)
         self.generator = torch.Generator().manual_seed(config.trainer.seed)
         self.world = build_world(config)
         self.policies = build_policies(config, self.world, self.generator)
@@ -86,6 +90,8 @@ class Trainer:
         self.rollout = Rollout(self.world, served, config.trainer.num_steps)
         self.episodes = EpisodeStatistics(self.world, config.trainer.num_steps)
         self.iteration = self.env_steps = 0
+        self.seconds = self._started = 0.0
+        self._saved: int | None = None  # iteration of the latest checkpoint
         self.world.reset()
         self.rollout.freeze()
         self.episodes.freeze()
@@ -99,43 +105,59 @@ class Trainer:
     def _env_steps_per_iteration(self) -> int:
         return self.config.trainer.num_envs * self.config.trainer.num_steps
 
-    def train(self, run: Run, on_iteration: Callable[[Metrics], None] | None = None) -> Metrics:
+    def train(
+        self,
+        run: Run,
+        on_iteration: Callable[[Metrics], None] | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Metrics:
         """Train to the end of the budget; metrics and checkpoints go to ``run``.
+
+        Each iteration's metrics are logged before it is saved, so that a process may end at any moment: whoever
+        resumes finds every line up to the checkpoint, and cuts off those behind it.
 
         Args:
             run: an open run folder.
             on_iteration: called with each iteration's metrics.
+            stop: asked between two iterations; where it says True the training ends early, with a checkpoint.
 
         Returns:
-            The last iteration's metrics.
+            The last iteration's metrics; empty if there was none to do.
+
+        Raises:
+            RunError: the run folder cannot be written.
+            TrainingError: a reward, a loss or a weight is no longer a finite number; what was saved so far is good.
         """
-        saving, start = self.config.saving, time.perf_counter()
-        metrics: Metrics = {}
-        run.save_checkpoint(self.iteration, self.state_dict())
-        while self.iteration < self.num_iterations:
-            began = time.perf_counter()
-            self.rollout.collect()
-            episodes = self._episode_metrics()
-            collected = time.perf_counter()
-            self.rollout.check_finite()
-            losses = self._update()
-            updated = time.perf_counter()
-            self.iteration += 1
-            self.env_steps += self._env_steps_per_iteration
-            metrics = {
-                **self._counters(updated - start),
-                **episodes,
-                **losses,
-                **self._speed(collected - began, updated - collected),
-            }
-            last = self.iteration == self.num_iterations
-            if last or self.iteration % saving.log_every == 0:
+        saving, metrics = self.config.saving, Metrics()
+        self._started = time.perf_counter() - self.seconds
+        self._save(run)
+        while self.iteration < self.num_iterations and not stop():
+            metrics = self._iterate()
+            if self._is_due(saving.log_every):
                 run.log(metrics)
-            if last or self.iteration % saving.checkpoint_every == 0:
-                run.save_checkpoint(self.iteration, self.state_dict())
+            if self._is_due(saving.checkpoint_every):
+                self._save(run)
             if on_iteration is not None:
                 on_iteration(metrics)
+        self._save(run)
         return metrics
+
+    def _iterate(self) -> Metrics:
+        """One rollout and one update, timed apart."""
+        began = time.perf_counter()
+        self.rollout.collect()
+        episodes = self._episode_metrics()
+        collected = time.perf_counter()
+        self.rollout.check_finite()
+        losses = self._update()
+        updated = time.perf_counter()
+        self.iteration += 1
+        self.env_steps += self._env_steps_per_iteration
+        self.seconds = updated - self._started
+        return {**self._counters(), **episodes, **losses, **self._speed(collected - began, updated - collected)}
+
+    def _is_due(self, every: int) -> bool:
+        return self.iteration % every == 0 or self.iteration == self.num_iterations
 
     # ---- update ------------------------------------------------------------------------------------------------------
     def _update(self) -> Metrics:
@@ -156,9 +178,10 @@ class Trainer:
         return Batch.join([self.rollout.batch(group, learner.policy, gamma, gae_lambda) for group in groups])
 
     # ---- metrics -----------------------------------------------------------------------------------------------------
-    def _counters(self, seconds: float) -> Metrics:
+    def _counters(self) -> Metrics:
         agent_steps = self.env_steps * self.world.num_agents
-        return {"iteration": self.iteration, "env_steps": self.env_steps, "agent_steps": agent_steps, "time": seconds}
+        counts = {"iteration": self.iteration, "env_steps": self.env_steps, "agent_steps": agent_steps}
+        return {**counts, "time": self.seconds}
 
     def _speed(self, rollout: float, update: float) -> Metrics:
         env_steps_per_s = self._env_steps_per_iteration / (rollout + update)
@@ -178,17 +201,69 @@ class Trainer:
         return metrics
 
     # ---- saving ------------------------------------------------------------------------------------------------------
+    def _save(self, run: Run) -> None:
+        """Save the present iteration, if it is not saved yet and every weight is finite."""
+        if self._saved == self.iteration:
+            return
+        check_finite_weights(self.policies)
+        run.save_checkpoint(self.iteration, self.state_dict())
+        self._saved = self.iteration
+
     def state_dict(self) -> dict[str, Any]:
         """Everything that the run's further course depends on."""
         return {
             "iteration": self.iteration,
             "env_steps": self.env_steps,
+            "seconds": self.seconds,
+            "config": self.config.to_yaml(),
             "policies": {name: policy.state_dict() for name, policy in self.policies.items() if policy is not None},
             "learners": {name: learner.state_dict() for name, learner in self.learners.items()},
             "generator": self.generator.get_state(),
+            "random": random_state(self.world.device),
+            "layout": self.world.data.layout(),
             "store": self.world.snapshot(),
             "torch_threads": torch.get_num_threads(),
         }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a ``state_dict`` of a trainer with the same settings.
+
+        On cpu the further course is then the same bit for bit: for that torch gets the number of threads that it had,
+        unless the settings name another.
+
+        Raises:
+            RunError: it lacks something, or a policy has other sizes.
+            StoreError: it is of another environment, or of other sizes.
+        """
+        missing = [key for key in self.state_dict() if key not in state]
+        if missing:
+            raise RunError(f"the saved state lacks {', '.join(missing)}: another version of warpworld wrote it")
+        check_weights(self.policies, state["policies"])
+        self.world.restore(state["store"], state["layout"])
+        for name, policy in self.policies.items():
+            if policy is not None:
+                policy.load_state_dict(state["policies"][name])
+        for name, learner in self.learners.items():
+            learner.load_state_dict(state["learners"][name])
+        self.generator.set_state(state["generator"])
+        set_random_state(self.world.device, state["random"])
+        set_threads(self.config.trainer.torch_threads or state["torch_threads"], saved=state["torch_threads"])
+        self.iteration, self.env_steps, self.seconds = state["iteration"], state["env_steps"], state["seconds"]
+
+    def resume(self, run: Run) -> None:
+        """Go on from a run's newest checkpoint that is whole, and cut the run's metrics back to it.
+
+        Raises:
+            RunError: no checkpoint can be read, or it does not fit the run's configuration; the folder is as it was.
+        """
+        state = run.load_newest_readable()
+        try:
+            check_same_course(state.get("config", ""), self.config)
+            self.load_state_dict(state)
+        except (RunError, StoreError) as error:
+            raise RunError(f"run '{run.path}' cannot be resumed: {error}") from error
+        self._saved = self.iteration
+        run.rewind(self.iteration, self.env_steps)
 
 
 def _check_finite(name: str, diagnostics: Mapping[str, float]) -> None:

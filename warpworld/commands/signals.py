@@ -1,0 +1,54 @@
+"""Ctrl-C and SIGTERM while a run trains."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_NOTICE = b"\nending after this iteration, with a checkpoint; once more to end at once\n"
+
+
+class StopOnSignal:
+    """A context manager in which the first SIGINT or SIGTERM is a request, and the second a KeyboardInterrupt.
+
+    Called, it says whether an end was requested.
+
+    Attributes:
+        received: the first signal, or None.
+    """
+
+    def __init__(self) -> None:
+        self.received: signal.Signals | None = None
+        self._previous: dict[signal.Signals, Any] = {}
+
+    def __call__(self) -> bool:
+        """Whether a signal came."""
+        return self.received is not None
+
+    @property
+    def exit_status(self) -> int:
+        """What shells expect of a process that ends for the signal: 128 and its number."""
+        return 128 + (self.received or signal.SIGINT)
+
+    def __enter__(self) -> StopOnSignal:
+        """Take the signals; only the main thread can."""
+        if threading.current_thread() is threading.main_thread():
+            self._previous = {number: signal.signal(number, self._receive) for number in _SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give them back."""
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        if self.received is not None:
+            raise KeyboardInterrupt
+        self.received = signal.Signals(number)
+        os.write(2, _NOTICE)  # print() may be what the signal came into

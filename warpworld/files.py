@@ -1,0 +1,73 @@
+"""Files that are whole or absent, whenever the process is killed or the disk is full."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Write a file under a temporary name, bring it to the disk, and then rename it.
+
+    Until the rename an older file of that name stands unharmed; after an error nothing temporary is left.
+
+    Args:
+        path: the file's final name; its folder exists.
+
+    Yields:
+        The file to write to.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(unfinished, "wb") as file:
+            yield file
+            sync(file)
+        os.replace(unfinished, path)
+        sync_folder(path.parent)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all; raises OSError as ``replacing``."""
+    with replacing(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+def sync(file: BinaryIO) -> None:
+    """Bring what was written to a file to the disk."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def sync_folder(path: Path) -> None:
+    """Bring a folder's entries to the disk, so that a rename outlives a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed processes left under temporary names; only for whoever holds the folder's lock."""
+    for entry in folder.glob(".*.tmp"):
+        entry.unlink(missing_ok=True)
+
+
+def reason(error: BaseException) -> str:
+    """Why writing or reading failed, in one line; what the system says is clearer than what torch makes of it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror
+        cause = cause.__cause__ or cause.__context__
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,38 @@
+"""What a run was trained on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+
+import warpworld
+
+
+def describe_machine(device: str) -> dict[str, str | int]:
+    """Device, processor, versions and the time in UTC, as ``machine.json`` holds them."""
+    return {
+        "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "device": device,
+        "cpu": _processor(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "torch": importlib.metadata.version("torch"),
+        "numpy": importlib.metadata.version("numpy"),
+        "warpworld": warpworld.__version__,
+        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+    }
+
+
+def _processor() -> str:
+    """The processor's name, where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())

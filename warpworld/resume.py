@@ -1,0 +1,90 @@
+"""What may change when a run is resumed, and what must not."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from warpworld.config import RunConfig, load_config
+from warpworld.config_file import Document
+from warpworld.errors import ConfigError, RunError
+from warpworld.runs import Run
+
+logger = logging.getLogger(__name__)
+
+# The course so far is valid whatever these are.
+FREE_KEYS = (
+    "trainer.total_env_steps",
+    "trainer.device",
+    "trainer.num_workers",
+    "trainer.torch_threads",
+    "saving.log_every",
+    "saving.checkpoint_every",
+    "saving.keep_checkpoints",
+    "saving.wandb",
+)
+
+
+def resumed_config(run: Run, overrides: Iterable[str]) -> RunConfig:
+    """A run's configuration with overrides for the part of it that is still to come.
+
+    Raises:
+        ConfigError: an override is wrong, or of a key that the course so far depends on.
+    """
+    overrides = list(overrides)
+    for text in overrides:
+        key, equals, _ = text.partition("=")
+        if equals and key.strip() not in FREE_KEYS:
+            raise ConfigError(
+                f"command line, {text}: a run that is resumed keeps its {key.strip()}; only {', '.join(FREE_KEYS)} "
+                f"can change. For another run: warpworld train {run.path / 'config.yaml'} {text}"
+            )
+    config = load_config(run.path / "config.yaml", overrides)
+    _warn_of_changes(run.config, config)
+    return config
+
+
+def _warn_of_changes(before: RunConfig, after: RunConfig) -> None:
+    if before.trainer.total_env_steps != after.trainer.total_env_steps:
+        logger.warning(
+            "the budget changes from %s to %s env steps: schedules such as anneal_lr follow the new one from here on",
+            f"{before.trainer.total_env_steps:,}",
+            f"{after.trainer.total_env_steps:,}",
+        )
+    for key in ("device", "torch_threads"):
+        if getattr(before.trainer, key) != getattr(after.trainer, key):
+            logger.warning("with another trainer.%s the run goes on, but not as it would have bit for bit", key)
+
+
+def check_same_course(saved: str, config: RunConfig) -> None:
+    """Refuse to resume with a ``config.yaml`` that somebody changed meanwhile.
+
+    Keys that only one of the two has are passed over: versions of warpworld or of the environment differ by them.
+
+    Args:
+        saved: the configuration that the checkpoint was written with, as YAML.
+        config: the present one.
+
+    Raises:
+        RunError: a key that the course depends on has another value.
+    """
+    before, now = _flat(_values(saved)), _flat(_values(config.to_yaml()))
+    for key in before.keys() & now.keys():
+        if before[key] != now[key] and key not in (*FREE_KEYS, "saving.directory"):
+            raise RunError(
+                f"{key} was {before[key]!r} when it was saved and is {now[key]!r} in config.yaml; put it back, "
+                "or start a new run with the new value"
+            )
+
+
+def _values(text: str) -> dict[str, Any]:
+    return Document.parse(text.encode(), "config.yaml").data
+
+
+def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested sections as one mapping from dotted keys."""
+    flat: dict[str, Any] = {}
+    for key, value in data.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return flat
