@@ -1,0 +1,73 @@
+"""Processes that are killed while they train: what they leave can be loaded, and goes on bit for bit."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+from processes import ITERATIONS, SMALL, appeared, differences, finish, last_state, run_folder, start
+
+from warpworld.runs import Run
+
+
+class Uninterrupted:
+    """A run that nothing interrupted."""
+
+    def __init__(self, folder: Path) -> None:
+        process = start(folder, "train", *SMALL)
+        appeared(folder, "runs/[!.]*", process)
+        began = time.monotonic()
+        process.join(120)
+        self.seconds = time.monotonic() - began
+        assert process.exitcode == 0, (folder / "err").read_text()
+        self.path = run_folder(folder)
+        self.state = last_state(self.path)
+        self.metrics = (self.path / "metrics.jsonl").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Uninterrupted:
+    return Uninterrupted(tmp_path_factory.mktemp("uninterrupted"))
+
+
+def killed(folder: Path, seconds: float) -> Run:
+    """Train, and kill the process so many seconds after its run folder has appeared."""
+    process = start(folder, "train", *SMALL)
+    appeared(folder, "runs/[!.]*", process)
+    time.sleep(seconds)
+    process.kill()
+    process.join()
+    return Run.open(run_folder(folder))
+
+
+def goes_on_as_if_nothing_had_happened(folder: Path, run: Run, uninterrupted: Uninterrupted) -> None:
+    iteration = run.load_checkpoint()["iteration"]  # the newest one, without any recovery
+    assert iteration == run.checkpoints()[-1]
+    lines = run.metrics_path.read_bytes() if run.metrics_path.exists() else b""
+    assert lines.count(b"\n") >= iteration  # no metrics of what was saved are missing
+    assert finish(folder, "train", "--resume", str(run.path)) == 0, (folder / "err").read_text()
+    assert differences(uninterrupted.state, last_state(run.path)) == []
+    assert run.metrics_path.read_bytes() == uninterrupted.metrics
+    assert run.timing_path.read_bytes().count(b"\n") == ITERATIONS
+    assert list(run.path.rglob("*.tmp")) == []
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_killed_at_a_random_moment(tmp_path: Path, uninterrupted: Uninterrupted, number: int) -> None:
+    moment = random.Random(number).uniform(0, uninterrupted.seconds)
+    run = killed(tmp_path, moment)
+    goes_on_as_if_nothing_had_happened(tmp_path, run, uninterrupted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(10, 110))
+def test_killed_at_one_of_a_hundred_moments(tmp_path: Path, uninterrupted: Uninterrupted, number: int) -> None:
+    generator = random.Random(number)
+    run = killed(tmp_path, generator.uniform(0, uninterrupted.seconds))
+    process = start(tmp_path, "train", "--resume", str(run.path))  # and once more while it is being resumed
+    process.join(generator.uniform(0, uninterrupted.seconds))
+    process.kill()
+    process.join()
+    goes_on_as_if_nothing_had_happened(tmp_path, run, uninterrupted)
