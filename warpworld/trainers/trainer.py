@@ -258,7 +258,8 @@ class Trainer:
         """
         state = run.load_newest_readable()
         try:
-            check_same_course(state.get("config", ""), self.config)
+            if "config" in state:
+                check_same_course(state["config"], self.config)
             self.load_state_dict(state)
         except (RunError, StoreError) as error:
             raise RunError(f"run '{run.path}' cannot be resumed: {error}") from error

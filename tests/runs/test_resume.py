@@ -1,0 +1,334 @@
+"""Resuming: what is taken up, what may change, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from warpworld.checkpoints import Checkpoints
+from warpworld.cli import main
+from warpworld.config import RunConfig, config_from_dict, load_config
+from warpworld.errors import ConfigError, RunError
+from warpworld.resume import resumed_config
+from warpworld.runs import Run
+from warpworld.trainers.trainer import Trainer
+
+
+@pytest.fixture(autouse=True)
+def threads() -> Iterator[None]:
+    """Torch's threads are a matter of the whole process; put them back."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def resumed(run: Run, config: RunConfig | None = None) -> Trainer:
+    trainer = Trainer(config or run.config)
+    trainer.resume(run)
+    return trainer
+
+
+def changed(config: RunConfig, section: str, **values: Any) -> RunConfig:
+    data = config.to_dict()
+    return config_from_dict({**data, section: {**data[section], **values}})
+
+
+def iterations(path: Path) -> list[int]:
+    return [json.loads(line)["iteration"] for line in path.read_text().splitlines()]
+
+
+# --- what is taken up -------------------------------------------------------------------------------------------------
+
+
+def test_the_global_generator_of_torch_goes_on(run: Run) -> None:
+    trainer = Trainer(run.config)
+    torch.manual_seed(5)
+    state = trainer.state_dict()
+    drawn = torch.rand(3)
+    torch.manual_seed(6)
+    Trainer(run.config).load_state_dict(state)
+    assert torch.equal(torch.rand(3), drawn)
+
+
+def test_time_goes_on(run: Run) -> None:
+    before = [json.loads(line)["time"] for line in run.timing_path.read_text().splitlines()]
+    trainer = resumed(run)
+    assert trainer.seconds == before[-1]
+    trainer.train(run)
+    run.close()
+    times = [json.loads(line)["time"] for line in run.timing_path.read_text().splitlines()]
+    assert times[:3] == before
+    assert times == sorted(times)
+    assert len(times) == 6
+
+
+def test_torch_gets_the_threads_it_had(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    torch.set_num_threads(3)
+    assert resumed(run).iteration == 3
+    assert torch.get_num_threads() == run.load_checkpoint()["torch_threads"] != 3
+    assert "threads" not in caplog.text
+    resumed(run, changed(run.config, "trainer", torch_threads=3))
+    assert torch.get_num_threads() == 3
+    assert "the run had 1 threads of torch and goes on with 3, so not as it would have bit for bit" in caplog.text
+
+
+def test_the_config_sets_the_threads(config: RunConfig) -> None:
+    Trainer(changed(config, "trainer", torch_threads=2))
+    assert torch.get_num_threads() == 2
+
+
+def test_a_model_that_draws_from_torch(tmp_path: Path) -> None:
+    """Dropout: the uninterrupted run and the resumed one draw the same numbers."""
+    words = ["trainer.num_envs=4", "trainer.num_steps=8", "trainer.total_env_steps=128", "trainer.device=cpu"]
+    config = load_config("cartpole", [*words, "policy.agent.num_minibatches=1", "saving.checkpoint_every=1"])
+
+    def trainer_with_dropout() -> Trainer:
+        trainer = Trainer(config)
+        policy = trainer.policies["agent"]
+        policy.register_forward_pre_hook(  # type: ignore[union-attr]
+            lambda module, given: (torch.nn.functional.dropout(given[0], 0.5), *given[1:])
+        )
+        return trainer
+
+    torch.manual_seed(1)
+    whole, run = trainer_with_dropout(), Run.create(config, tmp_path)
+    whole.train(run)
+    run.close()
+    half, other = trainer_with_dropout(), Run.create(config, tmp_path)
+    torch.manual_seed(1)
+    half.train(other, stop=lambda: half.iteration == 2)
+    other.close()
+    torch.manual_seed(99)
+    again = trainer_with_dropout()
+    again.resume(other)
+    again.train(other)
+    other.close()
+    ends = [trainer.policies["agent"].state_dict() for trainer in (whole, again)]  # type: ignore[union-attr]
+    assert all(torch.equal(value, ends[1][key]) for key, value in ends[0].items())
+    assert run.metrics_path.read_bytes() == other.metrics_path.read_bytes()
+    plain = Trainer(config)
+    third = Run.create(config, tmp_path)
+    plain.train(third)
+    third.close()
+    assert third.metrics_path.read_bytes() != run.metrics_path.read_bytes()  # so the dropout did something
+
+
+# --- metrics and damaged checkpoints ----------------------------------------------------------------------------------
+
+
+def test_metrics_are_cut_back_to_the_checkpoint(run: Run) -> None:
+    whole = run.metrics_path.read_bytes()
+    run.metrics_path.write_bytes(whole + b'{"iteration": 4, "env_steps": 128}\n{"iteration": 5, "env_')
+    run.timing_path.write_bytes(run.timing_path.read_bytes()[:-4])  # torn by a power cut
+    resumed(run)
+    assert run.metrics_path.read_bytes() == whole
+    assert iterations(run.timing_path) == [1, 2]
+
+
+def test_a_line_that_is_not_metrics_is_dropped_with_a_warning(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    lines = run.metrics_path.read_bytes().splitlines(keepends=True)
+    run.metrics_path.write_bytes(lines[0] + b"\x00\x00\n" + lines[1] + lines[2])
+    resumed(run)
+    assert iterations(run.metrics_path) == [1, 2, 3]
+    assert "a line that is not one of metrics was dropped" in caplog.text
+
+
+@pytest.mark.parametrize("damage", ["truncated", "empty", "text"])
+def test_a_damaged_checkpoint_is_passed_over(run: Run, caplog: pytest.LogCaptureFixture, damage: str) -> None:
+    whole = Trainer(run.config)
+    path = run.checkpoint_path(3)
+    raw = path.read_bytes()
+    path.write_bytes({"truncated": raw[: len(raw) // 2], "empty": b"", "text": b"hello"}[damage])
+    trainer = resumed(run)
+    assert trainer.iteration == 2
+    assert "iteration_000003.pt' is truncated or no checkpoint; taking an older one" in caplog.text
+    assert iterations(run.metrics_path) == iterations(run.timing_path) == [1, 2]
+    assert run.checkpoints() == [0, 1, 2]
+    assert path.with_name("iteration_000003.pt.damaged").exists()  # kept for whoever wants to look
+    trainer.train(run)
+    run.close()
+    whole.train(other := Run.create(run.config, run.path.parent))
+    other.close()
+    assert run.metrics_path.read_bytes() == other.metrics_path.read_bytes()
+
+
+def test_no_readable_checkpoint(run: Run) -> None:
+    before = run.metrics_path.read_bytes()
+    for iteration in run.checkpoints():
+        run.checkpoint_path(iteration).write_bytes(b"")
+    with pytest.raises(
+        RunError, match=r"^no checkpoint of run '.*' can be read; the last: checkpoint '.*_000000.pt' is"
+    ):
+        resumed(run)
+    for iteration in run.checkpoints():
+        run.checkpoint_path(iteration).unlink()
+    with pytest.raises(RunError, match="has no checkpoint; its training ended before the first was written"):
+        resumed(run)
+    assert run.metrics_path.read_bytes() == before
+
+
+# --- what does not fit ------------------------------------------------------------------------------------------------
+
+
+def foreign(run: Run, **replaced: Any) -> None:
+    """Replace parts of the newest checkpoint."""
+    run.save_checkpoint(3, {**run.load_checkpoint(), **replaced})
+
+
+def test_a_checkpoint_of_other_sizes(run: Run, config: RunConfig) -> None:
+    before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+    message = (
+        rf"^run '{run.path}' cannot be resumed: array 'observations' is float32 \(4, 1, 4\) in the snapshot, "
+        r"float32 \(8, 1, 4\) in this world: the snapshot is of another world$"
+    )
+    with pytest.raises(
+        RunError, match=r"trainer.num_envs was 4 when it was saved and is 8 in config.yaml; put it back"
+    ):
+        resumed(run, changed(config, "trainer", num_envs=8))
+    foreign(run, config=changed(config, "trainer", num_envs=8).to_yaml())
+    before[run.checkpoint_path(3)] = run.checkpoint_path(3).read_bytes()
+    with pytest.raises(RunError, match=message):
+        resumed(run, changed(config, "trainer", num_envs=8))
+    assert {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()} == before
+
+
+def test_a_checkpoint_of_another_environment(run: Run, tmp_path: Path) -> None:
+    words = ["trainer.num_envs=4", "trainer.num_steps=10", "trainer.total_env_steps=120"]
+    other = Trainer(load_config("tag_gridworld", words))
+    foreign(run, config=other.config.to_yaml())
+    with pytest.raises(RunError, match=r"the checkpoint has no policy 'tagger', only 'agent'$"):
+        other.resume(run)
+    foreign(run, policies=other.state_dict()["policies"], layout=other.world.data.layout(), config=run.config.to_yaml())
+    with pytest.raises(RunError, match=r"the checkpoint has no policy 'agent', only 'tagger', 'runner'$"):
+        resumed(run)
+
+
+def test_a_checkpoint_of_another_network(run: Run) -> None:
+    policies = run.load_checkpoint()["policies"]
+    name, weight = next((key, value) for key, value in policies["agent"].items() if value.dim() == 2)
+    policies["agent"][name] = torch.zeros(3, 7)
+    foreign(run, policies=policies)
+    rows, columns = weight.shape
+    with pytest.raises(
+        RunError,
+        match=rf"policy 'agent': {name} has shape \(3, 7\) in the checkpoint, \({rows}, {columns}\) in the policy",
+    ):
+        resumed(run)
+
+
+def test_an_array_that_is_missing_or_moved(run: Run) -> None:
+    layout = run.load_checkpoint()["layout"]
+    foreign(run, layout=[entry for entry in layout if entry[0] != "clock"])
+    with pytest.raises(RunError, match=r"array 'clock' is missing in the snapshot, uint64 \(4,\) in this world"):
+        resumed(run)
+    foreign(run, layout=[*layout[1:], layout[0]])
+    with pytest.raises(RunError, match="has its arrays in another order"):
+        resumed(run)
+
+
+def test_a_checkpoint_of_an_older_version(run: Run) -> None:
+    state = run.load_checkpoint()
+    run.save_checkpoint(3, {key: state[key] for key in ("iteration", "env_steps", "policies", "learners", "store")})
+    with pytest.raises(RunError, match=r"lacks seconds, config, generator, .*: another version of warpworld wrote it$"):
+        resumed(run)
+
+
+def test_a_config_that_was_edited(run: Run) -> None:
+    path = run.path / "config.yaml"
+    path.write_text(path.read_text().replace("gamma: 0.99", "gamma: 0.5"))
+    with pytest.raises(RunError, match=r"policy.agent.gamma was 0.99 when it was saved and is 0.5 in config.yaml"):
+        resumed(Run.open(run.path))
+
+
+# --- overrides and budget ---------------------------------------------------------------------------------------------
+
+
+def test_overrides_that_the_course_so_far_depends_on(run: Run) -> None:
+    for text in ("policy.agent.gamma=0.5", "trainer.num_envs=8", "trainer.seed=3", "saving.directory=x", "env.x=1"):
+        key = text.partition("=")[0]
+        with pytest.raises(ConfigError, match=rf"^command line, {text}: a run that is resumed keeps its {key}; only"):
+            resumed_config(run, [text])
+    with pytest.raises(ConfigError, match="override 'fast': expected key=value"):
+        resumed_config(run, ["fast"])
+    with pytest.raises(ConfigError, match=r"saving.log_every is 0, expected at least 1"):
+        resumed_config(run, ["saving.log_every=0"])
+
+
+def test_a_longer_budget(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--resume", str(run.path), "trainer.total_env_steps=320", "saving.checkpoint_every=5"]) == 0
+    out, err = capfd.readouterr()
+    assert out.startswith(f"going on with {run.path} from 96 of 320 env steps\n")
+    assert "the budget changes from 192 to 320 env steps: schedules such as anneal_lr follow the new one" in err
+    again = Run.open(run.path)
+    assert again.config.trainer.total_env_steps == 320
+    assert again.checkpoints() == [0, 1, 2, 3, 5, 10]
+    assert iterations(run.metrics_path) == list(range(1, 11))
+    rates = [json.loads(line)["charts/agent/learning_rate"] for line in run.metrics_path.read_text().splitlines()]
+    assert rates[3] == pytest.approx(rates[0] * (1 - 3 / 10))
+    sessions = json.loads((run.path / "machine.json").read_text())
+    assert [session["from_env_steps"] for session in sessions] == [96]  # the library alone writes none
+    assert sessions[0]["device"] == "cpu"
+    assert sessions[0]["torch"] == torch.__version__
+
+
+def test_another_device_or_other_threads_are_warned_about(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    resumed_config(run, ["trainer.torch_threads=2", "trainer.device=auto"])
+    for key in ("torch_threads", "device"):
+        assert f"with another trainer.{key} the run goes on, but not as it would have bit for bit" in caplog.text
+    caplog.clear()
+    resumed_config(run, ["trainer.num_workers=2", "saving.keep_checkpoints=2"])
+    assert caplog.text == ""
+
+
+def test_a_finished_run_says_how_to_go_on(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--resume", str(run.path)]) == 0
+    before = run.metrics_path.read_bytes()
+    capsys.readouterr()
+    assert main(["train", "--resume", str(run.path)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"run '{run.path}' is finished: it has done its 192 env steps. To train on, give it more:",
+        f"warpworld train --resume {run.path} trainer.total_env_steps=384",
+    ]
+    assert main(["train", "--resume", str(run.path), "trainer.total_env_steps=128"]) == 2
+    assert "trainer.total_env_steps is 128, but run" in capsys.readouterr().err
+    assert Run.open(run.path).config.trainer.total_env_steps == 192
+    assert run.metrics_path.read_bytes() == before
+
+
+def test_stopping_where_the_run_already_is(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--resume", str(run.path), "--stop-at", "50"]) == 0
+    assert "stopped after 96 env steps" in capsys.readouterr().out
+    assert run.checkpoints() == [0, 1, 2, 3]
+
+
+def test_resuming_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--resume", str(tmp_path / "nowhere")]) == 2
+    assert "does not exist, expected a run folder" in capsys.readouterr().err
+
+
+# --- keeping few ------------------------------------------------------------------------------------------------------
+
+
+def test_only_the_newest_checkpoints_are_kept(
+    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = changed(config, "saving", keep_checkpoints=2)
+    run = Run.create(config, tmp_path)
+    seen = []
+    Trainer(config).train(run, on_iteration=lambda metrics: seen.append(run.checkpoints()))
+    run.close()
+    assert seen == [[0, 1], [0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 5], [0, 5, 6]]
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", fail)
+        Checkpoints(run.path / "checkpoints").keep(1)
+    assert run.checkpoints() == [0, 5, 6]
+    assert "cannot be removed: Permission denied" in caplog.text
