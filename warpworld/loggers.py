@@ -116,7 +116,7 @@ class TensorBoard:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._first_step = 0
+        self._first_step: int | None = None  # where a rewound run goes on, until that is in a file
         self._file: BinaryIO | None = None
 
     def log(self, metrics: Metrics) -> None:
@@ -147,7 +147,9 @@ class TensorBoard:
             if self._file is None:
                 self._file = self._open()
                 self._write(file_version="brain.Event:2")
-                self._write(step=self._first_step, session_log={"status": "START"})
+                if self._first_step is not None:
+                    self._write(step=self._first_step, session_log={"status": "START"})
+                    self._first_step = None
             RecordWriter(self._file).write(Event(wall_time=time.time(), **event).SerializeToString())
             self._file.flush()
         except OSError as error:
