@@ -1,0 +1,75 @@
+"""A resumed training goes the uninterrupted one's way bit for bit, whatever is trained by whatever algorithm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from warpworld.config import config_from_dict
+from warpworld.runs import Run
+from warpworld.trainers.trainer import Trainer
+
+# Episodes and rollouts are of different lengths, so that a checkpoint falls into the middle of episodes.
+TRAINER = {"device": "cpu", "num_envs": 6, "num_steps": 8, "total_env_steps": 6 * 8 * 6}
+ONE = {"num_minibatches": 2, "update_epochs": 2}
+
+COURSES: dict[str, dict[str, Any]] = {
+    "cartpole": {"name": "cartpole", "policy": {"agent": ONE}},
+    "normalised observations": {
+        "name": "cartpole",
+        "policy": {"agent": {**ONE, "model": {"normalise_observations": True}}},
+    },
+    "a2c with schedules": {
+        "name": "cartpole",
+        "policy": {"agent": {"algorithm": "a2c", "learning_rate": [[0, 0.001], [200, 0.0001]], "ent_coef": 0.01}},
+    },
+    "target_kl": {"name": "cartpole", "policy": {"agent": {**ONE, "target_kl": 1e-4}}},
+    "python phases": {
+        "name": "small_worlds:Clockwork",
+        "env": {"episode_length": 5, "ends": [0, 3, 4]},
+        "policy": {"left": ONE, "right": {"train": False}},
+    },
+    "agents that leave": {
+        "name": "small_worlds:Relay",
+        "policy": {"left": ONE, "right": {"algorithm": "random"}},
+    },
+    "tag on a plane": {
+        "name": "tag_continuous",
+        "env": {"num_taggers": 2, "num_runners": 3, "episode_length": 11},
+        "policy": {"tagger": ONE, "runner": ONE},
+    },
+}
+
+
+def trained(data: dict[str, Any], directory: Path, interrupted: bool) -> tuple[Trainer, Run]:
+    """A run of six iterations; if interrupted, by two trainers, the second with a random state of its own."""
+    config = config_from_dict({**data, "trainer": TRAINER, "saving": {"checkpoint_every": 100}})
+    run, trainer = Run.create(config, directory), Trainer(config)
+    if interrupted:
+        trainer.train(run, stop=lambda: trainer.iteration == 3)
+        run.close()
+        torch.manual_seed(12345)
+        run, resumed = Run.open(run.path), Trainer(config)
+        resumed.resume(run)
+        trainer = resumed
+    trainer.train(run)
+    run.close()
+    return trainer, run
+
+
+@pytest.mark.parametrize("course", COURSES)
+def test_resumed_halfway(tmp_path: Path, course: str) -> None:
+    (whole, whole_run), (halves, halves_run) = (trained(COURSES[course], tmp_path, cut) for cut in (False, True))
+    assert halves_run.checkpoints() == [0, 3, 6]
+    assert whole_run.metrics_path.read_bytes() == halves_run.metrics_path.read_bytes()
+    assert torch.equal(whole.world.snapshot(), halves.world.snapshot())
+    assert torch.equal(whole.generator.get_state(), halves.generator.get_state())
+    for name, policy in whole.policies.items():
+        other = halves.policies[name]
+        if policy is not None:
+            assert other is not None
+            theirs = other.state_dict()
+            assert all(torch.equal(value, theirs[key]) for key, value in policy.state_dict().items())
