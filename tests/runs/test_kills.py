@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -71,3 +74,20 @@ def test_killed_at_one_of_a_hundred_moments(tmp_path: Path, uninterrupted: Unint
     process.kill()
     process.join()
     goes_on_as_if_nothing_had_happened(tmp_path, run, uninterrupted)
+
+
+@pytest.mark.slow
+def test_the_command_itself_is_killed(tmp_path: Path, uninterrupted: Uninterrupted) -> None:
+    """As users run it: ``python -m warpworld``, started afresh each time."""
+    command = [sys.executable, "-m", "warpworld", "train"]
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    process = subprocess.Popen([*command, *SMALL], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
+    while not list((tmp_path / "runs").glob("[!.]*/checkpoints/iteration_000003.pt")):
+        assert process.poll() is None, "it ended before it was killed"
+        time.sleep(0.001)
+    process.kill()
+    process.wait()
+    run = Run.open(run_folder(tmp_path))
+    subprocess.run([*command, "--resume", str(run.path)], cwd=tmp_path, env=environment, check=True, timeout=120)
+    assert differences(uninterrupted.state, last_state(run.path)) == []
+    assert run.metrics_path.read_bytes() == uninterrupted.metrics

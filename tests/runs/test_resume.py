@@ -13,7 +13,7 @@ import torch
 from warpworld.checkpoints import Checkpoints
 from warpworld.cli import main
 from warpworld.config import RunConfig, config_from_dict, load_config
-from warpworld.errors import ConfigError, RunError
+from warpworld.errors import ConfigError, RunError, TrainingError
 from warpworld.resume import resumed_config
 from warpworld.runs import Run
 from warpworld.trainers.trainer import Trainer
@@ -77,6 +77,12 @@ def test_torch_gets_the_threads_it_had(run: Run, caplog: pytest.LogCaptureFixtur
     assert "the run had 1 threads of torch and goes on with 3, so not as it would have bit for bit" in caplog.text
 
 
+def test_the_command_seeds_torch_for_models_that_draw_from_it(run: Run) -> None:
+    torch.manual_seed(99)
+    assert main(["train", str(run.path / "config.yaml"), "trainer.seed=7", f"saving.directory={run.path}"]) == 0
+    assert torch.initial_seed() == 7
+
+
 def test_the_config_sets_the_threads(config: RunConfig) -> None:
     Trainer(changed(config, "trainer", torch_threads=2))
     assert torch.get_num_threads() == 2
@@ -128,6 +134,12 @@ def test_metrics_are_cut_back_to_the_checkpoint(run: Run) -> None:
     resumed(run)
     assert run.metrics_path.read_bytes() == whole
     assert iterations(run.timing_path) == [1, 2]
+
+
+def test_a_line_without_its_end_is_cut_off(run: Run) -> None:
+    run.metrics_path.write_bytes(run.metrics_path.read_bytes()[:-1])  # the next line would be appended to it
+    resumed(run)
+    assert iterations(run.metrics_path) == [1, 2]
 
 
 def test_a_line_that_is_not_metrics_is_dropped_with_a_warning(run: Run, caplog: pytest.LogCaptureFixture) -> None:
@@ -309,6 +321,28 @@ def test_stopping_where_the_run_already_is(run: Run, capsys: pytest.CaptureFixtu
 def test_resuming_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "--resume", str(tmp_path / "nowhere")]) == 2
     assert "does not exist, expected a run folder" in capsys.readouterr().err
+
+
+# --- weights that are lost --------------------------------------------------------------------------------------------
+
+
+def test_weights_that_are_not_finite_are_not_saved(run: Run, config: RunConfig) -> None:
+    trainer = resumed(run)
+    policy = trainer.policies["agent"]
+    assert policy is not None
+    update = trainer.learners["agent"].update
+
+    def lost(*given: Any) -> dict[str, float]:
+        diagnostics = update(*given)  # finite: they are from before the step that loses the weights
+        next(policy.parameters()).data.fill_(float("nan"))
+        return diagnostics
+
+    trainer.learners["agent"].update = lost  # type: ignore[method-assign]
+    with pytest.raises(TrainingError, match=r"^policy 'agent': \S+ holds numbers that are not finite; the run"):
+        trainer.train(run)
+    run.close()
+    assert run.checkpoints() == [0, 1, 2, 3]
+    assert resumed(run).iteration == 3
 
 
 # --- keeping few ------------------------------------------------------------------------------------------------------
