@@ -1,4 +1,7 @@
-"""The command line: train, eval, list, info, bench. Only this file, ``progress.py`` and the benchmark print."""
+"""The command line: train, eval, watch, report, list, info, bench.
+
+Only this file, ``progress.py``, ``report/commands.py`` and the benchmark print.
+"""
 
 from __future__ import annotations
 
@@ -83,6 +86,33 @@ def _parser() -> argparse.ArgumentParser:
     evaluation.add_argument("--seed", type=_at_least(0), default=0, help="seed of the episodes (default: 0)")
     evaluation.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
     evaluation.set_defaults(command=_eval)
+
+    watch = commands.add_parser(
+        "watch",
+        help="play a run as a web page and a GIF",
+        description="Record episodes and write replay.html and replay.gif into the run folder.",
+    )
+    watch.add_argument("run", metavar="RUN", help="a run folder; or a config, which is played with random actions")
+    watch.add_argument("overrides", metavar="key=value", nargs="*", help="overrides, such as env.num_taggers=8")
+    watch.add_argument("--episodes", type=_at_least(1), default=1, help="episodes to record (default: 1)")
+    watch.add_argument("--seed", type=_at_least(0), default=0, help="seed of the episodes (default: 0)")
+    watch.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
+    watch.add_argument("--checkpoint", metavar="ITERATION", type=_at_least(0), help="which one (default: the latest)")
+    watch.add_argument("--gif", action=argparse.BooleanOptionalAction, default=True, help="also a GIF (default)")
+    watch.add_argument("--mp4", action="store_true", help="also a video; needs pip install warpworld[video]")
+    watch.add_argument("--output", metavar="DIR", help="write into this folder (default: the run's; for configs here)")
+    watch.set_defaults(command=_watch)
+
+    report = commands.add_parser(
+        "report",
+        help="one web page about one or several runs",
+        description="Settings, curves, a replay, machine and speed on a page of its own.",
+    )
+    report.add_argument("runs", metavar="RUN", nargs="+", help="run folders; the curves of several are overlaid")
+    report.add_argument("--output", metavar="FILE", help="the page (default: report.html in the folder of the one run)")
+    report.add_argument("--seed", type=_at_least(0), default=0, help="seed of the replay (default: 0)")
+    report.add_argument("--no-replay", action="store_true", help="leave the replay out")
+    report.set_defaults(command=_report)
 
     commands.add_parser("list", help="environments and packaged configs").set_defaults(command=_list)
     commands.add_parser("info", help="what is installed, and which device would be used").set_defaults(command=_info)
@@ -188,6 +218,18 @@ def _eval(arguments: argparse.Namespace) -> int:
         rows.append([name, f"{result['mean_return']:,.2f}", confidence, *(f"{result[key]:,.2f}" for key in keys)])
     _print_columns([row[: 5 if len(results) > 1 else 4] for row in rows])
     return 0
+
+
+def _watch(arguments: argparse.Namespace) -> int:
+    from warpworld.report.commands import watch
+
+    return watch(arguments)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from warpworld.report.commands import report
+
+    return report(arguments)
 
 
 def _bench(arguments: argparse.Namespace) -> int:

@@ -62,13 +62,17 @@ def evaluate(run: Run, episodes: int = 1000, seed: int = 0, greedy: bool = False
     return results
 
 
-def load_policies(run: Run) -> dict[str, Policy | None]:
-    """The policies of a run's latest checkpoint, by name; None for those that act at random.
+def load_policies(run: Run, iteration: int | None = None) -> dict[str, Policy | None]:
+    """The policies of a run's checkpoint, by name; None for those that act at random.
+
+    Args:
+        run: an open run folder.
+        iteration: which checkpoint; None takes the latest.
 
     Raises:
-        RunError: there is no checkpoint, or its weights do not fit the run's configuration.
+        RunError: there is no such checkpoint, or its weights do not fit the run's configuration.
     """
-    state = run.load_checkpoint()
+    state = run.load_checkpoint(iteration)
     policies = build_policies(run.config, build_world(run.config, num_envs=1), torch.Generator())
     for name, policy in policies.items():
         if policy is None:

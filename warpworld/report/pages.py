@@ -1,0 +1,44 @@
+"""Pages that stand alone: templates, styles and scripts of this folder put into one file."""
+
+from __future__ import annotations
+
+import html
+import importlib.resources
+import os
+from pathlib import Path
+from string import Template
+
+from warpworld.errors import RunError
+
+
+def fill(template: str, **parts: str) -> str:
+    """A template of this folder with its ``$names`` replaced; the parts are HTML already."""
+    return Template(asset(template)).substitute(parts)
+
+
+def asset(name: str) -> str:
+    """The text of a file of this folder."""
+    return importlib.resources.files(__package__).joinpath(name).read_text(encoding="utf-8").rstrip()
+
+
+def escaped(value: object) -> str:
+    """Text for HTML, also within quotes."""
+    return html.escape(str(value), quote=True)
+
+
+def write_whole(path: Path, content: str | bytes) -> Path:
+    """Write a file that appears complete or not at all.
+
+    Raises:
+        RunError: it cannot be written.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+        unfinished.replace(path)
+    except OSError as error:
+        raise RunError(f"'{path}' cannot be written: {error.strerror or error}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
