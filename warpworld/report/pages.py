@@ -9,6 +9,7 @@ from pathlib import Path
 from string import Template
 
 from warpworld.errors import RunError
+from warpworld.report.palette import css_variables
 
 
 def fill(template: str, **parts: str) -> str:
@@ -19,6 +20,11 @@ def fill(template: str, **parts: str) -> str:
 def asset(name: str) -> str:
     """The text of a file of this folder."""
     return importlib.resources.files(__package__).joinpath(name).read_text(encoding="utf-8").rstrip()
+
+
+def style(*names: str) -> str:
+    """Style sheets of this folder one after the other, behind the palette's colours."""
+    return "\n".join([css_variables(), *(asset(name) for name in names)])
 
 
 def escaped(value: object) -> str:

@@ -32,3 +32,10 @@ def colour_table(series: Iterable[str]) -> dict[str, tuple[str, str]]:
 def rgb(colour: str) -> tuple[int, int, int]:
     """``#rrggbb`` as three numbers of 0 to 255."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def css_variables() -> str:
+    """The colours as CSS variables, ``--ink`` or ``--series-0``, for light pages, dark pages and paper."""
+    series = {f"series-{i}": pair for i, pair in enumerate(zip(SERIES, DARK_SERIES, strict=True))}
+    light, dark = (" ".join(f"--{name}: {pair[i]};" for name, pair in {**ROLES, **series}.items()) for i in (0, 1))
+    return f":root {{ {light} }}\n@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"

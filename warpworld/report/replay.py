@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from warpworld.report.encoding import encode_text
-from warpworld.report.pages import asset, escaped, fill, write_whole
+from warpworld.report.pages import asset, escaped, fill, style, write_whole
 from warpworld.report.recording import Recording
 
 STYLES = ("page.css", "replay.css")
@@ -25,8 +25,7 @@ def write_replay(recording: Recording, path: str | Path) -> Path:
     Raises:
         RunError: it cannot be written.
     """
-    style = "\n".join(asset(name) for name in STYLES)
-    parts = {"title": escaped(recording.title), "style": style, "script": asset(SCRIPT)}
+    parts = {"title": escaped(recording.title), "style": style(*STYLES), "script": asset(SCRIPT)}
     return write_whole(Path(path), fill("replay.html", replay=replay_element(recording), **parts) + "\n")
 
 
