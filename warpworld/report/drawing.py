@@ -241,7 +241,7 @@ class Drawing:
             raise DeclarationError(f"Drawing: view={view}, expected left < right and bottom other than top, all finite")
         marks = self.marks if isinstance(self.marks, (list, tuple)) else [self.marks]
         for mark in marks:
-            if not isinstance(mark, Mark) or type(mark) is Mark:
+            if not isinstance(mark, Mark):
                 raise DeclarationError(f"Drawing: a mark is {mark!r}, expected one of {', '.join(sorted(MARKS))}")
         if not (isinstance(self.seconds, (int, float)) and 0 < self.seconds < float("inf")):
             raise DeclarationError(f"Drawing: seconds={self.seconds!r}, expected a number above 0")

@@ -21,7 +21,7 @@ from warpworld.world import World
 
 if TYPE_CHECKING:
     from warpworld.config import RunConfig
-    from warpworld.policies import ActorCritic
+    from warpworld.policies import Policy
 
 MAX_FRAMES = 5000  # of a recording, so that one of endless episodes ends
 
@@ -87,7 +87,7 @@ class FrameArrays(dict[str, np.ndarray]):
 
 def record(
     config: RunConfig,
-    policies: Mapping[str, ActorCritic | None],
+    policies: Mapping[str, Policy | None],
     episodes: int = 1,
     seed: int = 0,
     greedy: bool = False,
@@ -150,6 +150,7 @@ def _play(world: World, actors: Sequence[Actor], watch: _Watch, episodes: int) -
             actor.act()
         world.step()
         arrays = watch.of_step()
+        arrays["timestep"] = steps[-1].arrays["timestep"] + 1  # of an ended env the world has set it back already
         rewards = arrays["rewards"]
         if "agent_mask" in arrays:
             rewards = np.where(arrays["agent_mask"], rewards, 0.0)

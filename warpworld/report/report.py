@@ -67,7 +67,8 @@ def _lead(data: Sequence[RunData]) -> str:
     if len(data) > 1:
         return f"{', '.join(run.name for run in data)}: their curves overlaid, their settings side by side."
     config, run = data[0].config, data[0]
-    trained = [f"{name} ({entry.algorithm})" for name, entry in config.policy.items() if entry.train]
+    learners = {name: entry for name, entry in config.policy.items() if entry.train and entry.algorithm != "random"}
+    trained = [f"{name} ({entry.algorithm})" for name, entry in learners.items()]
     learnt = f"trained {', '.join(trained)}" if trained else "trained nothing"
     done = int(run.last("env_steps") or 0)
     budget = config.trainer.total_env_steps

@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from warpworld.report.recording import Recording
 
 RETURN, LENGTH, SPEED = "charts/{}/episodic_return", "charts/episodic_length", "perf/env_steps_per_s"
-LEAVES = ("policy_loss", "value_loss", "entropy", "approx_kl", "clipfrac", "explained_variance", "learning_rate")
 FILES = ("config.yaml", "metrics.jsonl", "timing.jsonl", "machine.json", "curve.png", "replay.html", "replay.gif")
-_LEARNING = re.compile(r"(?:losses|charts)/(?P<policy>[^/]+)/(?P<leaf>[^/]+)\Z")
+_LEARNING = re.compile(r"(?P<kind>losses|charts)/(?P<policy>[^/]+)/(?P<leaf>(?!episodic_return)[^/]+)\Z")
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------
@@ -77,24 +76,23 @@ def curves(data: Sequence[RunData]) -> str:
         for i, name in enumerate(policies)
     ]
     panels.append(Panel("episode length", "steps", _lines(data, LENGTH, -1)))
-    return _section("Curves", _panels(data, panels), "over env steps; means over the episodes that ended in a rollout")
+    return _section("Curves", _panels(panels), "over env steps; means over the episodes that ended in a rollout")
 
 
 def learning(data: Sequence[RunData]) -> str:
     """Losses and learning rates: of one run the policies overlaid, of several runs a panel for each policy."""
     found = [match for run in data for key in run.metrics() if (match := _LEARNING.match(key))]
-    policies = list(dict.fromkeys(match["policy"] for match in found))
-    leaves = [leaf for leaf in LEAVES if any(match["leaf"] == leaf for match in found)]
+    policies = dict.fromkeys(match["policy"] for match in found)
     panels = []
-    for leaf in leaves:
-        keys = {name: f"{'charts' if leaf == 'learning_rate' else 'losses'}/{name}/{leaf}" for name in policies}
+    for leaf, kind in {match["leaf"]: match["kind"] for match in found}.items():
+        keys = {name: f"{kind}/{name}/{leaf}" for name in policies}
         title = leaf.replace("_", " ")
         if len(data) == 1:
             lines = [Series(name, i, data[0].points(key)) for i, (name, key) in enumerate(keys.items())]
             panels.append(Panel(title, "", lines))
         else:
             panels += [Panel(f"{name}: {title}", "", _lines(data, key)) for name, key in keys.items()]
-    return _section("Learning", _panels(data, panels), "over env steps") if panels else ""
+    return _section("Learning", _panels(panels), "over env steps") if panels else ""
 
 
 def speed(data: Sequence[RunData]) -> str:
@@ -130,7 +128,7 @@ def _lines(data: Sequence[RunData], key: str, colour: int = 0) -> list[Series]:
     return [Series(run.name, i if len(data) > 1 else colour, run.points(key)) for i, run in enumerate(data)]
 
 
-def _panels(data: Sequence[RunData], panels: Sequence[Panel]) -> str:
+def _panels(panels: Sequence[Panel]) -> str:
     figures = "".join(panel_figure(panel) for panel in panels)
     return f'<div class="panels">{figures}</div>'
 
