@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from warpworld.config import RunConfig, load_config, packaged_configs
 from warpworld.errors import RunError
+from warpworld.report.pages import make_folder
 from warpworld.runs import Run
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def watch(arguments: argparse.Namespace) -> int:
         config = load_config(arguments.run, arguments.overrides)
         recording = record_random(config, arguments.episodes, arguments.seed)
         folder = Path()
-    folder = Path(arguments.output) if arguments.output else folder
+    folder = make_folder(Path(arguments.output)) if arguments.output else folder
     print(f"{recording.title}, {recording.about}: {_length(recording)}")
     if not recording.drawn:
         print(f"{recording.title} has no draw(): its arrays' values are shown")
@@ -51,6 +52,7 @@ def report(arguments: argparse.Namespace) -> int:
     if arguments.output is None and len(runs) > 1:
         raise RunError("a report of several runs belongs to none of their folders: name a file with --output FILE")
     path = Path(arguments.output) if arguments.output else runs[0].path / "report.html"
+    make_folder(path.parent)
     recordings = {} if arguments.no_replay else dict(_first_recording(runs, arguments.seed))
     print(write_report(runs, path, recordings))
     return 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import importlib.resources
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from string import Template
 
@@ -38,13 +40,38 @@ def write_whole(path: Path, content: str | bytes) -> Path:
     Raises:
         RunError: it cannot be written.
     """
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as unfinished:
         unfinished.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
-        unfinished.replace(path)
+    return path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A name of the same ending to write a file under; it gets its own name in the end, if nothing went wrong.
+
+    Raises:
+        RunError: it cannot be written.
+    """
+    unfinished = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        try:
+            yield unfinished
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
     except OSError as error:
-        raise RunError(f"'{path}' cannot be written: {error.strerror or error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
+        reason = error.strerror or str(error).partition("\n")[0]
+        raise RunError(f"'{path}' cannot be written: {reason}") from error
+
+
+def make_folder(path: Path) -> Path:
+    """Make a folder, and those that it lies in, where there is none.
+
+    Raises:
+        RunError: it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunError(f"folder '{path}' cannot be made: {error.strerror or error}") from error
     return path

@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw
 
 from warpworld.errors import RunError
 from warpworld.report.canvas import SMOOTH, font, paint
-from warpworld.report.pages import write_whole
+from warpworld.report.pages import replacing, write_whole
 from warpworld.report.palette import colour_table
 from warpworld.report.recording import Frame, Recording
 
@@ -77,15 +77,12 @@ def write_mp4(recording: Recording, path: str | Path, size: int = MP4_SIZE) -> P
         raise RunError(
             f"'{path}' needs the imageio-ffmpeg package, which is not installed: pip install warpworld[video]"
         ) from error
-    path = Path(path)
-    unfinished = path.with_name(f".{path.stem}.unfinished.mp4")
     shown = chosen(recording, len(recording.frames))
     tick = min(max(min(entry.seconds for entry in shown), SHORTEST), 1.0)
-    first = picture(recording, shown[0].frame, size)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    size_in_pixels = picture(recording, shown[0].frame, size).size
+    with replacing(Path(path)) as unfinished:
         video = imageio_ffmpeg.write_frames(
-            str(unfinished), first.size, fps=1 / tick, codec="libx264", quality=8, macro_block_size=2
+            str(unfinished), size_in_pixels, fps=1 / tick, codec="libx264", quality=8, macro_block_size=2
         )
         video.send(None)
         for entry in shown:
@@ -93,12 +90,7 @@ def write_mp4(recording: Recording, path: str | Path, size: int = MP4_SIZE) -> P
             for _ in range(max(round(entry.seconds / tick), 1)):
                 video.send(pixels)
         video.close()
-        unfinished.replace(path)
-    except OSError as error:
-        raise RunError(f"'{path}' cannot be written: {error.strerror or error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return path
+    return Path(path)
 
 
 def chosen(recording: Recording, most: int) -> list[Shown]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.errors import RunError
+from warpworld.report.pages import replacing
 from warpworld.report.palette import ROLES, SERIES
 
 if TYPE_CHECKING:
@@ -73,16 +73,9 @@ def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | Non
         points = [(row["env_steps"], row[key]) for row in rows if "env_steps" in row and row.get(key) is not None]
         _draw_panel(axis, heading, unit, points, colour)
 
-    path = Path(png_path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with replacing(Path(png_path)) as unfinished:
         figure.savefig(unfinished, format="png")
-        unfinished.replace(path)
-    except OSError as error:
-        raise RunError(f"'{path}' cannot be written: {error.strerror or error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return path
+    return Path(png_path)
 
 
 def _draw_panel(axis: Axes, heading: str, unit: str, points: Sequence[tuple[float, float]], colour: str) -> None:
