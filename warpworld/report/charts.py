@@ -88,7 +88,7 @@ def ticks(low: float, high: float, count: int) -> list[float]:
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= raw * 0.999)
     first, last = math.floor(low / step + 1e-9), math.floor(high / step + 1e-9)
-    return [round(i * step, 12) for i in range(first, max(last, first + 1) + 1)]
+    return [float(f"{i * step:.12g}") for i in range(first, max(last, first + 1) + 1)]
 
 
 def number(value: float) -> str:

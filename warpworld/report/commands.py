@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warpworld.config import RunConfig, load_config, packaged_configs
-from warpworld.errors import RunError
+from warpworld.errors import RunError, WarpworldError
 from warpworld.report.pages import make_folder
 from warpworld.runs import Run
 
@@ -21,17 +21,7 @@ def watch(arguments: argparse.Namespace) -> int:
     from warpworld.report.pictures import write_gif, write_mp4
     from warpworld.report.replay import write_replay
 
-    target = Path(arguments.run)
-    if target.is_dir() or not _is_config(arguments.run):
-        run = Run.open(target)
-        recording = record_run(
-            run, arguments.overrides, arguments.episodes, arguments.seed, arguments.greedy, arguments.checkpoint
-        )
-        folder = run.path
-    else:
-        config = load_config(arguments.run, arguments.overrides)
-        recording = record_random(config, arguments.episodes, arguments.seed)
-        folder = Path()
+    folder, recording = _watched(arguments)
     folder = make_folder(Path(arguments.output)) if arguments.output else folder
     print(f"{recording.title}, {recording.about}: {_length(recording)}")
     if not recording.drawn:
@@ -53,9 +43,22 @@ def report(arguments: argparse.Namespace) -> int:
         raise RunError("a report of several runs belongs to none of their folders: name a file with --output FILE")
     path = Path(arguments.output) if arguments.output else runs[0].path / "report.html"
     make_folder(path.parent)
-    recordings = {} if arguments.no_replay else dict(_first_recording(runs, arguments.seed))
+    recordings = {} if arguments.no_replay else _first_recording(runs, arguments.seed)
     print(write_report(runs, path, recordings))
     return 0
+
+
+def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
+    """What `watch` shows, and the folder that it belongs to: the run's, or the working folder for a config."""
+    name = arguments.run
+    if Path(name).is_dir() or not (name in packaged_configs() or Path(name).is_file()):
+        run = Run.open(name)
+        how = arguments.episodes, arguments.seed, arguments.greedy, arguments.checkpoint
+        return run.path, record_run(run, arguments.overrides, *how)
+    if arguments.checkpoint is not None or arguments.greedy:
+        raise RunError(f"'{name}' is a config, which is played at random: --checkpoint and --greedy need a run folder")
+    config = load_config(name, arguments.overrides)
+    return Path(), record_random(config, arguments.episodes, arguments.seed)
 
 
 def record_run(
@@ -99,13 +102,16 @@ def record_random(config: RunConfig, episodes: int = 1, seed: int = 0, why: str 
     return record(config, dict.fromkeys(config.policy), episodes, seed, about=f"{why}, seed {seed}")
 
 
-def _is_config(text: str) -> bool:
-    return text in packaged_configs() or Path(text).is_file()
-
-
-def _first_recording(runs: Sequence[Run], seed: int) -> Sequence[tuple[Path, Recording]]:
-    """Of the first run that has a checkpoint, if any."""
-    return [(run.path, record_run(run, seed=seed)) for run in runs if run.checkpoints()][:1]
+def _first_recording(runs: Sequence[Run], seed: int) -> dict[Path, Recording]:
+    """Of the first run that has a checkpoint; none, said so, if it cannot be played any more."""
+    for run in runs:
+        if run.checkpoints():
+            try:
+                return {run.path: record_run(run, seed=seed)}
+            except WarpworldError as error:  # a report is worth having without it
+                print(f"no replay: {error}")
+                return {}
+    return {}
 
 
 def _length(recording: Recording) -> str:
