@@ -212,7 +212,7 @@
     }
 
     build() {
-      const { title, about, groups } = this.recording;
+      const { title, about, groups, drawn } = this.recording;
       const part = (tag, name, parent, text = "") => {
         const element = document.createElement(tag);
         element.className = name;
@@ -223,6 +223,7 @@
       const heading = part("div", "replay-heading", this.root);
       part("strong", "", heading, title);
       part("span", "replay-about", heading, about);
+      if (!drawn) part("span", "replay-about", heading, "It has no draw(): its arrays' values are shown.");
       const stage = part("div", "replay-stage", this.root);
       this.canvas = part("canvas", "", stage);
       this.canvas.setAttribute("role", "img");
