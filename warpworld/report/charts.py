@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from warpworld.report.pages import escaped
@@ -45,6 +45,24 @@ class Panel:
     series: Sequence[Series]
 
 
+@dataclass(frozen=True)
+class Axis:
+    """Where values lie: ``low`` at pixel ``start``, ``high`` at pixel ``end``."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """The pixel of a value."""
+        return self.start + (value - self.low) / ((self.high - self.low) or 1.0) * (self.end - self.start)
+
+    def ends(self) -> str:
+        """Pixel and value of both ends, for charts.js."""
+        return f"{self.start:g} {self.low!r} {self.end:g} {self.high!r}"
+
+
 def panel_figure(panel: Panel) -> str:
     """A panel as an HTML figure, with heading and, if there are several lines, a legend."""
     shown = [series for series in panel.series if series.points]
@@ -63,21 +81,22 @@ def legend_of(series: Sequence[Series]) -> str:
 def chart(series: Sequence[Series]) -> str:
     """Lines over common axes, as SVG."""
     lines = [thinned(line.points, MOST_POINTS) for line in series]
-    x_ticks = ticks(0.0, max(x for line in lines for x, _ in line), 4)
     values = [y for line in lines for _, y in line]
-    y_ticks = ticks(min(values), max(values), 4)
-    x_of = _scale(0.0, max(x_ticks[-1], max(x for line in lines for x, _ in line)), LEFT, WIDTH - RIGHT)
-    y_of = _scale(min(y_ticks[0], *values), max(y_ticks[-1], *values), HEIGHT - BOTTOM, TOP)
-    parts = [f'<svg class="chart" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img">']
+    furthest, lowest, highest = max(x for line in lines for x, _ in line), min(values), max(values)
+    x_ticks, y_ticks = ticks(0.0, furthest, 4), ticks(lowest, highest, 4)
+    x_axis = Axis(0.0, max(x_ticks[-1], furthest), LEFT, WIDTH - RIGHT)
+    y_axis = Axis(min(y_ticks[0], lowest), max(y_ticks[-1], highest), HEIGHT - BOTTOM, TOP)
+    ends = f'data-x="{x_axis.ends()}" data-y="{y_axis.ends()}"'
+    parts = [f'<svg class="chart" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" {ends}>']
     for tick in y_ticks:
-        y = y_of(tick)
+        y = y_axis.at(tick)
         parts.append(f'<line class="rule" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text class="tick end" x="{LEFT - 6:g}" y="{y + 3.5:.1f}">{number(tick)}</text>')
     for tick in x_ticks:
         anchor = "" if tick else " start"
-        parts.append(f'<text class="tick{anchor}" x="{x_of(tick):.1f}" y="{HEIGHT - 6:g}">{number(tick)}</text>')
+        parts.append(f'<text class="tick{anchor}" x="{x_axis.at(tick):.1f}" y="{HEIGHT - 6:g}">{number(tick)}</text>')
     for line, points in zip(series, lines, strict=True):
-        parts.append(_line(line, [(x_of(x), y_of(y)) for x, y in points]))
+        parts.append(_line(line, [(x_axis.at(x), y_axis.at(y)) for x, y in points]))
     return "".join([*parts, "</svg>"])
 
 
@@ -117,8 +136,3 @@ def _line(series: Series, points: Sequence[Point]) -> str:
 
 def _colour(series: Series) -> int:
     return series.colour % len(SERIES)
-
-
-def _scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
-    span = high - low or 1.0
-    return lambda value: start + (value - low) / span * (end - start)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from warpworld.report.recording import Recording
 
 STYLES = ("page.css", "replay.css", "report.css")
+SCRIPTS = ("replay.js", "charts.js")
 
 
 def write_report(runs: Sequence[Run], path: str | Path, recordings: Mapping[Path, Recording] | None = None) -> Path:
@@ -50,7 +51,7 @@ def write_report(runs: Sequence[Run], path: str | Path, recordings: Mapping[Path
         style=style(*STYLES),
         sections="\n".join(part for part in parts if part),
         footer="Written by <code>warpworld report</code>.",
-        script=asset("replay.js"),
+        script="\n".join(asset(name) for name in SCRIPTS),
     )
     return write_whole(path, page + "\n")
 
