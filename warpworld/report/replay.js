@@ -62,13 +62,17 @@
     return column ? column.length : 1;
   }
 
-  function pathOf(mark) {
-    const path = new Path2D();
+  // Calls `visit` for each thing that a mark draws, with a function from a column's name to the thing's number.
+  function eachOf(mark, visit) {
     const count = numberOf(mark);
     for (let i = 0; i < count; i++) {
-      const at = (name) => (Array.isArray(mark[name]) ? mark[name][i] : mark[name]);
-      paths[mark.kind](path, at, i, count);
+      visit((name) => (Array.isArray(mark[name]) ? mark[name][i] : mark[name]), i, count);
     }
+  }
+
+  function pathOf(mark) {
+    const path = new Path2D();
+    eachOf(mark, (...thing) => paths[mark.kind](path, ...thing));
     return path;
   }
 
@@ -119,8 +123,9 @@
 
     paintMark(context, mark, scale, up) {
       context.globalAlpha = mark.opacity;
-      if (mark.kind === "Text") return this.paintText(context, mark, up);
-      if (mark.kind === "Image") return this.paintImage(context, mark, up);
+      if (!numberOf(mark)) return;
+      if (mark.kind === "Text") return mark.fill && this.paintText(context, mark, up);
+      if (mark.kind === "Image") return this.paintImages(context, mark, up);
       const path = pathOf(mark);
       if (mark.fill) {
         context.fillStyle = this.colour(mark.fill);
@@ -129,7 +134,7 @@
       if (mark.outline) {
         context.strokeStyle = this.colour(mark.outline);
         context.lineWidth = Math.max(mark.line_width, 1 / scale);
-        context.lineJoin = context.lineCap = "round";
+        context.lineJoin = "round";
         context.stroke(path);
       }
     }
@@ -144,13 +149,14 @@
       context.fillText(mark.text, 0, 0);
     }
 
-    paintImage(context, mark, up) {
+    paintImages(context, mark, up) {
       if (!this.bitmaps.has(mark)) this.bitmaps.set(mark, bitmapOf(mark));
-      const [width, height] = [first(mark.width), first(mark.height)];
-      context.translate(first(mark.x), first(mark.y) + (up < 0 ? height : 0));
-      context.scale(1, up);
       context.imageSmoothingEnabled = false;
-      context.drawImage(this.bitmaps.get(mark), 0, 0, width, height);
+      context.scale(1, up); // the top row is the picture's, wherever y points
+      eachOf(mark, (at) => {
+        const top = up < 0 ? -at("y") - at("height") : at("y");
+        context.drawImage(this.bitmaps.get(mark), at("x"), top, at("width"), at("height"));
+      });
     }
   }
 
