@@ -181,7 +181,13 @@ def test_a_chart_draws_the_points_where_they_belong() -> None:
     assert places[1][1] == heights["1"]
     assert places[2][1] == pytest.approx((heights["0"] + heights["1"]) / 2, abs=0.1)
     assert places[1][0] == pytest.approx((places[0][0] + places[2][0]) / 2, abs=0.1)
+    assert heights["0"] > heights["1"]  # larger values stand higher
+    assert places[0][0] < places[1][0] < places[2][0]
     assert "line: 0.5 at last" in svg
+    for axis, coordinate, value in (("x", 0, 50.0), ("y", 1, 1.0)):  # what charts.js reads values from
+        (ends,) = re.findall(rf'data-{axis}="([^"]*)"', svg)
+        start, low, end, high = map(float, ends.split())
+        assert low + (places[1][coordinate] - start) / (end - start) * (high - low) == pytest.approx(value, rel=1e-3)
 
 
 @given(low=st.floats(-1e6, 1e6), digits=st.integers(-6, 9), share=st.floats(0, 1))
