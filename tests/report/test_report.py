@@ -72,7 +72,7 @@ def test_a_run(tmp_path: Path) -> None:
     assert "right: mean return -3.00 -1.00 at first" in text
     assert "episode length 3.0 steps" in text
     assert "time 0:00:04" in text
-    assert "speed 2,000 env steps per second, median" in text
+    assert "env steps per second 2,000 median" in text
     assert "rollouts 25% updates 75%" in text
     assert "cpu abacus & co cores 2" in text
     assert "num_envs 2 num_steps 4 total_env_steps 80" in text

@@ -43,8 +43,7 @@ def key_figures(data: Sequence[RunData]) -> str:
         [run.name, *(found[name][0] if name in found else "-" for name in columns)]
         for run, found in zip(data, figures, strict=True)
     ]
-    runs = legend_of([Series(run.name, i, ()) for i, run in enumerate(data)])
-    return _section("Key figures", f'{runs}<div class="card">{_table(["run", *columns], rows)}</div>')
+    return _section("Key figures", f'<div class="card">{_table(["run", *columns], rows)}</div>')
 
 
 def _figures(run: RunData) -> dict[str, tuple[str, str]]:
@@ -61,7 +60,7 @@ def _figures(run: RunData) -> dict[str, tuple[str, str]]:
     if seconds is not None:
         found["time"] = duration(seconds), "h:mm:ss of training"
     if speeds:
-        found["speed"] = f"{statistics.median(speeds):,.0f}", "env steps per second, median"
+        found["env steps per second"] = f"{statistics.median(speeds):,.0f}", "median"
     return found
 
 
