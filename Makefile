@@ -8,6 +8,8 @@ REQUIREMENTS ?= requirements-cpu.txt
 # What `make train` trains, and overrides for it: make train CONFIG=cartpole ARGS="trainer.seed=1"
 CONFIG ?= tag_gridworld
 ARGS ?=
+# What photographs a report for the README.
+BROWSER ?= chromium
 # Processes that share the tests.
 JOBS ?= 2
 
@@ -16,7 +18,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint
 STAMP := $(VENV)/.installed-$(notdir $(REQUIREMENTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-slow lint types bench clean
+.PHONY: help setup train test test-slow lint types bench pictures clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -42,6 +44,16 @@ types: $(STAMP) ## Check types
 
 bench: $(STAMP) ## Measure speed on this machine
 	$(BIN)/warpworld bench $(ARGS)
+
+# Of a finished run of tag_gridworld: make pictures RUN=runs/tag_gridworld-...; the page is photographed by Chromium.
+pictures: $(STAMP) ## Make the README's pictures from RUN
+	@test -n "$(RUN)" || { echo "say which run: make pictures RUN=runs/tag_gridworld-..." >&2; exit 1; }
+	$(BIN)/warpworld watch $(RUN) --episodes 3
+	$(BIN)/warpworld report $(RUN)
+	cp $(RUN)/curve.png docs/images/tag_gridworld.png
+	cp $(RUN)/replay.gif docs/images/tag_gridworld.gif
+	$(BROWSER) --headless --no-sandbox --hide-scrollbars --window-size=1180,1640 \
+	  --screenshot=docs/images/report.png "file://$(abspath $(RUN))/report.html#frame=20"
 
 clean: ## Remove what builds and tools left behind; the virtual environment and runs/ stay
 	rm -rf build dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache

@@ -32,12 +32,13 @@ setup(
     python_requires=">=3.10",
     packages=[*packages, "warpworld.configs", "warpworld.benchmarks"],
     package_dir={"warpworld.configs": "configs", "warpworld.benchmarks": "benchmarks"},
-    package_data={"": ["*.cu", "*.cuh", "*.hpp", "*.cpp", "*.yaml", "py.typed"]},
+    package_data={"": ["*.cu", "*.cuh", "*.hpp", "*.cpp", "*.yaml", "*.html", "*.css", "*.js", "py.typed"]},
     include_package_data=False,
     install_requires=[
         "gymnasium>=1.1",
         "matplotlib>=3.8",
         "numpy>=1.26",
+        "pillow>=10.1",
         "pydantic>=2.7",
         "pyyaml>=6.0",
         "rich>=13.0",
@@ -50,7 +51,7 @@ setup(
         "cuda": ["pycuda>=2024.1"],
         "compiler": ["ziglang>=0.13"],
         "gym": ["gym>=0.26"],
-        "video": ["imageio>=2.31", "imageio-ffmpeg>=0.4.9"],
+        "video": ["imageio-ffmpeg>=0.4.9"],
         "wandb": ["wandb>=0.16"],
         "test": [
             "hypothesis>=6.100",

@@ -1,4 +1,4 @@
-"""The command line: ``warpworld train | eval | list | info | bench``, each a module of ``commands``."""
+"""The command line: ``warpworld train | eval | watch | report | list | info | bench``, each in ``commands``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from warpworld.commands import about, bench, evaluate, train
+from warpworld.commands import about, bench, evaluate, report, train, watch
 from warpworld.errors import WarpworldError
 
 USER_ERROR = 2  # exit statuses
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"warpworld {about.version('warpworld')}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module in (train, evaluate, about, bench):
+    for module in (train, evaluate, watch, report, about, bench):
         module.add_parsers(commands)
     return parser
 

@@ -7,16 +7,19 @@ import importlib
 import inspect
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from gymnasium.spaces import Space
 
 from warpworld.errors import DeclarationError, suggest
 from warpworld.gym_spaces import as_gymnasium
+
+if TYPE_CHECKING:
+    from warpworld.report.drawing import Drawing
 
 DTYPES = (
     *("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"),
@@ -225,6 +228,18 @@ class Environment:
         """Most time limits that one env can reach in ``num_steps`` steps; sizes the store of final observations."""
         length = getattr(self.params, "episode_length", None)
         return num_steps if not length else num_steps // length + 1
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing | None:
+        """What one env looks like at one step; replays, GIFs and videos call it, training never does.
+
+        Args:
+            arrays: the env's part of each array: (num_agents, *shape) per agent, (*shape) per env or world. At the
+                last step of an episode they are as they were before the reset.
+
+        Returns:
+            A ``warpworld.report.drawing.Drawing``; None shows the arrays' values in its place.
+        """
+        return None
 
     @classmethod
     def source_path(cls) -> Path | None:

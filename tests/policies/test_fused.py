@@ -51,6 +51,20 @@ def relative(found: Tensor, exact: Tensor) -> float:
     return float((found - exact).norm() / exact.norm().clamp(min=1e-12))
 
 
+def assert_close_to(exact: Tensor, found: Tensor, policy: Policy, batch: Batch, loss: Any) -> None:
+    """A gradient's error is small beside what goes into it, or no more than 5 times that of eager float32.
+
+    What goes in is the gradient itself, and that of the outputs and values whose float32 numbers it is made from: where
+    a value is nearly its return, the gradient is small and that rounding is not.
+    """
+    float32, _ = torch_gradient(policy, batch, loss, torch.float32)
+    twin = copy.deepcopy(policy).double()
+    outputs, values = twin(batch.observations.double())
+    (outputs.sum(-1).mean() + values.mean()).backward()
+    limit = ERROR * (exact.norm() + 0.1 * gradient_of(twin).norm())
+    assert (found - exact).norm() < max(limit, 5 * (float32 - exact).norm())
+
+
 def fused(
     policy: Policy, batch: Batch, settings: PPOLossSettings | A2CLossSettings = PPO, workers: int = 1
 ) -> tuple[Tensor, dict[str, float]]:
@@ -87,7 +101,9 @@ def test_outputs_and_values(case: Case) -> None:
         exact = copy.deepcopy(policy).double()(observations.double())
     for found, float32, right in zip((net.outputs(observations), net.value(observations)), eager, exact, strict=True):
         assert found.shape == right.shape
-        assert relative(found, right) < 1e-5
+        assert (found - right).norm() < 1e-5 * (
+            right.norm() + found.numel() ** 0.5
+        )  # sums of terms around 1 may cancel
         assert (found - right).abs().max() <= 5 * (float32 - right).abs().max() + 1e-5
 
 
@@ -106,8 +122,7 @@ def test_gradient_of_ppo(case: Case, **coefficients: Any) -> None:
     batch = off_the_limits(policy, case.batch(policy), loss.clip_coef)
     found, diagnostics = fused(policy, batch, loss)
     exact, expected = torch_gradient(policy, batch, loss)
-    float32, _ = torch_gradient(policy, batch, loss, torch.float32)
-    assert relative(found, exact) < max(ERROR, 5 * relative(float32, exact))
+    assert_close_to(exact, found, policy, batch, loss)
     assert diagnostics == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
@@ -119,8 +134,7 @@ def test_gradient_of_a2c(case: Case, **coefficients: Any) -> None:
     batch = case.batch(policy)
     found, diagnostics = fused(policy, batch, loss)
     exact, expected = torch_gradient(policy, batch, loss)
-    float32, _ = torch_gradient(policy, batch, loss, torch.float32)
-    assert relative(found, exact) < max(ERROR, 5 * relative(float32, exact))
+    assert_close_to(exact, found, policy, batch, loss)
     assert {name: diagnostics[name] for name in expected} == pytest.approx(expected, rel=1e-4, abs=1e-4)
     assert diagnostics["approx_kl"] == diagnostics["old_approx_kl"] == diagnostics["clipfrac"] == 0.0
 

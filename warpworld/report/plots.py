@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.errors import RunError
+from warpworld.report.pages import replacing
+from warpworld.report.palette import ROLES, SERIES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _RETURN = re.compile(r"charts/(.+)/episodic_return\Z")
 _LENGTH = "charts/episodic_length"
-_COLOURS = ("#2f6fb5", "#d1603d", "#3f8f5b", "#8a5aa8", "#b08a2e", "#5f6b73")
-_INK, _GRID = "#33383d", "#e3e6e8"
+_INK, _GRID = ROLES["ink"][0], ROLES["grid"][0]
 
 
 def read_metrics(metrics_path: str | Path) -> list[dict[str, Any]]:
@@ -69,20 +69,13 @@ def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | Non
     figure.suptitle(title or Path(metrics_path).resolve().parent.name, color=_INK, fontsize=11)
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for index, (axis, (heading, unit, key)) in enumerate(zip(axes, panels, strict=True)):
-        colour = _COLOURS[-1] if key == _LENGTH else _COLOURS[index % (len(_COLOURS) - 1)]
+        colour = SERIES[-1] if key == _LENGTH else SERIES[index % (len(SERIES) - 1)]
         points = [(row["env_steps"], row[key]) for row in rows if "env_steps" in row and row.get(key) is not None]
         _draw_panel(axis, heading, unit, points, colour)
 
-    path = Path(png_path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with replacing(Path(png_path)) as unfinished:
         figure.savefig(unfinished, format="png")
-        unfinished.replace(path)
-    except OSError as error:
-        raise RunError(f"'{path}' cannot be written: {error.strerror or error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return path
+    return Path(png_path)
 
 
 def _draw_panel(axis: Axes, heading: str, unit: str, points: Sequence[tuple[float, float]], colour: str) -> None:

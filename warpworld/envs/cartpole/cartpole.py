@@ -6,7 +6,7 @@ Source: Barto, Sutton, Anderson: "Neuronlike adaptive elements that can solve di
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,10 @@ from gymnasium.spaces import Box, Discrete
 
 from warpworld.environment import Array, Environment, Group, register
 from warpworld.errors import DeclarationError
+from warpworld.report.drawing import Discs, Drawing, Polygon, Rectangles, Segments
+
+LIMIT_POSITION, LIMIT_ANGLE = 2.4, 0.20943951  # metres, radians: beyond them the episode ends
+SIDES = np.array([-1.0, 1.0])  # left and right
 
 
 @register("cartpole")
@@ -40,3 +44,22 @@ class CartPole(Environment):
     def arrays(self) -> Sequence[Array]:
         """The cart's state, which is also what the agent sees."""
         return [Array("state", "float32", (4,), doc="cart position and velocity (m, m/s), pole angle and velocity")]
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
+        """The cart on its track between the limits, and the pole in the sector in which it may lean."""
+        x, angle = float(arrays["state"][0, 0]), float(arrays["state"][0, 2])
+        length, axle = 1.0, 0.25  # metres; the pole's length is that of the dynamics, the cart's size is for the eye
+        ends, lean = LIMIT_POSITION * SIDES, LIMIT_ANGLE * SIDES
+        along, across = np.array([np.sin(angle), np.cos(angle)]), np.array([np.cos(angle), -np.sin(angle)])
+        pole = np.outer([0.0, 0.0, length, length], along) + np.outer([-0.035, 0.035, 0.035, -0.035], across)
+        limit_x, limit_y = x + length * np.sin(lean), axle + length * np.cos(lean)
+        marks = [
+            Segments(ends, -0.12, ends, 0.12, outline="alarm", line_width=0.03),
+            Segments(-2.8, 0.0, 2.8, 0.0, outline="muted", line_width=0.02),
+            Segments(x, axle, limit_x, limit_y, outline="grid", line_width=0.015),
+            Rectangles(x - 0.25, 0.06, 0.5, 0.22, fill="ink"),
+            Discs(x + 0.15 * SIDES, 0.06, 0.06, fill="muted"),
+            Polygon(x + pole[:, 0], axle + pole[:, 1], fill="agent"),
+            Discs(x, axle, 0.05, fill="paper"),
+        ]
+        return Drawing((-2.9, -0.3, 2.9, 1.5), marks, seconds=0.02)

@@ -10,7 +10,7 @@ terminates when no runner is left; and episodes start at random unless ``start``
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +19,7 @@ from gymnasium.spaces import Box, MultiDiscrete
 
 from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Phase, register
 from warpworld.errors import DeclarationError
+from warpworld.report.drawing import Arrowheads, Discs, Drawing, Mark, Rectangles
 
 NUM_BLOCKS = 7  # of an observation, see tag_continuous.cu
 OWN_STATE = 6  # entries
@@ -117,6 +118,22 @@ class TagContinuous(Environment):
     def resets(self) -> Sequence[Phase]:
         """One kernel for either way to start."""
         return ["reset_fixed" if self.params.start == "fixed" else "reset"]
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
+        """The square, and a dart for everybody in the game; around taggers their reach, and a ring for each tag."""
+        p, x, y = self.params, arrays["loc_x"], arrays["loc_y"]
+        side, unit = p.grid_length, p.grid_length / 50.0  # the size of things, which have none in the game
+        is_tagger = np.arange(len(x)) < p.num_taggers
+        playing = arrays["still_in_the_game"] != 0
+        tagged = arrays["agent_terminated"] & ~is_tagger
+        marks: list[Mark] = [
+            Rectangles(0.0, 0.0, side, side, fill="ground", outline="muted", line_width=0.1 * unit),
+            Discs(x[is_tagger], y[is_tagger], p.tagging_distance * side, fill="tagger", opacity=0.15),
+        ]
+        for group, who, length in (("runner", ~is_tagger & playing, 1.5), ("tagger", is_tagger, 2.2)):
+            marks.append(Arrowheads(x[who], y[who], length * unit, arrays["direction"][who], fill=group))
+        marks.append(Discs(x[tagged], y[tagged], 1.2 * unit, fill=None, outline="alarm", line_width=0.3 * unit))
+        return Drawing((-unit, -unit, side + unit, side + unit), marks)
 
 
 def fixed_start(params: TagContinuous.Params) -> dict[str, np.ndarray]:

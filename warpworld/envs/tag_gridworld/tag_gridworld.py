@@ -8,7 +8,7 @@ Other than there, the time limit truncates an episode, and episodes start on ran
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +17,7 @@ from gymnasium.spaces import Box, Discrete
 
 from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Phase, register
 from warpworld.errors import DeclarationError
+from warpworld.report.drawing import Discs, Drawing, Mark, Rectangles, Segments
 
 LONGEST_GRID = 32767  # two coordinates fit a 32-bit word, and so does a squared distance
 
@@ -86,12 +87,41 @@ class TagGridworld(Environment):
         """The kernel that draws start cells, or the one that takes the fixed ones."""
         return ["reset_fixed" if self.params.start == "fixed" else "reset"]
 
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
+        """The grid, the taggers and the runner; a ring around the runner's cell when it is caught."""
+        x, y, last = arrays["loc_x"].astype(float), arrays["loc_y"].astype(float), self.params.grid_length
+        lines = np.arange(last + 2) - 0.5
+        marks: list[Mark] = [
+            Rectangles(-0.5, -0.5, last + 1, last + 1, fill="ground"),
+            Segments(lines, -0.5, lines, last + 0.5, outline="grid", line_width=0.03),
+            Segments(-0.5, lines, last + 0.5, lines, outline="grid", line_width=0.03),
+            Discs(x[-1], y[-1], 0.42, fill="runner"),
+            _stacked(x[:-1], y[:-1]),
+        ]
+        if arrays["terminated"]:
+            marks.append(Discs(x[-1], y[-1], 0.75, fill=None, outline="alarm", line_width=0.15))
+        return Drawing((-1.0, -1.0, last + 1.0, last + 1.0), marks, seconds=0.15)
+
     def _fixed_start(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Start cells along x and y: those given, or the middle for taggers and (0, 0) for the runner."""
         x, y = self.params.starting_location_x, self.params.starting_location_y
         if x is None or y is None:
             x = y = (self.params.grid_length // 2,) * self.params.num_taggers + (0,)
         return x, y
+
+
+def _stacked(x: np.ndarray, y: np.ndarray) -> Discs:
+    """Taggers as discs; those that share a cell stand around its middle, so that each is seen."""
+    cells, cell_of, shared = np.unique(np.stack([x, y]), axis=1, return_inverse=True, return_counts=True)
+    cell_of = cell_of.reshape(-1)
+    order = np.zeros(len(x))
+    for cell in range(cells.shape[1]):
+        order[cell_of == cell] = np.arange(shared[cell])
+    count = shared[cell_of]
+    turn, aside = 2.0 * math.pi * order / count, np.where(count > 1, 0.2, 0.0)
+    radius = np.where(count > 1, 0.22, 0.34)
+    places = x + aside * np.cos(turn), y + aside * np.sin(turn)
+    return Discs(*places, radius, fill="tagger", outline="paper", line_width=0.05)
 
 
 def _check(p: TagGridworld.Params) -> None:

@@ -1,0 +1,81 @@
+"""What the packaged environments look like, from arrays written by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from warpworld.environment import environment_names, get_environment, placed_groups
+from warpworld.report.drawing import Arrowheads, Discs, Drawing, Polygon, check_colours
+from warpworld.report.palette import colour_table
+
+
+def drawing(name: str, arrays: dict[str, Any], **params: Any) -> Drawing:
+    environment = get_environment(name)(**params)
+    ended = {"terminated": np.bool_(False), "truncated": np.bool_(False)}
+    drawn = environment.draw({key: np.asarray(value) for key, value in {**ended, **arrays}.items()})
+    assert drawn is not None
+    check_colours(drawn, colour_table(placed_groups(environment)))
+    return drawn
+
+
+def marks(drawn: Drawing, kind: type[Any], **wanted: Any) -> list[Any]:
+    found = [mark for mark in drawn.marks if isinstance(mark, kind)]
+    return [mark for mark in found if all(getattr(mark, name) == value for name, value in wanted.items())]
+
+
+def test_every_packaged_environment_draws_itself() -> None:
+    for name in environment_names():
+        cls = get_environment(name)
+        if cls.__module__.startswith("warpworld.envs."):
+            assert "draw" in cls.__dict__, name
+
+
+GRID = {"num_taggers": 3, "grid_length": 10}
+
+
+def test_tag_gridworld() -> None:
+    drawn = drawing("tag_gridworld", {"loc_x": [1, 2, 3, 9], "loc_y": [4, 5, 6, 0]}, **GRID)
+    (runner,), (taggers,) = marks(drawn, Discs, fill="runner"), marks(drawn, Discs, fill="tagger")
+    assert (runner.x.tolist(), runner.y.tolist()) == ([9.0], [0.0])
+    assert (taggers.x.tolist(), taggers.y.tolist()) == ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+    assert marks(drawn, Discs, outline="alarm") == []
+
+
+def test_taggers_in_one_cell_are_all_seen() -> None:
+    drawn = drawing("tag_gridworld", {"loc_x": [2, 2, 7, 2], "loc_y": [5, 5, 5, 5], "terminated": True}, **GRID)
+    (taggers,) = marks(drawn, Discs, fill="tagger")
+    assert np.hypot(taggers.x[0] - taggers.x[1], taggers.y[0] - taggers.y[1]) >= 0.3
+    assert np.abs(taggers.x - [2, 2, 7]).max() < 0.3
+    assert np.abs(taggers.y - 5).max() < 0.3
+    (ring,) = marks(drawn, Discs, outline="alarm")
+    assert (ring.x.tolist(), ring.y.tolist()) == ([2.0], [5.0])
+
+
+def test_tag_continuous() -> None:
+    arrays = {
+        "loc_x": [1.0, 2.0, 3.0, 4.0],
+        "loc_y": [5.0, 6.0, 7.0, 8.0],
+        "direction": [0.5, 1.5, 2.5, 3.5],
+        "still_in_the_game": [1, 0, 1, 0],
+        "agent_terminated": [False, True, False, False],
+    }
+    drawn = drawing("tag_continuous", arrays, num_taggers=1, num_runners=3, tagging_distance=0.1, grid_length=20.0)
+    (taggers,), (runners,) = marks(drawn, Arrowheads, fill="tagger"), marks(drawn, Arrowheads, fill="runner")
+    assert (taggers.x.tolist(), taggers.y.tolist(), taggers.direction.tolist()) == ([1.0], [5.0], [0.5])
+    assert (runners.x.tolist(), runners.y.tolist(), runners.direction.tolist()) == ([3.0], [7.0], [2.5])
+    (reach,) = marks(drawn, Discs, fill="tagger")
+    assert (reach.x.tolist(), reach.radius.tolist()) == ([1.0], [2.0])
+    (tags,) = marks(drawn, Discs, outline="alarm")
+    assert (tags.x.tolist(), tags.y.tolist()) == ([2.0], [6.0])
+
+
+@pytest.mark.parametrize(("position", "angle"), [(0.0, 0.0), (1.0, 0.2), (-2.0, -0.1)])
+def test_cartpole(position: float, angle: float) -> None:
+    drawn = drawing("cartpole", {"state": [[position, 0.0, angle, 0.0]]})
+    (pole,) = marks(drawn, Polygon)
+    foot, top = np.stack([pole.x, pole.y], -1)[:2].mean(0), np.stack([pole.x, pole.y], -1)[2:].mean(0)
+    assert foot[0] == pytest.approx(position)
+    assert top - foot == pytest.approx([np.sin(angle), np.cos(angle)])  # positive angles lean to the right

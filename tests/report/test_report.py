@@ -1,0 +1,218 @@
+"""The page about runs: its figures and curves are those of the metrics, and it needs nothing else."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from recorded_worlds import Drawn, config_of, recording_of
+
+from warpworld.errors import RunError
+from warpworld.report.charts import Series, chart, number, thinned, ticks
+from warpworld.report.drawing import Discs
+from warpworld.report.report import write_report
+from warpworld.report.run_data import read_run
+from warpworld.runs import Run
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "iteration": i,
+        "env_steps": 8 * i,
+        "time": 1.5 * i,
+        "charts/left/episodic_return": None if i == 1 else 10.0 * i,
+        "charts/right/episodic_return": -1.0 * i,
+        "charts/episodic_length": 3.0,
+        "losses/left/policy_loss": 0.1 * i,
+        "charts/left/learning_rate": 1e-3,
+        "perf/env_steps_per_s": 1000.0 * i,
+        "perf/agent_steps_per_s": 3000.0 * i,
+        "perf/rollout_s": 1.0,
+        "perf/update_s": 3.0,
+    }
+    for i in (1, 2, 3)
+]
+MACHINE = {"device": "cpu", "cpu": "abacus & co", "cores": 2}
+
+
+def run_with(folder: Path, rows: Sequence[Mapping[str, Any]] = ROWS, **env: Any) -> Run:
+    """A run folder that holds these metrics."""
+    run = Run.create(config_of(Drawn, **env), folder)
+    for row in rows:
+        run.log(row)
+    run.close()
+    return run
+
+
+def text_of(page: str) -> str:
+    """What a reader sees: tags and scripts taken out, blanks joined."""
+    page = re.sub(r"<(script|style).*?</\1>", " ", page, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def written(runs: Sequence[Run], path: Path, **options: Any) -> str:
+    return write_report(runs, path, **options).read_text(encoding="utf-8")
+
+
+def test_a_run(tmp_path: Path) -> None:
+    run = run_with(tmp_path)
+    (run.path / "machine.json").write_text(json.dumps(MACHINE))
+    page = written([run], run.path / "report.html", recordings={run.path: recording_of([Discs(5, 5, 1)])})
+    text = text_of(page)
+    assert f"{run.path.name} A run of recorded_worlds:Drawn that trained left (ppo), right (ppo) in 2 envs" in text
+    assert "24 of 80 env steps" in text
+    assert "left: mean return 30.00 20.00 at first" in text
+    assert "right: mean return -3.00 -1.00 at first" in text
+    assert "episode length 3.0 steps" in text
+    assert "time 0:00:04" in text
+    assert "env steps per second 2,000 median" in text
+    assert "rollouts 25% updates 75%" in text
+    assert "cpu abacus & co cores 2" in text
+    assert "num_envs 2 num_steps 4 total_env_steps 80" in text
+    assert "length 3" in text
+    assert "policy loss" in text
+    assert "learning rate" in text
+    assert page.count('class="replay"') == 1
+    assert '<a href="config.yaml">' in page
+    assert '<a href="metrics.jsonl">' in page
+    assert "no checkpoint" in text
+
+
+def test_several_runs(tmp_path: Path) -> None:
+    first, second = run_with(tmp_path / "a"), run_with(tmp_path / "b", ROWS[:2], length=4)
+    page = written([first, second], tmp_path / "report.html")
+    text = text_of(page)
+    assert text.startswith("2 runs of recorded_worlds:Drawn")
+    changed = [text_of(row) for row in re.findall(r'<tr class="changed">.*?</tr>', page)]
+    assert changed == ["env.length 3 4"]
+    assert f"{first.path.name} 30.00 -3.00 3.0 24 0:00:04 2,000" in text
+    assert f"{second.path.name} 20.00 -2.00 3.0 16 0:00:03 1,500" in text
+    figure = next(part for part in page.split("<figure") if "left: return" in part)
+    lines = re.findall(r'class="line (c\d)" points="([^"]*)"', figure)
+    assert [(colour, len(points.split())) for colour, points in lines] == [("c0", 2), ("c1", 1)]
+    assert '<a href="a/' in page
+    assert "Machine" not in text
+    assert "Replay" not in text
+
+
+def test_a_run_that_has_logged_nothing(tmp_path: Path) -> None:
+    run = run_with(tmp_path, rows=[])
+    text = text_of(written([run], tmp_path / "report.html"))
+    assert "0 of 80 env steps" in text
+    assert "left: mean return - - at first" in text
+    assert "nothing logged" in text
+    assert "Speed" not in text
+
+
+def test_timing_may_lie_in_a_file_of_its_own(tmp_path: Path) -> None:
+    apart = [
+        {key: value for key, value in row.items() if not key.startswith("perf/") and key != "time"} for row in ROWS
+    ]
+    run = run_with(tmp_path, apart)
+    (run.path / "timing.jsonl").write_text("".join(json.dumps(row) + "\n" for row in reversed(ROWS)))
+    together = run_with(tmp_path / "other")
+    for key in ("perf/env_steps_per_s", "perf/update_s", "time", "charts/left/episodic_return"):
+        assert read_run(run).points(key) == read_run(together).points(key)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(json.dumps(MACHINE), MACHINE), (json.dumps([{"cores": 1}, MACHINE]), MACHINE), ("[]", {}), ("3", {})],
+)
+def test_machines(tmp_path: Path, text: str, expected: dict[str, Any]) -> None:
+    run = run_with(tmp_path)
+    (run.path / "machine.json").write_text(text)
+    assert read_run(run).machine == expected
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    run = run_with(tmp_path)
+    (run.path / "machine.json").write_text("{")
+    with pytest.raises(RunError, match=r"machine.json' cannot be read: "):
+        read_run(run)
+    run.metrics_path.write_text("{\n{}\n")
+    with pytest.raises(RunError, match=r"metrics.jsonl', line 1: not JSON"):
+        read_run(run)
+
+
+def test_the_page_loads_nothing(tmp_path: Path) -> None:
+    run = run_with(tmp_path)
+    page = written([run], run.path / "report.html", recordings={run.path: recording_of([Discs(5, 5, 1)])})
+    assert re.findall(r"https?:|@import|url\(", page) == []
+    assert re.findall(r'src="', page) == []
+    assert all(not link.startswith(("/", ".")) for link in re.findall(r'href="([^"]*)"', page))
+
+
+def test_names_cannot_break_out(tmp_path: Path) -> None:
+    trap = '<img src="x" onerror="alert(1)">&'
+    run = run_with(tmp_path, [{**ROWS[0], f"losses/{trap.replace('/', '')}/{trap}": 1.0}])
+    renamed = Run(run.path.rename(tmp_path / trap), run.config)
+    (renamed.path / "machine.json").write_text(json.dumps({trap: trap}))
+    page = written([renamed, renamed], tmp_path / "report.html")
+    assert "<img" not in page
+    assert text_of(page).count(trap) > 5
+
+
+def test_links_lead_to_the_files(tmp_path: Path) -> None:
+    run = run_with(tmp_path / "run s#1")
+    (tmp_path / "pages").mkdir()
+    page = written([run], tmp_path / "pages" / "report.html")
+    assert f'<a href="../run%20s%231/{run.path.name}/config.yaml">' in page
+
+
+# --- charts -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_chart_draws_the_points_where_they_belong() -> None:
+    svg = chart([Series("line", 1, [(0.0, 0.0), (50.0, 1.0), (100.0, 0.5)])])
+    (points,) = re.findall(r'<polyline class="line c1" points="([^"]*)"', svg)
+    places = [tuple(map(float, point.split(","))) for point in points.split()]
+    rules = [float(y) for y in re.findall(r'class="rule"[^>]* y1="([\d.]+)"', svg)]
+    labels = re.findall(r'<text class="tick end"[^>]*>([^<]*)</text>', svg)
+    heights = dict(zip(labels, rules, strict=True))
+    assert places[0][1] == heights["0"]
+    assert places[1][1] == heights["1"]
+    assert places[2][1] == pytest.approx((heights["0"] + heights["1"]) / 2, abs=0.1)
+    assert places[1][0] == pytest.approx((places[0][0] + places[2][0]) / 2, abs=0.1)
+    assert heights["0"] > heights["1"]  # larger values stand higher
+    assert places[0][0] < places[1][0] < places[2][0]
+    assert "line: 0.5 at last" in svg
+    for axis, coordinate, value in (("x", 0, 50.0), ("y", 1, 1.0)):  # what charts.js reads values from
+        (ends,) = re.findall(rf'data-{axis}="([^"]*)"', svg)
+        start, low, end, high = map(float, ends.split())
+        assert low + (places[1][coordinate] - start) / (end - start) * (high - low) == pytest.approx(value, rel=1e-3)
+
+
+@given(low=st.floats(-1e6, 1e6), digits=st.integers(-6, 9), share=st.floats(0, 1))
+def test_ticks(low: float, digits: int, share: float) -> None:
+    high = low + 10.0**digits * share
+    found = ticks(low, high, 4)
+    steps = [after - before for before, after in pairwise(found)]
+    slack = 1e-6 * max(abs(low), abs(high), high - low)
+    assert 2 <= len(found) <= 6
+    assert found[0] <= low + slack
+    assert found[-1] + steps[-1] >= high - slack
+    assert steps == pytest.approx([steps[0]] * len(steps), abs=slack + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (1500.0, "1.5k"), (2e6, "2M"), (-3e9, "-3G"), (0.001, "0.001"), (-0.25, "-0.25"), (999.0, "999")],
+)
+def test_numbers_on_axes(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_long_lines_show_means_of_neighbours() -> None:
+    points = [(float(i), float(i % 2)) for i in range(1000)]
+    found = thinned(points, 250)
+    assert len(found) == 250
+    assert found[0] == (1.5, 0.5)
+    assert thinned(points[:250], 250) == points[:250]

@@ -1,0 +1,138 @@
+"""Line charts as SVG, to stand in a page: colours, light and dark, come from its style sheet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from warpworld.report.pages import escaped
+from warpworld.report.palette import SERIES
+from warpworld.report.run_data import Point
+
+WIDTH, HEIGHT = 360.0, 200.0
+LEFT, RIGHT, TOP, BOTTOM = 46.0, 18.0, 8.0, 24.0  # margins, which hold the numbers of the axes
+MOST_POINTS = 400  # of a line; longer ones show means of neighbours
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line.
+
+    Attributes:
+        name: of what it shows, for the legend.
+        colour: its place in the palette.
+        points: (x, y), x ascending.
+    """
+
+    name: str
+    colour: int
+    points: Sequence[Point]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A chart: lines over the same axes.
+
+    Attributes:
+        heading: what is shown.
+        unit: of y.
+        series: the lines; those without points are left out.
+    """
+
+    heading: str
+    unit: str
+    series: Sequence[Series]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Where values lie: ``low`` at pixel ``start``, ``high`` at pixel ``end``."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """The pixel of a value."""
+        return self.start + (value - self.low) / ((self.high - self.low) or 1.0) * (self.end - self.start)
+
+    def ends(self) -> str:
+        """Pixel and value of both ends, for charts.js."""
+        return f"{self.start:g} {self.low!r} {self.end:g} {self.high!r}"
+
+
+def panel_figure(panel: Panel) -> str:
+    """A panel as an HTML figure, with heading and, if there are several lines, a legend."""
+    shown = [series for series in panel.series if series.points]
+    legend = legend_of(shown) if len(shown) > 1 else ""
+    body = chart(shown) if shown else '<p class="nothing">nothing logged</p>'
+    unit = f' <span class="quiet">{escaped(panel.unit)}</span>' if panel.unit else ""
+    return f'<figure class="panel"><figcaption>{escaped(panel.heading)}{unit}</figcaption>{body}{legend}</figure>'
+
+
+def legend_of(series: Sequence[Series]) -> str:
+    """Names beside spots of their lines' colours."""
+    entries = (f'<span><i class="spot c{_colour(line)}"></i>{escaped(line.name)}</span>' for line in series)
+    return f'<div class="legend">{"".join(entries)}</div>'
+
+
+def chart(series: Sequence[Series]) -> str:
+    """Lines over common axes, as SVG."""
+    lines = [thinned(line.points, MOST_POINTS) for line in series]
+    values = [y for line in lines for _, y in line]
+    furthest, lowest, highest = max(x for line in lines for x, _ in line), min(values), max(values)
+    x_ticks, y_ticks = ticks(0.0, furthest, 4), ticks(lowest, highest, 4)
+    x_axis = Axis(0.0, max(x_ticks[-1], furthest), LEFT, WIDTH - RIGHT)
+    y_axis = Axis(min(y_ticks[0], lowest), max(y_ticks[-1], highest), HEIGHT - BOTTOM, TOP)
+    ends = f'data-x="{x_axis.ends()}" data-y="{y_axis.ends()}"'
+    parts = [f'<svg class="chart" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" {ends}>']
+    for tick in y_ticks:
+        y = y_axis.at(tick)
+        parts.append(f'<line class="rule" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text class="tick end" x="{LEFT - 6:g}" y="{y + 3.5:.1f}">{number(tick)}</text>')
+    for tick in x_ticks:
+        anchor = "" if tick else " start"
+        parts.append(f'<text class="tick{anchor}" x="{x_axis.at(tick):.1f}" y="{HEIGHT - 6:g}">{number(tick)}</text>')
+    for line, points in zip(series, lines, strict=True):
+        parts.append(_line(line, [(x_axis.at(x), y_axis.at(y)) for x, y in points]))
+    return "".join([*parts, "</svg>"])
+
+
+def ticks(low: float, high: float, count: int) -> list[float]:
+    """About ``count`` round numbers that reach from at most ``low`` to at least the last below ``high``."""
+    span = high - low or abs(high) or 1.0
+    raw = span / count
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= raw * 0.999)
+    first, last = math.floor(low / step + 1e-9), math.floor(high / step + 1e-9)
+    return [float(f"{i * step:.12g}") for i in range(first, max(last, first + 1) + 1)]
+
+
+def number(value: float) -> str:
+    """A number for an axis: 1500 as 1.5k."""
+    for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= limit:
+            return f"{value / limit:g}{suffix}"
+    return f"{value:.3g}"
+
+
+def thinned(points: Sequence[Point], most: int) -> list[Point]:
+    """At most ``most`` points, each the mean of equally many neighbours (the last of the rest)."""
+    size = math.ceil(len(points) / most)
+    chunks = [points[i : i + size] for i in range(0, len(points), size)]
+    return [(sum(x for x, _ in chunk) / len(chunk), sum(y for _, y in chunk) / len(chunk)) for chunk in chunks]
+
+
+def _line(series: Series, points: Sequence[Point]) -> str:
+    colour = f"c{_colour(series)}"
+    x, y = points[-1]
+    title = f"<title>{escaped(series.name)}: {number(series.points[-1][1])} at last</title>"
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    dot = f'<circle class="{colour}" cx="{x:.1f}" cy="{y:.1f}" r="2.6">{title}</circle>'
+    return f'<polyline class="line {colour}" points="{path}">{title}</polyline>{dot}'
+
+
+def _colour(series: Series) -> int:
+    return series.colour % len(SERIES)

@@ -1,0 +1,307 @@
+"""What a picture of one env is made of: marks in the env's own units, and the part of the plane that is seen.
+
+An environment's ``draw`` puts them together, once for each recorded step; replays, GIFs and videos show them. A mark
+holds many of its kind at once, so the arrays of a world go into it as they are.
+
+A colour is the name of an agent group (its colour in all pictures), ``#rrggbb``, or a role, which suits light and dark
+pages: "paper", "ground" (a floor), "grid", "muted", "ink" (text and outlines), "alarm".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from warpworld.errors import DeclarationError, suggest
+
+_HEX = re.compile(r"#[0-9a-fA-F]{6}\Z")
+_ALIGNMENTS = ("left", "center", "right")
+
+
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """Something drawn. All lengths are in the env's own units, line widths too; numbers must be finite.
+
+    Attributes:
+        columns: fields that hold one number for each thing drawn; a single number stands for all.
+        colours: fields that name a colour; None leaves that part out.
+        lengths: fields that hold one number of at least 0.
+    """
+
+    columns: ClassVar[tuple[str, ...]] = ()
+    colours: ClassVar[tuple[str, ...]] = ("fill", "outline")
+    lengths: ClassVar[tuple[str, ...]] = ("line_width", "opacity")
+
+    def __post_init__(self) -> None:
+        columns = {name: _numbers(self, name) for name in self.columns}
+        try:
+            together = np.broadcast_arrays(*columns.values())
+        except ValueError:
+            sizes = ", ".join(f"{name} {len(values)}" for name, values in columns.items())
+            raise DeclarationError(f"{self.kind}: columns of different lengths: {sizes}") from None
+        for name, values in zip(columns, together, strict=True):
+            object.__setattr__(self, name, values)
+        for name in self.lengths:
+            object.__setattr__(self, name, _length(self, name))
+        for name in self.colours:
+            colour = getattr(self, name)
+            if colour is not None and not isinstance(colour, str):
+                raise DeclarationError(f"{self.kind}: {name}={colour!r}, expected a colour's name or None")
+
+    @property
+    def kind(self) -> str:
+        """The class's name."""
+        return type(self).__name__
+
+
+@dataclass(frozen=True, eq=False)
+class Discs(Mark):
+    """Discs, or rings where only ``outline`` is given. Columns: centre ``x``, ``y`` and ``radius``."""
+
+    columns = ("x", "y", "radius")
+    x: Any
+    y: Any
+    radius: Any
+    fill: str | None = "ink"
+    outline: str | None = None
+    line_width: float = 0.0
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Rectangles(Mark):
+    """Upright rectangles. Columns: the corner of lowest ``x`` and ``y``, ``width`` and ``height``."""
+
+    columns = ("x", "y", "width", "height")
+    x: Any
+    y: Any
+    width: Any
+    height: Any
+    fill: str | None = "ink"
+    outline: str | None = None
+    line_width: float = 0.0
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Arrowheads(Mark):
+    """Darts that show a heading. Columns: ``x``, ``y`` of the middle, ``length``, ``direction``.
+
+    ``direction`` is in radians: 0 along x, growing from x towards y.
+    """
+
+    columns = ("x", "y", "length", "direction")
+    x: Any
+    y: Any
+    length: Any
+    direction: Any
+    fill: str | None = "ink"
+    outline: str | None = None
+    line_width: float = 0.0
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Wedges(Mark):
+    """Sectors of a disc, such as fields of view. Columns: ``x``, ``y``, ``radius``, ``direction``, ``angle``.
+
+    ``direction`` is that of the middle, ``angle`` the whole opening, both in radians.
+    """
+
+    columns = ("x", "y", "radius", "direction", "angle")
+    x: Any
+    y: Any
+    radius: Any
+    direction: Any
+    angle: Any
+    fill: str | None = "ink"
+    outline: str | None = None
+    line_width: float = 0.0
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Segments(Mark):
+    """Straight lines, each from (``x``, ``y``) to (``to_x``, ``to_y``)."""
+
+    columns = ("x", "y", "to_x", "to_y")
+    colours = ("outline",)
+    x: Any
+    y: Any
+    to_x: Any
+    to_y: Any
+    outline: str | None = "ink"
+    line_width: float = 0.0
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Polyline(Mark):
+    """One line through the points (``x``, ``y``)."""
+
+    columns = ("x", "y")
+    colours = ("outline",)
+    x: Any
+    y: Any
+    outline: str | None = "ink"
+    line_width: float = 0.0
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Polygon(Mark):
+    """One closed shape with corners (``x``, ``y``)."""
+
+    columns = ("x", "y")
+    x: Any
+    y: Any
+    fill: str | None = "ink"
+    outline: str | None = None
+    line_width: float = 0.0
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Text(Mark):
+    """One line of text, its middle at height ``y``; ``align`` is "left", "center" or "right" of ``x``."""
+
+    columns = ("x", "y")
+    colours = ("fill",)
+    lengths = ("size", "opacity")
+    x: Any
+    y: Any
+    text: str
+    size: float
+    fill: str | None = "ink"
+    align: str = "center"
+    opacity: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "text", str(self.text))
+        if self.align not in _ALIGNMENTS:
+            raise DeclarationError(f"Text: align={self.align!r}, expected one of {', '.join(_ALIGNMENTS)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Image(Mark):
+    """Pixels in the rectangle from (``x``, ``y``), its lowest corner, of ``width`` and ``height``.
+
+    ``pixels`` is (rows, columns, 3) uint8, the top row first, wherever y points.
+    """
+
+    columns = ("x", "y", "width", "height")
+    colours = ()
+    lengths = ("opacity",)
+    x: Any
+    y: Any
+    width: Any
+    height: Any
+    pixels: Any
+    opacity: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        pixels = np.asarray(self.pixels)
+        if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or 0 in pixels.shape:
+            raise DeclarationError(
+                f"Image: pixels of shape {pixels.shape} and dtype {pixels.dtype}, expected (rows, columns, 3) uint8"
+            )
+        object.__setattr__(self, "pixels", pixels.copy())
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """What one env looks like at one step.
+
+    Attributes:
+        view: (left, bottom, right, top), the env's coordinates at the picture's edges. Where bottom > top, y grows
+            downwards; units are as wide as they are high.
+        marks: from the lowest to the topmost.
+        seconds: how long a step is shown at normal speed.
+
+    Raises:
+        DeclarationError: a wrong type, a number that is not finite, an empty view.
+    """
+
+    view: tuple[float, float, float, float]
+    marks: Sequence[Mark]
+    seconds: float = 0.1
+
+    def __post_init__(self) -> None:
+        try:
+            left, bottom, right, top = view = tuple(float(edge) for edge in self.view)
+        except (TypeError, ValueError):
+            raise DeclarationError(f"Drawing: view={self.view!r}, expected (left, bottom, right, top)") from None
+        if not np.isfinite(view).all() or left >= right or bottom == top:
+            raise DeclarationError(f"Drawing: view={view}, expected left < right and bottom other than top, all finite")
+        marks = self.marks if isinstance(self.marks, (list, tuple)) else [self.marks]
+        for mark in marks:
+            if not isinstance(mark, Mark):
+                raise DeclarationError(f"Drawing: a mark is {mark!r}, expected one of {', '.join(sorted(MARKS))}")
+        if not (isinstance(self.seconds, (int, float)) and 0 < self.seconds < float("inf")):
+            raise DeclarationError(f"Drawing: seconds={self.seconds!r}, expected a number above 0")
+        object.__setattr__(self, "view", view)
+        object.__setattr__(self, "marks", tuple(marks))
+
+    @property
+    def width(self) -> float:
+        """Of the view."""
+        return self.view[2] - self.view[0]
+
+    @property
+    def height(self) -> float:
+        """Of the view."""
+        return abs(self.view[3] - self.view[1])
+
+
+# Every kind of mark by name.
+MARKS: dict[str, type[Mark]] = {
+    cls.__name__: cls for cls in (Discs, Rectangles, Arrowheads, Wedges, Segments, Polyline, Polygon, Text, Image)
+}
+
+
+def check_colours(drawing: Drawing, known: Collection[str]) -> None:
+    """Refuse a colour that is neither ``#rrggbb`` nor among ``known``.
+
+    Raises:
+        DeclarationError: names the mark and the nearest known colour.
+    """
+    for mark in drawing.marks:
+        for name in mark.colours:
+            colour = getattr(mark, name)
+            if colour is not None and colour not in known and not _HEX.match(colour):
+                raise DeclarationError(
+                    f"{mark.kind}: {name}='{colour}' is no colour.{suggest(colour, known)} "
+                    f"Known: #rrggbb, {', '.join(known)}"
+                )
+
+
+def _numbers(mark: Mark, name: str) -> np.ndarray:
+    """A column as (count,) float64."""
+    value = getattr(mark, name)
+    try:
+        values = np.array(value, dtype=np.float64, ndmin=1)
+    except (TypeError, ValueError):
+        raise DeclarationError(f"{mark.kind}: {name}={value!r}, expected numbers") from None
+    if values.ndim != 1:
+        raise DeclarationError(f"{mark.kind}: {name} has shape {values.shape}, expected one number or a row of them")
+    if not np.isfinite(values).all():
+        at = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise DeclarationError(f"{mark.kind}: {name}[{at}] is {values[at]}, expected a finite number")
+    return values
+
+
+def _length(mark: Mark, name: str) -> float:
+    value = getattr(mark, name)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not 0 <= number < float("inf"):
+        raise DeclarationError(f"{mark.kind}: {name}={value!r}, expected a number of at least 0")
+    return number

@@ -1,0 +1,114 @@
+"""Recordings as JSON, for pages that play them.
+
+Each mark is stored once, however many frames show it, as an object of its fields; numbers are rounded to a two
+thousandth of the view or finer, and a column of equal numbers becomes one number. A frame lists its marks by index.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from warpworld.report.drawing import MARKS, Drawing, Image, Mark, Text
+from warpworld.report.palette import colour_table
+from warpworld.report.recording import Recording
+
+ANGLE_DECIMALS = 2  # of radians
+
+
+def encode(recording: Recording) -> dict[str, Any]:
+    """A recording as JSON's own types; replay.js says what it reads of them.
+
+    Returns:
+        title, about, drawn; groups, a list of name and size; colours, name to [light, dark]; marks; and of every frame,
+        as columns: view, marks (indices), seconds, episode, timestep, end, rewards and returns (by group, their means).
+    """
+    marks: dict[str, int] = {}
+    frames = recording.frames
+    shown = [_marks(frame.drawing, marks) for frame in frames]
+    groups = recording.groups.values()
+    return {
+        "title": recording.title,
+        "about": recording.about,
+        "drawn": recording.drawn,
+        "groups": [{"name": group.name, "size": group.size} for group in groups],
+        "colours": {name: list(pair) for name, pair in colour_table(recording.groups).items()},
+        "marks": [json.loads(text) for text in marks],
+        "frames": {
+            "view": _column([list(frame.drawing.view) for frame in frames]),
+            "seconds": _column([frame.drawing.seconds for frame in frames]),
+            "marks": shown,
+            "episode": [frame.episode for frame in frames],
+            "timestep": [frame.timestep for frame in frames],
+            "end": [frame.end for frame in frames],
+            "rewards": [[_short(frame.rewards[group.slice].mean()) for group in groups] for frame in frames],
+            "returns": [[_short(frame.returns[group.slice].mean()) for group in groups] for frame in frames],
+        },
+    }
+
+
+def encode_text(recording: Recording) -> str:
+    """``encode`` as text that may stand inside a ``<script>`` of an HTML page."""
+    text = json.dumps(encode(recording), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def decode_mark(fields: dict[str, Any]) -> Mark:
+    """The mark that ``encode`` made an object of, with rounded numbers."""
+    rest = {name: value for name, value in fields.items() if name != "kind"}
+    if "pixels" in rest:
+        pixels = np.frombuffer(base64.b64decode(rest["pixels"]), np.uint8)
+        rest["pixels"] = pixels.reshape(rest.pop("rows"), -1, 3)
+    return MARKS[fields["kind"]](**rest)
+
+
+def _marks(drawing: Drawing, known: dict[str, int]) -> list[int]:
+    """Indices of a drawing's marks among the known ones, which grow by those that are new."""
+    extent = max(drawing.width, drawing.height)
+    decimals = 3 - math.floor(math.log10(extent))
+    texts = (json.dumps(_encode_mark(mark, decimals), separators=(",", ":")) for mark in drawing.marks)
+    return [known.setdefault(text, len(known)) for text in texts]
+
+
+def _encode_mark(mark: Mark, decimals: int) -> dict[str, Any]:
+    fields: dict[str, Any] = {"kind": mark.kind, **_columns(mark, decimals)}
+    fields |= {name: getattr(mark, name) for name in mark.colours}
+    for name in mark.lengths:
+        fields[name] = _rounded(getattr(mark, name), 3 if name == "opacity" else decimals + 1)
+    if isinstance(mark, Text):
+        fields |= {"text": mark.text, "align": mark.align}
+    if isinstance(mark, Image):
+        fields |= {"rows": len(mark.pixels), "pixels": base64.b64encode(mark.pixels.tobytes()).decode("ascii")}
+    return fields
+
+
+def _columns(mark: Mark, decimals: int) -> dict[str, Any]:
+    """A mark's columns; of equal numbers as one number, but for one column that tells how many there are."""
+    columns: dict[str, Any] = {}
+    for name in mark.columns:
+        places = ANGLE_DECIMALS if name in ("direction", "angle") else decimals
+        columns[name] = [_rounded(value, places) for value in getattr(mark, name).tolist()]
+    equal = [name for name, values in columns.items() if len(set(values)) == 1]
+    count = len(columns[mark.columns[0]])
+    for name in equal[1:] if count > 1 and len(equal) == len(columns) else equal:
+        columns[name] = columns[name][0]
+    return columns
+
+
+def _rounded(value: float, decimals: int) -> float:
+    number = round(value, decimals)
+    return int(number) if number == int(number) else number
+
+
+def _short(value: float) -> float:
+    """Five digits, which is more than anybody reads."""
+    return float(f"{value:.5g}")
+
+
+def _column(values: list[Any]) -> Any:
+    """A column of equal entries as a list of one."""
+    return values[:1] if all(value == values[0] for value in values) else values

@@ -1,0 +1,263 @@
+"""Plays whole episodes of one env and keeps what each step looked like."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warpworld.config import RunConfig, load_config
+from warpworld.environment import Array, Environment, Group
+from warpworld.errors import DeclarationError, StoreError, suggest
+from warpworld.report.array_drawing import ArrayDrawer
+from warpworld.report.drawing import Drawing, check_colours
+from warpworld.report.palette import colour_table
+from warpworld.reserved import ON_REQUEST, reserved_arrays
+from warpworld.runs import Run
+from warpworld.trainers.actor import Actor
+from warpworld.trainers.evaluate import load_policies
+from warpworld.trainers.trainer import build_world
+from warpworld.world import World
+
+if TYPE_CHECKING:
+    from warpworld.policies import Policy
+
+MAX_FRAMES = 5000  # of a recording, so that one of endless episodes ends
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One step of the env that was recorded.
+
+    Attributes:
+        episode: number of the episode, from 1.
+        timestep: steps of this episode; 0 is its start.
+        drawing: what the env looks like.
+        rewards: (num_agents,) float32, of this step; 0 where they do not count.
+        returns: (num_agents,) float64, rewards of this episode up to here.
+        end: "terminated" or "truncated" in an episode's last frame, else "".
+    """
+
+    episode: int
+    timestep: int
+    drawing: Drawing
+    rewards: np.ndarray
+    returns: np.ndarray
+    end: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Episodes of one env, step by step.
+
+    Attributes:
+        title: the environment's name.
+        about: who acts, from which seed.
+        groups: agent groups by name.
+        frames: for each episode its start and then each of its steps.
+        drawn: whether the environment drew itself; else its arrays' values are shown.
+    """
+
+    title: str
+    about: str
+    groups: Mapping[str, Group]
+    frames: Sequence[Frame]
+    drawn: bool
+
+    @property
+    def episodes(self) -> int:
+        """Episodes that it holds, an unfinished last one included."""
+        return self.frames[-1].episode
+
+    def group_returns(self, frame: Frame) -> dict[str, float]:
+        """Each group's return up to a frame: the mean over its agents."""
+        return {name: float(frame.returns[group.slice].mean()) for name, group in self.groups.items()}
+
+
+class FrameArrays(dict[str, np.ndarray]):
+    """One env's arrays at one step, by name; asking for an unknown one says so."""
+
+    def __missing__(self, name: str) -> np.ndarray:
+        """Raise a StoreError that names the nearest array."""
+        raise StoreError(f"draw(): no array '{name}'.{suggest(str(name), self)} Arrays: {', '.join(self)}")
+
+
+def record(
+    config: RunConfig,
+    policies: Mapping[str, Policy | None],
+    episodes: int = 1,
+    seed: int = 0,
+    greedy: bool = False,
+    about: str = "",
+) -> Recording:
+    """Play one env from its start, and record every step of it.
+
+    The frame of an episode's last step shows the env before it was reset: the world copies its arrays aside between
+    the two, as it does for a rollout, so the course is that of a world that nobody watches.
+
+    Args:
+        config: the environment, its parameters and the device.
+        policies: by the names in ``config.policy``; None acts at random.
+        episodes: episodes to play, one after the other.
+        seed: of the env and of the actions drawn.
+        greedy: take the likeliest actions instead of drawing; random ones stay random.
+        about: is put into the recording.
+
+    Returns:
+        The recording; one that ``MAX_FRAMES`` cut is whole but for its last episode, which is logged.
+
+    Raises:
+        DeclarationError: ``draw`` returns something other than a Drawing, or one with an unknown colour.
+        StoreError: ``draw`` asks for an array that is not there.
+    """
+    world = build_world(config, num_envs=1, seed=seed)
+    actors = []
+    for name, policy in policies.items():
+        kernel = "act_greedily" if greedy and policy is not None else "act"
+        actors += [Actor(world, group, policy, kernel) for group in config.policy[name].groups]
+    watch = _Watch(world)
+    world.reset()
+    for actor in actors:
+        actor.freeze()
+    steps = _play(world, actors, watch, episodes)
+    frames, drawn = _drawn(world, steps)
+    return Recording(config.name, about, world.groups, frames, drawn)
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A frame that is not drawn yet."""
+
+    episode: int
+    arrays: FrameArrays
+    rewards: np.ndarray
+    returns: np.ndarray
+    end: str
+
+
+def _play(world: World, actors: Sequence[Actor], watch: _Watch, episodes: int) -> list[_Step]:
+    nothing = np.zeros(world.num_agents)
+    steps = [_Step(1, watch.of_start(), nothing, nothing, "")]
+    finished = 0
+    while finished < episodes:
+        if len(steps) >= MAX_FRAMES:
+            _log.warning("recording stopped after %d frames; its last episode is not whole", len(steps))
+            break
+        for actor in actors:
+            actor.act()
+        world.step()
+        arrays = watch.of_step()
+        arrays["timestep"] = steps[-1].arrays["timestep"] + 1  # of an ended env the world has set it back already
+        rewards = arrays["rewards"]
+        if "agent_mask" in arrays:
+            rewards = np.where(arrays["agent_mask"], rewards, 0.0)
+        end = "terminated" if arrays["terminated"] else "truncated" if arrays["truncated"] else ""
+        steps.append(_Step(steps[-1].episode, arrays, rewards, steps[-1].returns + rewards, end))
+        if end:
+            finished += 1
+            if finished < episodes:
+                steps.append(_Step(finished + 1, watch.of_start(), nothing, nothing, ""))
+    return steps
+
+
+class _Watch:
+    """Reads one env's arrays, of a step or as they stand now."""
+
+    def __init__(self, world: World) -> None:
+        """Take an unsealed world."""
+        self._world = world
+        declared = [*reserved_arrays(world.groups), *world.environment.arrays()]
+        names = [array.name for array in declared if array.name not in ("active", "clock", "row")]
+        names += [name for name in ON_REQUEST if name in world.data]
+        self._copies: dict[str, str | None] = {}  # of an array per agent or env, made in every step
+        for name in names:
+            array = world.data.array(name)
+            self._copies[name] = copy = None if array.per == "world" else f"watched_{name}"
+            if copy is not None:
+                shape = (1, *array.full_shape(1, world.num_agents))
+                world.add(Array(copy, array.dtype, shape, per="world"), scratch=True)
+                world.record(name, copy)
+
+    def of_step(self) -> FrameArrays:
+        """As they were when the last step's phases were done, before an ended env was reset."""
+        return self._read({name: copy and self._world[copy][0, 0] for name, copy in self._copies.items()})
+
+    def of_start(self) -> FrameArrays:
+        """As they are; an episode has just begun, and no step of it been made."""
+        arrays = self._read({name: copy and self._world[name][0] for name, copy in self._copies.items()})
+        for name in {"rewards", "terminated", "truncated", "agent_terminated"} & arrays.keys():
+            arrays[name] = np.zeros_like(arrays[name])
+        return arrays
+
+    def _read(self, views: Mapping[str, Any]) -> FrameArrays:
+        """Copies of the views; where there is none, of the world's own array."""
+        found = {name: self._world[name] if view is None else view for name, view in views.items()}
+        return FrameArrays({name: view.cpu().numpy().copy() for name, view in found.items()})
+
+
+def _drawn(world: World, steps: Sequence[_Step]) -> tuple[list[Frame], bool]:
+    """The frames, and whether the environment drew them itself."""
+    environment = world.environment
+    first = _checked(environment, world, steps[0].arrays)
+    fallback = None if first else ArrayDrawer([step.arrays for step in steps])
+    frames = []
+    for step in steps:
+        drawing = fallback.draw(step.arrays) if fallback else _checked(environment, world, step.arrays)
+        if drawing is None:
+            raise DeclarationError(f"{environment.name}: draw() returned a Drawing at first, and now None")
+        timestep = int(step.arrays["timestep"])
+        frames.append(Frame(step.episode, timestep, drawing, step.rewards, step.returns, step.end))
+    return frames, fallback is None
+
+
+def _checked(environment: Environment, world: World, arrays: FrameArrays) -> Drawing | None:
+    """What ``draw`` makes of the arrays, once it is known to be a drawing."""
+    drawing: Any = environment.draw(arrays)
+    if drawing is None or isinstance(drawing, Drawing):
+        if drawing is not None:
+            check_colours(drawing, colour_table(world.groups))
+        return drawing
+    raise DeclarationError(
+        f"{environment.name}: draw() returned {type(drawing).__name__}, expected a warpworld.report.drawing.Drawing"
+    )
+
+
+def record_run(
+    run: Run,
+    overrides: Sequence[str] = (),
+    episodes: int = 1,
+    seed: int = 0,
+    greedy: bool = False,
+    checkpoint: int | None = None,
+) -> Recording:
+    """Record a run's policies, on the device that works best here; with random actions if it has no checkpoint.
+
+    Args:
+        run: an open run folder.
+        overrides: of its configuration, such as "env.num_runners=20".
+        episodes: episodes to play.
+        seed: of the env and of the actions drawn.
+        greedy: take the likeliest actions instead of drawing them.
+        checkpoint: iteration of the checkpoint; None takes the latest.
+
+    Raises:
+        WarpworldError: the checkpoint cannot be read or does not fit, an override is wrong, or ``draw`` is.
+    """
+    config = load_config(run.path / "config.yaml", ["trainer.device=auto", *overrides])
+    iterations = run.checkpoints()
+    if not iterations and checkpoint is None:
+        return record_random(config, episodes, seed, "no checkpoint yet, random actions")
+    policies = load_policies(Run(run.path, config), checkpoint)
+    how = "likeliest actions" if greedy else "actions drawn"
+    iteration = iterations[-1] if checkpoint is None else checkpoint
+    return record(config, policies, episodes, seed, greedy, f"iteration {iteration:,}, {how}, seed {seed}")
+
+
+def record_random(config: RunConfig, episodes: int = 1, seed: int = 0, why: str = "random actions") -> Recording:
+    """Record random actions in the env of a config."""
+    return record(config, dict.fromkeys(config.policy), episodes, seed, about=f"{why}, seed {seed}")

@@ -1,0 +1,236 @@
+"""The sections of a report, each a function from runs to HTML; "" leaves a section out."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from warpworld.progress import duration, shown
+from warpworld.report.charts import Panel, Series, legend_of, panel_figure
+from warpworld.report.pages import escaped
+from warpworld.report.replay import replay_element
+from warpworld.report.run_data import RunData
+
+if TYPE_CHECKING:
+    from warpworld.report.recording import Recording
+
+RETURN, LENGTH, SPEED = "charts/{}/episodic_return", "charts/episodic_length", "perf/env_steps_per_s"
+FILES = ("config.yaml", "metrics.jsonl", "timing.jsonl", "machine.json", "curve.png", "replay.html", "replay.gif")
+_LEARNING = re.compile(r"(?P<kind>losses|charts)/(?P<policy>[^/]+)/(?P<leaf>(?!episodic_return)[^/]+)\Z")
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+
+def key_figures(data: Sequence[RunData]) -> str:
+    """Last returns, length, steps, time and speed: tiles of one run, a table of several."""
+    figures = [_figures(run) for run in data]
+    if len(data) == 1:
+        tiles = (
+            f'<div class="tile"><span class="quiet">{escaped(name)}</span><b>{escaped(value)}</b>'
+            f'<span class="quiet">{escaped(note)}</span></div>'
+            for name, (value, note) in figures[0].items()
+        )
+        return _section("Key figures", f'<div class="tiles">{"".join(tiles)}</div>')
+    columns = list(dict.fromkeys(name for found in figures for name in found))
+    rows = [
+        [run.name, *(found[name][0] if name in found else "-" for name in columns)]
+        for run, found in zip(data, figures, strict=True)
+    ]
+    return _section("Key figures", f'<div class="card">{_table(["run", *columns], rows)}</div>')
+
+
+def _figures(run: RunData) -> dict[str, tuple[str, str]]:
+    """Each figure, and a note on it, by name."""
+    found = {}
+    for name in run.config.policy:
+        returns = run.points(RETURN.format(name))
+        first, last = (returns[0][1], returns[-1][1]) if returns else (None, None)
+        found[f"{name}: mean return"] = shown(last), f"{shown(first)} at first"
+    length = run.last(LENGTH)
+    found["episode length"] = "-" if length is None else f"{length:,.1f}", "steps"
+    found["env steps"] = f"{int(run.last('env_steps') or 0):,}", f"of {run.config.trainer.total_env_steps:,}"
+    seconds, speeds = run.last("time"), [y for _, y in run.points(SPEED)]
+    if seconds is not None:
+        found["time"] = duration(seconds), "h:mm:ss of training"
+    if speeds:
+        found["env steps per second"] = f"{statistics.median(speeds):,.0f}", "median"
+    return found
+
+
+# --- curves -----------------------------------------------------------------------------------------------------------
+
+
+def curves(data: Sequence[RunData]) -> str:
+    """Returns of each policy and length of episodes over env steps."""
+    policies = list(dict.fromkeys(name for run in data for name in run.config.policy))
+    panels = [
+        Panel(f"{name}: return", "rewards per agent and episode", _lines(data, RETURN.format(name), i))
+        for i, name in enumerate(policies)
+    ]
+    panels.append(Panel("episode length", "steps", _lines(data, LENGTH, -1)))
+    return _section("Curves", _panels(panels), "over env steps; means over the episodes that ended in a rollout")
+
+
+def learning(data: Sequence[RunData]) -> str:
+    """Losses and learning rates: of one run the policies overlaid, of several runs a panel for each policy."""
+    found = [match for run in data for key in run.metrics() if (match := _LEARNING.match(key))]
+    policies = dict.fromkeys(match["policy"] for match in found)
+    panels = []
+    for leaf, kind in {match["leaf"]: match["kind"] for match in found}.items():
+        keys = {name: f"{kind}/{name}/{leaf}" for name in policies}
+        title = leaf.replace("_", " ")
+        if len(data) == 1:
+            lines = [Series(name, i, data[0].points(key)) for i, (name, key) in enumerate(keys.items())]
+            panels.append(Panel(title, "", lines))
+        else:
+            panels += [Panel(f"{name}: {title}", "", _lines(data, key)) for name, key in keys.items()]
+    return _section("Learning", _panels(panels), "over env steps") if panels else ""
+
+
+def speed(data: Sequence[RunData]) -> str:
+    """Env steps per second, and what rollouts and updates took of the time."""
+    if not any(run.points(SPEED) for run in data):
+        return ""
+    panels = panel_figure(Panel("env steps per second", "rollout and update together", _lines(data, SPEED)))
+    shares = "".join(_share(run) for run in data)
+    return _section("Speed", f'<div class="panels">{panels}{shares}</div>')
+
+
+def _share(run: RunData) -> str:
+    """A card: speeds, and a bar of rollouts' and updates' parts of the time."""
+    rollout, update = (sum(y for _, y in run.points(f"perf/{part}_s")) for part in ("rollout", "update"))
+    whole = rollout + update
+    if not whole:
+        return ""
+    medians = [
+        (f"{statistics.median(y for _, y in points):,.0f}", what)
+        for what in ("env", "agent")
+        if (points := run.points(f"perf/{what}_steps_per_s"))
+    ]
+    lines = "".join(f"<div>{value} {what} steps per second, median</div>" for value, what in medians)
+    share = rollout / whole
+    parts = "".join(f'<i class="c{i}" style="flex:{part:.4f}"></i>' for i, part in enumerate((share, 1 - share)))
+    bar = f'<div class="share">{parts}</div>'
+    names = [Series(f"rollouts {share:.0%}", 0, ()), Series(f"updates {1 - share:.0%}", 1, ())]
+    return f'<div class="card"><h3>{escaped(run.name)}</h3>{lines}{bar}{legend_of(names)}</div>'
+
+
+def _lines(data: Sequence[RunData], key: str, colour: int = 0) -> list[Series]:
+    """A metric of each run; a single run's has the given colour, several runs' their own."""
+    return [Series(run.name, i if len(data) > 1 else colour, run.points(key)) for i, run in enumerate(data)]
+
+
+def _panels(panels: Sequence[Panel]) -> str:
+    figures = "".join(panel_figure(panel) for panel in panels)
+    return f'<div class="panels">{figures}</div>'
+
+
+# --- replays ----------------------------------------------------------------------------------------------------------
+
+
+def replays(data: Sequence[RunData], recordings: Mapping[Path, Recording]) -> str:
+    """A player for each run that was recorded."""
+    players = [
+        (f"<h3>{escaped(run.name)}</h3>" if len(data) > 1 else "") + replay_element(recordings[run.path])
+        for run in data
+        if run.path in recordings
+    ]
+    return _section("Replay", "".join(players)) if players else ""
+
+
+# --- settings, machine, files -----------------------------------------------------------------------------------------
+
+
+def settings(data: Sequence[RunData]) -> str:
+    """Every setting: of one run by section; of several runs in a table, those that differ on top and highlighted."""
+    flat = [dict(_flat(run.config.to_dict())) for run in data]
+    keys = list(dict.fromkeys(key for found in flat for key in found))
+    if len(data) > 1:
+        rows = [[key, *(_value(found, key) for found in flat)] for key in keys]
+        rows.sort(key=_is_same)
+        table = _table(["", *(run.name for run in data)], rows, changed=[not _is_same(row) for row in rows])
+        return _section("Settings", f'<div class="card">{table}</div>', "those that differ between the runs on top")
+    by_section: dict[str, list[str]] = {}
+    for key in keys:
+        by_section.setdefault(_section_of(key), []).append(key)
+    cards = []
+    for name, members in by_section.items():
+        table = _table([], [[key.removeprefix(f"{name}."), _value(flat[0], key)] for key in members])
+        cards.append(f'<div class="card"><h3>{escaped(name)}</h3>{table}</div>')
+    return _section("Settings", f'<div class="cards">{"".join(cards)}</div>')
+
+
+def _is_same(row: Sequence[str]) -> bool:
+    """Whether all values behind a row's heading are equal."""
+    return len(set(row[1:])) == 1
+
+
+def machine(data: Sequence[RunData]) -> str:
+    """What the runs ran on, as far as they say."""
+    facts = list(dict.fromkeys(fact for run in data for fact in run.machine))
+    if not facts:
+        return ""
+    rows = [[fact, *(_value(run.machine, fact) for run in data)] for fact in facts]
+    heads = ["", *(run.name for run in data)] if len(data) > 1 else []
+    return _section("Machine", f'<div class="card">{_table(heads, rows)}</div>')
+
+
+def files(data: Sequence[RunData], folder: Path) -> str:
+    """Links to what is in the run folders, relative to the folder of the page."""
+    items = []
+    for run in data:
+        present = [name for name in FILES if (run.path / name).is_file()]
+        links = [f'<a href="{_link(run.path / name, folder)}">{escaped(name)}</a>' for name in present]
+        count = len(run.checkpoints)
+        checkpoints = f"{count} checkpoint{'s' * (count != 1)}" if count else "no checkpoint"
+        items.append(f"<p><b>{escaped(run.name)}</b>: {', '.join([*links, checkpoints])}</p>")
+    return _section("Files", "".join(items))
+
+
+def _link(path: Path, folder: Path) -> str:
+    relative = os.path.relpath(path.resolve(), folder.resolve())
+    return escaped(quote(Path(relative).as_posix()))
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _section_of(key: str) -> str:
+    """``policy.tagger.gamma`` belongs to ``policy.tagger``, ``trainer.seed`` to ``trainer``, ``name`` to ``env``."""
+    parts = key.split(".")
+    return ".".join(parts[:2]) if parts[0] == "policy" else parts[0] if len(parts) > 1 else "env"
+
+
+def _value(values: Mapping[str, Any], key: str) -> str:
+    """A setting or a fact as text: a dash where it is not there, else as JSON has it, texts without quotes."""
+    value = values.get(key, "-")
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _section(heading: str, body: str, note: str = "") -> str:
+    beside = f' <span class="quiet">{escaped(note)}</span>' if note else ""
+    return f"<section><h2>{escaped(heading)}{beside}</h2>{body}</section>"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], changed: Sequence[bool] | None = None) -> str:
+    """Rows whose first entry is a heading."""
+    head = "".join(f"<th>{escaped(text)}</th>" for text in heads)
+    lines = []
+    for i, (first, *rest) in enumerate(rows):
+        kind = ' class="changed"' if changed and changed[i] else ""
+        cells = "".join(f"<td>{escaped(text)}</td>" for text in rest)
+        lines.append(f"<tr{kind}><th>{escaped(first)}</th>{cells}</tr>")
+    top = f"<thead><tr>{head}</tr></thead>" if head else ""
+    return f'<div class="scroll"><table>{top}<tbody>{"".join(lines)}</tbody></table></div>'
