@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from chase import NAME, TEXT, changed
 from rich.console import Console
 
@@ -47,7 +46,6 @@ class StubTrainer:
             raise self.fail_on_build
         self.config, self.iteration, self.env_steps = config, 0, 0
         self.num_iterations = config.trainer.total_env_steps // (config.trainer.num_envs * config.trainer.num_steps)
-        self.world = types.SimpleNamespace(device=torch.device("cpu"))
 
     def state_dict(self) -> dict[str, Any]:
         return {"iteration": self.iteration}
