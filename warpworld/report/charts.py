@@ -13,6 +13,7 @@ from warpworld.report.run_data import Point
 WIDTH, HEIGHT = 360.0, 200.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 18.0, 8.0, 24.0  # margins, which hold the numbers of the axes
 MOST_POINTS = 400  # of a line; longer ones show means of neighbours
+SMALLEST = 1e-300  # span of an axis; what is smaller is rounding
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def chart(series: Sequence[Series]) -> str:
 
 def ticks(low: float, high: float, count: int) -> list[float]:
     """About ``count`` round numbers that reach from at most ``low`` to at least the last below ``high``."""
-    span = high - low or abs(high) or 1.0
+    span = next(size for size in (high - low, abs(high), 1.0) if size > SMALLEST)
     raw = span / count
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= raw * 0.999)
