@@ -103,7 +103,10 @@ def _judge_tag_gridworld(trainer: Trainer, curve: Curve) -> Figures:
 TAG_GRIDWORLD = Experiment(
     name="tag_gridworld",
     claim="taggers catch a random runner in under half the steps that random taggers need, within 3 minutes",
-    changes={"policy": {"runner": {"algorithm": "random"}}, "trainer": {"total_env_steps": 1_000_000}},
+    changes={
+        "policy": {"tagger": {"gamma": 0.95}, "runner": {"algorithm": "random"}},
+        "trainer": {"total_env_steps": 3_000_000},
+    },
     curves={"charts/episodic_length": "steps to the catch"},
     judge=_judge_tag_gridworld,
     holds=lambda f: f["steps"] < f["steps_of_random_taggers"] / 2 and f["seconds"] <= 180,  # type: ignore[operator]
@@ -173,7 +176,7 @@ def run_seed(experiment: Experiment, seed: int) -> dict[str, Any]:
     recent = _RecentReturn()
 
     def follow(metrics: dict[str, Any]) -> None:
-        values = {"recent_return": recent.after(metrics), **{key: metrics.get(key) for key in experiment.curves}}
+        values = {**{key: metrics.get(key) for key in experiment.curves}, "recent_return": recent.after(metrics)}
         values = {key: None if value is None or value != value else float(value) for key, value in values.items()}
         curve.append((time.perf_counter() - began, metrics["env_steps"], values))
 
@@ -202,15 +205,19 @@ class _RecentReturn:
 
 
 def print_results(results: dict[str, list[dict[str, Any]]]) -> None:
-    """A table for each experiment, a line for each seed."""
+    """A table for each experiment: a line for each figure, a column for each seed."""
+    console = Console()
     for name, runs in results.items():
-        table = Table(title=f"{name}: {EXPERIMENTS[name].claim}", title_justify="left", box=None)
-        for heading in ("seed", *runs[0]["figures"], "holds"):
-            table.add_column(heading.replace("_", " "), justify="right")
+        console.print(f"\n{name}: {EXPERIMENTS[name].claim}", soft_wrap=True, highlight=False)
+        table = Table(box=None)
+        table.add_column("")
         for run in runs:
-            figures = ["-" if value is None else f"{value:,.2f}" for value in run["figures"].values()]
-            table.add_row(str(run["seed"]), *figures, "yes" if run["holds"] else "NO")
-        Console().print(table)
+            table.add_column(f"seed {run['seed']}", justify="right")
+        for figure in runs[0]["figures"]:
+            values = [run["figures"][figure] for run in runs]
+            table.add_row(figure.replace("_", " "), *("-" if v is None else f"{v:,.2f}" for v in values))
+        table.add_row("holds", *("yes" if run["holds"] else "NO" for run in runs))
+        console.print(table)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
