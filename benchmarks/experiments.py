@@ -176,9 +176,10 @@ def run_seed(experiment: Experiment, seed: int) -> dict[str, Any]:
     recent = _RecentReturn()
 
     def follow(metrics: dict[str, Any]) -> None:
-        values = {**{key: metrics.get(key) for key in experiment.curves}, "recent_return": recent.after(metrics)}
-        values = {key: None if value is None or value != value else float(value) for key, value in values.items()}
-        curve.append((time.perf_counter() - began, metrics["env_steps"], values))
+        known = {**metrics, "recent_return": recent.after(metrics)}
+        values = {key: known.get(key) for key in experiment.curves}
+        values = {key: None if value is None or value != value else round(value, 3) for key, value in values.items()}
+        curve.append((round(time.perf_counter() - began, 2), metrics["env_steps"], values))
 
     trainer.train(_Silent(), follow)  # type: ignore[arg-type]
     figures = experiment.judge(trainer, curve)
