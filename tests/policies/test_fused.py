@@ -408,3 +408,11 @@ def test_a_library_that_does_not_compile_says_why(monkeypatch: pytest.MonkeyPatc
     source.write_text("int f() { return nothing_like_it; }\n")
     with pytest.raises(BuildError, match=r"broken\.cpp does not compile with .*nothing_like_it"):
         NativeLibrary(source)
+
+
+def test_more_threads_than_workers_can_be() -> None:
+    policy = (case := Case()).policy()
+    batch = case.batch(policy)
+    few, _ = fused(policy, batch, workers=2)
+    many, _ = fused(policy, batch, workers=1000)
+    assert torch.equal(few, many)

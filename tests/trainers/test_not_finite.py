@@ -34,6 +34,7 @@ class Breaking(Environment):
         env: int = 3
         agent: int = 2
         continuous: bool = False
+        truncates: bool = False  # whether that env's episode ends then, so that only its final observation is wrong
 
     params: Params
 
@@ -45,7 +46,10 @@ class Breaking(Environment):
         return [self._step]
 
     def resets(self) -> Sequence[Any]:
-        return [lambda arrays, active: None]
+        return [self._reset]
+
+    def _reset(self, arrays: Any, active: Tensor) -> None:
+        arrays["observations"] = torch.where(active[:, None, None], 0.5, arrays["observations"])
 
     def _step(self, arrays: Any, active: Tensor) -> None:
         p = self.params
@@ -55,6 +59,7 @@ class Breaking(Environment):
         broken = arrays[p.array][p.env, p.agent]
         broken = broken[1:2] if broken.dim() else broken
         broken.copy_(torch.where(now, float("-inf" if p.negative else "inf"), broken))
+        arrays["truncated"][p.env] = now & p.truncates
 
 
 def configured(iterations: int = 5, **env: Any) -> RunConfig:
@@ -77,6 +82,24 @@ def test_an_observation(tmp_path: Path, negative: bool, continuous: bool) -> Non
         Trainer(config).train(run)
     assert run.checkpoints() == [0, 1]
     assert all(torch.isfinite(x).all() for x in run.load_checkpoint()["policies"]["right"].values())
+
+
+def test_a_final_observation(tmp_path: Path) -> None:
+    config = configured(truncates=True)
+    run = Run.create(config, tmp_path)
+    message = "final observations of env 3, agent 2 (right 0), number 1 in step 1 of the rollout is inf"
+    with pytest.raises(TrainingError, match=re.escape(message)):
+        Trainer(config).train(run)
+    assert run.checkpoints() == [0, 1]
+
+
+def test_the_observation_after_the_last_step(tmp_path: Path) -> None:
+    config = configured(clock=9)
+    run = Run.create(config, tmp_path)
+    message = "observations of env 3, agent 2 (right 0), number 1 in step 4 of the rollout is inf"
+    with pytest.raises(TrainingError, match=re.escape(message)):
+        Trainer(config).train(run)
+    assert run.checkpoints() == [0, 1]
 
 
 def test_a_reward(tmp_path: Path) -> None:

@@ -213,6 +213,23 @@ def test_rows_of_agents_that_have_left_are_masked() -> None:
         assert not right.agent_terminated.any()
 
 
+def test_rewards_that_do_not_count_reach_nobody() -> None:
+    world = World(Relay(left=3, leave_at=0), 4)
+    rollout = Rollout(world, dict.fromkeys(world.groups), 6)
+    world.reset()
+    rollout.freeze()
+    rollout.collect()
+    policy = FixedPolicy(lambda seen: seen, lambda seen: 0 * seen.sum(-1))
+    world["rollout_agent_mask"][2, :, 0] = False  # out for one step, and in again
+    world["rollout_rewards"][2, :, 0] = 0.0
+    expected = rollout.batch("left", policy, 1.0, 1.0)
+    for junk in (1000.0, float("nan")):
+        world["rollout_rewards"][2, :, 0] = junk
+        found = rollout.batch("left", policy, 1.0, 1.0)
+        assert torch.equal(found.advantages, expected.advantages)
+        rollout.check_finite()
+
+
 def test_an_agent_that_leaves_bootstraps_from_nothing() -> None:
     rollout = ready(Relay(leave_at=2, episode_length=6), 2, 8)
     rollout.collect()

@@ -11,9 +11,7 @@
 // action_mask (envs, WORLD_AGENTS, MASK_SIZE): false forbids a choice;
 // rollout_observations, rollout_actions, rollout_log_probs, rollout_action_mask: (rows, envs, NUM_AGENTS, ...), row `row`
 // is written. not_finite (envs,): set where an observation holds NaN or an infinity, for the host to look into.
-#include <warpworld.cuh>
-
-constexpr unsigned INFINITE = 0x7F800000u;  // the exponent of NaN and of the infinities
+#include "sampling.cuh"
 
 // The middle of one of 2^23 equal parts. With 0 among the numbers, the first action would be taken once in 2^24 draws,
 // however unlikely it is.
@@ -55,10 +53,6 @@ __device__ int most_likely(const float* logits, int count) {
 
 __device__ int size_of(const int* head_sizes, int head) { return HEAD_SIZE ? HEAD_SIZE : head_sizes[head]; }
 
-__device__ size_t action_index() { return (size_t)env_id() * ACTION_AGENTS + ACTION_FIRST + agent_id(); }
-
-__device__ Random random_numbers() { return Random::of(AGENT_FIRST + agent_id()); }
-
 __device__ const float* own_logits(const float* logits) { return logits + (size_t)agent_index() * LOGITS; }
 
 __device__ const bool* own_mask(const bool* action_mask) {
@@ -69,15 +63,8 @@ __device__ const bool* own_mask(const bool* action_mask) {
 __device__ void draw_and_record(const float* logits, const bool* mask, const int* head_sizes, const float* observations,
                                 const int* row, int* actions, float* rollout_observations, int* rollout_actions,
                                 float* rollout_log_probs, bool* rollout_action_mask, bool* not_finite, int num_envs) {
-  const size_t recorded = (size_t)row[0] * num_envs * NUM_AGENTS + agent_index();
-  const size_t observed = (size_t)env_id() * OBSERVATION_AGENTS + OBSERVATION_FIRST + agent_id();
-  bool all_finite = true;
-  for (int i = 0; i < OBSERVATION_SIZE; ++i) {
-    const float x = observations[observed * OBSERVATION_SIZE + i];
-    rollout_observations[recorded * OBSERVATION_SIZE + i] = x;
-    all_finite &= (__float_as_uint(x) & INFINITE) != INFINITE;
-  }
-  if (!all_finite) not_finite[env_id()] = true;  // agents that do so write the same
+  const size_t recorded = recorded_index(row, num_envs);
+  record_observation(observations, recorded, rollout_observations, not_finite);
   float masked[LOGITS];
   const float* mine = allowed(own_logits(logits), mask, masked);
   if (mask)

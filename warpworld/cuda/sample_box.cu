@@ -4,15 +4,9 @@
 // Arrays: means (envs, NUM_AGENTS, ACTION_SIZE), log_stds (ACTION_SIZE,): of what is drawn. box (4, ACTION_SIZE): centre,
 // scale, low and high: an action is centre + scale * drawn, cut off at low and high. The others as in sample.cu;
 // rollout_actions holds what was drawn.
-#include <warpworld.cuh>
-
-constexpr unsigned INFINITE = 0x7F800000u;  // the exponent of NaN and of the infinities
+#include "sampling.cuh"
 
 constexpr float HALF_LOG_2_PI = 0.91893853320467274f;
-
-__device__ size_t action_index() { return (size_t)env_id() * ACTION_AGENTS + ACTION_FIRST + agent_id(); }
-
-__device__ Random random_numbers() { return Random::of(AGENT_FIRST + agent_id()); }
 
 __device__ float in_box(const float* box, int i, float drawn) {
   const float centre = box[i], scale = box[ACTION_SIZE + i], low = box[2 * ACTION_SIZE + i];
@@ -26,15 +20,8 @@ extern "C" __global__ void sample(const float* means, const float* log_stds, con
                                   float* rollout_observations, float* rollout_actions, float* rollout_log_probs,
                                   bool* not_finite, int num_envs) {
   if (!is_active()) return;  // guard
-  const size_t recorded = (size_t)row[0] * num_envs * NUM_AGENTS + agent_index();
-  const size_t observed = (size_t)env_id() * OBSERVATION_AGENTS + OBSERVATION_FIRST + agent_id();
-  bool all_finite = true;
-  for (int i = 0; i < OBSERVATION_SIZE; ++i) {
-    const float x = observations[observed * OBSERVATION_SIZE + i];
-    rollout_observations[recorded * OBSERVATION_SIZE + i] = x;
-    all_finite &= (__float_as_uint(x) & INFINITE) != INFINITE;
-  }
-  if (!all_finite) not_finite[env_id()] = true;  // agents that do so write the same
+  const size_t recorded = recorded_index(row, num_envs);
+  record_observation(observations, recorded, rollout_observations, not_finite);
   Random random = random_numbers();
   float log_prob = 0.0f;
   for (int i = 0; i < ACTION_SIZE; ++i) {

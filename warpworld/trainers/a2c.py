@@ -73,12 +73,8 @@ class A2C(Learner):
             vf_coef=self.settings.vf_coef,
         )
 
-    def losses(self, minibatch: Batch) -> Losses:
-        """The loss of a minibatch under the present policy, and its diagnostics."""
-        outputs, values = self.policy(minibatch.observations)
-        log_probs, entropies = self.policy.distribution.log_prob_and_entropy(
-            outputs, minibatch.actions, minibatch.action_masks
-        )
+    def loss_of(self, log_probs: Tensor, entropies: Tensor, values: Tensor, minibatch: Batch) -> Losses:
+        """``a2c_loss`` with the present coefficients."""
         return a2c_loss(log_probs, entropies, values, minibatch, self.loss_settings())
 
     def fused_loss(self) -> Loss:

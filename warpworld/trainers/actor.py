@@ -153,7 +153,7 @@ def scaling_to(space: Box) -> np.ndarray:
     """How a Box's actions come from what a policy draws: (4, size) float32, rows centre, scale, low and high.
 
     An action is ``centre + scale * drawn``, cut off at low and high. -1 and 1 lead to the ends of a bounded dimension;
-    one with an infinite bound is taken as drawn.
+    where a bound is infinite, centre is 0 and scale 1.
     """
     low, high = space.low.astype(np.float64), space.high.astype(np.float64)
     bounded = np.isfinite(low) & np.isfinite(high)

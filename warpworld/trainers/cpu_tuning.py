@@ -1,4 +1,4 @@
-"""Settings of the whole process that make torch quicker on the cpu: for programs, never set by the library itself."""
+"""Settings of the whole process that make torch quicker on the cpu: the command line asks for them, not the library."""
 
 from __future__ import annotations
 

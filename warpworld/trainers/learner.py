@@ -68,8 +68,18 @@ class Learner(ABC):
         """Passes over a rollout, at most."""
 
     @abstractmethod
-    def losses(self, minibatch: Batch) -> Losses:
-        """The loss of a minibatch, a scalar with gradient, and its diagnostics by name, scalars without."""
+    def loss_of(self, log_probs: Tensor, entropies: Tensor, values: Tensor, minibatch: Batch) -> Losses:
+        """The loss of a minibatch, given what the present policy makes of its B rows.
+
+        Args:
+            log_probs: (B,) float, log-probability of the actions.
+            entropies: (B,) float.
+            values: (B,) float.
+            minibatch: the rows.
+
+        Returns:
+            The loss, a scalar with gradient, and its diagnostics by name, scalars without.
+        """
 
     @abstractmethod
     def fused_loss(self) -> Loss:
@@ -78,6 +88,14 @@ class Learner(ABC):
     def is_enough(self, diagnostics: Mapping[str, Tensor]) -> bool:
         """Whether to leave further epochs out, given the diagnostics of an epoch's last minibatch."""
         return False
+
+    def losses(self, minibatch: Batch) -> Losses:
+        """The loss of a minibatch under the present policy, and its diagnostics."""
+        outputs, values = self.policy(minibatch.observations)
+        log_probs, entropies = self.policy.distribution.log_prob_and_entropy(
+            outputs, minibatch.actions, minibatch.action_masks
+        )
+        return self.loss_of(log_probs, entropies, values, minibatch)
 
     # ---- schedules ---------------------------------------------------------------------------------------------------
     @property

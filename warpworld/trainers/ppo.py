@@ -115,12 +115,8 @@ class PPO(Learner):
             vf_coef=self.settings.vf_coef,
         )
 
-    def losses(self, minibatch: Batch) -> Losses:
-        """The loss of a minibatch under the present policy, and its diagnostics."""
-        outputs, values = self.policy(minibatch.observations)
-        log_probs, entropies = self.policy.distribution.log_prob_and_entropy(
-            outputs, minibatch.actions, minibatch.action_masks
-        )
+    def loss_of(self, log_probs: Tensor, entropies: Tensor, values: Tensor, minibatch: Batch) -> Losses:
+        """``ppo_loss`` with the present coefficients."""
         return ppo_loss(log_probs, entropies, values, minibatch, self.loss_settings())
 
     def fused_loss(self) -> Loss:

@@ -139,21 +139,30 @@ class Rollout:
     def check_finite(self) -> None:
         """Refuse a rollout in which an agent that counts saw or got what is not a number.
 
-        What the kernels flagged on their way costs one small read; only then the rows are searched.
+        What the kernels flagged on their way, and three sums, are small to read; only then the rows are searched.
 
         Raises:
             TrainingError: names array, env, agent, step of the rollout and number.
         """
-        rewards_are_finite = bool(self.world["rollout_rewards"].sum().isfinite())
-        if rewards_are_finite and not bool(self.world["not_finite"].any()):
+        world, names = self.world, self._observation_arrays()
+        sums = [world["rollout_rewards"].sum(), *(world[name].sum() for name in names)]
+        sums += [world[f"kept_{name}"].sum() for name in names]
+        if bool(torch.stack(sums).isfinite().all()) and not bool(world["not_finite"].any()):
             return
         for group in self.actors:
             seen = self.trajectories(group)
             self._refuse_not_finite("observations", group, seen.observations, seen.mask)
             self._refuse_not_finite("rewards", group, seen.rewards.unsqueeze(-1), seen.mask)
+            final, truncated = self._final_observations(group), seen.truncated.unsqueeze(-1)
+            counted = truncated if seen.mask is None else seen.mask & truncated
+            self._refuse_not_finite("final observations", group, final, counted)
+            last = self.actors[group].observations().unsqueeze(0)
+            agents = world.groups[group].slice
+            mask = world["agent_mask"][None, :, agents] if "agent_mask" in world.data else None
+            self._refuse_not_finite("observations", group, last, mask, first_step=self.num_steps)
 
-    def _refuse_not_finite(self, name: str, group: str, rows: Tensor, mask: Tensor | None) -> None:
-        """``rows`` is (T, num_envs, n, numbers)."""
+    def _refuse_not_finite(self, name: str, group: str, rows: Tensor, mask: Tensor | None, first_step: int = 0) -> None:
+        """``rows`` is (steps, num_envs, n, numbers), ``mask`` (steps, num_envs, n or 1)."""
         wrong = ~rows.isfinite()
         if mask is not None:
             wrong &= mask.unsqueeze(-1)
@@ -164,8 +173,9 @@ class Rollout:
             which = f", number {i}" if rows.shape[-1] > 1 else ""
             raise TrainingError(
                 f"{self.world.environment.name}: {name} of env {env}, agent {first + agent} ({group} {agent}){which} "
-                f"in step {step} of the rollout is {rows[step, env, agent, i].item()}, expected a finite number; "
-                "look for a division by zero, a root of a negative number or an array that is read before it is written"
+                f"in step {first_step + step} of the rollout is {rows[step, env, agent, i].item()}, expected a finite "
+                "number; look for a division by zero, a root of a negative number or an array that is read before it "
+                "is written"
             )
 
     def batch(self, group: str, policy: Policy, gamma: float, gae_lambda: float) -> Batch:
@@ -173,7 +183,7 @@ class Rollout:
         seen = self.trajectories(group)
         values = values_of(policy, seen.observations)
         advantages, returns = gae(
-            seen.rewards,
+            seen.rewards if seen.mask is None else seen.rewards.where(seen.mask, 0.0),
             values,
             seen.terminated,
             seen.truncated,
@@ -196,21 +206,34 @@ class Rollout:
 
     def _truncated_values(self, group: str, policy: Policy, truncated: Tensor, like: Tensor) -> Tensor:
         """(T, num_envs, n): the value of the final observation where an env was truncated, 0 elsewhere."""
+        values = torch.zeros_like(like)
+        kept, rows, envs = self._kept(group)
+        if len(envs) < int(truncated.sum()):
+            raise DeclarationError(
+                f"{self.world.environment.name}: an env was truncated more often in {self.num_steps} steps than the "
+                f"{self._slots} times that its truncations() gives; let it return the most that are possible"
+            )
+        if len(envs):
+            values[rows, envs] = values_of(policy, kept)
+        return values
+
+    def _final_observations(self, group: str) -> Tensor:
+        """(T, num_envs, n, features): those that were kept, 0 elsewhere."""
+        kept, rows, envs = self._kept(group)
+        placed = self.world.groups[group]
+        final = torch.zeros(self.num_steps, self.world.num_envs, placed.size, kept.shape[-1], device=kept.device)
+        final[rows, envs] = kept
+        return final
+
+    def _kept(self, group: str) -> tuple[Tensor, Tensor, Tensor]:
+        """Final observations that were kept, (k, n, features), and the rows and envs that they are of, (k,) each."""
         world, placed = self.world, self.world.groups[group]
         name = f"observations_{group}" if f"observations_{group}" in world.data else "observations"
         agents = slice(None) if name != "observations" else placed.slice
-        values = torch.zeros_like(like)
-        used = torch.arange(self._slots, device=like.device) < world[f"kept_{name}_count"][:, None]
+        used = torch.arange(self._slots, device=world.device) < world[f"kept_{name}_count"][:, None]
         env, slot = used.nonzero(as_tuple=True)
-        if len(env) < int(truncated.sum()):
-            raise DeclarationError(
-                f"{world.environment.name}: an env was truncated more often in {self.num_steps} steps than the "
-                f"{self._slots} times that its truncations() gives; let it return the most that are possible"
-            )
-        if len(env):
-            rows = world[f"kept_{name}_row"][env, slot].long()
-            values[rows, env] = values_of(policy, world[f"kept_{name}"][env, slot][:, agents].flatten(2))
-        return values
+        kept = world[f"kept_{name}"][env, slot][:, agents].flatten(2)
+        return kept, world[f"kept_{name}_row"][env, slot].long(), env
 
 
 def values_of(policy: Policy, observations: Tensor) -> Tensor:

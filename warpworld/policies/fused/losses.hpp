@@ -1,6 +1,6 @@
 // Losses of actor and critic on one tile of samples, and their gradients at the networks' outputs.
 //
-// The formulas are those of trainers/ppo.py and trainers/distributions.py, which say where they are from; gradients are
+// The formulas are those of trainers/ppo.py and policies/distributions.py, which say where they are from; gradients are
 // their derivatives, equal to torch's also where a maximum has two equal sides.
 #pragma once
 
@@ -9,7 +9,7 @@
 namespace fused {
 
 constexpr float forbidden = -1e8f;         // logit of a choice that the action mask rules out
-constexpr float normalisation_eps = 1e-8f;  // NORM_EPS of ppo.py
+constexpr float normalisation_eps = 1e-8f;  // NORM_EPS of batch.py
 
 enum Diagnostic { policy_loss, value_loss, entropy, approx_kl, old_approx_kl, clipfrac, num_diagnostics };
 

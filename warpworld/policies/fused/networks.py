@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.errors import DeviceError, StoreError
+from warpworld.managers.cpu_backend import MAX_WORKERS
 from warpworld.managers.native_library import NativeLibrary, WorkerLoop
 
 SOURCE = Path(__file__).resolve().parent / "fused.cpp"
@@ -104,7 +105,7 @@ class FusedNetworks:
         actor: linear layers with tanh or relu between each two; ``why_not`` says whether it will do.
         critic: likewise, with a single output and the same kind of activation.
         head_sizes: choices of each categorical head; the actor has as many outputs.
-        num_workers: threads, the calling one included; None means as many as torch has.
+        num_workers: threads, the calling one included; None means as many as torch has. At most 128 are used.
 
     Raises:
         BuildError: the library does not compile here.
@@ -126,7 +127,7 @@ class FusedNetworks:
                 f"{self._critic.widths[0]} and {outputs[1]}: expected the same inputs, {sum(self.head_sizes)} outputs "
                 "of the actor and 1 of the critic"
             )
-        workers = torch.get_num_threads() if num_workers is None else num_workers
+        workers = min(torch.get_num_threads() if num_workers is None else num_workers, MAX_WORKERS)
         relu = any(type(layer) is nn.ReLU for layer in (*actor, *critic))
         self._model = self._make(relu, workers)
         library = _library()
