@@ -26,7 +26,9 @@ def draw(axes: Mapping[str, Mapping[str, str]], results: Mapping[str, list[dict[
     for axis, (name, metric, unit) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         for run, colour in zip(results[name], COLOURS, strict=False):
             points = [(seconds, values[metric]) for seconds, _, values in run["curve"] if values[metric] is not None]
-            axis.plot(*zip(*points, strict=True), color=colour, linewidth=1.2, label=f"seed {run['seed']}")
+            axis.plot(
+                [x for x, _ in points], [y for _, y in points], color=colour, linewidth=1.2, label=f"seed {run['seed']}"
+            )
         axis.set_title(name, fontsize=10, loc="left")
         axis.set_ylabel(unit, fontsize=8)
         axis.set_xlabel("seconds", fontsize=8)

@@ -1,0 +1,85 @@
+"""The learning experiments: what they ask, and that they run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+from warpworld.benchmarks import experiments
+from warpworld.benchmarks.experiments import CARTPOLE, TAG_CONTINUOUS, TAG_GRIDWORLD, _RecentReturn, main
+
+
+def test_the_recent_return_takes_whole_iterations_from_the_last_back() -> None:
+    recent = _RecentReturn()
+
+    def after(episodes: int, value: float) -> float | None:
+        return recent.after({"charts/episodes": episodes, "charts/agent/episodic_return": value})
+
+    assert after(40, 10.0) is None
+    assert after(0, float("nan")) is None
+    assert after(70, 20.0) == pytest.approx((70 * 20 + 40 * 10) / 110)
+    assert after(60, 30.0) == pytest.approx((60 * 30 + 70 * 20) / 130)  # the first 40 are too long ago
+    assert after(0, float("nan")) == pytest.approx((60 * 30 + 70 * 20) / 130)
+
+
+def test_changes_are_merged_and_another_algorithm_replaces_the_entry() -> None:
+    config = TAG_GRIDWORLD.config(seed=7)
+    assert config.trainer.seed == 7
+    assert config.policy["runner"].algorithm == "random"
+    assert config.policy["tagger"].gamma == 0.95
+    assert config.policy["tagger"].update_epochs == 4  # of the packaged config
+    plane = TAG_CONTINUOUS.config(seed=1)
+    assert (plane.env["num_taggers"], plane.env["num_runners"]) == (5, 20)
+
+
+def test_claims() -> None:
+    assert CARTPOLE.holds({"seconds_to_475": 59.0})
+    assert not CARTPOLE.holds({"seconds_to_475": 61.0})
+    assert not CARTPOLE.holds({"seconds_to_475": None})
+    assert TAG_GRIDWORLD.holds({"steps": 39.0, "steps_of_random_taggers": 80.0, "seconds": 100.0})
+    assert not TAG_GRIDWORLD.holds({"steps": 41.0, "steps_of_random_taggers": 80.0, "seconds": 100.0})
+    assert not TAG_GRIDWORLD.holds({"steps": 39.0, "steps_of_random_taggers": 80.0, "seconds": 181.0})
+    pairs = {("trained", "trained"): (5.0, -2.0), ("trained", "random"): (9.0, -4.0)}
+    pairs |= {("random", "trained"): (1.0, 0.0), ("random", "random"): (3.0, -1.0)}
+    figures = {
+        f"{name}_when_{tagger}_meets_{runner}": values[i]
+        for (tagger, runner), values in pairs.items()
+        for i, name in enumerate(("tagger", "runner"))
+    }
+    assert TAG_CONTINUOUS.holds(figures)
+    for worse in ("tagger_when_trained_meets_random", "tagger_when_trained_meets_trained"):
+        assert not TAG_CONTINUOUS.holds({**figures, worse: 0.5})
+    for worse in ("runner_when_trained_meets_trained", "runner_when_random_meets_trained"):
+        assert not TAG_CONTINUOUS.holds({**figures, worse: -5.0})
+
+
+@pytest.mark.parametrize("experiment", [CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS], ids=lambda e: e.name)
+def test_a_short_one(
+    experiment: experiments.Experiment,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    trainer = {"num_envs": 16, "num_steps": 40, "total_env_steps": 1920}
+    env = {} if experiment is CARTPOLE else {"episode_length": 30}
+    changes = {**experiment.changes, "trainer": trainer, "env": {**experiment.changes.get("env", {}), **env}}
+    monkeypatch.setitem(experiments.EXPERIMENTS, experiment.name, dataclasses.replace(experiment, changes=changes))
+    monkeypatch.setattr(experiments, "EPISODES", 16)
+    saved, picture = tmp_path / "saved.json", tmp_path / "curves.png"
+    main([experiment.name, "--seeds", "2", "--save", str(saved), "--draw", str(picture)])
+    runs = json.loads(saved.read_text())["results"][experiment.name]
+    assert [run["seed"] for run in runs] == [1, 2]
+    assert [steps for _, steps, _ in runs[0]["curve"]] == [640, 1280, 1920]
+    assert set(runs[0]["curve"][0][2]) == set(experiment.curves)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    printed = capsys.readouterr().out
+    assert experiment.claim in printed
+    assert "seed 2" in printed
+
+
+def test_an_unknown_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["chess"])
+    assert "no experiment chess; there are cartpole, tag_gridworld, tag_continuous" in capsys.readouterr().err
