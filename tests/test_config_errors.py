@@ -92,6 +92,31 @@ def test_endless_number(load: Callable[..., RunConfig]) -> None:
         load(changed("num_steps: 4", "num_steps: " + "9" * 5000))
 
 
+@pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000])
+def test_endless_number_on_the_command_line(load: Callable[..., RunConfig], number: str) -> None:
+    with pytest.raises(ConfigError, match=rf" is not a number that can be read: {number[:40]}$"):
+        load(TEXT, f"trainer.num_steps={number}")
+
+
+@pytest.mark.parametrize("key", ["learning_rate", "ent_coef", "clip_coef", "gamma", "vf_coef", "target_kl"])
+@pytest.mark.parametrize("digits", [309, 400])
+def test_numbers_that_no_float_holds(load: Callable[..., RunConfig], key: str, digits: int) -> None:
+    with pytest.raises(ConfigError, match=rf": policy.chaser.{key} is 9+\.\.\.9+, expected a finite number"):
+        load(TEXT, f"policy.chaser.{key}={'9' * digits}")
+
+
+@pytest.mark.parametrize(
+    ("points", "words"),
+    [
+        (f"[[0, 1], [9, {10**400}]]", r"expected a finite number of at least 0, or points such as \[\[0, 1e-3\], "),
+        (f"[[0, 1], [{10**400}, 0.5]]", "expected points at 9223372036854775807 env steps at most$"),
+    ],
+)
+def test_schedules_that_no_float_holds(load: Callable[..., RunConfig], points: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=rf": policy.chaser.ent_coef is \[\[0, 1\], .*, {words}"):
+        load(TEXT, f"policy.chaser.ent_coef={points}")
+
+
 def test_nul_byte(load: Callable[..., RunConfig]) -> None:
     with pytest.raises(ConfigError, match="YAML syntax error: unacceptable character"):
         load(b"name: \0\n")
@@ -145,7 +170,7 @@ def test_unreadable(tmp_path: Path) -> None:
             "gamma: 1",
             "clip_coef: 0",
             "line 12: policy.evader.clip_coef is 0, "
-            "expected a number above 0, or points such as [[0, 1e-3], [10000, 1e-4]]",
+            "expected a finite number above 0, or points such as [[0, 1e-3], [10000, 1e-4]]",
         ),
         ("gamma: 1", "target_kl: x", "line 12: policy.evader.target_kl is 'x', expected a number"),
         (

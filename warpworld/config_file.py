@@ -218,7 +218,7 @@ def _check_value(node: yaml.Node, path: KeyPath, at: Place) -> None:
     convert = {_TAG + "int": _construct_int, _TAG + "float": _construct_float}.get(node.tag)
     if convert and isinstance(node, yaml.ScalarNode):
         try:
-            convert(_Loader(""), node)
+            str(convert(_Loader(""), node))  # a hexadecimal number may have too many digits to be written out
         except ValueError as error:
             raise ConfigError(f"{where}: {dotted(path)} is not a number that can be read: {node.value[:40]}") from error
 

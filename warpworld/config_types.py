@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from functools import partial
 from typing import Annotated, Any
 
@@ -22,11 +22,13 @@ def _read_schedule(given: Any, allow_zero: bool) -> Any:
     points = given if isinstance(given, (list, tuple)) else [[0, given]]
     if not points or not all(_is_point(point, allow_zero) for point in points):
         limit = "of at least 0" if allow_zero else "above 0"
-        wanted = f"a number {limit}, or points such as [[0, 1e-3], [10000, 1e-4]]"
+        wanted = f"a finite number {limit}, or points such as [[0, 1e-3], [10000, 1e-4]]"
         raise PydanticCustomError("schedule", wanted)
     steps = [point[0] for point in points]
     if steps != sorted(steps):
         raise PydanticCustomError("schedule", "points in ascending order of env steps")
+    if steps[-1] > _LARGEST:
+        raise PydanticCustomError("schedule", f"points at {_LARGEST} env steps at most")
     return tuple((step, float(value)) for step, value in points) if points is given else float(given)
 
 
@@ -34,7 +36,8 @@ def _is_point(point: Any, allow_zero: bool) -> bool:
     if not isinstance(point, (list, tuple)) or [type(part) for part in point] not in ([int, int], [int, float]):
         return False
     steps, value = point
-    return steps >= 0 and math.isfinite(value) and (value > 0 or (allow_zero and value == 0))
+    # a whole number may be larger than any float: comparing can't overflow, converting can
+    return steps >= 0 and value <= sys.float_info.max and (value > 0 or (allow_zero and value == 0))
 
 
 Flag = Annotated[bool, BeforeValidator(_read_word)]

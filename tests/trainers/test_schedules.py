@@ -59,7 +59,9 @@ def test_in_the_config() -> None:
     [[], [[0]], [[0, 1e-3, 2]], [[-1, 1e-3]], [[0.5, 1e-3]], [[0, -1e-3]], [[0, "x"]], "fast", None, True, 0],
 )
 def test_wrong_schedules_are_refused(schedule: Any) -> None:
-    with pytest.raises(ConfigError, match=r"learning_rate is .*, expected a number above 0, or points such as \[\[0, "):
+    with pytest.raises(
+        ConfigError, match=r"learning_rate is .*, expected a finite number above 0, or points such as \[\[0, "
+    ):
         configured(learning_rate=schedule)
 
 
