@@ -111,6 +111,22 @@ def test_config_from_dict_follows_the_same_rules() -> None:
         config_from_dict({"name": object()}, source="here")
 
 
+def test_config_from_dict_blames_plain_values_only_where_they_are_not_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    def mistaken(name: str) -> None:
+        raise TypeError(f"a mistake in our own code, about {name}")
+
+    monkeypatch.setattr("warpworld.config.get_environment", mistaken)
+    with pytest.raises(TypeError, match=r"^a mistake in our own code"):
+        config_from_dict(yaml.safe_load(TEXT.replace("1e-3", "0.001")))
+
+
+def test_config_from_dict_of_a_dict_in_itself() -> None:
+    data: dict = {"name": "x"}
+    data["env"] = data
+    with pytest.raises(ConfigError, match=r"^config: .*expected plain numbers"):
+        config_from_dict(data)
+
+
 def test_a_frozen_policy_needs_no_minibatches(load: Callable[..., RunConfig]) -> None:
     assert load(changed("gamma: 1", "num_minibatches: 5\n    train: no")).policy["evader"].train is False
 

@@ -347,3 +347,25 @@ class TestRegistry:
             DeclarationError, match="environment 'own_broken_envs:A' cannot be imported: invalid syntax"
         ):
             get_environment("own_broken_envs:A")
+
+    @pytest.mark.parametrize(
+        ("code", "words"),
+        [
+            ("A = 1 / 0", "ZeroDivisionError: division by zero"),
+            ("raise KeyError('B')", "KeyError: 'B'"),
+            ("raise ValueError", "ValueError"),
+            ("raise RuntimeError('two\\nlines')", "two lines"),
+        ],
+    )
+    def test_module_that_raises(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, words: str) -> None:
+        (tmp_path / "own_raising_envs.py").write_text(code)
+        monkeypatch.syspath_prepend(tmp_path)
+        with pytest.raises(
+            DeclarationError, match=f"^environment 'own_raising_envs:A' cannot be imported: {re.escape(words)}$"
+        ):
+            get_environment("own_raising_envs:A")
+
+    def test_relative_module(self) -> None:
+        message = "environment '.envs:A' cannot be imported: '.envs' is relative, expected the module's full name"
+        with pytest.raises(DeclarationError, match=f"^{re.escape(message)}$"):
+            get_environment(".envs:A")

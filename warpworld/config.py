@@ -188,9 +188,10 @@ def config_from_dict(data: Mapping[str, Any], source: str = "config") -> RunConf
         ConfigError: as ``load_config``.
     """
     try:
-        return _build(Document(source, json.loads(json.dumps(dict(data)))))
-    except (TypeError, ValueError) as error:
+        plain = json.loads(json.dumps(dict(data)))
+    except (TypeError, ValueError, RecursionError) as error:
         raise ConfigError(f"{source}: {error}, expected plain numbers, texts, lists and dicts") from error
+    return _build(Document(source, plain))
 
 
 def packaged_configs() -> dict[str, Traversable]:

@@ -17,6 +17,7 @@ from gymnasium.spaces import Space
 
 from warpworld.errors import DeclarationError, suggest
 from warpworld.gym_spaces import as_gymnasium
+from warpworld.importing import import_named
 
 if TYPE_CHECKING:
     from warpworld.report.drawing import Drawing
@@ -339,10 +340,9 @@ def get_environment(name: str) -> type[Environment]:
     if not isinstance(name, str):
         raise DeclarationError(f"environment {name!r}: expected a registered name or 'module:Class'")
     if ":" in name:
-        module, _, attribute = name.partition(":")
         try:
-            found = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError, SyntaxError, ValueError) as error:
+            found = import_named(name)
+        except ImportError as error:
             raise DeclarationError(f"environment '{name}' cannot be imported: {error}") from error
         if not (isinstance(found, type) and issubclass(found, Environment)):
             raise DeclarationError(f"environment '{name}' is not a subclass of warpworld.Environment")

@@ -58,3 +58,10 @@ def suggest(name: str, candidates: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the candidate nearest to ``name``, or an empty string if none is near."""
     near = difflib.get_close_matches(name, list(candidates), n=1)
     return f" Did you mean '{near[0]}'?" if near else ""
+
+
+def said(error: Exception) -> str:
+    """What an exception says, in one line, and its type where the words alone may not tell what happened."""
+    text = " ".join(str(error).split())
+    telling = (WarpworldError, ImportError, AttributeError, SyntaxError, TypeError, ValueError, RuntimeError)
+    return text if text and isinstance(error, telling) else f"{type(error).__name__}: {text}".removesuffix(": ")

@@ -50,6 +50,11 @@ def test_the_same_seed_gives_the_same_weights() -> None:
     [
         ({"type": "mpl"}, r"policy.agent.model.type: model type 'mpl', .* Did you mean 'mlp'\?"),
         ({"type": "no_module:Net"}, r"model 'no_module:Net' cannot be imported: No module named 'no_module'"),
+        (
+            {"type": ".my_models:Shared"},
+            "cannot be imported: '.my_models' is relative, expected the module's full name",
+        ),
+        ({"type": "my_broken_models:Net"}, "cannot be imported: ZeroDivisionError: division by zero$"),
         ({"type": "my_models:Sharde"}, "cannot be imported: .* no attribute 'Sharde'"),
         ({"type": "my_models:not_a_model"}, "is not a torch.nn.Module"),
         ({"type": "my_models:NoCritic"}, r"has no critic\(observations\)"),

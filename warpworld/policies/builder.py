@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -12,6 +11,7 @@ from torch import nn
 
 from warpworld.environment import Group
 from warpworld.errors import ConfigError, DeclarationError, suggest
+from warpworld.importing import import_named
 from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian
 from warpworld.policies.mlp import MLP
 from warpworld.policies.normaliser import ObservationNormaliser
@@ -48,10 +48,9 @@ def get_model(name: str) -> type[nn.Module]:
             return MODELS[name]
         hint = suggest(name, MODELS)
         raise ConfigError(f"model type {name!r}, expected one of {', '.join(MODELS)}, or module:Class.{hint}")
-    module, _, attribute = name.partition(":")
     try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, SyntaxError, ValueError) as error:
+        found = import_named(name)
+    except ImportError as error:
         raise ConfigError(f"model '{name}' cannot be imported: {error}") from error
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
         raise ConfigError(f"model '{name}' is not a torch.nn.Module")
