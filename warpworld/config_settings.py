@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
+import reprlib
 import typing
 from collections.abc import Mapping
 from typing import Any, Optional
@@ -15,7 +17,7 @@ from warpworld.config_errors import validated
 from warpworld.config_file import Document, KeyPath, dotted
 from warpworld.config_types import Flag
 from warpworld.environment import Environment
-from warpworld.errors import ConfigError
+from warpworld.errors import ConfigError, said
 
 _MISSING = inspect.Parameter.empty
 
@@ -33,9 +35,7 @@ def checked_params(cls: type[Environment], given: dict[str, Any], document: Docu
         missing, factory = dataclasses.MISSING, field.default_factory
         default = field.default if factory is missing else factory()
         defaults[field.name] = _MISSING if default is missing else default
-    return _checked(
-        f"environment '{cls.name}': an annotation of Params", cls.Params, defaults, given, document, ("env",)
-    )
+    return _checked(f"environment '{cls.name}'", cls.Params, defaults, given, document, ("env",))
 
 
 def checked_model_settings(
@@ -51,11 +51,16 @@ def checked_model_settings(
         also: other keys that the section may have.
 
     Raises:
-        ConfigError: one is unknown, missing or of another type.
+        ConfigError: one is unknown, missing or of another type, or the model declares one that no config can hold.
     """
     keywords = [p for p in inspect.signature(cls).parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY]
     defaults = {p.name: p.default for p in keywords}
-    what = f"model '{cls.__name__}': an annotation"
+    what = f"model '{cls.__name__}'"
+    for name in sorted({*(also or {}), "settings"} & {*defaults}):
+        raise ConfigError(
+            f"{document.where((*key, 'type'), key, key[:2])}: {what} has a keyword argument '{name}', which "
+            f"{dotted(key)} has a meaning of its own for: give it another name"
+        )
     return _checked(what, cls.__init__, defaults, given, document, key, also)  # type: ignore[misc]
 
 
@@ -71,8 +76,8 @@ def _checked(
     """``given`` and ``defaults`` (``_MISSING`` where there is none), checked against the annotations of a thing."""
     try:
         hints = typing.get_type_hints(annotated, include_extras=True)
-    except NameError as error:
-        raise ConfigError(f"{what} cannot be resolved: {error}") from error
+    except Exception as error:  # an annotation that is a text is evaluated, which may raise anything
+        raise ConfigError(f"{what}: an annotation cannot be resolved: {said(error)}") from error
     schema: dict[str, Any] = {}
     for name, default in defaults.items():
         hint = Flag if hints.get(name) is bool else hints.get(name, Any)
@@ -86,4 +91,21 @@ def _checked(
         if value != value:  # nan slips through every comparison that its reader may make
             path = (*key, name)
             raise ConfigError(f"{document.where(path)}: {dotted(path)} is nan, expected a number")
-    return {name: checked.get(name, defaults[name]) for name in schema}
+    settings = {name: checked.get(name, defaults[name]) for name in schema}
+    for name, value in settings.items():
+        if not _is_plain(value):
+            which = "the value" if name in checked else "the default"
+            raise ConfigError(
+                f"{document.where((*key, name), key, key[:2])}: {what}: {which} of '{name}' is {reprlib.repr(value)}, "
+                "which no config can hold, expected plain numbers, texts, lists and dicts"
+            )
+    return settings
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether YAML holds this value, so that a run's config can be written and read back."""
+    if type(value) in (list, tuple):
+        return all(map(_is_plain, value))
+    if type(value) is dict:
+        return all(type(name) is str for name in value) and all(map(_is_plain, value.values()))
+    return value is None or type(value) in (bool, int, str) or (type(value) is float and not math.isnan(value))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
+
 import torch
 from gymnasium.spaces import Box
 from torch import Tensor, nn
@@ -45,6 +48,47 @@ class Demanding(Shared):
     """Has a setting without a default."""
 
     def __init__(self, observation: Box, num_outputs: int, *, depth: int) -> None:
+        super().__init__(observation, num_outputs)
+
+
+class Typed(Shared):
+    """One of its settings has the name of the key that names the model."""
+
+    def __init__(self, observation: Box, num_outputs: int, *, type: str = "small") -> None:
+        super().__init__(observation, num_outputs)
+
+
+class Normalised(Shared):
+    def __init__(self, observation: Box, num_outputs: int, *, width: int = 8, normalise_observations: bool) -> None:
+        super().__init__(observation, num_outputs)
+
+
+class Settled(Shared):
+    def __init__(self, observation: Box, num_outputs: int, *, settings: int = 3) -> None:
+        super().__init__(observation, num_outputs)
+
+
+class Activated(Shared):
+    """A default that no config can hold."""
+
+    def __init__(self, observation: Box, num_outputs: int, *, activation: type = nn.Tanh) -> None:
+        super().__init__(observation, num_outputs)
+
+
+class Stored(Shared):
+    """A value that no config can hold."""
+
+    def __init__(self, observation: Box, num_outputs: int, *, file: Path | None = None) -> None:
+        super().__init__(observation, num_outputs)
+
+
+class Endless(Shared):
+    def __init__(self, observation: Box, num_outputs: int, *, limits: tuple[float, ...] = (1.0, math.nan)) -> None:
+        super().__init__(observation, num_outputs)
+
+
+class Misannotated(Shared):
+    def __init__(self, observation: Box, num_outputs: int, *, width: 1 / 0 = 3) -> None:
         super().__init__(observation, num_outputs)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+import yaml
 from my_models import Shared
 
 from warpworld.config import RunConfig, config_from_dict, load_config
@@ -62,6 +63,22 @@ def test_the_same_seed_gives_the_same_weights() -> None:
         ({"type": "my_models:Shared", "width": "wide"}, "model.width is 'wide', expected a whole number"),
         ({"type": "my_models:Shared", "hidden_sizes": [3]}, "hidden_sizes is not a known key"),
         ({"type": "my_models:Demanding"}, "policy.agent.model.depth is missing"),
+        ({"type": "my_models:Typed"}, r"model 'Typed' has a keyword argument 'type', .*: give it another name$"),
+        (
+            {"type": "my_models:Normalised"},
+            "model 'Normalised' has a keyword argument 'normalise_observations', which ",
+        ),
+        ({"type": "my_models:Settled"}, "'settings', which policy.agent.model has a meaning of its own for: give"),
+        (
+            {"type": "my_models:Activated"},
+            r"model 'Activated': the default of 'activation' is <class .*Tanh'>, which no",
+        ),
+        (
+            {"type": "my_models:Stored", "file": "x"},
+            r"the value of 'file' is PosixPath\('x'\), which no config can hold",
+        ),
+        ({"type": "my_models:Endless"}, r"the default of 'limits' is \(1.0, nan\), .* expected plain numbers"),
+        ({"type": "my_models:Misannotated"}, "an annotation cannot be resolved: ZeroDivisionError: division by zero"),
         ({"type": "mlp", "hidden_sizes": [64, 0]}, r"hidden_sizes\[1\] is 0, expected at least 1"),
         ({"type": "mlp", "activation": "tahn"}, "activation is 'tahn', expected 'tanh' or 'relu'"),
         ({"type": "mlp", "normalise_observations": 3}, "normalise_observations is 3, expected true or false"),
@@ -70,6 +87,12 @@ def test_the_same_seed_gives_the_same_weights() -> None:
 def test_wrong_settings_are_refused_with_the_config(model: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         cartpole(**model)
+
+
+def test_a_setting_that_is_none_or_a_list_is_written_and_read_back() -> None:
+    config = cartpole(type="my_models:Stored")
+    assert config.policy["agent"].model.settings == {"file": None}
+    assert config_from_dict(yaml.safe_load(config.to_yaml())) == config
 
 
 @pytest.mark.parametrize(
