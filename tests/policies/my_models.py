@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from pathlib import Path
 
@@ -99,6 +100,23 @@ class Positional(nn.Module):
         super().__init__()
 
     actor = critic = Shared.actor
+
+
+class Raising(Shared):
+    """Its constructor raises what it is told to."""
+
+    def __init__(self, observation: Box, num_outputs: int, *, error: str) -> None:
+        raise getattr(builtins, error)("first line\nsecond line")
+
+
+class Huge(Shared):
+    def __init__(self, observation: Box, num_outputs: int) -> None:
+        super().__init__(observation, num_outputs, width=10**14)
+
+
+class Lookup(Shared):
+    def critic(self, observations: Tensor) -> Tensor:
+        return {}["value"]
 
 
 not_a_model = 5

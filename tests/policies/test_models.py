@@ -101,11 +101,35 @@ def test_a_setting_that_is_none_or_a_list_is_written_and_read_back() -> None:
         ("Column", r"critic of observations \(2, 3, 4\) gave shape \(2, 3, 1\), expected \(2, 3\)"),
         ("Narrow", r"actor fails on observations \(2, 3, 4\): "),
         ("Positional", "cannot be made: .*positional"),
+        ("Huge", "cannot be made: .*can't allocate memory: .*; see warpworld.policies.Model$"),
+        ("Lookup", r"critic fails on observations \(2, 3, 4\): KeyError: 'value'$"),
     ],
 )
 def test_models_that_do_not_do_what_a_model_does(name: str, words: str) -> None:
     with pytest.raises(ConfigError, match=f"model 'my_models:{name}'.*{words}"):
         Trainer(cartpole(type=f"my_models:{name}"))
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("TypeError", "first line second line"),
+        ("ValueError", "first line second line"),
+        ("RuntimeError", "first line second line"),
+        ("MemoryError", "MemoryError: first line second line"),
+        ("IndexError", "IndexError: first line second line"),
+    ],
+)
+def test_models_whose_constructor_raises(error: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=f"^model 'my_models:Raising' cannot be made: {words}; see warpworld"):
+        Trainer(cartpole(type="my_models:Raising", error=error))
+
+
+def test_more_weights_than_memory_holds() -> None:
+    with pytest.raises(ConfigError, match=r"^model 'mlp' cannot be made: .*can't allocate memory.*; see warpworld"):
+        Trainer(cartpole(type="mlp", hidden_sizes=[10**15]))
+    with pytest.raises(ConfigError, match=r"^model 'mlp' cannot be made: .*; see warpworld"):
+        Trainer(cartpole(type="mlp", hidden_sizes=[10**30]))
 
 
 def test_the_guide_s_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from warpworld.environment import Group
-from warpworld.errors import ConfigError, DeclarationError, suggest
+from warpworld.errors import ConfigError, DeclarationError, WarpworldError, said, suggest
 from warpworld.importing import import_named
 from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian
 from warpworld.policies.mlp import MLP
@@ -81,10 +81,14 @@ def build_policy(model: ModelConfig, group: Group, generator: torch.Generator) -
         torch.manual_seed(seed)
         try:
             network = cls(group.observation, distribution.num_outputs, **model.settings)
-        except TypeError as error:
-            raise ConfigError(f"model '{model.type}' cannot be made: {error}; see warpworld.policies.Model") from error
+        except WarpworldError:
+            raise
+        except Exception as error:  # a model's own code may raise anything, and torch does where memory is short
+            reason = said(error)
+            raise ConfigError(f"model '{model.type}' cannot be made: {reason}; see warpworld.policies.Model") from error
         _check(network, features, distribution.num_outputs, model.type)
-    return Policy(network, distribution, ObservationNormaliser(features) if model.normalise_observations else None)
+    normaliser = ObservationNormaliser(features) if model.normalise_observations else None
+    return Policy(network, distribution, normaliser)
 
 
 def _check(network: nn.Module, features: int, num_outputs: int, name: str) -> None:
@@ -95,9 +99,8 @@ def _check(network: nn.Module, features: int, num_outputs: int, name: str) -> No
         with torch.no_grad():
             try:
                 given = getattr(network, method)(rows)
-            except (RuntimeError, TypeError, ValueError, IndexError) as error:
-                reason = " ".join(str(error).split())
-                raise ConfigError(f"model '{name}': {method} fails on {where}: {reason}") from error
+            except Exception as error:
+                raise ConfigError(f"model '{name}': {method} fails on {where}: {said(error)}") from error
         if not isinstance(given, torch.Tensor) or given.shape != shape:
             what = f"shape {tuple(given.shape)}" if isinstance(given, torch.Tensor) else type(given).__name__
             raise ConfigError(f"model '{name}': {method} of {where} gave {what}, expected {shape}")
