@@ -119,4 +119,67 @@ class Lookup(Shared):
         return {}["value"]
 
 
+class Precise(Shared):
+    """One of its parameters is float64."""
+
+    def __init__(self, observation: Box, num_outputs: int) -> None:
+        super().__init__(observation, num_outputs)
+        self.scale = nn.Parameter(torch.ones((), dtype=torch.float64))
+
+
+class Counting(Shared):
+    """One of its parameters is a whole number."""
+
+    def __init__(self, observation: Box, num_outputs: int) -> None:
+        super().__init__(observation, num_outputs)
+        self.steps = nn.Parameter(torch.zeros((), dtype=torch.int64), requires_grad=False)
+
+
+class Doubling(Shared):
+    """Its values are float64."""
+
+    def critic(self, observations: Tensor) -> Tensor:
+        return super().critic(observations).double()
+
+
+class Constant(nn.Module):
+    """It has no parameters."""
+
+    def __init__(self, observation: Box, num_outputs: int) -> None:
+        super().__init__()
+        self.num_outputs = num_outputs
+
+    def actor(self, observations: Tensor) -> Tensor:
+        return observations[..., :1].expand(*observations.shape[:-1], self.num_outputs)
+
+    def critic(self, observations: Tensor) -> Tensor:
+        return observations[..., 0]
+
+
+class Frozen(Shared):
+    """Nothing of it is learnt."""
+
+    def __init__(self, observation: Box, num_outputs: int) -> None:
+        super().__init__(observation, num_outputs)
+        self.requires_grad_(False)
+
+
+class HalfFrozen(Shared):
+    """Its trunk stays as it is; it has buffers of several dtypes."""
+
+    def __init__(self, observation: Box, num_outputs: int) -> None:
+        super().__init__(observation, num_outputs)
+        self.trunk.requires_grad_(False)
+        self.register_buffer("exact", torch.ones(3, dtype=torch.float64))
+        self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+
+
+class Lazy(Shared):
+    """Its first layer learns its size from what it sees first."""
+
+    def __init__(self, observation: Box, num_outputs: int) -> None:
+        super().__init__(observation, num_outputs)
+        self.trunk = nn.LazyLinear(8)
+
+
 not_a_model = 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from my_models import Shared
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError
 from warpworld.runs import Run
+from warpworld.trainers.learner import flattened
 from warpworld.trainers.trainer import Trainer
 
 
@@ -103,6 +105,11 @@ def test_a_setting_that_is_none_or_a_list_is_written_and_read_back() -> None:
         ("Positional", "cannot be made: .*positional"),
         ("Huge", "cannot be made: .*can't allocate memory: .*; see warpworld.policies.Model$"),
         ("Lookup", r"critic fails on observations \(2, 3, 4\): KeyError: 'value'$"),
+        ("Precise", "parameter 'scale' is float64, expected float32; make what is not learnt a buffer$"),
+        ("Counting", "parameter 'steps' is int64, expected float32; make what is not learnt a buffer$"),
+        ("Doubling", r"critic of observations \(2, 3, 4\) gave float64, expected float32$"),
+        ("Constant", "it has no parameters, expected at least one that can be learnt$"),
+        ("Frozen", "none of its parameters requires a gradient, expected at least one that can be learnt$"),
     ],
 )
 def test_models_that_do_not_do_what_a_model_does(name: str, words: str) -> None:
@@ -130,6 +137,37 @@ def test_more_weights_than_memory_holds() -> None:
         Trainer(cartpole(type="mlp", hidden_sizes=[10**15]))
     with pytest.raises(ConfigError, match=r"^model 'mlp' cannot be made: .*; see warpworld"):
         Trainer(cartpole(type="mlp", hidden_sizes=[10**30]))
+
+
+def test_frozen_parameters_keep_their_values_and_buffers_their_dtypes(tmp_path: Path) -> None:
+    trainer = Trainer(cartpole(type="my_models:HalfFrozen"))
+    model = trainer.policies["agent"].model
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    assert trainer.learners["agent"].optimizer.param_groups[0]["params"][0].numel() == 8 * 2 + 2 + 8 + 1
+    trainer.train(Run.create(trainer.config, tmp_path))
+    same = {name for name, value in model.state_dict().items() if torch.equal(value, before[name])}
+    assert same == {"trunk.0.weight", "trunk.0.bias", "exact", "steps"}
+    assert (model.exact.dtype, model.steps.dtype) == (torch.float64, torch.int64)
+
+
+def test_flattened_leaves_out_what_requires_no_gradient() -> None:
+    layers = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
+    layers[0].weight.requires_grad_(False)
+    before = copy.deepcopy(layers.state_dict())
+    vector = flattened(layers)
+    assert vector.numel() == 3 + 3 + 1
+    assert all(torch.equal(value, before[name]) for name, value in layers.state_dict().items())
+    with torch.no_grad():
+        vector += 1
+    assert torch.equal(layers[0].weight, before["0.weight"]) and layers[0].weight.grad is None
+    assert torch.equal(layers[0].bias, before["0.bias"] + 1)
+    assert torch.equal(layers[1].weight, before["1.weight"] + 1)
+
+
+def test_a_model_with_lazy_layers_is_trained(tmp_path: Path) -> None:
+    trainer = Trainer(cartpole(type="my_models:Lazy"))
+    assert trainer.policies["agent"].model.trunk.weight.shape == (8, 4)
+    trainer.train(Run.create(trainer.config, tmp_path))
 
 
 def test_the_guide_s_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

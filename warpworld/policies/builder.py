@@ -86,9 +86,24 @@ def build_policy(model: ModelConfig, group: Group, generator: torch.Generator) -
         except Exception as error:  # a model's own code may raise anything, and torch does where memory is short
             reason = said(error)
             raise ConfigError(f"model '{model.type}' cannot be made: {reason}; see warpworld.policies.Model") from error
+        _check_parameters(network, model.type)
         _check(network, features, distribution.num_outputs, model.type)
     normaliser = ObservationNormaliser(features) if model.normalise_observations else None
     return Policy(network, distribution, normaliser)
+
+
+def _check_parameters(network: nn.Module, name: str) -> None:
+    """Refuse parameters that no learner can hold; buffers may be anything."""
+    parameters = dict(network.named_parameters())
+    for key, parameter in parameters.items():
+        if parameter.dtype != torch.float32:
+            raise ConfigError(
+                f"model '{name}': parameter '{key}' is {_dtype(parameter)}, expected float32; "
+                "make what is not learnt a buffer"
+            )
+    if not any(parameter.requires_grad for parameter in parameters.values()):
+        what = "none of its parameters requires a gradient" if parameters else "it has no parameters"
+        raise ConfigError(f"model '{name}': {what}, expected at least one that can be learnt")
 
 
 def _check(network: nn.Module, features: int, num_outputs: int, name: str) -> None:
@@ -104,6 +119,12 @@ def _check(network: nn.Module, features: int, num_outputs: int, name: str) -> No
         if not isinstance(given, torch.Tensor) or given.shape != shape:
             what = f"shape {tuple(given.shape)}" if isinstance(given, torch.Tensor) else type(given).__name__
             raise ConfigError(f"model '{name}': {method} of {where} gave {what}, expected {shape}")
+        if given.dtype != torch.float32:
+            raise ConfigError(f"model '{name}': {method} of {where} gave {_dtype(given)}, expected float32")
+
+
+def _dtype(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
 
 
 def observation_size(group: Group) -> int:

@@ -41,8 +41,8 @@ class LearnerSettings(Protocol):
 class Learner(ABC):
     """One policy's learner: the policy, its optimiser and its settings.
 
-    All parameters of the policy are views of one vector, and so are their gradients: the gradient's length and Adam's
-    step are one operation each, whatever the number of layers.
+    All parameters of the policy that require a gradient are views of one vector, and so are their gradients: the
+    gradient's length and Adam's step are one operation each, whatever the number of layers.
 
     Attributes:
         policy: trained in place.
@@ -200,8 +200,11 @@ class Learner(ABC):
 
 
 def flattened(policy: nn.Module) -> nn.Parameter:
-    """One vector of all parameters, which they and their gradients become views of; do not move the policy after."""
-    parameters = list(policy.parameters())
+    """One vector of all parameters, which they and their gradients become views of; do not move the policy after.
+
+    Parameters with ``requires_grad=False`` are left out and keep their values.
+    """
+    parameters = [parameter for parameter in policy.parameters() if parameter.requires_grad]
     vector = nn.Parameter(torch.cat([parameter.detach().flatten() for parameter in parameters]))
     vector.grad = torch.zeros_like(vector)
     first = 0
