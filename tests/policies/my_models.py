@@ -182,4 +182,12 @@ class Lazy(Shared):
         self.trunk = nn.LazyLinear(8)
 
 
+class Dropping(Shared):
+    """Has layers that do something else while they are in training mode."""
+
+    def __init__(self, observation: Box, num_outputs: int) -> None:
+        super().__init__(observation, num_outputs)
+        self.trunk.append(nn.Dropout(0.5))
+
+
 not_a_model = 5

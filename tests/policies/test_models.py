@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,24 @@ def test_a_model_with_lazy_layers_is_trained(tmp_path: Path) -> None:
     trainer = Trainer(cartpole(type="my_models:Lazy"))
     assert trainer.policies["agent"].model.trunk.weight.shape == (8, 4)
     trainer.train(Run.create(trainer.config, tmp_path))
+
+
+def test_dropout_does_nothing(tmp_path: Path) -> None:
+    def trained(seed: int) -> Trainer:
+        config = cartpole(type="my_models:Dropping")
+        policies = {"agent": config.policy["agent"].model_copy(update={"num_minibatches": 1, "update_epochs": 1})}
+        trainer = Trainer(config.model_copy(update={"policy": policies}))
+        torch.manual_seed(seed)
+        run = Run.create(trainer.config, tmp_path)
+        trainer.train(run)
+        run.close()
+        kls = [json.loads(line)["losses/agent/approx_kl"] for line in run.metrics_path.read_text().splitlines()]
+        assert kls == pytest.approx([0.0] * 3, abs=1e-6)  # so the ratio of the only minibatch is 1
+        return trainer
+
+    first, second = (trained(seed).policies["agent"] for seed in (1, 2))
+    assert not any(module.training for module in first.modules())
+    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
 
 
 def test_the_guide_s_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

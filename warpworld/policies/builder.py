@@ -63,7 +63,7 @@ def get_model(name: str) -> type[nn.Module]:
 
 
 def build_policy(model: ModelConfig, group: Group, generator: torch.Generator) -> Policy:
-    """Build the policy that a group's spaces call for, on the CPU.
+    """Build the policy that a group's spaces call for, on the CPU and in eval mode.
 
     Args:
         model: which model, and its settings.
@@ -86,10 +86,11 @@ def build_policy(model: ModelConfig, group: Group, generator: torch.Generator) -
         except Exception as error:  # a model's own code may raise anything, and torch does where memory is short
             reason = said(error)
             raise ConfigError(f"model '{model.type}' cannot be made: {reason}; see warpworld.policies.Model") from error
+        network.eval()
         _check_parameters(network, model.type)
         _check(network, features, distribution.num_outputs, model.type)
     normaliser = ObservationNormaliser(features) if model.normalise_observations else None
-    return Policy(network, distribution, normaliser)
+    return Policy(network, distribution, normaliser).eval()
 
 
 def _check_parameters(network: nn.Module, name: str) -> None:

@@ -16,6 +16,10 @@ class Model(Protocol):
     It is made with ``(observation, num_outputs, **settings)``: the gymnasium Box that one agent sees, how many numbers
     the action distribution takes, and, as keyword-only arguments, the other keys of the YAML file's ``model`` section,
     checked against their annotations. Weights are drawn from torch's global generator, which is seeded for it.
+
+    It has parameters, all of them float32 and at least one of them with ``requires_grad``; those without keep their
+    values, and buffers may be anything. Modules are in eval mode throughout, while acting, learning and evaluating:
+    dropout does nothing, and batch normalisation does not take its statistics from what it sees.
     """
 
     def actor(self, observations: Tensor) -> Tensor:

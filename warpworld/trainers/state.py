@@ -50,7 +50,7 @@ def check_finite_weights(policies: Mapping[str, Policy | None]) -> None:
 
 
 def random_state(device: torch.device) -> dict[str, torch.Tensor]:
-    """State of torch's own generators: the library draws nothing from them, but a user's model may (dropout)."""
+    """State of torch's own generators: the library draws nothing from them, but a user's model may."""
     states = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         states["cuda"] = torch.cuda.get_rng_state(device)
