@@ -180,6 +180,29 @@ def test_damaged_checkpoint(run: Run, damage: str) -> None:
     assert run.load_checkpoint(1)["iteration"] == 3
 
 
+def test_a_checkpoint_with_one_wrong_bit(run: Run) -> None:
+    """Wherever the bit is: what loads is what was saved."""
+    path = run.save_checkpoint(1, STATE)
+    raw = path.read_bytes()
+    refused = 0
+    for position in range(0, len(raw), 3):
+        damaged = bytearray(raw)
+        damaged[position] ^= 1 << position % 8
+        path.write_bytes(damaged)
+        try:
+            state = run.load_checkpoint()
+        except RunError:
+            refused += 1
+        else:
+            assert torch.equal(state.pop("weights")["w"], STATE["weights"]["w"])  # type: ignore[index]
+            assert state == {key: value for key, value in STATE.items() if key != "weights"}
+    assert refused > 100
+    weights = raw.index(STATE["weights"]["w"].numpy().tobytes())  # type: ignore[index]
+    path.write_bytes(raw[: weights + 4] + b"\xff" + raw[weights + 5 :])
+    with pytest.raises(RunError, match=r"iteration_000001.pt' cannot be read: its checksum is wrong, at '.*/data/0'$"):
+        run.load_checkpoint()
+
+
 def test_checkpoint_with_foreign_contents(run: Run) -> None:
     torch.save({"code": os.getcwd}, run.checkpoint_path(1))
     with pytest.raises(RunError, match=r"iteration_000001.pt' cannot be read: Weights only load failed"):

@@ -170,6 +170,16 @@ def test_a_damaged_checkpoint_is_passed_over(run: Run, caplog: pytest.LogCapture
     assert run.metrics_path.read_bytes() == other.metrics_path.read_bytes()
 
 
+def test_a_checkpoint_with_a_wrong_weight_is_passed_over(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    weight = next(iter(run.load_checkpoint()["policies"]["agent"].values())).numpy().tobytes()
+    path = run.checkpoint_path(3)
+    raw = path.read_bytes()
+    place = raw.index(weight)
+    path.write_bytes(raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1 :])
+    assert resumed(run).iteration == 2
+    assert "iteration_000003.pt' cannot be read: its checksum is wrong, at" in caplog.text
+
+
 def test_no_readable_checkpoint(run: Run) -> None:
     before = run.metrics_path.read_bytes()
     for iteration in run.checkpoints():
