@@ -67,9 +67,13 @@ def check_same_course(saved: str, config: RunConfig) -> None:
         config: the present one.
 
     Raises:
-        RunError: a key that the course depends on has another value.
+        RunError: a key that the course depends on has another value, or ``saved`` is no YAML.
     """
-    before, now = _flat(_values(saved)), _flat(_values(config.to_yaml()))
+    try:
+        before = _flat(_values(saved, "the configuration in its checkpoint"))
+    except ConfigError as error:
+        raise RunError(str(error)) from error
+    now = _flat(_values(config.to_yaml(), "config.yaml"))
     for key in before.keys() & now.keys():
         if before[key] != now[key] and key not in (*FREE_KEYS, "saving.directory"):
             raise RunError(
@@ -78,8 +82,8 @@ def check_same_course(saved: str, config: RunConfig) -> None:
             )
 
 
-def _values(text: str) -> dict[str, Any]:
-    return Document.parse(text.encode(), "config.yaml").data
+def _values(text: str, source: str) -> dict[str, Any]:
+    return Document.parse(text.encode(), source).data
 
 
 def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

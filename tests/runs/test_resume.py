@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -259,6 +260,77 @@ def test_a_checkpoint_of_an_older_version(run: Run) -> None:
     run.save_checkpoint(3, {key: state[key] for key in ("iteration", "env_steps", "policies", "learners", "store")})
     with pytest.raises(RunError, match=r"lacks seconds, config, generator, .*: another version of warpworld wrote it$"):
         resumed(run)
+
+
+MESSAGE = r"the saved {} is .*, expected {}: something other than warpworld wrote or changed it; remove that checkpoint"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("iteration", None, MESSAGE.format("iteration", "a whole number of at least 0")),
+        ("env_steps", True, MESSAGE.format("env_steps", "a whole number of at least 0")),
+        ("env_steps", -32, MESSAGE.format("env_steps", "a whole number of at least 0")),
+        ("seconds", float("nan"), MESSAGE.format("seconds", "a number of at least 0")),
+        ("torch_threads", 0, MESSAGE.format("torch_threads", "a whole number of at least 1")),
+        ("config", 5, MESSAGE.format("config", "a str")),
+        ("config", "[", "the configuration in its checkpoint, line 1: YAML syntax error"),
+        ("config", "5", "the configuration in its checkpoint holds only the value 5, expected"),
+        ("policies", 5, MESSAGE.format("policies", "a dict")),
+        ("policies", {"agent": 5}, MESSAGE.format("policy 'agent'", "a dict of tensors")),
+        ("policies", {"agent": {"w": 5}}, MESSAGE.format("policy 'agent'", "a dict of tensors")),
+        ("learners", {}, MESSAGE.format("learner of policy 'agent'", "a dict with policy and optimizer")),
+        ("learners", {"agent": 5}, MESSAGE.format("learner of policy 'agent'", "a dict with policy and optimizer")),
+        ("generator", torch.zeros(3), MESSAGE.format("generator", "the state of one of torch's generators")),
+        ("random", {}, MESSAGE.format("random state of cpu", "the state of one of torch's generators")),
+        ("random", {"cpu": 5}, MESSAGE.format("random state of cpu", "the state of one of torch's generators")),
+        ("layout", 5, MESSAGE.format("layout", "a list")),
+        ("layout", [5], MESSAGE.format("layout", "lists of an array's name, dtype and shape")),
+        ("store", [1], MESSAGE.format("store", "a tensor")),
+        ("store", torch.zeros(3), "the snapshot has 12 bytes, this store's persistent arrays have"),
+    ],
+)
+def test_a_part_of_a_checkpoint_that_is_something_else(run: Run, key: str, value: Any, message: str) -> None:
+    foreign(run, **{key: value})
+    trainer = Trainer(run.config)
+    before = copy.deepcopy(trainer.state_dict())
+    with pytest.raises(RunError, match=rf"^run '{run.path}' cannot be resumed: {message}"):
+        trainer.resume(run)
+    assert_same(trainer.state_dict(), before)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("state", 5),
+        ("state", {0: {"step": torch.tensor(3.0)}}),
+        ("state", {0: {"step": torch.tensor(3.0), "exp_avg": torch.zeros(3), "exp_avg_sq": torch.zeros(3)}}),
+        ("state", {0: {"step": torch.tensor(3.0), "exp_avg": 0.0, "exp_avg_sq": 0.0}}),
+        ("param_groups", []),
+        ("param_groups", [{"params": [0], "lr": "fast"}]),
+        ("param_groups", [{"params": [0, 1], "lr": 0.1}]),
+    ],
+)
+def test_an_optimizer_that_is_something_else(run: Run, part: str, value: Any) -> None:
+    learners = run.load_checkpoint()["learners"]
+    learners["agent"]["optimizer"][part] = value
+    foreign(run, learners=learners)
+    trainer = Trainer(run.config)
+    before = copy.deepcopy(trainer.state_dict())
+    with pytest.raises(RunError, match=rf"^run '{run.path}' cannot be resumed: the saved state does not fit this pol"):
+        trainer.resume(run)
+    assert_same(trainer.state_dict(), before)
+
+
+def assert_same(found: Any, expected: Any) -> None:
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for key, value in expected.items():
+            assert_same(found[key], value)
+    elif isinstance(expected, torch.Tensor):
+        assert torch.equal(found, expected)
+    else:
+        assert found == expected
 
 
 def test_a_config_that_was_edited(run: Run) -> None:

@@ -20,6 +20,7 @@ from warpworld.trainers.batch import Batch
 from warpworld.trainers.schedules import Schedule, value_at
 
 ADAM_EPS = 1e-5
+_UNFIT = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)  # what torch meets a wrong state with
 
 Losses = tuple[Tensor, dict[str, Tensor]]
 
@@ -182,6 +183,24 @@ class Learner(ABC):
         """Weights and optimiser, as references to the live tensors."""
         return {"policy": self.policy.state_dict(), "optimizer": self.optimizer.state_dict()}
 
+    def check_optimizer(self, state: Any) -> None:
+        """Try a saved state of the optimiser on another one, whose step nobody feels.
+
+        Raises:
+            RunError: the state is none of Adam's, or one of other sizes.
+        """
+        vector = nn.Parameter(torch.zeros_like(self._parameters))
+        vector.grad = torch.zeros_like(vector)
+        trial = _adam(vector, self.learning_rate)
+        try:
+            trial.load_state_dict(copy.deepcopy(state))
+            for key, moment in trial.state[vector].items():
+                if key != "step" and moment.shape != vector.shape:
+                    raise ValueError(f"{key} has shape {tuple(moment.shape)}, expected {tuple(vector.shape)}")
+            trial.step()
+        except _UNFIT as error:
+            raise _does_not_fit(error) from error
+
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a ``state_dict``, copying its tensors.
 
@@ -192,11 +211,15 @@ class Learner(ABC):
             self.policy.load_state_dict(state["policy"])
             # without a copy Adam would adopt the moments themselves, and two learners would share them
             self.optimizer.load_state_dict(copy.deepcopy(state["optimizer"]))
-        except (KeyError, RuntimeError, ValueError) as error:
-            raise RunError(
-                f"the saved state does not fit this policy ({' '.join(str(error).split())}); "
-                "use the model settings and the env that it was saved with"
-            ) from error
+        except _UNFIT as error:
+            raise _does_not_fit(error) from error
+
+
+def _does_not_fit(error: Exception) -> RunError:
+    said = f"it lacks {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
+    return RunError(
+        f"the saved state does not fit this policy ({said}); use the model settings and the env that it was saved with"
+    )
 
 
 def flattened(policy: nn.Module) -> nn.Parameter:

@@ -3,17 +3,91 @@
 from __future__ import annotations
 
 import logging
+import math
+import reprlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from warpworld.errors import RunError, TrainingError
 from warpworld.policies import Policy
 
+if TYPE_CHECKING:
+    from warpworld.trainers.learner import Learner
+
 logger = logging.getLogger(__name__)
 
 
-def check_weights(policies: Mapping[str, Policy | None], saved: Mapping[str, Mapping[str, torch.Tensor]]) -> None:
+def check_state(
+    saved: Mapping[str, Any],
+    own: Mapping[str, Any],
+    policies: Mapping[str, Policy | None],
+    learners: Mapping[str, Learner],
+) -> None:
+    """Check whatever a checkpoint holds, before anything of it is taken up; only the store checks its part itself.
+
+    Args:
+        saved: the checkpoint.
+        own: what the trainer that is to take it would save now.
+        policies: the trainer's, by name.
+        learners: the trainer's, by name.
+
+    Raises:
+        RunError: something is missing, is not what it should be, or does not fit.
+    """
+    missing = [key for key in own if key not in saved]
+    if missing:
+        raise RunError(f"the saved state lacks {', '.join(missing)}: another version of warpworld wrote it")
+    for key, value in own.items():
+        _check_kind(key, saved[key], value)
+    for entry in saved["layout"]:
+        if not isinstance(entry, (list, tuple)) or [type(part) for part in entry] != [str, str, list]:
+            raise _unexpected("layout", saved["layout"], "lists of an array's name, dtype and shape")
+    check_weights(policies, saved["policies"])
+    for name, learner in learners.items():
+        state = saved["learners"].get(name)
+        if not isinstance(state, Mapping) or not {"policy", "optimizer"} <= state.keys():
+            raise _unexpected(f"learner of policy '{name}'", state, "a dict with policy and optimizer")
+        check_weights({name: learner.policy}, {name: state["policy"]})
+        learner.check_optimizer(state["optimizer"])
+    _check_generator("generator", saved["generator"], "cpu")
+    for device in own["random"]:
+        if device == "cpu" or device in saved["random"]:  # a run may have begun without the other
+            _check_generator(f"random state of {device}", saved["random"].get(device), device)
+
+
+def _check_kind(key: str, saved: Any, own: Any) -> None:
+    """Whether a part of a checkpoint is of the kind that the trainer's own part is."""
+    if isinstance(own, (int, float)):
+        kinds = (int, float) if isinstance(own, float) else (int,)
+        lowest = 1 if key == "torch_threads" else 0
+        if type(saved) not in kinds or not math.isfinite(saved) or saved < lowest:
+            raise _unexpected(key, saved, f"a {'' if isinstance(own, float) else 'whole '}number of at least {lowest}")
+    elif isinstance(own, torch.Tensor):
+        if not isinstance(saved, torch.Tensor):
+            raise _unexpected(key, saved, "a tensor")
+    elif not isinstance(saved, type(own)):
+        raise _unexpected(key, saved, f"a {type(own).__name__}")
+
+
+def _check_generator(key: str, state: Any, device: str) -> None:
+    """Whether torch takes the state of a generator, tried with one that nobody uses."""
+    try:
+        torch.Generator(device).set_state(state)
+    except (RuntimeError, TypeError, AttributeError) as error:
+        raise _unexpected(key, state, "the state of one of torch's generators") from error
+
+
+def _unexpected(key: str, saved: Any, expected: str) -> RunError:
+    shown = f"a tensor {tuple(saved.shape)}" if isinstance(saved, torch.Tensor) else reprlib.repr(saved)
+    return RunError(
+        f"the saved {key} is {shown}, expected {expected}: something other than warpworld wrote or changed it; "
+        "remove that checkpoint to go on from an older one"
+    )
+
+
+def check_weights(policies: Mapping[str, Policy | None], saved: Mapping[str, Any]) -> None:
     """Compare names and shapes of saved weights with the policies that are to take them; None takes none.
 
     Raises:
@@ -24,8 +98,11 @@ def check_weights(policies: Mapping[str, Policy | None], saved: Mapping[str, Map
             continue
         if name not in saved:
             raise RunError(f"the checkpoint has no policy '{name}', only {', '.join(map(repr, saved)) or 'none'}")
+        weights = saved[name]
+        if not isinstance(weights, Mapping) or not all(isinstance(weight, torch.Tensor) for weight in weights.values()):
+            raise _unexpected(f"policy '{name}'", weights, "a dict of tensors")
         own = {key: tuple(weight.shape) for key, weight in policy.state_dict().items()}
-        theirs = {key: tuple(weight.shape) for key, weight in saved[name].items()}
+        theirs = {key: tuple(weight.shape) for key, weight in weights.items()}
         for key in own | theirs:
             if own.get(key) != theirs.get(key):
                 raise RunError(

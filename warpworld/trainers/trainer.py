@@ -20,7 +20,7 @@ from warpworld.trainers.batch import Batch
 from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.rollout import Rollout
-from warpworld.trainers.state import check_finite_weights, check_weights, random_state, set_random_state, set_threads
+from warpworld.trainers.state import check_finite_weights, check_state, random_state, set_random_state, set_threads
 from warpworld.world import World
 
 if TYPE_CHECKING:
@@ -232,13 +232,12 @@ class Trainer:
         unless the settings name another.
 
         Raises:
-            RunError: it lacks something, or a policy has other sizes.
+            RunError: it lacks something, something in it is not what it should be, or a policy has other sizes.
             StoreError: it is of another environment, or of other sizes.
+
+        After either error the trainer is as it was.
         """
-        missing = [key for key in self.state_dict() if key not in state]
-        if missing:
-            raise RunError(f"the saved state lacks {', '.join(missing)}: another version of warpworld wrote it")
-        check_weights(self.policies, state["policies"])
+        check_state(state, self.state_dict(), self.policies, self.learners)
         self.world.restore(state["store"], state["layout"])
         for name, policy in self.policies.items():
             if policy is not None:
@@ -258,7 +257,7 @@ class Trainer:
         """
         state = run.load_newest_readable()
         try:
-            if "config" in state:
+            if isinstance(state.get("config"), str):
                 check_same_course(state["config"], self.config)
             self.load_state_dict(state)
         except (RunError, StoreError) as error:
