@@ -122,6 +122,18 @@ def test_metrics_that_cannot_be_written(run: Run) -> None:
         run.log({"iteration": 1})
 
 
+@pytest.mark.parametrize("text", ["5", '{"a": 1}', "[5]", "{", "null", "", "\x00"])
+def test_a_list_of_sessions_that_is_none_is_set_aside(run: Run, caplog: pytest.LogCaptureFixture, text: str) -> None:
+    path = run.path / "machine.json"
+    path.write_text(text)
+    for cores in (1, 2):
+        run.add_session({"cores": cores})
+    assert json.loads(path.read_text()) == [{"cores": 1}, {"cores": 2}]
+    assert (run.path / "machine.json.damaged").read_text() == text
+    assert len(caplog.records) == 1
+    assert "machine.json' is no list of sessions in JSON; it is kept as machine.json.damaged" in caplog.text
+
+
 def test_checkpoints(run: Run) -> None:
     assert run.checkpoints() == []
     for iteration in (0, 12, 3, 1_000_000):

@@ -84,7 +84,7 @@ class JsonLines:
     def _stays(self, line: bytes, iteration: int, last: bool) -> bool:
         try:
             return line.endswith(b"\n") and int(json.loads(line)["iteration"]) <= iteration
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             if not last:
                 logger.warning("'%s': a line that is not one of metrics was dropped: %.60r", self.path, line)
             return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 import re
 import shutil
@@ -17,6 +18,8 @@ from warpworld.config import RunConfig, load_config
 from warpworld.errors import RunError, suggest
 from warpworld.files import reason, remove_unfinished, replace_text
 from warpworld.loggers import JsonLines, Logger, TensorBoard, WeightsAndBiases, import_wandb, is_timed
+
+logger = logging.getLogger(__name__)
 
 _HEADER = (
     "# The run's whole configuration, defaults and overrides included: `warpworld train config.yaml` repeats it.\n"
@@ -143,20 +146,22 @@ class Run:
     def add_session(self, session: Mapping[str, Any]) -> None:
         """Add what a session of training runs on to ``machine.json``, a list with one entry a session.
 
+        A file with anything else in it is renamed to ``machine.json.damaged``, and a new list begun.
+
         Raises:
-            RunError: it cannot be written.
+            RunError: it cannot be read or written.
         """
         path = self.path / "machine.json"
         try:
-            sessions = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+            sessions = _read_sessions(path) if path.exists() else []
             replace_text(path, json.dumps([*sessions, dict(session)], indent=2) + "\n")
-        except (OSError, ValueError) as error:
+        except OSError as error:
             raise RunError(f"'{path}' cannot be read or written: {reason(error)}") from error
 
     def close(self) -> None:
         """Close the loggers, which a later ``log`` opens again, and give up the lock."""
-        for logger in self._opened_loggers or ():
-            logger.close()
+        for opened in self._opened_loggers or ():
+            opened.close()
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -183,8 +188,8 @@ class Run:
         Raises:
             RunError: they cannot be written.
         """
-        for logger in self._loggers():
-            logger.log(metrics)
+        for opened in self._loggers():
+            opened.log(metrics)
 
     def _loggers(self) -> list[Logger]:
         if self._opened_loggers is None:
@@ -219,8 +224,8 @@ class Run:
         Raises:
             RunError: it cannot be written.
         """
-        for logger in self._opened_loggers or ():
-            logger.sync()
+        for opened in self._opened_loggers or ():
+            opened.sync()
         path = self._checkpoints.save(iteration, state)
         if self.config.saving.keep_checkpoints is not None:
             self._checkpoints.keep(self.config.saving.keep_checkpoints)
@@ -258,8 +263,22 @@ class Run:
             self._checkpoints.set_aside_after(iteration)
         except OSError as error:
             raise RunError(f"run folder '{self.path}' cannot be written: {reason(error)}") from error
-        for logger in self._loggers():
-            logger.rewind(iteration, env_steps)
+        for opened in self._loggers():
+            opened.rewind(iteration, env_steps)
+
+
+def _read_sessions(path: Path) -> list[Any]:
+    """The entries of a ``machine.json``; none where it holds no list of entries, and then it is set aside."""
+    try:
+        sessions = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        sessions = None
+    if isinstance(sessions, list) and all(isinstance(session, dict) for session in sessions):
+        return sessions
+    kept = path.with_name(f"{path.name}.damaged")
+    path.replace(kept)
+    logger.warning("'%s' is no list of sessions in JSON; it is kept as %s, and a new one begun", path, kept.name)
+    return []
 
 
 def _of_the_seed(metrics: Mapping[str, Any]) -> Mapping[str, Any]:

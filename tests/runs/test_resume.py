@@ -144,9 +144,12 @@ def test_a_line_without_its_end_is_cut_off(run: Run) -> None:
     assert iterations(run.metrics_path) == [1, 2]
 
 
-def test_a_line_that_is_not_metrics_is_dropped_with_a_warning(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("line", [b"\x00\x00", b'{"iteration": 1e999}', b'{"iteration": NaN}', b"5", b"[" * 100_000])
+def test_a_line_that_is_not_metrics_is_dropped_with_a_warning(
+    run: Run, caplog: pytest.LogCaptureFixture, line: bytes
+) -> None:
     lines = run.metrics_path.read_bytes().splitlines(keepends=True)
-    run.metrics_path.write_bytes(lines[0] + b"\x00\x00\n" + lines[1] + lines[2])
+    run.metrics_path.write_bytes(lines[0] + line + b"\n" + lines[1] + lines[2])
     resumed(run)
     assert iterations(run.metrics_path) == [1, 2, 3]
     assert "a line that is not one of metrics was dropped" in caplog.text
