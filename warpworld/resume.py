@@ -41,7 +41,7 @@ def resumed_config(run: Run, overrides: Iterable[str]) -> RunConfig:
                 f"can change. For another run: warpworld train {run.path / 'config.yaml'} {text}"
             )
     config = load_config(run.path / "config.yaml", overrides)
-    _warn_of_changes(run.config, config)
+    _warn_of_changes(load_config(run.path / "config.yaml"), config)
     return config
 
 

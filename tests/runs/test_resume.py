@@ -398,6 +398,28 @@ def test_a_finished_run_says_how_to_go_on(run: Run, capsys: pytest.CaptureFixtur
     assert run.metrics_path.read_bytes() == before
 
 
+def test_a_budget_that_is_too_small_leaves_the_folder_as_it_was(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    run.checkpoint_path(3).write_bytes(b"")  # a resumed run would set it aside, and cut the metrics back to the second
+    before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file() and path.name != ".lock"}
+    assert main(["train", "--resume", str(run.path), "trainer.total_env_steps=32"]) == 2
+    assert "trainer.total_env_steps is 32, but run" in capsys.readouterr().err
+    after = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file() and path.name != ".lock"}
+    assert after == before
+
+
+def test_the_config_is_read_when_the_folder_is_locked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until then another process may rewrite it."""
+    lock = Run.lock
+
+    def lock_at_last(self: Run) -> None:
+        self.rewrite_config(changed(self.config, "trainer", total_env_steps=128))
+        lock(self)
+
+    monkeypatch.setattr(Run, "lock", lock_at_last)
+    assert main(["train", "--resume", str(run.path)]) == 0
+    assert iterations(run.metrics_path) == [1, 2, 3, 4]
+
+
 def test_stopping_where_the_run_already_is(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "--resume", str(run.path), "--stop-at", "50"]) == 0
     assert "stopped after 96 env steps" in capsys.readouterr().out

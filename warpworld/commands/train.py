@@ -13,7 +13,7 @@ from warpworld.commands.columns import print_columns
 from warpworld.commands.numbers import at_least
 from warpworld.commands.signals import StopOnSignal
 from warpworld.config import RunConfig, load_config
-from warpworld.errors import ConfigError, WarpworldError
+from warpworld.errors import WarpworldError
 
 if TYPE_CHECKING:
     from warpworld.progress import TrainingProgress
@@ -66,17 +66,12 @@ def _resume(path: str, overrides: Sequence[str], stop_at: int | None) -> int:
 
     run = Run.open(path)
     with contextlib.closing(run):
+        run.lock()  # before anything in the folder is relied on
         config = resumed_config(run, overrides)
-        run.lock()
         run.config = config
         trainer = _trainer(config, initial_weights=False)
         trainer.resume(run)
         total = trainer.num_iterations * config.trainer.num_envs * config.trainer.num_steps
-        if trainer.env_steps > total:
-            raise ConfigError(
-                f"trainer.total_env_steps is {config.trainer.total_env_steps:,}, but run '{run.path}' has done "
-                f"{trainer.env_steps:,} env steps already, expected more"
-            )
         if overrides:
             run.rewrite_config(config)
         if trainer.env_steps == total:

@@ -11,7 +11,7 @@ import torch
 
 from warpworld.config import RunConfig
 from warpworld.environment import get_environment
-from warpworld.errors import RunError, StoreError, TrainingError
+from warpworld.errors import ConfigError, RunError, StoreError, TrainingError
 from warpworld.policies import Policy, build_policy
 from warpworld.policies.fused import fuse
 from warpworld.resume import check_same_course
@@ -254,6 +254,7 @@ class Trainer:
 
         Raises:
             RunError: no checkpoint can be read, or it does not fit the run's configuration; the folder is as it was.
+            ConfigError: the run has done more than its budget is now; the folder is as it was.
         """
         state = run.load_newest_readable()
         try:
@@ -262,6 +263,11 @@ class Trainer:
             self.load_state_dict(state)
         except (RunError, StoreError) as error:
             raise RunError(f"run '{run.path}' cannot be resumed: {error}") from error
+        if self.env_steps > self.num_iterations * self._env_steps_per_iteration:
+            raise ConfigError(
+                f"trainer.total_env_steps is {self.config.trainer.total_env_steps:,}, but run '{run.path}' has done "
+                f"{self.env_steps:,} env steps already, expected more"
+            )
         self._saved = self.iteration
         run.rewind(self.iteration, self.env_steps)
 
