@@ -47,8 +47,8 @@ class StubTrainer:
         self.config, self.iteration, self.env_steps = config, 0, 0
         self.num_iterations = config.trainer.total_env_steps // (config.trainer.num_envs * config.trainer.num_steps)
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"iteration": self.iteration}
+    def create_run(self) -> Run:
+        return Run.create(self.config, first_state={"iteration": self.iteration})
 
     def train(
         self, run: Run, on_iteration: Callable[[dict[str, Any]], None], stop: Callable[[], bool]

@@ -431,6 +431,33 @@ def test_resuming_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "does not exist, expected a run folder" in capsys.readouterr().err
 
 
+# --- a run's start ----------------------------------------------------------------------------------------------------
+
+
+def test_the_first_checkpoint_is_written_once(
+    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved, save = [], Checkpoints.save
+
+    def counted(self: Checkpoints, iteration: int, state: dict[str, Any]) -> Path:
+        saved.append(iteration)
+        return save(self, iteration, state)
+
+    (tmp_path / "cartpole.yaml").write_text(config.to_yaml())
+    monkeypatch.setattr(Checkpoints, "save", counted)
+    words = ["trainer.total_env_steps=64", f"saving.directory={tmp_path / 'runs'}"]
+    assert main(["train", str(tmp_path / "cartpole.yaml"), *words]) == 0
+    assert saved == [0, 1, 2]
+
+
+def test_weights_that_are_lost_at_the_start_make_no_folder(config: RunConfig, tmp_path: Path) -> None:
+    trainer = Trainer(config)
+    next(trainer.policies["agent"].parameters()).data.fill_(float("nan"))  # type: ignore[union-attr]
+    with pytest.raises(TrainingError, match="holds numbers that are not finite"):
+        trainer.create_run(tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
 # --- weights that are lost --------------------------------------------------------------------------------------------
 
 

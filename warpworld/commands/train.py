@@ -51,10 +51,8 @@ def _train(arguments: argparse.Namespace) -> int:
 
 def _start(source: str, overrides: Sequence[str], stop_at: int | None) -> int:
     config = load_config(source, overrides)
-    from warpworld.runs import Run
-
     trainer = _trainer(config)
-    run = Run.create(config, first_state=trainer.state_dict())  # only now, so that a mistake leaves no folder behind
+    run = trainer.create_run()  # only now, so that a mistake leaves no folder behind
     with contextlib.closing(run):
         print(f"training {config.name} with {config.trainer.num_envs:,} envs; run folder: {run.path}", flush=True)
         return _run(trainer, run, stop_at)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -15,6 +16,7 @@ from warpworld.errors import ConfigError, RunError, StoreError, TrainingError
 from warpworld.policies import Policy, build_policy
 from warpworld.policies.fused import fuse
 from warpworld.resume import check_same_course
+from warpworld.runs import Run
 from warpworld.trainers.algorithms import build_learners
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.episodes import EpisodeStatistics
@@ -22,9 +24,6 @@ from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.rollout import Rollout
 from warpworld.trainers.state import check_finite_weights, check_state, random_state, set_random_state, set_threads
 from warpworld.world import World
-
-if TYPE_CHECKING:
-    from warpworld.runs import Run
 
 Metrics = dict[str, Any]
 
@@ -201,6 +200,21 @@ class Trainer:
         return metrics
 
     # ---- saving ------------------------------------------------------------------------------------------------------
+    def create_run(self, directory: str | Path | None = None) -> Run:
+        """Make the folder of a run that starts from here, with its first checkpoint, which ``train`` then leaves out.
+
+        Args:
+            directory: where the folder is made; None takes ``config.saving.directory``.
+
+        Raises:
+            RunError: the folder cannot be made or written, or a logger's package is missing.
+            TrainingError: a weight is not finite; no folder is made then.
+        """
+        check_finite_weights(self.policies)
+        run = Run.create(self.config, directory, first_state=self.state_dict())
+        self._saved = self.iteration
+        return run
+
     def _save(self, run: Run) -> None:
         """Save the present iteration, if it is not saved yet and every weight is finite."""
         if self._saved == self.iteration:
