@@ -44,6 +44,26 @@ def test_of_the_same_name_and_of_another(earlier: Run) -> None:
     assert not torch.equal(weights(fresh, "left"), left)
 
 
+def test_of_a_folder_with_a_hash_in_its_name(earlier: Run) -> None:
+    saved = load_policies(earlier)
+    path = earlier.path.rename(earlier.path.with_name("try#2"))
+    trainer = Trainer(clockwork({"initial_weights": str(path)}, {"initial_weights": f"{path}#left"}))
+    left = torch.cat([p.detach().flatten() for p in saved["left"].parameters()])
+    assert torch.equal(weights(trainer, "left"), left)
+    assert torch.equal(weights(trainer, "right"), left)
+    with pytest.raises(RunError, match=r"a run without policy 'lefd'.* It has left, right: write .*try#2#NAME$"):
+        Trainer(clockwork({"initial_weights": f"{path}#lefd"}, {}))
+    with pytest.raises(RunError, match=r"try' does not exist, expected a run folder"):
+        Trainer(clockwork({"initial_weights": f"{path.with_name('try')}#left"}, {}))
+
+
+@pytest.mark.parametrize("policies", [5, {}, {"left": 5}])
+def test_a_checkpoint_without_policies_is_refused(earlier: Run, policies: Any) -> None:
+    earlier.save_checkpoint(99, {"policies": policies})
+    with pytest.raises(RunError, match="whose checkpoint holds no policies"):
+        Trainer(clockwork({"initial_weights": str(earlier.path)}, {}))
+
+
 def test_a_frozen_opponent_keeps_them(earlier: Run, tmp_path: Path) -> None:
     config = clockwork({}, {"initial_weights": str(earlier.path), "train": False})
     trainer = Trainer(config)

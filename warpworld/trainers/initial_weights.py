@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.errors import RunError, suggest
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 def load_initial_weights(config: RunConfig, policies: Mapping[str, Policy | None]) -> None:
     """Copy into each policy with ``initial_weights`` what the run named there has in its latest checkpoint.
 
-    ``RUN`` takes the policy of the same name, or the run's only one; ``RUN#NAME`` the policy called NAME.
+    ``RUN`` takes the policy of the same name, or the run's only one; ``RUN#NAME`` the policy called NAME. The whole
+    text is RUN if there is such a folder.
 
     Raises:
         RunError: the run has no checkpoint or no such policy, or its weights have other shapes.
@@ -39,9 +41,10 @@ def load_initial_weights(config: RunConfig, policies: Mapping[str, Policy | None
 
 def _weights(source: str, name: str, where: str) -> dict[str, Any]:
     """The weights that ``source`` names."""
-    folder, _, other = source.partition("#")
+    # a folder may have a '#' in its own name
+    folder, other = (source, "") if "#" not in source or Path(source).is_dir() else source.rsplit("#", 1)
     saved = Run.open(folder).load_checkpoint().get("policies")
-    if not isinstance(saved, dict) or not saved:
+    if not isinstance(saved, dict) or not saved or not all(isinstance(weights, dict) for weights in saved.values()):
         raise RunError(f"{where}, whose checkpoint holds no policies")
     wanted = other or (name if name in saved else next(iter(saved)) if len(saved) == 1 else name)
     if wanted not in saved:
