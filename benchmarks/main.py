@@ -8,6 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
+from warpworld.errors import DeclarationError, suggest
 from warpworld.managers.cpu_backend import available_cores
 from warpworld.managers.host_compiler import find_compiler
 
@@ -22,7 +23,15 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
         only: worlds whose name contains this; peers are left out then. "ppo" and "rollout" name the tables of learning.
         seconds: length of one window; every figure is the median of five.
         save: JSON file to write the rows to, with machine, date and commit.
+
+    Raises:
+        DeclarationError: no world's name contains ``only``.
     """
+    names = [*(name for name, *_ in worlds.CASES), learning.NAME, shares.NAME]
+    if only is not None and not any(only in name for name in names):
+        raise DeclarationError(
+            f"no benchmark's name contains '{only}'.{suggest(only, names)} Known: {', '.join(names)}"
+        )
     workers = tuple(sorted({1, available_cores()}))
     rows = list(worlds.rows(workers, seconds, only))
     if only is None:

@@ -260,6 +260,21 @@ def test_reader_that_stops_reading(here: Path) -> None:
         (["eval", "x", "--seed", "-1"], "argument --seed: '-1', expected a whole number of at least 0"),
         (["eval", "x", "--episodes", "²"], "argument --episodes: '²', expected a whole number of at least 1"),
         (["eval", "x", "--checkpoint", "last"], "argument --checkpoint: 'last', expected a whole number of at least 0"),
+        (["eval", "x", "--episodes", "10_000_001"], "'10_000_001', expected a whole number of at most 10,000,000"),
+        (["eval", "x", "--episodes", "9" * 23], f"'{'9' * 23}', expected a whole number of at most 10,000,000"),
+        (["eval", "x", "--episodes", "9" * 5000], "999', expected a whole number of at most 10,000,000"),
+        (["watch", "x", "--episodes", "9" * 23], f"'{'9' * 23}', expected a whole number of at most 10,000,000"),
+        (
+            ["eval", "x", "--seed", str(2**63)],
+            f"'{2**63}', expected a whole number of at most 9,223,372,036,854,775,80",
+        ),
+        *(
+            (
+                ["bench", f"--seconds={given}"],
+                f"argument --seconds: '{given}', expected a number of seconds that is more",
+            )
+            for given in ("nan", "-1", "0", "inf", "soon")
+        ),
     ],
 )
 def test_wrong_words(capsys: pytest.CaptureFixture[str], words: list[str], message: str) -> None:
@@ -267,6 +282,16 @@ def test_wrong_words(capsys: pytest.CaptureFixture[str], words: list[str], messa
         main(words)
     assert caught.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_benchmark_that_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--only", "cartpol_e", "--seconds", "1e-6"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == (
+        "error: no benchmark's name contains 'cartpol_e'. Did you mean 'cartpole'? "
+        "Known: cartpole, tag_gridworld, tag_continuous, ppo, rollout\n"
+    )
 
 
 def test_no_words(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from warpworld.commands.numbers import duration
+
 
 def add_parsers(commands: Any) -> None:
     """Add the command to the command line."""
@@ -18,7 +20,9 @@ def add_parsers(commands: Any) -> None:
         metavar="WORLD",
         help="only worlds whose name contains this; leaves the peers out; ppo, rollout: the tables of learning",
     )
-    bench.add_argument("--seconds", type=float, default=0.2, help="length of each of the five windows (default: 0.2)")
+    bench.add_argument(
+        "--seconds", type=duration, default=0.2, help="length of each of the five windows (default: 0.2)"
+    )
     bench.add_argument("--save", metavar="FILE", help="also write the rows, with machine, date and commit, as JSON")
     bench.set_defaults(command=_bench)
 

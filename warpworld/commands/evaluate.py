@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from warpworld.commands.columns import print_columns
-from warpworld.commands.numbers import at_least
+from warpworld.commands.numbers import MOST_EPISODES, at_least
 
 
 def add_parsers(commands: Any) -> None:
@@ -15,7 +15,9 @@ def add_parsers(commands: Any) -> None:
         "eval", help="play a run's policies", description="Mean return of a run's policies, against random actions."
     )
     evaluation.add_argument("run", metavar="RUN", help="a run folder, as `warpworld train` makes")
-    evaluation.add_argument("--episodes", type=at_least(1), default=1000, help="episodes to play (default: 1000)")
+    evaluation.add_argument(
+        "--episodes", type=at_least(1, MOST_EPISODES), default=1000, help="episodes to play (default: 1000)"
+    )
     evaluation.add_argument("--seed", type=at_least(0), default=0, help="seed of the episodes (default: 0)")
     evaluation.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
     evaluation.add_argument(

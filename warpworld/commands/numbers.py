@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 import argparse
+import math
+import reprlib
 from collections.abc import Callable
 
+LARGEST = 2**63 - 1
+MOST_EPISODES = 10_000_000  # their returns are kept until the end
 
-def at_least(lowest: int) -> Callable[[str], int]:
-    """An argparse type: whole numbers from ``lowest``, underscores between digits allowed."""
+
+def at_least(lowest: int, highest: int = LARGEST) -> Callable[[str], int]:
+    """An argparse type: whole numbers from ``lowest`` to ``highest``, underscores between digits allowed."""
 
     def convert(text: str) -> int:
         digits = text.replace("_", "")
-        if not (digits.isascii() and digits.isdecimal()) or int(digits) < lowest:
-            raise argparse.ArgumentTypeError(f"{text!r}, expected a whole number of at least {lowest}")
+        is_number = digits.isascii() and digits.isdecimal()
+        too_long = is_number and len(digits.lstrip("0")) > len(str(highest))  # Python itself refuses very long ones
+        if not is_number or (not too_long and int(digits) < lowest):
+            raise _refused(text, f"a whole number of at least {lowest}")
+        if too_long or int(digits) > highest:
+            raise _refused(text, f"a whole number of at most {highest:,}")
         return int(digits)
 
     return convert
+
+
+def duration(text: str) -> float:
+    """An argparse type: seconds, finite and more than 0."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise _refused(text, "a number of seconds that is more than 0")
+    return seconds
+
+
+def _refused(text: str, expected: str) -> argparse.ArgumentTypeError:
+    return argparse.ArgumentTypeError(f"{reprlib.repr(text)}, expected {expected}")

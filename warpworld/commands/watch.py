@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.commands.numbers import at_least
+from warpworld.commands.numbers import MOST_EPISODES, at_least
 from warpworld.config import load_config, packaged_configs
 from warpworld.errors import RunError
 
@@ -23,7 +23,7 @@ def add_parsers(commands: Any) -> None:
     )
     watch.add_argument("run", metavar="RUN", help="a run folder; or a config, which is played with random actions")
     watch.add_argument("overrides", metavar="key=value", nargs="*", help="overrides, such as env.num_taggers=8")
-    watch.add_argument("--episodes", type=at_least(1), default=1, help="episodes to record (default: 1)")
+    watch.add_argument("--episodes", type=at_least(1, MOST_EPISODES), default=1, help="episodes to record (default: 1)")
     watch.add_argument("--seed", type=at_least(0), default=0, help="seed of the episodes (default: 0)")
     watch.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
     watch.add_argument("--checkpoint", metavar="ITERATION", type=at_least(0), help="which one (default: the latest)")
