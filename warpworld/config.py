@@ -59,7 +59,7 @@ class TrainerConfig(_Section):
         default=True, description="on cpu, run plain networks and their gradients in C++; false leaves all to torch"
     )
     torch_threads: Count | None = Field(
-        default=None, description="threads of torch on cpu; null leaves it to torch, which takes every core"
+        default=None, le=1024, description="threads of torch on cpu; null leaves it to torch, which takes every core"
     )
 
 

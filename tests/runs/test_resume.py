@@ -89,6 +89,14 @@ def test_the_config_sets_the_threads(config: RunConfig) -> None:
     assert torch.get_num_threads() == 2
 
 
+def test_more_threads_than_any_machine_has(config: RunConfig) -> None:
+    assert changed(config, "trainer", torch_threads=1024).trainer.torch_threads == 1024
+    assert changed(config, "trainer", torch_threads=None).trainer.torch_threads is None
+    for threads in (1025, 2**63 - 1):
+        with pytest.raises(ConfigError, match=rf"trainer.torch_threads is {threads}, expected at most 1024"):
+            changed(config, "trainer", torch_threads=threads)
+
+
 def test_a_model_that_draws_from_torch(tmp_path: Path) -> None:
     """It adds noise to what it sees: the uninterrupted run and the resumed one draw the same numbers."""
     words = ["trainer.num_envs=4", "trainer.num_steps=8", "trainer.total_env_steps=128", "trainer.device=cpu"]
