@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from warpworld.checkpoints import Checkpoints
+from warpworld.runs.checkpoints import Checkpoints
 
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(

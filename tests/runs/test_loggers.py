@@ -14,8 +14,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from warpworld.cli import main
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import RunError
-from warpworld.loggers import JsonLines, TensorBoard
 from warpworld.runs import Run
+from warpworld.runs.loggers import JsonLines, TensorBoard
 from warpworld.trainers.trainer import Trainer
 
 

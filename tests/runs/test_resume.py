@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import torch
 
-from warpworld.checkpoints import Checkpoints
 from warpworld.cli import main
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError, RunError, TrainingError
-from warpworld.resume import resumed_config
 from warpworld.runs import Run
+from warpworld.runs.checkpoints import Checkpoints
+from warpworld.runs.resume import resumed_config
 from warpworld.trainers.trainer import Trainer
 
 

@@ -59,8 +59,8 @@ def _start(source: str, overrides: Sequence[str], stop_at: int | None) -> int:
 
 
 def _resume(path: str, overrides: Sequence[str], stop_at: int | None) -> int:
-    from warpworld.resume import resumed_config
     from warpworld.runs import Run
+    from warpworld.runs.resume import resumed_config
 
     run = Run.open(path)
     with contextlib.closing(run):
@@ -94,8 +94,8 @@ def _trainer(config: RunConfig, initial_weights: bool = True) -> Trainer:
 
 
 def _run(trainer: Trainer, run: Run, stop_at: int | None) -> int:
-    from warpworld.machine import describe_machine
     from warpworld.progress import TrainingProgress
+    from warpworld.runs.machine import describe_machine
 
     run.add_session({"from_env_steps": trainer.env_steps, **describe_machine(str(trainer.world.device))})
     progress = TrainingProgress(run.config, env_steps=trainer.env_steps)

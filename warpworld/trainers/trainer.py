@@ -15,8 +15,8 @@ from warpworld.environment import get_environment
 from warpworld.errors import ConfigError, RunError, StoreError, TrainingError
 from warpworld.policies import Policy, build_policy
 from warpworld.policies.fused import fuse
-from warpworld.resume import check_same_course
 from warpworld.runs import Run
+from warpworld.runs.resume import check_same_course
 from warpworld.trainers.algorithms import build_learners
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.episodes import EpisodeStatistics

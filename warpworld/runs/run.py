@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from warpworld.checkpoints import Checkpoints
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import RunError, suggest
-from warpworld.files import reason, remove_unfinished, replace_text
-from warpworld.loggers import JsonLines, Logger, TensorBoard, WeightsAndBiases, import_wandb, is_timed
+from warpworld.runs.checkpoints import Checkpoints
+from warpworld.runs.files import reason, remove_unfinished, replace_text
+from warpworld.runs.loggers import JsonLines, Logger, TensorBoard, WeightsAndBiases, import_wandb, is_timed
 
 logger = logging.getLogger(__name__)
 

@@ -49,7 +49,7 @@ def test_directory_comes_from_the_config(config: RunConfig, tmp_path: Path, monk
 def test_runs_of_one_second_get_names_of_their_own(
     config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("warpworld.runs.time.strftime", lambda _: "20260102-030405")
+    monkeypatch.setattr("warpworld.runs.run.time.strftime", lambda _: "20260102-030405")
     names = [Run.create(config, tmp_path).path.name for _ in range(3)]
     assert names == [f"chase_Chase-20260102-030405{end}" for end in ("", "-2", "-3")]
 

@@ -9,7 +9,7 @@ from typing import Any
 from warpworld.config import RunConfig, load_config
 from warpworld.config_file import Document
 from warpworld.errors import ConfigError, RunError
-from warpworld.runs import Run
+from warpworld.runs.run import Run
 
 logger = logging.getLogger(__name__)
 
