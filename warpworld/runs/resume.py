@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from warpworld.config import RunConfig, load_config
-from warpworld.config_file import Document
+from warpworld.config.document import Document
 from warpworld.errors import ConfigError, RunError
 from warpworld.runs.run import Run
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warpworld.config_file import Document, dump_yaml
+from warpworld.config.document import Document, dump_yaml
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from warpworld.config_file import Document, KeyPath, dotted
+from warpworld.config.document import Document, KeyPath, dotted
 from warpworld.errors import ConfigError, suggest
 
 _EXPECTED = {

@@ -1,4 +1,4 @@
-"""From a YAML file and ``a.b=c`` overrides to a frozen, checked ``RunConfig``."""
+"""A run's settings, and reading them from YAML and overrides."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from warpworld.config_errors import known, validated
-from warpworld.config_file import Document, KeyPath, dotted, dump_yaml
-from warpworld.config_settings import checked_model_settings, checked_params
-from warpworld.config_types import (
+from warpworld.config.document import Document, KeyPath, dotted, dump_yaml
+from warpworld.config.errors import known, validated
+from warpworld.config.settings import checked_model_settings, checked_params
+from warpworld.config.types import (
     Count,
     Flag,
     Fraction,
@@ -199,7 +199,7 @@ def packaged_configs() -> dict[str, Traversable]:
     try:
         folder = importlib.resources.files("warpworld.configs")
     except ModuleNotFoundError:  # a checkout that is not installed
-        folder = Path(__file__).resolve().parent.parent / "configs"
+        folder = Path(__file__).resolve().parent.parent.parent / "configs"
     if not folder.is_dir():
         return {}
     found = {entry.name.removesuffix(".yaml"): entry for entry in folder.iterdir() if entry.name.endswith(".yaml")}

@@ -12,7 +12,7 @@ import yaml
 from chase import TEXT, changed
 
 from warpworld.config import RunConfig, config_from_dict, load_config, packaged_configs
-from warpworld.config_file import Document
+from warpworld.config.document import Document
 from warpworld.environment import get_environment
 from warpworld.errors import ConfigError
 
@@ -115,7 +115,7 @@ def test_config_from_dict_blames_plain_values_only_where_they_are_not_plain(monk
     def mistaken(name: str) -> None:
         raise TypeError(f"a mistake in our own code, about {name}")
 
-    monkeypatch.setattr("warpworld.config.get_environment", mistaken)
+    monkeypatch.setattr("warpworld.config.run_config.get_environment", mistaken)
     with pytest.raises(TypeError, match=r"^a mistake in our own code"):
         config_from_dict(yaml.safe_load(TEXT.replace("1e-3", "0.001")))
 

@@ -1,0 +1,23 @@
+"""From a YAML file and ``a.b=c`` overrides to a frozen, checked ``RunConfig``."""
+
+from warpworld.config.run_config import (
+    A2CConfig,
+    ModelConfig,
+    PPOConfig,
+    RandomConfig,
+    RunConfig,
+    config_from_dict,
+    load_config,
+    packaged_configs,
+)
+
+__all__ = [
+    "A2CConfig",
+    "ModelConfig",
+    "PPOConfig",
+    "RandomConfig",
+    "RunConfig",
+    "config_from_dict",
+    "load_config",
+    "packaged_configs",
+]
