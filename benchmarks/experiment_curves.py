@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-COLOURS = ("#2f6fb5", "#d1603d", "#3f8f5b", "#8a5aa8", "#b08a2e")
+from warpworld.report.palette import ROLES, SERIES
 
 
 def draw(axes: Mapping[str, Mapping[str, str]], results: Mapping[str, list[dict[str, Any]]], path: Path) -> None:
@@ -24,7 +24,7 @@ def draw(axes: Mapping[str, Mapping[str, str]], results: Mapping[str, list[dict[
     figure = Figure(figsize=(3.4 * len(panels), 2.8), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     for axis, (name, metric, unit) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-        for run, colour in zip(results[name], COLOURS, strict=False):
+        for run, colour in zip(results[name], SERIES, strict=False):
             points = [(seconds, values[metric]) for seconds, _, values in run["curve"] if values[metric] is not None]
             axis.plot(
                 [x for x, _ in points], [y for _, y in points], color=colour, linewidth=1.2, label=f"seed {run['seed']}"
@@ -33,7 +33,7 @@ def draw(axes: Mapping[str, Mapping[str, str]], results: Mapping[str, list[dict[
         axis.set_ylabel(unit, fontsize=8)
         axis.set_xlabel("seconds", fontsize=8)
         axis.tick_params(labelsize=8)
-        axis.grid(color="#e3e6e8", linewidth=0.8)
+        axis.grid(color=ROLES["grid"][0], linewidth=0.8)
         axis.spines[["top", "right"]].set_visible(False)
     axis.legend(fontsize=7, frameon=False)
     figure.savefig(path)

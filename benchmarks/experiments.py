@@ -23,6 +23,7 @@ from warpworld.trainers.play import play
 from warpworld.trainers.trainer import Trainer
 
 from .experiment_curves import draw
+from .learning import NoRun
 from .main import conditions
 
 EPISODES = 1000  # of each pairing that is played at the end
@@ -154,16 +155,6 @@ EXPERIMENTS = {experiment.name: experiment for experiment in (CARTPOLE, TAG_GRID
 
 
 # ---- running --------------------------------------------------------------------------------------------------------
-class _Silent:
-    """A run that is written nowhere."""
-
-    def log(self, metrics: Any) -> None:
-        """Not written."""
-
-    def save_checkpoint(self, iteration: int, state: Any) -> None:
-        """Not written."""
-
-
 def run_seed(experiment: Experiment, seed: int) -> dict[str, Any]:
     """Train once.
 
@@ -181,7 +172,7 @@ def run_seed(experiment: Experiment, seed: int) -> dict[str, Any]:
         values = {key: None if value is None or value != value else round(value, 3) for key, value in values.items()}
         curve.append((round(time.perf_counter() - began, 2), metrics["env_steps"], values))
 
-    trainer.train(_Silent(), follow)  # type: ignore[arg-type]
+    trainer.train(NoRun(), follow)  # type: ignore[arg-type]
     figures = experiment.judge(trainer, curve)
     return {"seed": seed, "figures": figures, "holds": experiment.holds(figures), "curve": curve}
 

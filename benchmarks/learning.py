@@ -41,7 +41,7 @@ SETTINGS = (Setting(1024, 32, 4), Setting(4096, 32, 1))
 NUM_MINIBATCHES = 4
 
 
-class _NoRun:
+class NoRun:
     """A run that leaves nothing behind."""
 
     def log(self, metrics: Any) -> None:
@@ -73,7 +73,7 @@ def of_warpworld(setting: Setting, seconds: float, fused: bool) -> list[tuple[fl
     trainer = Trainer(load_config("cartpole", [f"{key}={value}" for key, value in overrides.items()]))
     seen: list[tuple[float, float]] = []
     trainer.train(
-        _NoRun(),  # type: ignore[arg-type]
+        NoRun(),  # type: ignore[arg-type]
         on_iteration=lambda metrics: seen.append((metrics["perf/rollout_s"], metrics["perf/update_s"])),
     )
     return seen[WARM_UP:]

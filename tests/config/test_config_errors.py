@@ -11,19 +11,6 @@ from chase import NAME, TEXT, changed
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import ConfigError
 
-
-@pytest.fixture
-def load(tmp_path: Path) -> Callable[..., RunConfig]:
-    """Load a config from its text."""
-
-    def call(text: str | bytes, *overrides: str) -> RunConfig:
-        path = tmp_path / "run.yaml"
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-        return load_config(path, overrides)
-
-    return call
-
-
 # --- the file
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pydantic
 import pytest
@@ -17,18 +16,6 @@ from warpworld.environment import get_environment
 from warpworld.errors import ConfigError
 
 PACKAGED = ("cartpole", "tag_continuous", "tag_gridworld")
-
-
-@pytest.fixture
-def load(tmp_path: Path) -> Callable[..., RunConfig]:
-    """Load a config from its text."""
-
-    def call(text: str | bytes, *overrides: str) -> RunConfig:
-        path = tmp_path / "run.yaml"
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-        return load_config(path, overrides)
-
-    return call
 
 
 def test_given_values_and_defaults(load: Callable[..., RunConfig]) -> None:

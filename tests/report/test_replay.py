@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from pathlib import Path
@@ -16,6 +17,7 @@ from recorded_worlds import recording_of
 from warpworld.config import load_config
 from warpworld.errors import RunError
 from warpworld.report.drawing import (
+    MARKS,
     Arrowheads,
     Discs,
     Image,
@@ -27,7 +29,7 @@ from warpworld.report.drawing import (
     Text,
     Wedges,
 )
-from warpworld.report.encoding import decode_mark, encode, encode_text
+from warpworld.report.encoding import encode, encode_text
 from warpworld.report.recording import record
 from warpworld.report.replay import write_replay
 
@@ -43,6 +45,15 @@ ALL_KINDS = [
     Text(1, 2, 'a < "b" & \u2028 é', 0.5, align="left"),
     Image(1, 2, 3, 4, PIXELS, opacity=0.5),
 ]
+
+
+def decode_mark(fields: dict[str, Any]) -> Mark:
+    """The mark that ``encode`` made an object of, with rounded numbers: what replay.js does."""
+    rest = {name: value for name, value in fields.items() if name != "kind"}
+    if "pixels" in rest:
+        pixels = np.frombuffer(base64.b64decode(rest["pixels"]), np.uint8)
+        rest["pixels"] = pixels.reshape(rest.pop("rows"), -1, 3)
+    return MARKS[fields["kind"]](**rest)
 
 
 def fields(mark: Mark) -> dict[str, Any]:

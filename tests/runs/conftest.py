@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from warpworld.config import RunConfig, load_config
 from warpworld.runs import Run
@@ -27,3 +29,11 @@ def run(config: RunConfig, tmp_path: Path) -> Run:
     trainer.train(run, stop=lambda: trainer.iteration == 3)
     run.close()
     return run
+
+
+@pytest.fixture(autouse=True)
+def threads() -> Iterator[None]:
+    """Torch's threads are a matter of the whole process; put them back."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)

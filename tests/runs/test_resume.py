@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
+from resuming import changed, resumed
 
 from warpworld.cli import main
-from warpworld.config import RunConfig, config_from_dict, load_config
-from warpworld.errors import ConfigError, RunError, TrainingError
+from warpworld.config import RunConfig, load_config
+from warpworld.errors import ConfigError, RunError
 from warpworld.runs import Run
-from warpworld.runs.checkpoints import Checkpoints
 from warpworld.runs.resume import resumed_config
 from warpworld.trainers.trainer import Trainer
-
-
-@pytest.fixture(autouse=True)
-def threads() -> Iterator[None]:
-    """Torch's threads are a matter of the whole process; put them back."""
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
-def resumed(run: Run, config: RunConfig | None = None) -> Trainer:
-    trainer = Trainer(config or run.config)
-    trainer.resume(run)
-    return trainer
-
-
-def changed(config: RunConfig, section: str, **values: Any) -> RunConfig:
-    data = config.to_dict()
-    return config_from_dict({**data, section: {**data[section], **values}})
 
 
 def iterations(path: Path) -> list[int]:
@@ -207,150 +185,6 @@ def test_no_readable_checkpoint(run: Run) -> None:
     assert run.metrics_path.read_bytes() == before
 
 
-# --- what does not fit ------------------------------------------------------------------------------------------------
-
-
-def foreign(run: Run, **replaced: Any) -> None:
-    """Replace parts of the newest checkpoint."""
-    run.save_checkpoint(3, {**run.load_checkpoint(), **replaced})
-
-
-def test_a_checkpoint_of_other_sizes(run: Run, config: RunConfig) -> None:
-    before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
-    message = (
-        rf"^run '{run.path}' cannot be resumed: array 'observations' is float32 \(4, 1, 4\) in the snapshot, "
-        r"float32 \(8, 1, 4\) in this world: the snapshot is of another world$"
-    )
-    with pytest.raises(
-        RunError, match=r"trainer.num_envs was 4 when it was saved and is 8 in config.yaml; put it back"
-    ):
-        resumed(run, changed(config, "trainer", num_envs=8))
-    foreign(run, config=changed(config, "trainer", num_envs=8).to_yaml())
-    before[run.checkpoint_path(3)] = run.checkpoint_path(3).read_bytes()
-    with pytest.raises(RunError, match=message):
-        resumed(run, changed(config, "trainer", num_envs=8))
-    assert {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()} == before
-
-
-def test_a_checkpoint_of_another_environment(run: Run, tmp_path: Path) -> None:
-    words = ["trainer.num_envs=4", "trainer.num_steps=10", "trainer.total_env_steps=120"]
-    other = Trainer(load_config("tag_gridworld", words))
-    foreign(run, config=other.config.to_yaml())
-    with pytest.raises(RunError, match=r"the checkpoint has no policy 'tagger', only 'agent'$"):
-        other.resume(run)
-    foreign(run, policies=other.state_dict()["policies"], layout=other.world.data.layout(), config=run.config.to_yaml())
-    with pytest.raises(RunError, match=r"the checkpoint has no policy 'agent', only 'tagger', 'runner'$"):
-        resumed(run)
-
-
-def test_a_checkpoint_of_another_network(run: Run) -> None:
-    policies = run.load_checkpoint()["policies"]
-    name, weight = next((key, value) for key, value in policies["agent"].items() if value.dim() == 2)
-    policies["agent"][name] = torch.zeros(3, 7)
-    foreign(run, policies=policies)
-    rows, columns = weight.shape
-    with pytest.raises(
-        RunError,
-        match=rf"policy 'agent': {name} has shape \(3, 7\) in the checkpoint, \({rows}, {columns}\) in the policy",
-    ):
-        resumed(run)
-
-
-def test_an_array_that_is_missing_or_moved(run: Run) -> None:
-    layout = run.load_checkpoint()["layout"]
-    foreign(run, layout=[entry for entry in layout if entry[0] != "clock"])
-    with pytest.raises(RunError, match=r"array 'clock' is missing in the snapshot, uint64 \(4,\) in this world"):
-        resumed(run)
-    foreign(run, layout=[*layout[1:], layout[0]])
-    with pytest.raises(RunError, match="has its arrays in another order"):
-        resumed(run)
-
-
-def test_a_checkpoint_of_an_older_version(run: Run) -> None:
-    state = run.load_checkpoint()
-    run.save_checkpoint(3, {key: state[key] for key in ("iteration", "env_steps", "policies", "learners", "store")})
-    with pytest.raises(RunError, match=r"lacks seconds, config, generator, .*: another version of warpworld wrote it$"):
-        resumed(run)
-
-
-MESSAGE = r"the saved {} is .*, expected {}: something other than warpworld wrote or changed it; remove that checkpoint"
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [
-        ("iteration", None, MESSAGE.format("iteration", "a whole number of at least 0")),
-        ("env_steps", True, MESSAGE.format("env_steps", "a whole number of at least 0")),
-        ("env_steps", -32, MESSAGE.format("env_steps", "a whole number of at least 0")),
-        ("seconds", float("nan"), MESSAGE.format("seconds", "a number of at least 0")),
-        ("torch_threads", 0, MESSAGE.format("torch_threads", "a whole number of at least 1")),
-        ("config", 5, MESSAGE.format("config", "a str")),
-        ("config", "[", "the configuration in its checkpoint, line 1: YAML syntax error"),
-        ("config", "5", "the configuration in its checkpoint holds only the value 5, expected"),
-        ("policies", 5, MESSAGE.format("policies", "a dict")),
-        ("policies", {"agent": 5}, MESSAGE.format("policy 'agent'", "a dict of tensors")),
-        ("policies", {"agent": {"w": 5}}, MESSAGE.format("policy 'agent'", "a dict of tensors")),
-        ("learners", {}, MESSAGE.format("learner of policy 'agent'", "a dict with policy and optimizer")),
-        ("learners", {"agent": 5}, MESSAGE.format("learner of policy 'agent'", "a dict with policy and optimizer")),
-        ("generator", torch.zeros(3), MESSAGE.format("generator", "the state of one of torch's generators")),
-        ("random", {}, MESSAGE.format("random state of cpu", "the state of one of torch's generators")),
-        ("random", {"cpu": 5}, MESSAGE.format("random state of cpu", "the state of one of torch's generators")),
-        ("layout", 5, MESSAGE.format("layout", "a list")),
-        ("layout", [5], MESSAGE.format("layout", "lists of an array's name, dtype and shape")),
-        ("store", [1], MESSAGE.format("store", "a tensor")),
-        ("store", torch.zeros(3), "the snapshot has 12 bytes, this store's persistent arrays have"),
-    ],
-)
-def test_a_part_of_a_checkpoint_that_is_something_else(run: Run, key: str, value: Any, message: str) -> None:
-    foreign(run, **{key: value})
-    trainer = Trainer(run.config)
-    before = copy.deepcopy(trainer.state_dict())
-    with pytest.raises(RunError, match=rf"^run '{run.path}' cannot be resumed: {message}"):
-        trainer.resume(run)
-    assert_same(trainer.state_dict(), before)
-
-
-@pytest.mark.parametrize(
-    ("part", "value"),
-    [
-        ("state", 5),
-        ("state", {0: {"step": torch.tensor(3.0)}}),
-        ("state", {0: {"step": torch.tensor(3.0), "exp_avg": torch.zeros(3), "exp_avg_sq": torch.zeros(3)}}),
-        ("state", {0: {"step": torch.tensor(3.0), "exp_avg": 0.0, "exp_avg_sq": 0.0}}),
-        ("param_groups", []),
-        ("param_groups", [{"params": [0], "lr": "fast"}]),
-        ("param_groups", [{"params": [0, 1], "lr": 0.1}]),
-    ],
-)
-def test_an_optimizer_that_is_something_else(run: Run, part: str, value: Any) -> None:
-    learners = run.load_checkpoint()["learners"]
-    learners["agent"]["optimizer"][part] = value
-    foreign(run, learners=learners)
-    trainer = Trainer(run.config)
-    before = copy.deepcopy(trainer.state_dict())
-    with pytest.raises(RunError, match=rf"^run '{run.path}' cannot be resumed: the saved state does not fit this pol"):
-        trainer.resume(run)
-    assert_same(trainer.state_dict(), before)
-
-
-def assert_same(found: Any, expected: Any) -> None:
-    if isinstance(expected, dict):
-        assert found.keys() == expected.keys()
-        for key, value in expected.items():
-            assert_same(found[key], value)
-    elif isinstance(expected, torch.Tensor):
-        assert torch.equal(found, expected)
-    else:
-        assert found == expected
-
-
-def test_a_config_that_was_edited(run: Run) -> None:
-    path = run.path / "config.yaml"
-    path.write_text(path.read_text().replace("gamma: 0.99", "gamma: 0.5"))
-    with pytest.raises(RunError, match=r"policy.agent.gamma was 0.99 when it was saved and is 0.5 in config.yaml"):
-        resumed(Run.open(run.path))
-
-
 # --- overrides and budget ---------------------------------------------------------------------------------------------
 
 
@@ -437,75 +271,3 @@ def test_stopping_where_the_run_already_is(run: Run, capsys: pytest.CaptureFixtu
 def test_resuming_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "--resume", str(tmp_path / "nowhere")]) == 2
     assert "does not exist, expected a run folder" in capsys.readouterr().err
-
-
-# --- a run's start ----------------------------------------------------------------------------------------------------
-
-
-def test_the_first_checkpoint_is_written_once(
-    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    saved, save = [], Checkpoints.save
-
-    def counted(self: Checkpoints, iteration: int, state: dict[str, Any]) -> Path:
-        saved.append(iteration)
-        return save(self, iteration, state)
-
-    (tmp_path / "cartpole.yaml").write_text(config.to_yaml())
-    monkeypatch.setattr(Checkpoints, "save", counted)
-    words = ["trainer.total_env_steps=64", f"saving.directory={tmp_path / 'runs'}"]
-    assert main(["train", str(tmp_path / "cartpole.yaml"), *words]) == 0
-    assert saved == [0, 1, 2]
-
-
-def test_weights_that_are_lost_at_the_start_make_no_folder(config: RunConfig, tmp_path: Path) -> None:
-    trainer = Trainer(config)
-    next(trainer.policies["agent"].parameters()).data.fill_(float("nan"))  # type: ignore[union-attr]
-    with pytest.raises(TrainingError, match="holds numbers that are not finite"):
-        trainer.create_run(tmp_path / "runs")
-    assert not (tmp_path / "runs").exists()
-
-
-# --- weights that are lost --------------------------------------------------------------------------------------------
-
-
-def test_weights_that_are_not_finite_are_not_saved(run: Run, config: RunConfig) -> None:
-    trainer = resumed(run)
-    policy = trainer.policies["agent"]
-    assert policy is not None
-    update = trainer.learners["agent"].update
-
-    def lost(*given: Any) -> dict[str, float]:
-        diagnostics = update(*given)  # finite: they are from before the step that loses the weights
-        next(policy.parameters()).data.fill_(float("nan"))
-        return diagnostics
-
-    trainer.learners["agent"].update = lost  # type: ignore[method-assign]
-    with pytest.raises(TrainingError, match=r"^policy 'agent': \S+ holds numbers that are not finite; the run"):
-        trainer.train(run)
-    run.close()
-    assert run.checkpoints() == [0, 1, 2, 3]
-    assert resumed(run).iteration == 3
-
-
-# --- keeping few ------------------------------------------------------------------------------------------------------
-
-
-def test_only_the_newest_checkpoints_are_kept(
-    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    config = changed(config, "saving", keep_checkpoints=2)
-    run = Run.create(config, tmp_path)
-    seen = []
-    Trainer(config).train(run, on_iteration=lambda metrics: seen.append(run.checkpoints()))
-    run.close()
-    assert seen == [[0, 1], [0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 5], [0, 5, 6]]
-
-    def fail(*_: object, **__: object) -> None:
-        raise OSError(13, "Permission denied")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "unlink", fail)
-        Checkpoints(run.path / "checkpoints").keep(1)
-    assert run.checkpoints() == [0, 5, 6]
-    assert "cannot be removed: Permission denied" in caplog.text

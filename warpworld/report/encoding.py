@@ -11,9 +11,7 @@ import json
 import math
 from typing import Any
 
-import numpy as np
-
-from warpworld.report.drawing import MARKS, Drawing, Image, Mark, Text
+from warpworld.report.drawing import Drawing, Image, Mark, Text
 from warpworld.report.palette import colour_table
 from warpworld.report.recording import Recording
 
@@ -55,15 +53,6 @@ def encode_text(recording: Recording) -> str:
     """``encode`` as text that may stand inside a ``<script>`` of an HTML page."""
     text = json.dumps(encode(recording), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
-def decode_mark(fields: dict[str, Any]) -> Mark:
-    """The mark that ``encode`` made an object of, with rounded numbers."""
-    rest = {name: value for name, value in fields.items() if name != "kind"}
-    if "pixels" in rest:
-        pixels = np.frombuffer(base64.b64decode(rest["pixels"]), np.uint8)
-        rest["pixels"] = pixels.reshape(rest.pop("rows"), -1, 3)
-    return MARKS[fields["kind"]](**rest)
 
 
 def _marks(drawing: Drawing, known: dict[str, int]) -> list[int]:

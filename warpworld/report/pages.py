@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import importlib.resources
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from string import Template
 
 from warpworld.errors import RunError
 from warpworld.report.palette import css_variables
+from warpworld.runs.files import reason, replacing_path
 
 
 def fill(template: str, **parts: str) -> str:
@@ -47,21 +47,16 @@ def write_whole(path: Path, content: str | bytes) -> Path:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A name of the same ending to write a file under; it gets its own name in the end, if nothing went wrong.
+    """A temporary name to write a file under; it gets its own name in the end, if nothing went wrong.
 
     Raises:
         RunError: it cannot be written.
     """
-    unfinished = path.with_name(f".{os.getpid()}.{path.name}")
     try:
-        try:
+        with replacing_path(path) as unfinished:
             yield unfinished
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
     except OSError as error:
-        reason = error.strerror or str(error).partition("\n")[0]
-        raise RunError(f"'{path}' cannot be written: {reason}") from error
+        raise RunError(f"'{path}' cannot be written: {reason(error)}") from error
 
 
 def make_folder(path: Path) -> Path:

@@ -82,7 +82,13 @@ def write_mp4(recording: Recording, path: str | Path, size: int = MP4_SIZE) -> P
     size_in_pixels = picture(recording, shown[0].frame, size).size
     with replacing(Path(path)) as unfinished:
         video = imageio_ffmpeg.write_frames(
-            str(unfinished), size_in_pixels, fps=1 / tick, codec="libx264", quality=8, macro_block_size=2
+            str(unfinished),
+            size_in_pixels,
+            fps=1 / tick,
+            codec="libx264",
+            quality=8,
+            macro_block_size=2,
+            output_params=["-f", "mp4"],  # the name does not say so yet
         )
         video.send(None)
         for entry in shown:

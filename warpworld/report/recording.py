@@ -19,6 +19,7 @@ from warpworld.reserved import ON_REQUEST, reserved_arrays
 from warpworld.runs import Run
 from warpworld.trainers.actor import Actor
 from warpworld.trainers.evaluate import load_policies
+from warpworld.trainers.play import build_actors
 from warpworld.trainers.trainer import build_world
 from warpworld.world import World
 
@@ -116,10 +117,7 @@ def record(
         StoreError: ``draw`` asks for an array that is not there.
     """
     world = build_world(config, num_envs=1, seed=seed)
-    actors = []
-    for name, policy in policies.items():
-        kernel = "act_greedily" if greedy and policy is not None else "act"
-        actors += [Actor(world, group, policy, kernel) for group in config.policy[name].groups]
+    actors = build_actors(world, config, policies, greedy)
     watch = _Watch(world)
     world.reset()
     for actor in actors:

@@ -10,6 +10,25 @@ from typing import BinaryIO
 
 
 @contextmanager
+def replacing_path(path: Path) -> Iterator[Path]:
+    """A temporary name to write a file under; it gets its own name in the end.
+
+    For libraries that want a path; ``replacing`` also brings the contents to the disk. Until the rename an older file
+    of that name stands unharmed; after an error nothing temporary is left.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield unfinished
+        os.replace(unfinished, path)
+        sync_folder(path.parent)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Write a file under a temporary name, bring it to the disk, and then rename it.
 
@@ -24,15 +43,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     Raises:
         OSError: it cannot be written.
     """
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(unfinished, "wb") as file:
-            yield file
-            sync(file)
-        os.replace(unfinished, path)
-        sync_folder(path.parent)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with replacing_path(path) as unfinished, open(unfinished, "wb") as file:
+        yield file
+        sync(file)
 
 
 def replace_text(path: Path, text: str) -> None:

@@ -62,10 +62,7 @@ def play(
     num_envs = min(episodes, MAX_ENVS)
     rounds = math.ceil(episodes / num_envs)
     world = build_world(config, num_envs, seed)
-    actors = []
-    for name, policy in policies.items():
-        kernel = "act_greedily" if greedy and policy is not None else "act"
-        actors += [Actor(world, group, policy, kernel) for group in config.policy[name].groups]
+    actors = build_actors(world, config, policies, greedy)
     rewards = _Rewards(world)
     world.reset()
     for actor in actors:
@@ -76,6 +73,24 @@ def play(
         agents = [totals[:, :, world.groups[group].slice] for group in config.policy[name].groups]
         returns[name] = torch.cat(agents, dim=2).mean(2).flatten()
     return Played(returns, lengths.flatten())
+
+
+def build_actors(
+    world: World, config: RunConfig, policies: Mapping[str, Policy | None], greedy: bool = False
+) -> list[Actor]:
+    """One actor for each group of an unsealed world, which records nothing; freeze them after its first reset.
+
+    Args:
+        world: the world that they act in.
+        config: says which groups each policy plays.
+        policies: by name; None acts at random.
+        greedy: take the likeliest actions instead of drawing; random ones stay random.
+    """
+    actors = []
+    for name, policy in policies.items():
+        kernel = "act_greedily" if greedy and policy is not None else "act"
+        actors += [Actor(world, group, policy, kernel) for group in config.policy[name].groups]
+    return actors
 
 
 def _play(world: World, actors: Sequence[Actor], rewards: _Rewards, rounds: int, name: str) -> tuple[Tensor, Tensor]:
