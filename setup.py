@@ -32,7 +32,7 @@ setup(
     python_requires=">=3.10",
     packages=[*packages, "warpworld.configs", "warpworld.benchmarks"],
     package_dir={"warpworld.configs": "configs", "warpworld.benchmarks": "benchmarks"},
-    package_data={"": ["*.cu", "*.cuh", "*.hpp", "*.cpp", "*.yaml", "*.html", "*.css", "*.js", "py.typed"]},
+    package_data={"": ["*.cu", "*.cuh", "*.h", "*.hpp", "*.cpp", "*.yaml", "*.html", "*.css", "*.js", "py.typed"]},
     include_package_data=False,
     install_requires=[
         "gymnasium>=1.1",

@@ -51,7 +51,8 @@ class World:
         seed: of all random numbers, 0 .. 2^64 - 1.
         num_workers: threads that step envs on a CPU; None means one per core. Results do not depend on it.
         first_env: global index of env 0, where a world is spread over several processes.
-        envs_per_warp: 0, or how many envs to lay into a warp as a GPU may; for checks on the cpu backend.
+        envs_per_warp: how many envs share a warp, 0 for one env a block; None for what the device likes best. Results
+            do not depend on it.
 
     Raises:
         DeclarationError, BindError, BuildError, DeviceError: the declaration, a kernel or the device is wrong.
@@ -65,7 +66,7 @@ class World:
         seed: int = 0,
         num_workers: int | None = None,
         first_env: int = 0,
-        envs_per_warp: int = 0,
+        envs_per_warp: int | None = None,
     ) -> None:
         if not isinstance(environment, Environment):
             raise DeclarationError(f"a World is made of an Environment object, not of {environment!r}")
@@ -79,7 +80,7 @@ class World:
         self.num_agents = sum(group.size for group in self.groups.values())
         if self.num_envs * self.num_agents >= 2**31:
             raise DeclarationError(f"num_envs={num_envs}: {self.num_agents} agents each are more than an int can count")
-        if envs_per_warp * self.num_agents > 32:
+        if (envs_per_warp or 0) * self.num_agents > 32:
             raise DeclarationError(
                 f"envs_per_warp={envs_per_warp}: {self.num_agents} agents each do not fit a warp of 32"
             )

@@ -46,10 +46,11 @@ int main(int, char** arguments) {
   uint64_t* clock = (uint64_t*)calloc(num_envs, 8);
   for (int env = 0; env < num_envs; env++) active[env] = env % 3 != 1, clock[env] = env + 5;
   const ww_context context = {num_envs, 40, 0x123456789abcdefull, nullptr, clock, nullptr, nullptr, active};
+  const ww_launch launch = {context, 9, 1, WW_STAY, 0, {}};
   blockDim = {(unsigned)threads, 1, 1};
   printf("[");
   for (blockIdx.x = 0; blockIdx.x < (unsigned)blocks; blockIdx.x++) {
-    for (threadIdx.x = 0; threadIdx.x < (unsigned)threads; threadIdx.x++) ww_enter(context, 9);
+    for (threadIdx.x = 0; threadIdx.x < (unsigned)threads; threadIdx.x++) ww_enter(launch);
     for (threadIdx.x = 0; threadIdx.x < (unsigned)threads; threadIdx.x++) {
       warp_mask = 0, block_barriers = 0;
       sync_env();

@@ -141,13 +141,31 @@ class WorldConstants:
 
 
 class Backend(Protocol):
-    """A device that kernels run on and that memory lies on."""
+    """A device that kernels run on and that memory lies on.
+
+    Attributes:
+        name: "cpu" or "cuda".
+        device: where torch sees the memory.
+        packs_envs: whether small envs are to share a warp where their kernels allow it.
+        warps_per_block: of kernels whose envs share warps.
+        captures: whether ``capture`` works.
+    """
 
     name: str
     device: torch.device
+    packs_envs: bool
+    warps_per_block: int
+    captures: bool
 
     def allocate(self, nbytes: int) -> torch.Tensor:
-        """A block of ``nbytes`` bytes: uint8, one-dimensional, aligned to 256 bytes."""
+        """A block of ``nbytes`` bytes: uint8, one-dimensional, aligned to 256 bytes.
+
+        Raises:
+            MemoryError, RuntimeError: there is not so much.
+        """
+
+    def free_memory(self) -> int | None:
+        """Bytes that could be allocated, None where nobody can say."""
 
     def build(self, source: KernelSource) -> Any:
         """Compile a source. Raises BuildError with the compiler's words at the author's file and line."""
@@ -155,10 +173,11 @@ class Backend(Protocol):
     def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Program:
         """Freeze steps against a sealed store."""
 
+    def warm_up(self, run: Callable[[], None]) -> None:
+        """Carry ``run`` out where it will be captured."""
 
-def _why_not_cuda() -> str:
-    """Why the cuda backend cannot be used; it is not part of this version."""
-    return "this version of warpworld has the cpu backend only"
+    def capture(self, run: Callable[[], None]) -> Callable[[], None]:
+        """What repeats the device's work of ``run``, which is called but not carried out."""
 
 
 def open_backend(device: str = "auto", num_workers: int | None = None) -> Backend:
@@ -171,19 +190,30 @@ def open_backend(device: str = "auto", num_workers: int | None = None) -> Backen
     Raises:
         DeviceError: there is no such device, or it does not work here.
     """
+    from warpworld.managers.cpu_backend import CpuBackend
+    from warpworld.managers.cuda_backend import CudaBackend
+
     if device not in DEVICES:
         raise DeviceError(f"device {device!r}: expected one of {', '.join(DEVICES)}.{suggest(str(device), DEVICES)}")
-    if device == "cuda":
-        raise DeviceError(f"device 'cuda' cannot be used: {_why_not_cuda()}; use device=cpu")
-    from warpworld.managers.cpu_backend import CpuBackend
-
-    if device == "auto":
-        logger.info("device auto: cpu, since %s", _why_not_cuda())
+    if device == "cpu":
+        return CpuBackend(num_workers)
+    try:
+        return CudaBackend()
+    except DeviceError as error:
+        if device == "cuda":
+            raise DeviceError(f"device 'cuda' cannot be used: {error}") from error
+        logger.info("device auto: cpu, since %s", error)
     return CpuBackend(num_workers)
 
 
 def describe_devices() -> list[str]:
     """Lines that say which backend "auto" takes and why not another."""
     from warpworld.managers.cpu_backend import available_cores
+    from warpworld.managers.cuda_backend import CudaBackend
 
-    return [f"device auto: cpu ({available_cores()} cores)", f"device cuda: not usable, {_why_not_cuda()}"]
+    cpu = f"cpu ({available_cores()} cores)"
+    try:
+        backend = CudaBackend()
+    except DeviceError as error:
+        return [f"device auto: {cpu}", f"device cuda: not usable, {error}"]
+    return [f"device auto: {backend.describe()}", f"device cpu: {cpu}"]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warpworld.errors import BindError, BuildError, DeviceError, KernelError
+from warpworld.errors import BuildError, DeviceError, KernelError
 from warpworld.managers.backend import (
     Argument,
     BeginReset,
@@ -30,9 +30,11 @@ from warpworld.managers.backend import (
     WorldConstants,
 )
 from warpworld.managers.build_cache import cached, content_key
+from warpworld.managers.c_structs import INT, POINTER, UINT64, UNSIGNED, Context, context_of, struct
+from warpworld.managers.compiler_errors import explain_failure, first_error
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.host_compiler import KERNEL_FLAGS, RUNTIME_FLAGS, find_compiler, source_line
-from warpworld.managers.kernel_source import INCLUDE_FOLDER, SIGNATURE_FILE, KernelSource
+from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
 
 if TYPE_CHECKING:
     import torch
@@ -42,37 +44,24 @@ MAX_WORKERS = 128
 INTERRUPTED, NO_MEMORY = 7, 8
 
 CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # a container's: microseconds of processor time, in so many
-_ENTRIES_FILE = (
-    "warpworld-kernels"  # stands in compilers' messages for what KernelSource writes after the author's text
-)
 
 
 # ---- structs of cuda/cpu/*.hpp --------------------------------------------------------------------------------------
-def _struct(name: str, **fields: Any) -> type[ctypes.Structure]:
-    return type(name, (ctypes.Structure,), {"_fields_": list(fields.items())})
-
-
-_POINTER, _INT, _UNSIGNED, _UINT64 = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_uint64
-_Context = _struct(
-    "_Context",
-    **dict(num_envs=_INT, first_env=_INT, seed=_UINT64, timestep=_POINTER, clock=_POINTER),
-    **dict(terminated=_POINTER, truncated=_POINTER, active=_POINTER),
-)
-_Error = _struct(
+_Error = struct(
     "_Error",
-    **dict(code=_INT, block=_UNSIGNED, thread=_UNSIGNED, line=_INT, file=ctypes.c_char_p, kernel=ctypes.c_char_p),
-    **dict(pc=_POINTER, address=_POINTER, text=ctypes.c_char * 512),
+    **dict(code=INT, block=UNSIGNED, thread=UNSIGNED, line=INT, file=ctypes.c_char_p, kernel=ctypes.c_char_p),
+    **dict(pc=POINTER, address=POINTER, text=ctypes.c_char * 512),
 )
-_Step = _struct(
+_Step = struct(
     "_Step",
-    **dict(kind=_INT, active_only=_INT, kernel=_POINTER, args=_POINTER, threads=_UNSIGNED, envs_per_block=_UNSIGNED),
-    **dict(kernel_index=_INT, slots=_INT, source=_POINTER, target=_POINTER, source_stride=_UINT64, bytes=_UINT64),
-    **dict(row_stride=_UINT64, row=_POINTER, slot_rows=_POINTER, slots_used=_POINTER),
+    **dict(kind=INT, active_only=INT, kernel=POINTER, args=POINTER, threads=UNSIGNED, envs_per_block=UNSIGNED),
+    **dict(kernel_index=INT, slots=INT, source=POINTER, target=POINTER, source_stride=UINT64, bytes=UINT64),
+    **dict(row_stride=UINT64, row=POINTER, slot_rows=POINTER, slots_used=POINTER),
 )
-_Program = _struct(
+_Program = struct(
     "_Program",
-    **dict(context=_Context, steps=_POINTER, num_steps=_INT, max_workers=_UNSIGNED, granularity=_UNSIGNED),
-    **dict(max_threads=_UNSIGNED, timeout_milliseconds=_INT, launches=_UNSIGNED, nanoseconds_per_env=ctypes.c_float),
+    **dict(context=Context, steps=POINTER, num_steps=INT, max_workers=UNSIGNED, granularity=UNSIGNED),
+    **dict(max_threads=UNSIGNED, timeout_milliseconds=INT, launches=UNSIGNED, nanoseconds_per_env=ctypes.c_float),
     error=_Error,
 )
 _BEGIN, _BEGIN_RESET, _KERNEL, _END, _COPY, _KEEP_FINAL = range(6)
@@ -126,7 +115,7 @@ def _runtime() -> ctypes.CDLL:
         log = compiler.build_library(text, RUNTIME_FLAGS, [INCLUDE_FOLDER], scratch, target)
         if log:
             raise BuildError(
-                f"the cpu backend's runtime does not compile with {compiler.version}: {_first_error(log)}", log
+                f"the cpu backend's runtime does not compile with {compiler.version}: {first_error(log)}", log
             )
 
     library = _load(cached(key, ".so", build), ctypes.RTLD_GLOBAL)
@@ -135,30 +124,6 @@ def _runtime() -> ctypes.CDLL:
     if library.ww_abi() != ABI:
         raise BuildError(f"the cpu backend's runtime has ABI {library.ww_abi()}, expected {ABI}; empty the build cache")
     return library
-
-
-def _first_error(log: str) -> str:
-    """The compiler's first error line, or its first line."""
-    lines = log.splitlines()
-    return next((line for line in lines if re.search(r"\berror:", line)), lines[0] if lines else "")
-
-
-def _explain_failure(source: KernelSource, log: str) -> BuildError | BindError:
-    first = _first_error(log)
-    at_signature = re.match(rf"{SIGNATURE_FILE}:(\d+):", first)
-    if at_signature:
-        kernel = source.signatures[min(int(at_signature.group(1)), len(source.signatures)) - 1]
-        return BindError(
-            f"{source.path}:{kernel.line}: kernel '{kernel.name}' is not what the compiler sees there; it may be "
-            "inside an #if, or have macros or typedefs in its parameters: write it out plainly"
-        )
-    if _ENTRIES_FILE in log and first.startswith((_ENTRIES_FILE, str(INCLUDE_FOLDER / "cpu"))):
-        return BuildError(
-            f"{source.path}: the file ends inside of something; a '}}' or a ')' is missing ({first})", log
-        )
-    count = len(re.findall(r"\berror:", log))
-    more = f" (and {count - 1} more)" if count > 1 else ""
-    return BuildError(f"{first}{more}", log)
 
 
 class Module:
@@ -182,6 +147,9 @@ class CpuBackend:
     """
 
     name = "cpu"
+    packs_envs = False  # lanes that nobody uses would cost time here
+    warps_per_block = 1
+    captures = False
 
     def __init__(self, num_workers: int | None = None) -> None:
         import torch
@@ -203,6 +171,9 @@ class CpuBackend:
         start = -block.data_ptr() % page
         return block[start : start + nbytes]
 
+    def free_memory(self) -> None:
+        """Nobody can say: a system gives more than there is."""
+
     def build(self, source: KernelSource) -> Module:
         """Compile a source into a module, or take it from the build cache."""
         _runtime()
@@ -214,13 +185,21 @@ class CpuBackend:
         def build(scratch: Path, target: Path) -> None:
             log = compiler.build_library(text, KERNEL_FLAGS, [INCLUDE_FOLDER, source.path.parent], scratch, target)
             if log:
-                raise _explain_failure(source, log)
+                raise explain_failure(source, log)
 
         return Module(cached(key, ".so", build), source)
 
     def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Callable[[], None]:
         """Freeze steps against a sealed store."""
         return CpuProgram(steps, data, world, self.num_workers).frozen()
+
+    def warm_up(self, run: Callable[[], None]) -> None:
+        """Nothing is captured here."""
+        raise DeviceError("device 'cpu' captures nothing; see Backend.captures")
+
+    def capture(self, run: Callable[[], None]) -> Callable[[], None]:
+        """Nothing is captured here."""
+        raise DeviceError("device 'cpu' captures nothing; see Backend.captures")
 
 
 class CpuProgram:
@@ -233,9 +212,8 @@ class CpuProgram:
         native = (_Step * max(len(steps), 1))(*(self._native(step, data, world) for step in steps))
         kernels = [step for step in steps if isinstance(step, RunKernel)]
         self._kernels = {step.name: step for step in kernels}
-        pointers = {name: data.pointer(name) for name in ("timestep", "clock", "terminated", "truncated", "active")}
         self._program = _Program(
-            context=_Context(num_envs=world.num_envs, first_env=world.first_env, seed=world.seed, **pointers),
+            context=context_of(world, data),
             steps=ctypes.addressof(native),
             num_steps=len(steps),
             max_workers=num_workers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
@@ -10,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from warpworld.environment import MAX_THREADS_PER_ENV, Array, Kernel
-from warpworld.errors import BindError, suggest
+from warpworld.errors import BindError, BuildError, suggest
 from warpworld.managers.backend import Argument, Backend, RunKernel
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.kernel_source import KernelSource
 from warpworld.managers.signature import C_NAMES, C_TYPES, Parameter, Signature, read_signatures
 
 Number = int | float | bool
+WARP = 32  # lanes
+TOO_MUCH_SHARED = "uses too much shared data"  # what ptxas says of a block
 
 # The world or the caller writes these; kernels may only read them.
 READ_ONLY = ("timestep", "clock", "active", "row")
@@ -33,7 +36,8 @@ class FunctionManager:
         scalars: numbers that parameters passed by value may name.
         aliases: parameter name -> array name, where they differ.
         writable: arrays that are read-only for other kernels, but not for these.
-        envs_per_warp: 0, or how many envs share a warp.
+        envs_per_warp: how many envs share a warp, 0 for one env a block; None for what the backend likes best, where
+            the kernels allow it.
 
     Raises:
         BindError: the file cannot be read, or a kernel in it cannot be bound by name.
@@ -48,12 +52,13 @@ class FunctionManager:
         scalars: Mapping[str, Number],
         aliases: Mapping[str, str] | None = None,
         writable: Set[str] = frozenset(),
-        envs_per_warp: int = 0,
+        envs_per_warp: int | None = None,
     ) -> None:
         self._backend, self._data, self._path = backend, data, path
         self._constants = {name: _plain(value) for name, value in constants.items()}
         self._scalars = {name: _plain(value) for name, value in scalars.items()}
-        self._aliases, self._writable, self._envs_per_warp = dict(aliases or {}), writable, envs_per_warp
+        self._aliases, self._writable = dict(aliases or {}), writable
+        self._asked_envs_per_warp, self._envs_per_warp = envs_per_warp, 0
         for name, value in self._constants.items():
             finite = not isinstance(value, float) or math.isfinite(value)
             if not finite or not _fits(value, "float32" if isinstance(value, float) else "int64"):
@@ -101,9 +106,24 @@ class FunctionManager:
             constants=self._constants,
             signatures=tuple(self.signatures.values()),
             threads=tuple(self._threads.values()),
-            envs_per_warp=self._envs_per_warp,
         )
-        self._module = self._backend.build(source)
+        self._envs_per_warp = self._packing(source)
+        try:
+            self._module = self._backend.build(dataclasses.replace(source, envs_per_warp=self._envs_per_warp))
+        except BuildError as error:
+            if self._asked_envs_per_warp is not None or TOO_MUCH_SHARED not in error.log:
+                raise
+            self._envs_per_warp = 0  # one env has the block's memory to itself
+            self._module = self._backend.build(source)
+
+    def _packing(self, source: KernelSource) -> int:
+        """How many envs share a warp, 0 for one env a block."""
+        if self._asked_envs_per_warp is not None:
+            return self._asked_envs_per_warp
+        num_agents = int(self._constants["NUM_AGENTS"])
+        can_share = set(self._threads.values()) <= {num_agents} and source.uses_header_words_only()
+        fitting = WARP // num_agents
+        return fitting if self._backend.packs_envs and can_share and fitting > 1 else 0
 
     def _threads_of_blocks(self, kernels: Iterable[Kernel]) -> dict[str, int]:
         num_agents = int(self._constants["NUM_AGENTS"])
@@ -115,7 +135,7 @@ class FunctionManager:
                     f"{self._path}: kernel '{kernel.name}' is asked for with {asked[kernel.name]} and with {threads} "
                     "threads_per_env; a kernel has one number"
                 )
-            if self._envs_per_warp and threads != num_agents:
+            if self._asked_envs_per_warp and threads != num_agents:
                 raise BindError(
                     f"{self._path}: kernel '{kernel.name}' has {threads} threads_per_env; only kernels of one thread "
                     "per agent can share a warp with other envs"
@@ -140,13 +160,14 @@ class FunctionManager:
 
     def step(self, name: str, index: int, active_only: bool = False, own_env_only: bool = True) -> RunKernel:
         """A step that runs a kernel of the built module."""
+        warps = self._backend.warps_per_block
         packed = self._envs_per_warp > 0
         return RunKernel(
             module=self._module,
             name=name,
             arguments=self.arguments(name),
-            threads=32 if packed else self._threads[name],
-            envs_per_block=self._envs_per_warp if packed else 1,
+            threads=WARP * warps if packed else self._threads[name],
+            envs_per_block=self._envs_per_warp * warps if packed else 1,
             index=index,
             active_only=active_only,
             own_env_only=own_env_only,

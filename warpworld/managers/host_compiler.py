@@ -90,13 +90,13 @@ class HostCompiler:
         else:
             commands = [[*compile_words, "-shared", str(source), "-o", str(target), "-lpthread"]]
         for command in commands:
-            result = _run(command)
+            result = run_tool(command)
             if result.returncode != 0:
                 return result.stderr.strip() or f"{command[0]} failed with status {result.returncode}"
         return ""
 
 
-def _run(command: Sequence[str], timeout: float | None = None) -> subprocess.CompletedProcess[str]:
+def run_tool(command: Sequence[str], timeout: float | None = None) -> subprocess.CompletedProcess[str]:
     """Run a tool, with messages in English: errors are looked for in them."""
     environment = {**os.environ, "LC_ALL": "C"}
     return subprocess.run(
@@ -106,14 +106,14 @@ def _run(command: Sequence[str], timeout: float | None = None) -> subprocess.Com
 
 def _version(command: tuple[str, ...]) -> str | None:
     try:
-        result = _run([*command, "--version"], timeout=60)
+        result = run_tool([*command, "--version"], timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
     lines = result.stdout.splitlines()
     return lines[0] if result.returncode == 0 and lines else None
 
 
-def _words(variable: str) -> tuple[str, ...]:
+def words_of(variable: str) -> tuple[str, ...]:
     """An environment variable, split as a shell does."""
     text = os.environ.get(variable, "")
     try:
@@ -160,8 +160,8 @@ def find_compiler() -> HostCompiler:
     Raises:
         BuildError: there is none, or the one named does not run.
     """
-    found = _find(_words("CXX"), os.environ.get("PATH", ""))
-    extra = _words("WARPWORLD_CXXFLAGS")
+    found = _find(words_of("CXX"), os.environ.get("PATH", ""))
+    extra = words_of("WARPWORLD_CXXFLAGS")
     return HostCompiler(found.command, found.version, found.link_command, extra)
 
 
@@ -177,7 +177,7 @@ def source_line(library: Path, offset: int, hidden: Path) -> tuple[str, int] | N
     if tool is None:
         return None
     try:
-        printed = _run([tool, "-i", "-e", str(library), hex(offset)], timeout=60).stdout
+        printed = run_tool([tool, "-i", "-e", str(library), hex(offset)], timeout=60).stdout
     except (OSError, subprocess.TimeoutExpired):
         return None
     for place in printed.splitlines():

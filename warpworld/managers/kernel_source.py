@@ -11,11 +11,33 @@ from warpworld.managers.signature import Signature
 
 INCLUDE_FOLDER = Path(__file__).resolve().parent.parent / "cuda"
 
-# Stands for the lines that the build writes, in compilers' messages.
-SIGNATURE_FILE = "warpworld-signatures"
+WARPS_PER_BLOCK = 4  # on a GPU, where envs share warps
+
+# Stand for the lines that the build writes behind the author's, in compilers' messages.
+SIGNATURE_FILE, ENTRIES_FILE = "warpworld-signatures", "warpworld-kernels"
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 _WARP_WORDS = re.compile(r"__(syncwarp|shfl\w*_sync|ballot_sync|any_sync|all_sync)\b")
+# What speaks of a thread's place in its block or warp, or of the block: it means something else where envs share one.
+_BLOCK_WORDS = re.compile(
+    r"\b(threadIdx|blockIdx|blockDim|gridDim|warpSize|__shared__|__syncthreads\w*|__activemask|__match_\w+|"
+    r"__reduce_\w+_sync|cooperative_groups|asm)\b"
+)
+
+# What makes the author's kernels device functions, and what undoes it, as CUDA's own headers have it: NVRTC knows no
+# push_macro.
+_AS_DEVICE_FUNCTIONS = """\
+#undef __global__
+#undef __launch_bounds__
+#define __global__ __device__ __forceinline__
+#define __launch_bounds__(...)
+"""
+_AS_KERNELS = """\
+#undef __global__
+#undef __launch_bounds__
+#define __global__ __attribute__((global))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+"""
 
 _SAME_TYPE = """\
 template <class ww_a, class ww_b> struct ww_same { static constexpr bool ww_value = false; };
@@ -59,12 +81,17 @@ class KernelSource:
                     todo.append((path.parent, data.decode(errors="replace")))
 
     def uses_warp_words(self) -> bool:
-        """Whether the author's file, or a file of the author's that it includes, speaks of warps."""
-        texts = [
-            self.text,
-            *(data.decode(errors="replace") for path, data in self.included() if INCLUDE_FOLDER not in path.parents),
-        ]
-        return any(_WARP_WORDS.search(_without_comments(text)) for text in texts)
+        """Whether the author speaks of warps."""
+        return any(_WARP_WORDS.search(text) for text in self._author_texts())
+
+    def uses_header_words_only(self) -> bool:
+        """Whether the author speaks of neither blocks nor warps, so that several envs can share them."""
+        return not any(_WARP_WORDS.search(text) or _BLOCK_WORDS.search(text) for text in self._author_texts())
+
+    def _author_texts(self) -> list[str]:
+        """The author's file and the files of the author's that it includes, without comments."""
+        included = [data for path, data in self.included() if INCLUDE_FOLDER not in path.parents]
+        return [_without_comments(text) for text in (self.text, *(data.decode(errors="replace") for data in included))]
 
     def host_text(self) -> str:
         """The C++ that the cpu backend compiles."""
@@ -78,7 +105,7 @@ class KernelSource:
         entries = "".join(f"WW_KERNEL({s.name}, {n})\n" for s, n in zip(self.signatures, threads, strict=True))
         return (
             f'{settings}#include "cpu/module.hpp"\n{self._before_author()}{self._author_text()}{self._assertions()}'
-            f'#line 1 "warpworld-kernels"\n{entries}'
+            f'#line 1 "{ENTRIES_FILE}"\n{entries}'
         )
 
     def cuda_text(self) -> str:
@@ -87,17 +114,14 @@ class KernelSource:
         The author's kernels become device functions, and each is called from a ``__global__`` function that carries the
         context; ``cuda_entry`` names it.
         """
-        settings = f"#define WW_ENVS_PER_WARP {self.envs_per_warp}\n"
+        settings = f"#define WW_ENVS_PER_WARP {self.envs_per_warp}\n#define WW_WARPS_PER_BLOCK {WARPS_PER_BLOCK}\n"
         if len(set(self.threads)) == 1:  # else the kernels ask their launch
             settings += f"#define WW_THREADS_PER_ENV {self.threads[0]}\n"
-        hidden = ("__global__", "__launch_bounds__")
-        push = "".join(f'#pragma push_macro("{word}")\n#undef {word}\n' for word in hidden)
-        push += "#define __global__ __device__ __forceinline__\n#define __launch_bounds__(...)\n"
-        pop = "".join(f'#pragma pop_macro("{word}")\n' for word in reversed(hidden))
         entries = "".join(self._cuda_entry(i) for i in range(len(self.signatures)))
         return (
-            f"{settings}{self._before_author()}{push}{self._author_text()}{pop}{self._assertions()}"
-            f'#line 1 "warpworld-kernels"\n{entries}'
+            f"{settings}{self._before_author()}{_AS_DEVICE_FUNCTIONS}{self._author_text()}{_AS_KERNELS}"
+            f"{self._assertions()}"
+            f'#line 1 "{ENTRIES_FILE}"\n{entries}'
         )
 
     def _cuda_entry(self, i: int) -> str:
@@ -108,8 +132,8 @@ class KernelSource:
         passed = ", ".join(f"a{n}" for n in range(len(signature.parameters)))
         return (
             f'extern "C" __global__ void __launch_bounds__({bounds}) {cuda_entry(signature.name)}'
-            f"(const ww_context context, const int kernel_index{declared}) {{\n"
-            f"  ww_enter(context, kernel_index);\n  {signature.name}({passed});\n}}\n"
+            f"(const __grid_constant__ ww_launch launch{declared}) {{\n"
+            f"  ww_enter(launch);\n  {signature.name}({passed});\n}}\n"
         )
 
     def _before_author(self) -> str:

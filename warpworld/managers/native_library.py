@@ -9,6 +9,7 @@ from pathlib import Path
 from warpworld.errors import BuildError, KernelError
 from warpworld.managers import cpu_backend
 from warpworld.managers.build_cache import cached, content_key
+from warpworld.managers.compiler_errors import first_error
 from warpworld.managers.host_compiler import LIBRARY_FLAGS, find_compiler
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
@@ -37,7 +38,7 @@ class NativeLibrary:
         def build(scratch: Path, target: Path) -> None:
             log = compiler.build_library(text, LIBRARY_FLAGS, [source.parent, INCLUDE_FOLDER], scratch, target)
             if log:
-                error = cpu_backend._first_error(log)
+                error = first_error(log)
                 raise BuildError(f"{source.name} does not compile with {compiler.version}: {error}", log)
 
         cpu_backend._runtime()  # whose symbols it uses

@@ -4,6 +4,8 @@
 // WW_THREADS_PER_ENV is the number of threads that every kernel of the file has; kernels that differ in it ask their launch.
 #pragma once
 
+#include "launch.cuh"
+
 #define WW_FUNCTION static __device__ __forceinline__
 #define WW_METHOD __device__ __forceinline__
 
@@ -68,15 +70,4 @@ WW_FUNCTION bool is_active() { return ww_has_agent() && ww_takes_part[ww_slot()]
   __shared__ type ww_shared_##name[WW_SLOTS][n]; \
   type(&name)[n] = ww_shared_##name[ww_slot()]
 
-// First thing in every emitted kernel: makes context, kernel index and participation known to the block.
-WW_FUNCTION void ww_enter(const ww_context& context, int kernel_index) {
-  if (threadIdx.x == 0) {
-    ww_shared_context = context;
-    ww_shared_kernel_index = kernel_index;
-  }
-  if (ww_has_agent() && lane() == 0) {
-    const int env = ww_unclamped_env();
-    ww_takes_part[ww_slot()] = env < context.num_envs && context.active[env];
-  }
-  __syncthreads();  // orders context and participation before every word of the header
-}
+#include "prologue.cuh"

@@ -1,0 +1,83 @@
+// First thing in every emitted kernel: the world's own work, and what the words of the header need to know. An env's
+// lanes do the work of their env, so that nothing but the block has to wait for it.
+#pragma once
+
+// ---- where an env stands in its episode ------------------------------------------------------------------------------
+WW_FUNCTION void ww_begin_step(const ww_context& world, int env) {
+  world.timestep[env]++;
+  world.clock[env]++;
+  world.terminated[env] = world.truncated[env] = false;
+  world.active[env] = true;
+}
+
+WW_FUNCTION void ww_begin_reset(const ww_context& world, int env) {
+  if (!world.active[env]) return;
+  world.timestep[env] = 0;
+  world.clock[env]++;
+  world.terminated[env] = world.truncated[env] = false;
+}
+
+WW_FUNCTION void ww_end_step(const ww_context& world, int env) {
+  const bool ended = world.terminated[env] || world.truncated[env];
+  world.active[env] = ended;
+  if (ended) world.timestep[env] = 0;
+}
+
+WW_FUNCTION void ww_transit(const ww_launch& launch, int env) {
+  if (launch.transition == WW_BEGIN_STEP) ww_begin_step(launch.context, env);
+  if (launch.transition == WW_BEGIN_RESET) ww_begin_reset(launch.context, env);
+  if (launch.transition == WW_END_STEP) ww_end_step(launch.context, env);
+}
+
+// ---- copies ----------------------------------------------------------------------------------------------------------
+template <class Word>
+WW_FUNCTION void ww_copy_words(char* target, const char* source, uint64_t bytes) {
+  const uint32_t words = (uint32_t)(bytes / sizeof(Word));
+  for (uint32_t i = lane(); i < words; i += num_lanes()) ((Word*)target)[i] = ((const Word*)source)[i];
+}
+
+WW_FUNCTION void ww_copy_bytes(char* target, const char* source, uint64_t bytes) {
+  if (((uint64_t)target | (uint64_t)source | bytes) % sizeof(uint32_t) == 0)
+    ww_copy_words<uint32_t>(target, source, bytes);
+  else
+    ww_copy_words<char>(target, source, bytes);
+}
+
+// The env's lanes copy side by side. A barrier follows, so that a copy may read what the one before it wrote.
+WW_FUNCTION void ww_copy_own(const ww_context& world, const ww_copy& copy) {
+  const int env = ww_unclamped_env();
+  bool copies = ww_has_agent() && env < world.num_envs && !(copy.active_only && !world.active[env]);
+  uint64_t place = env;
+  if (copy.slots && copies) {
+    const int slot = copy.slots_used[env];
+    copies = !world.terminated[env] && slot < copy.slots;
+    place = (uint64_t)env * copy.slots + slot;
+  }
+  __syncthreads();  // orders the reading of slots_used before its advance
+  if (copies) {
+    const uint64_t row = copy.row && !copy.slots ? *copy.row : 0;
+    ww_copy_bytes(copy.target + place * copy.bytes + row * copy.row_stride,
+                  copy.source + (uint64_t)env * copy.source_stride, copy.bytes);
+    if (copy.slots && lane() == 0) {
+      copy.slot_rows[place] = *copy.row;
+      copy.slots_used[env]++;
+    }
+  }
+  __syncthreads();  // orders this copy before the next one, and the last before the kernel
+}
+
+// ---- entering --------------------------------------------------------------------------------------------------------
+WW_FUNCTION void ww_enter(const ww_launch& launch) {
+  if (threadIdx.x == 0) {
+    ww_shared_context = launch.context;
+    ww_shared_kernel_index = launch.kernel_index;
+  }
+  if (ww_has_agent() && lane() == 0) {
+    const int env = ww_unclamped_env();
+    const bool is_env = env < launch.context.num_envs;
+    if (is_env) ww_transit(launch, env);
+    ww_takes_part[ww_slot()] = is_env && !(launch.active_only && !launch.context.active[env]);
+  }
+  __syncthreads();  // orders context, transition and participation before the copies and every word of the header
+  for (int i = 0; i < launch.num_copies; ++i) ww_copy_own(launch.context, launch.copies[i]);
+}

@@ -1,0 +1,40 @@
+"""What compilers say of a kernel file that does not compile, as an error at the author's own file and line."""
+
+from __future__ import annotations
+
+import re
+
+from warpworld.errors import BindError, BuildError
+from warpworld.managers.kernel_source import ENTRIES_FILE, INCLUDE_FOLDER, SIGNATURE_FILE, KernelSource
+
+_NVCC_PLACE = re.compile(r"^(.+)\((\d+)\): ", re.MULTILINE)  # g++ and clang++ write file:line:column
+
+
+def first_error(log: str) -> str:
+    """The compiler's first error line, or its first line."""
+    lines = _NVCC_PLACE.sub(r"\1:\2: ", log).splitlines()
+    return next((line for line in lines if re.search(r"\berror:", line)), lines[0] if lines else "")
+
+
+def explain_failure(source: KernelSource, log: str) -> BuildError | BindError:
+    """The error to raise where a source does not compile.
+
+    Args:
+        source: what was compiled.
+        log: what the compiler printed.
+    """
+    first = first_error(log)
+    at_signature = re.match(rf"{SIGNATURE_FILE}:(\d+):", first)
+    if at_signature:
+        kernel = source.signatures[min(int(at_signature.group(1)), len(source.signatures)) - 1]
+        return BindError(
+            f"{source.path}:{kernel.line}: kernel '{kernel.name}' is not what the compiler sees there; it may be "
+            "inside an #if, or have macros or typedefs in its parameters: write it out plainly"
+        )
+    if ENTRIES_FILE in log and first.startswith((ENTRIES_FILE, str(INCLUDE_FOLDER / "cpu"))):
+        return BuildError(
+            f"{source.path}: the file ends inside of something; a '}}' or a ')' is missing ({first})", log
+        )
+    count = len(re.findall(r"\berror:", log))
+    more = f" (and {count - 1} more)" if count > 1 else ""
+    return BuildError(f"{first}{more}", log)

@@ -1,0 +1,167 @@
+"""From the steps of a program to launches on a GPU, with their arguments packed once and for all."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from warpworld.managers.backend import (
+    Argument,
+    BeginReset,
+    BeginStep,
+    Copy,
+    EndStep,
+    KeepFinal,
+    RunKernel,
+    Step,
+    WorldConstants,
+)
+from warpworld.managers.c_structs import INT, POINTER, UINT64, Context, context_of, struct
+from warpworld.managers.data_manager import DataManager
+
+# ---- structs of cuda/gpu/launch.cuh ---------------------------------------------------------------------------------
+MAX_COPIES = 8
+_STAY, _BEGIN_STEP, _BEGIN_RESET, _END_STEP = range(4)
+_Copy = struct(
+    "_Copy",
+    **dict(source=POINTER, target=POINTER, source_stride=UINT64, bytes=UINT64, row_stride=UINT64),
+    **dict(row=POINTER, slot_rows=POINTER, slots_used=POINTER, slots=INT, active_only=INT),
+)
+_Launch = struct(
+    "_Launch",
+    **dict(context=Context, kernel_index=INT, active_only=INT, transition=INT, num_copies=INT),
+    copies=_Copy * MAX_COPIES,
+)
+
+
+@dataclass
+class _OwnWork:
+    """What the world does before a kernel, in the same launch: a transition, then copies."""
+
+    transition: int = _STAY
+    copies: list[ctypes.Structure] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return self.transition != _STAY or bool(self.copies)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel with everything that it is launched with.
+
+    Attributes:
+        kernel: its name.
+        function: as the backend's module holds it.
+        grid: blocks.
+        block: threads of a block.
+        arguments: all parameters, packed as the driver takes them.
+    """
+
+    kernel: str
+    function: Any
+    grid: tuple[int, int]
+    block: tuple[int, int, int]
+    arguments: bytes
+
+    def __str__(self) -> str:
+        return f"{self.grid[0]} blocks of {self.block[0]} threads"
+
+
+def launches_of(
+    steps: Sequence[Step], data: DataManager, world: WorldConstants, idle: Callable[[], RunKernel]
+) -> list[Launch]:
+    """Steps as launches: the world's own work rides in the launch of the kernel behind it.
+
+    Args:
+        steps: in order.
+        data: a sealed store.
+        world: what kernels are told.
+        idle: gives the kernel for work with no kernel behind it.
+    """
+    launches: list[Launch] = []
+    work = _OwnWork()
+
+    def launch(kernel: RunKernel) -> None:
+        nonlocal work
+        launches.append(_launch_of(kernel, work, data, world))
+        work = _OwnWork()
+
+    for step in steps:
+        if isinstance(step, RunKernel):
+            if work and not step.own_env_only:  # it may read envs whose blocks have not done their work yet
+                launch(idle())
+            launch(step)
+        elif isinstance(step, (Copy, KeepFinal)):
+            if len(work.copies) == MAX_COPIES:
+                launch(idle())
+            work.copies.append(_copy(step, data, world) if isinstance(step, Copy) else _keep_final(step, data))
+        else:
+            if work:
+                launch(idle())
+            work.transition = {BeginStep: _BEGIN_STEP, BeginReset: _BEGIN_RESET, EndStep: _END_STEP}[type(step)]
+    if work:
+        launch(idle())
+    return launches
+
+
+def _launch_of(step: RunKernel, work: _OwnWork, data: DataManager, world: WorldConstants) -> Launch:
+    own = _Launch(
+        context=context_of(world, data),
+        kernel_index=step.index,
+        active_only=step.active_only,
+        transition=work.transition,
+        num_copies=len(work.copies),
+        copies=tuple(work.copies),
+    )
+    return Launch(
+        kernel=step.name,
+        function=step.module.functions[step.name],
+        grid=(-(-world.num_envs // step.envs_per_block), 1),
+        block=(step.threads, 1, 1),
+        arguments=_packed(bytes(own), step.arguments, data),
+    )
+
+
+def _packed(start: bytes, arguments: Sequence[Argument], data: DataManager) -> bytes:
+    """A launch's parameters as the driver takes them: one after the other, each aligned to its size."""
+    packed = bytearray(start)
+    for argument in arguments:
+        value = np.array([argument.value], dtype=argument.dtype)
+        if argument.array is not None:
+            value = np.array([data.pointer(argument.array)], dtype=np.uint64)
+        packed += bytes(-len(packed) % value.itemsize) + value.tobytes()
+    return bytes(packed)
+
+
+def _copy(step: Copy, data: DataManager, world: WorldConstants) -> ctypes.Structure:
+    source, target = data[step.source], data[step.target]
+    nbytes = source.numel() * source.element_size() // (1 if step.shared else world.num_envs)
+    return _Copy(
+        source=source.data_ptr(),
+        target=target.data_ptr(),
+        source_stride=0 if step.shared else nbytes,
+        bytes=nbytes,
+        row_stride=nbytes * world.num_envs,
+        row=data.pointer(step.row) if step.row else None,
+        active_only=step.active_only,
+    )
+
+
+def _keep_final(step: KeepFinal, data: DataManager) -> ctypes.Structure:
+    source, target = data[step.source], data[step.target]
+    nbytes = source.numel() * source.element_size() // source.shape[0]
+    return _Copy(
+        source=source.data_ptr(),
+        target=target.data_ptr(),
+        source_stride=nbytes,
+        bytes=nbytes,
+        row=data.pointer(step.row),
+        slot_rows=data.pointer(step.slot_rows),
+        slots_used=data.pointer(step.slots_used),
+        slots=target.shape[1],
+        active_only=True,
+    )
