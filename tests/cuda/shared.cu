@@ -85,3 +85,7 @@ extern "C" __global__ void frames(int* off) {
   sync_env();
   off[agent_index() * 2 + 1] = (int)((uintptr_t)__builtin_frame_address(0) & 15u);
 }
+
+extern "C" __global__ void side_by_side(bool* y) {
+  if (is_active()) y[agent_index()] = LANES_SIDE_BY_SIDE;
+}

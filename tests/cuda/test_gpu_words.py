@@ -32,6 +32,7 @@ static void __syncwarp(unsigned mask) { warp_mask = mask; }
 #define __device__
 #define __forceinline__ inline
 #include "warpworld.cuh"
+static_assert(LANES_SIDE_BY_SIDE, "the lanes of a GPU run at the same time");
 
 static long shared_slot() {
   ENV_SHARED(int, cells, 3);

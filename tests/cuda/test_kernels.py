@@ -214,3 +214,10 @@ def test_warps_between_barriers_of_the_block(workers: int) -> None:
             value[:, warp] += value[:, warp, np.arange(32) ^ (1 << round_ % 5)]
     total = value[:, :, 0].sum(axis=1)
     assert np.array_equal(out, (value + total[:, None, None]).reshape(20, 256))
+
+
+@pytest.mark.parametrize("envs_per_warp", [0, 1, 4])
+def test_lanes_are_side_by_side_in_the_packed_build_alone(envs_per_warp: int) -> None:
+    world = kernel_world("shared.cu", "side_by_side", [Array("y", "bool")], envs_per_warp=envs_per_warp)
+    (y,) = run(world, "y")
+    assert (y == (envs_per_warp > 0)).all()

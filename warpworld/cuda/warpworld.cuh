@@ -6,6 +6,8 @@
 //   lane()          index of this thread in its env          num_lanes()     threads of an env
 //   sync_env()      barrier among the env's remaining lanes; branches around it must be uniform within the env
 //   ENV_SHARED(type, name, n)   an array that the env's threads share; undefined until written
+//   LANES_SIDE_BY_SIDE   constant: an env's lanes run at the same time, so that neighbours had best read and write
+//                        neighbouring memory; false on a CPU, where lanes take turns: each had best keep to its own
 //   Random::agent(), Random::env()   random numbers, see random.cuh
 //
 // The build defines NUM_AGENTS, OBSERVATION_SIZE (_<GROUP> or _<KEY> where they differ), <GROUP>_FIRST, <GROUP>_COUNT and

@@ -11,6 +11,7 @@ WW_FUNCTION int ww_kernel_index() { return ww_this_thread.kernel_index; }
 
 #ifdef WW_ENVS_PER_WARP
 
+constexpr bool LANES_SIDE_BY_SIDE = true;  // as if: the packed build takes the way of a GPU, to check it
 #define WW_SLOTS WW_ENVS_PER_WARP
 WW_FUNCTION bool ww_has_agent() { return threadIdx.x < WW_SLOTS * NUM_AGENTS; }
 WW_FUNCTION int ww_slot() { return ww_has_agent() ? (int)threadIdx.x / NUM_AGENTS : WW_SLOTS - 1; }
@@ -34,6 +35,7 @@ WW_FUNCTION uint32_t ww_lanes_of_env() {
 
 #else
 
+constexpr bool LANES_SIDE_BY_SIDE = false;
 WW_FUNCTION int env_id() { return (int)blockIdx.x; }
 WW_FUNCTION int lane() { return WW_MAX_THREADS_PER_ENV == 1 ? 0 : (int)threadIdx.x; }
 WW_FUNCTION int num_lanes() { return (int)blockDim.x; }

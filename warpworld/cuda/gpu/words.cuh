@@ -27,6 +27,8 @@ __shared__ ww_context ww_shared_context;
 __shared__ int ww_shared_kernel_index;
 __shared__ bool ww_takes_part[WW_SLOTS];
 
+constexpr bool LANES_SIDE_BY_SIDE = true;
+
 WW_FUNCTION const ww_context& ww_world() { return ww_shared_context; }
 WW_FUNCTION int ww_kernel_index() { return ww_shared_kernel_index; }
 

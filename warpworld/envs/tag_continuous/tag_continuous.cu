@@ -38,17 +38,11 @@ constexpr int MANY = round_up(2 * NEAREST + 8, WORD);  // candidates at which on
 constexpr int AT_A_TIME = 6;                           // candidates taken from a mask before asking if more are in it
 constexpr int FAR = 0x7F800000;                        // the key of infinity, above that of any distance
 
-// On a GPU (and in the packed check build, which takes its way) an env's lanes write all rows together, side by side,
-// for which everybody's nearest must be where all can read them. On a CPU lanes take turns: each writes its own row in
-// one piece, and what lies side by side are vectors.
-#if defined(__CUDACC__) || defined(WW_ENVS_PER_WARP)
+// Where lanes run side by side they write all rows of their env together, for which everybody's nearest must be where
+// all can read them. Where they take turns each writes its own row in one piece, and what lies side by side are vectors.
 constexpr int SHARED_BYTES = 4 * NUM_DIFFERENCES * PADDED + 4 * TAGGER_COUNT + (1 + 2 * NEAREST) * NUM_AGENTS;
-constexpr bool TOGETHER = FULL || SHARED_BYTES < 46 * 1024;
-constexpr int VECTOR = 1;
-#else
-constexpr bool TOGETHER = false;
-constexpr int VECTOR = 32;
-#endif
+constexpr bool TOGETHER = LANES_SIDE_BY_SIDE && (FULL || SHARED_BYTES < 46 * 1024);
+constexpr int VECTOR = LANES_SIDE_BY_SIDE ? 1 : 32;
 
 // How far to unroll a loop for a GPU, whose compiler overdoes it; the others know best.
 #ifdef __CUDACC__
