@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from warpworld.managers.backend import (
     WorldConstants,
     open_backend,
 )
+from warpworld.managers.capture import captured
 from warpworld.managers.copies import check_copies
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.function_manager import FunctionManager, Number
@@ -30,6 +32,8 @@ from warpworld.spaces import group_suffix, observation_arrays, observation_names
 
 if TYPE_CHECKING:
     import torch
+
+logger = logging.getLogger(__name__)
 
 MAX_KERNELS = 16  # the kernel's number has four bits of the random counter
 
@@ -338,6 +342,23 @@ class World:
 
     def _sequence(self, steps: Iterable[Step | PythonStep]) -> Callable[[], None]:
         return sequence(steps, self.program, lambda step: step.frozen(self.data, self.num_agents, self._constants))
+
+    def capture(self, run: Callable[[], None]) -> Callable[[], None]:
+        """A function that does what ``run`` does; on cuda as a CUDA graph, which costs Python nothing.
+
+        Args:
+            run: steps this world, or does other work on its store; the same work in each call, without waiting for the
+                device. Where an ``@eager_phase`` is among the phases, ``run`` itself is returned, which is said once.
+
+        Raises:
+            DeviceError: ``run`` does what a graph cannot hold.
+        """
+        eager = [entry for entry in (*self._phases, *self._resets) if getattr(entry, "eager", False)]
+        if eager and self._backend.captures:
+            names = ", ".join(getattr(entry, "__name__", repr(entry)) for entry in eager)
+            logger.info("%s: steps are not captured, since %s is an eager phase", self.environment.name, names)
+            return run
+        return captured(self._backend, self.data, run)
 
     # ---- the store ---------------------------------------------------------------------------------------------------
     def __getitem__(self, name: str) -> torch.Tensor:

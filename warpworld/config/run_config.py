@@ -58,6 +58,9 @@ class TrainerConfig(_Section):
     fused: Flag = Field(
         default=True, description="on cpu, run plain networks and their gradients in C++; false leaves all to torch"
     )
+    graph_steps: Annotated[int, Field(ge=0, le=1024)] = Field(
+        default=16, description="on cuda, env steps that one CUDA graph holds at most; 0 runs without graphs"
+    )
     torch_threads: Count | None = Field(
         default=None, le=1024, description="threads of torch on cpu; null leaves it to torch, which takes every core"
     )

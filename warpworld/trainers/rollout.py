@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -56,11 +56,20 @@ class Rollout:
         world: the world that is stepped.
         num_steps: T.
         actors: what acts, by group.
+
+    Args:
+        world: an unsealed world.
+        policies: each group's policy; None acts at random.
+        num_steps: T.
+        graph_steps: how many steps a CUDA graph holds at most, where the device has such; 0 takes every step by itself.
     """
 
-    def __init__(self, world: World, policies: Mapping[str, Policy | None], num_steps: int) -> None:
-        """``policies`` names each group's policy; None acts at random."""
+    def __init__(
+        self, world: World, policies: Mapping[str, Policy | None], num_steps: int, graph_steps: int = 16
+    ) -> None:
         self.world, self.num_steps = world, num_steps
+        self._steps_at_once = max((k for k in range(1, graph_steps + 1) if num_steps % k == 0), default=0)
+        self._captured: tuple[list[Policy | None], Callable[[], None]] | None = None
         self.actors = {group: Actor(world, group, policies[group], kernel="sample") for group in world.groups}
         for actor in self.actors.values():
             self._add_group_arrays(actor)
@@ -94,7 +103,7 @@ class Rollout:
             part = array.full_shape(world.num_envs, world.num_agents)[1:]
             world.add(Array(f"kept_{name}", "float32", (self._slots, *part), per="env"), scratch=True)
             world.add(Array(f"kept_{name}_row", "int32", (self._slots,), per="env", initial=0), scratch=True)
-            world.add(Array(f"kept_{name}_count", "int32", per="env", initial=0), scratch=True)
+            world.add(Array(f"kept_{name}_count", "int32", per="env", initial=0))
             world.keep_final(name, f"kept_{name}", f"kept_{name}_row", f"kept_{name}_count")
 
     def _observation_arrays(self) -> list[str]:
@@ -112,12 +121,33 @@ class Rollout:
         world["not_finite"].zero_()
         for name in self._observation_arrays():
             world[f"kept_{name}_count"].zero_()
-        for _ in range(self.num_steps):
-            for actor in self.actors.values():
-                actor.act()
-            world.step()
-            row.add_(1)
+        if self._steps_at_once:
+            steps = self._steps()
+            for _ in range(self.num_steps // self._steps_at_once):
+                steps()
+        else:
+            for _ in range(self.num_steps):
+                self._step()
         row.zero_()  # a step that somebody takes outside a rollout must find a row there is
+
+    def _step(self) -> None:
+        """One step, recorded in the present row; what a CUDA graph can hold."""
+        for actor in self.actors.values():
+            actor.act()
+        self.world.step()
+        self.world["row"].add_(1)
+
+    def _steps(self) -> Callable[[], None]:
+        """Several steps at once: a CUDA graph where the device has such, captured anew for other policies."""
+        policies = [actor.policy for actor in self.actors.values()]
+        if self._captured is None or any(a is not b for a, b in zip(self._captured[0], policies, strict=True)):
+
+            def steps() -> None:
+                for _ in range(self._steps_at_once):
+                    self._step()
+
+            self._captured = policies, self.world.capture(steps)
+        return self._captured[1]
 
     def trajectories(self, group: str) -> Trajectories:
         """What was recorded of one group."""

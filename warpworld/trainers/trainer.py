@@ -86,7 +86,7 @@ class Trainer:
                 if policy is not None:
                     fuse(policy, name)
         served = {group: self.policies[name] for name, entry in config.policy.items() for group in entry.groups}
-        self.rollout = Rollout(self.world, served, config.trainer.num_steps)
+        self.rollout = Rollout(self.world, served, config.trainer.num_steps, config.trainer.graph_steps)
         self.episodes = EpisodeStatistics(self.world, config.trainer.num_steps)
         self.iteration = self.env_steps = 0
         self.seconds = self._started = 0.0

@@ -1,0 +1,62 @@
+"""Steps that a device repeats without Python: captured into a graph once, checked, then replayed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from warpworld.errors import DeviceError, WarpworldError, said
+from warpworld.managers.backend import Backend
+from warpworld.managers.data_manager import DataManager
+
+logger = logging.getLogger(__name__)
+
+
+def captured(backend: Backend, data: DataManager, run: Callable[[], None]) -> Callable[[], None]:
+    """A function that does what ``run`` does, without Python where the backend captures graphs.
+
+    The graph is checked before it is trusted: capturing must leave the store as it was, and the first replay must
+    leave in it, bit for bit, what ``run`` does. Where it does not, ``run`` itself is returned, with a warning. The
+    persistent arrays are as before in the end; scratch arrays hold what ``run`` wrote.
+
+    Args:
+        backend: of the store.
+        data: a sealed store, which ``run`` works on.
+        run: puts work on the device, the same in each call: it does not wait for the device, and keeps nothing in
+            Python.
+
+    Raises:
+        DeviceError: ``run`` does what a graph cannot hold.
+    """
+    import torch
+
+    if not backend.captures:
+        return run
+    before = data.snapshot()
+    backend.warm_up(run)  # whatever is made at the first call is made now: a capture must not see it
+    expected, expected_sums = data.snapshot(), data.checksums()
+    data.restore(before)
+    try:
+        replay = backend.capture(run)
+    except WarpworldError:
+        raise
+    except Exception as error:
+        raise DeviceError(
+            f"the steps cannot be captured into a CUDA graph: {said(error)}; mark a Python phase that waits for the "
+            "device with @warpworld.eager_phase, or set trainer.graph_steps=0"
+        ) from error
+    if not torch.equal(data.snapshot(), before):
+        logger.warning("steps run one by one: some of them ran, instead of being captured into a CUDA graph")
+        data.restore(before)
+        return run
+    replay()
+    sums = data.checksums()
+    wrong = [name for name, same in zip(data, (sums == expected_sums).tolist(), strict=True) if not same]
+    if wrong or not torch.equal(data.snapshot(), expected):
+        logger.warning(
+            "steps run one by one: as a CUDA graph they do something else to %s; see trainer.graph_steps",
+            ", ".join(wrong) or "the store",
+        )
+        replay = run
+    data.restore(before)
+    return replay
