@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from warpworld.commands import about, bench, evaluate, report, train, watch
 from warpworld.errors import WarpworldError
+from warpworld.managers.cuda_faults import explain_torch_error
 
 USER_ERROR = 2  # exit statuses
 INTERRUPTED = 130
@@ -42,6 +43,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             return status
     except WarpworldError as error:
         print(f"error: {error}", file=sys.stderr)
+        return USER_ERROR
+    except RuntimeError as error:  # torch waits for the GPU where it likes, and meets what kernels did there
+        explained = explain_torch_error(error)
+        if explained is None:
+            raise
+        print(f"error: {explained}", file=sys.stderr)
         return USER_ERROR
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

@@ -91,7 +91,7 @@ class World:
         self._backend = open_backend(device, num_workers)
         self._constants = WorldConstants(self.num_envs, first_env, int(seed))
         self._envs_per_warp = envs_per_warp
-        self.data = DataManager(self._backend.allocate, self.num_envs, self.num_agents)
+        self.data = DataManager(self._backend.allocate, self.num_envs, self.num_agents, self._backend.free_memory)
         self._extra_steps: list[Step] = []
         self._num_foreign_kernels = 0
         self._reset: Callable[[], None] = self.step

@@ -97,11 +97,42 @@ class TestLayout:
         data = DataManager(refuse, 10**9, 100)
         data.add(Array("small", "bool", per="env"))
         data.add(Array("huge", "float32", (1000,)))
-        with pytest.raises(
-            StoreError, match=r"no memory for 372530.0 GB of arrays, the largest of which is 'huge'; ask"
-        ):
+        message = (
+            r"no memory for 372530.0 GB of arrays \(huge 372529.0 GB, small 953.7 MB\); ask for fewer envs or shorter "
+            "rollouts than num_envs=1000000000 needs"
+        )
+        with pytest.raises(StoreError, match=message):
             data.seal()
         assert not data.sealed
+
+    @pytest.mark.parametrize(
+        ("free", "said"),
+        [
+            (50 * 2**20, r"50.0 MB are free, and num_envs=1024 needs more: num_envs=11 would fit"),
+            (900 * 2**20, r"900.0 MB are free, and num_envs=1024 needs more: num_envs=224 would fit"),
+            (2**40, r"1024.0 GB are free, and num_envs=1024 needs more: num_envs=1023 would fit"),  # in pieces
+            (2**20, r"1.0 MB are free, and num_envs=1024 needs more: not even one env would fit"),
+            (100, r"100 bytes are free, and num_envs=1024 needs more: not even one env would fit"),
+        ],
+    )
+    def test_how_many_envs_would_fit(self, free: int, said: str) -> None:
+        """1 MB of agents' numbers and 3 MB of a rollout's for each env, and 2 MB that do not depend on them."""
+
+        def refuse(nbytes: int) -> torch.Tensor:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+        data = DataManager(refuse, 1024, 4, lambda: free)
+        data.add(Array("table", "uint8", (2 * 2**20,), per="world"))
+        data.add(Array("place", "float32", (2**16,)))
+        data.add(Array("rollout_place", "float32", (3, 1024, 4, 2**16), per="world"), scratch=True)
+        for i in range(9):
+            data.add(Array(f"word_{i}", "uint8", (2**10,), per="world"))
+        message = (
+            r"no memory for 4.0 GB of arrays \(rollout_place 3.0 GB, place 1.0 GB, table 2.0 MB, word_8 1.0 KB, .*"
+            rf"word_4 1.0 KB, 4 others 4.0 KB\); {said}"
+        )
+        with pytest.raises(StoreError, match=message):
+            data.seal()
 
 
 class TestInitialValues:

@@ -16,15 +16,19 @@ __device__ inline size_t recorded_index(const int* row, int num_envs) {
 // Numbers of the agent as the env knows it, so that two groups draw different ones.
 __device__ inline Random random_numbers() { return Random::of(AGENT_FIRST + agent_id()); }
 
-// Copies what the agent sees into the rollout, and says where that is no finite number.
+// Copies what the env's agents see into the rollout, and says where that is no finite number.
 __device__ inline void record_observation(const float* observations, size_t recorded, float* rollout_observations,
                                           bool* not_finite) {
-  const size_t observed = (size_t)env_id() * OBSERVATION_AGENTS + OBSERVATION_FIRST + agent_id();
+  const int self = agent_id(), size = OBSERVATION_SIZE;
+  const float* seen = observations + ((size_t)env_id() * OBSERVATION_AGENTS + OBSERVATION_FIRST) * size;
+  float* kept = rollout_observations + (recorded - self) * size;
+  // an env's lanes side by side take neighbouring numbers of all its rows, one that has its turn takes its own row
+  const int first = LANES_SIDE_BY_SIDE ? lane() : self * size, stride = LANES_SIDE_BY_SIDE ? num_lanes() : 1;
+  const int end = LANES_SIDE_BY_SIDE ? NUM_AGENTS * size : first + size;
   bool all_finite = true;
-  for (int i = 0; i < OBSERVATION_SIZE; ++i) {
-    const float x = observations[observed * OBSERVATION_SIZE + i];
-    rollout_observations[recorded * OBSERVATION_SIZE + i] = x;
-    all_finite &= (__float_as_uint(x) & INFINITE) != INFINITE;
+  for (int i = first; i < end; i += stride) {
+    kept[i] = seen[i];
+    all_finite &= (__float_as_uint(seen[i]) & INFINITE) != INFINITE;
   }
-  if (!all_finite) not_finite[env_id()] = true;  // agents that do so write the same
+  if (!all_finite) not_finite[env_id()] = true;  // lanes that do so write the same
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpworld.errors import KernelError
+from warpworld.errors import DeviceError, KernelError, WarpworldError
 
 SYNC_VARIABLE = "WARPWORLD_CUDA_SYNC"
 
@@ -23,16 +23,14 @@ _FAULTS = {
 
 
 def explain_fault(error: Exception, kernel: str, shape: str) -> KernelError:
-    """The error to raise where the driver refused a launch, or reported a fault at one.
+    """The error to raise where a launch was refused, or faulted while it was waited for.
 
     Args:
         error: what PyCUDA raised.
-        kernel: the one that was being launched.
+        kernel: the one that was launched.
         shape: of the launch, in words.
     """
-    said = " ".join(str(error).split())
-    what = next((words for text, words in _FAULTS.items() if text in said), said)
-    return KernelError(f"kernel '{kernel}' ({shape}): {what} [{said}]; the GPU is lost to this process: start it anew")
+    return KernelError(f"kernel '{kernel}' ({shape}): {_in_words(error)}; the GPU is lost to this process: start anew")
 
 
 def explain_earlier_fault(error: Exception) -> KernelError:
@@ -41,14 +39,32 @@ def explain_earlier_fault(error: Exception) -> KernelError:
     Args:
         error: what PyCUDA or torch raised.
     """
-    said = " ".join(str(error).split())
-    what = next((words for text, words in _FAULTS.items() if text in said), said)
     return KernelError(
-        f"a kernel that was launched before faulted: {what} [{said.split(' CUDA kernel errors might')[0]}]; start anew "
-        f"with {SYNC_VARIABLE}=1 to learn which: every launch is then waited for"
+        f"a kernel that was launched before: {_in_words(error)}; start anew with {SYNC_VARIABLE}=1 to learn which: "
+        "every launch is then waited for"
     )
 
 
-def is_fault(error: Exception) -> bool:
-    """Whether an exception of torch's is a fault on the GPU."""
-    return isinstance(error, RuntimeError) and "CUDA error" in str(error) and any(t in str(error) for t in _FAULTS)
+def explain_torch_error(error: RuntimeError) -> WarpworldError | None:
+    """What an error of torch's means that is the GPU's, None for any other.
+
+    Args:
+        error: what torch raised while it waited for the GPU, or asked it for memory.
+    """
+    if type(error).__name__ == "OutOfMemoryError":
+        return DeviceError(
+            f"the GPU's memory is full ({_first_line(error)}); ask for fewer envs, shorter rollouts or more minibatches"
+        )
+    if "CUDA error" in str(error) and any(text in str(error) for text in _FAULTS):
+        return explain_earlier_fault(error)
+    return None
+
+
+def _in_words(error: Exception) -> str:
+    said = _first_line(error)
+    what = next((words for text, words in _FAULTS.items() if text in said), "it failed")
+    return f"{what} [{said}]"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -14,6 +14,7 @@ from warpworld.errors import StoreError, suggest
 if TYPE_CHECKING:
     import torch
 
+LISTED = 8  # arrays that are named where there is no memory for all
 ALIGNMENT = 256  # bytes; what cudaMalloc gives, and a multiple of a cache line
 
 
@@ -34,10 +35,18 @@ class DataManager:
         allocate: takes a number of bytes, returns that many as a one-dimensional uint8 tensor.
         num_envs: envs of the world.
         num_agents: agents of an env.
+        free_memory: how many bytes could be allocated, None where nobody can say; for what is said where there are too
+            few.
     """
 
-    def __init__(self, allocate: Callable[[int], torch.Tensor], num_envs: int, num_agents: int) -> None:
-        self._allocate = allocate
+    def __init__(
+        self,
+        allocate: Callable[[int], torch.Tensor],
+        num_envs: int,
+        num_agents: int,
+        free_memory: Callable[[], int | None] = lambda: None,
+    ) -> None:
+        self._allocate, self._free_memory = allocate, free_memory
         self._num_envs, self._num_agents = num_envs, num_agents
         self._arrays: dict[str, Array] = {}
         self._scratch: set[str] = set()
@@ -82,10 +91,7 @@ class DataManager:
         try:
             block = self._allocate(max(end, ALIGNMENT))
         except (MemoryError, RuntimeError) as error:
-            largest = max(order, key=self._bytes_of).name
-            raise StoreError(
-                f"no memory for {end / 2**30:.1f} GB of arrays, the largest of which is '{largest}'; ask for fewer envs"
-            ) from error
+            raise StoreError(self._no_memory(end)) from error
         self._arrays = {array.name: array for array in order}
         for array in order:
             start = offsets[array.name]
@@ -95,6 +101,26 @@ class DataManager:
             if array.initial is not None:
                 view.copy_(torch.from_numpy(self._initial(array)))
         self._block = block
+
+    def _no_memory(self, nbytes: int) -> str:
+        """What to say where there are not so many bytes: which arrays ask for them, and how many envs would fit."""
+        sizes = sorted(((self._bytes_of(array), array.name) for array in self._arrays.values()), reverse=True)
+        asked = [f"{name} {_amount(size)}" for size, name in sizes[:LISTED]]
+        if len(sizes) > LISTED:
+            asked.append(f"{len(sizes) - LISTED} others {_amount(sum(size for size, _ in sizes[LISTED:]))}")
+        message = f"no memory for {_amount(nbytes)} of arrays ({', '.join(asked)})"
+        free = self._free_memory()
+        if free is None:
+            return f"{message}; ask for fewer envs or shorter rollouts than num_envs={self._num_envs} needs"
+        of_envs = sum(self._bytes_of(array) for array in self._arrays.values() if self._grows(array))
+        fitting = (free - (nbytes - of_envs)) * self._num_envs // of_envs if of_envs else 0
+        fitting = min(fitting, self._num_envs - 1)  # what is free may lie in pieces
+        remedy = f"num_envs={fitting} would fit" if fitting > 0 else "not even one env would fit; ask for fewer agents"
+        return f"{message}; {_amount(free)} are free, and num_envs={self._num_envs} needs more: {remedy}"
+
+    def _grows(self, array: Array) -> bool:
+        """Whether an array grows with the number of envs; rollouts have a dimension of envs of their own."""
+        return array.per != "world" or self._num_envs in array.shape
 
     def _initial(self, array: Array) -> np.ndarray:
         """The initial value in the array's dtype; it broadcasts to the array's shape."""
@@ -243,6 +269,14 @@ class DataManager:
         if self._block is None:
             raise StoreError("the store has no memory yet; call reset() first")
         return self._block[: self._persistent_bytes]
+
+
+def _amount(nbytes: int) -> str:
+    """Bytes in the largest unit that leaves a number of at least 1."""
+    for unit, size in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
+        if nbytes >= size:
+            return f"{nbytes / size:.1f} {unit}"
+    return f"{nbytes} bytes"
 
 
 def _converted(value: Any, dtype: str, where: str) -> np.ndarray:
