@@ -1,0 +1,100 @@
+// Runs a kernel's blocks, one after the other, on the calling thread. A fault in it is kept for the next call that
+// synchronises, as on a GPU.
+#pragma once
+
+#include <stdio.h>
+
+#include "runtime_names.hpp"
+// after it, for the names
+#include "cpu/faults.hpp"
+#include "cpu/floats.hpp"
+#include "cpu/watchdog.hpp"
+#include "state.hpp"
+
+__thread ww_thread ww_this_thread;
+__thread ww_index threadIdx, blockIdx, blockDim, gridDim;
+
+namespace stand_in {
+
+constexpr unsigned blocks_between_signs_of_life = 64;
+
+static void after_fork() {
+  state.forked = true;  // as CUDA's, a child's driver is of no use
+  ww::forget_watchdog();
+}
+
+static void prepare_process() {
+  static bool prepared;
+  if (prepared) return;
+  prepared = true;
+  pthread_key_create(&ww::signal_stack_key, ww::free_signal_stack);
+  pthread_atfork(nullptr, nullptr, after_fork);
+  ww::install_fault_handlers();
+}
+
+// Not inlined: what is alive after the jump lies in the caller's frame.
+__attribute__((noinline)) static void run_blocks(ww::Worker& worker, const stand_in_kernel& kernel, ww_launch launch,
+                                                 unsigned num_blocks) {
+  if (sigsetjmp(worker.escape, 0) != 0) {
+    if (worker.fault_signal) ww::explain_fault(worker);
+    return;
+  }
+  ww::enter_kernels(worker);
+  for (unsigned first = 0; first < num_blocks; first += blocks_between_signs_of_life) {
+    const unsigned end = first + blocks_between_signs_of_life;
+    worker.progress.store(worker.progress.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    kernel.run(&launch, first, end < num_blocks ? end : num_blocks);
+  }
+  ww::leave_kernels(worker);
+}
+
+// What CUDA calls it.
+static int code_of(const ww_error& error, int signal_number) {
+  switch (error.code) {
+    case WW_OK: return success;
+    case WW_ASSERTION: return assertion;
+    case WW_TIMEOUT: return launch_timeout;
+    case WW_FAULT: break;
+    default: return launch_failed;
+  }
+  if (signal_number == SIGSEGV || signal_number == SIGBUS) return illegal_address;
+  return signal_number == SIGILL ? misaligned_address : launch_failed;
+}
+
+static void tell_of_fault(const ww_error& error, const char* name, int code) {
+  snprintf(state.fault, sizeof state.fault, "%s:%d: %s: block: [%u,0,0], thread: [%u,0,0] %.200s",
+           error.file ? error.file : "", error.line, name, error.block, error.thread, error.text);
+  if (code == assertion) fprintf(stderr, "%s\n", state.fault);  // as a GPU's driver does
+}
+
+// Returns what the kernel's fault is called, or success.
+static int run_kernel(const stand_in_kernel& kernel, const char* name, unsigned num_blocks, unsigned threads,
+                      const void* parameters, size_t bytes) {
+  alignas(64) char buffer[4096];  // CUDA copies them too
+  memcpy(buffer, parameters, bytes);
+  prepare_process();
+  ww::Worker& worker = ww::workers[0];
+  if (!worker.scheduler) worker.scheduler = calloc(1, WW_SCHEDULER_BYTES);
+  if (!worker.scheduler || !worker.stacks.grow(threads)) return out_of_resources;
+  ww::start_watchdog();
+  ww::attach_thread(worker);
+  ww_error error = {};
+  ww::current_error = &error;
+  ww::timeout_milliseconds.store(state.timeout_milliseconds, std::memory_order_relaxed);
+  worker.fault_signal = 0;
+  ww_this_thread = {nullptr, name, 0, 0, 1, worker.scheduler};
+  blockDim = {threads, 1, 1};
+  gridDim = {num_blocks, 1, 1};
+  const unsigned floats = ww::float_control();
+  ww::set_float_control(ww::standard_float_control);
+  ww::begin_launch();
+  run_blocks(worker, kernel, {(void* const*)buffer, threads, worker.stacks.base(), ww::stack_stride}, num_blocks);
+  ww::end_launch();
+  ww::set_float_control(floats);
+  ww::this_worker = nullptr;
+  const int code = code_of(error, worker.fault_signal);
+  if (code) tell_of_fault(error, name, code);
+  return code;
+}
+
+}  // namespace stand_in

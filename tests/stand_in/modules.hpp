@@ -1,0 +1,97 @@
+// Modules are shared libraries that the stand-in nvcc has compiled; see cuda_on_host.hpp for what they export.
+#pragma once
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "runtime_names.hpp"
+#include "state.hpp"
+
+namespace stand_in {
+
+struct Module;
+
+struct Function {
+  char name[128];
+  const stand_in_kernel* kernel;
+  Module* module;
+  Function* next;
+};
+
+struct Module {
+  void* library;
+  Function* functions;
+};
+
+// A shared library says itself how long it is: the table of its sections comes last.
+static size_t image_bytes(const unsigned char* image) {
+  Elf64_Ehdr header;
+  memcpy(&header, image, sizeof header);
+  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_type != ET_DYN) return 0;
+  return header.e_shoff + (size_t)header.e_shnum * header.e_shentsize;
+}
+
+static bool write_image(int file, const void* image, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t written = write(file, (const char*)image + done, bytes - done);
+    if (written <= 0) return false;
+    done += (size_t)written;
+  }
+  return true;
+}
+
+// From a file of its own: the loader takes two of one name for the same.
+static void* load_library(const void* image, size_t bytes) {
+  const char* folder = getenv("TMPDIR");
+  char path[512];
+  snprintf(path, sizeof path, "%s/stand-in-module-XXXXXX", folder ? folder : "/tmp");
+  const int file = mkstemp(path);
+  if (file < 0) return nullptr;
+  void* library = write_image(file, image, bytes) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (!library) fprintf(stderr, "stand-in driver: %s\n", dlerror());
+  close(file);
+  unlink(path);
+  return library;
+}
+
+static int load_module(Module** loaded, const void* image) {
+  const size_t bytes = image_bytes((const unsigned char*)image);
+  if (!bytes) return invalid_image;
+  void* library = load_library(image, bytes);
+  const int* architecture = library ? (const int*)dlsym(library, "stand_in_architecture") : nullptr;
+  int error = architecture ? success : invalid_image;
+  if (architecture && (*architecture / 10 != state.major || *architecture % 10 > state.minor)) error = no_binary_for_gpu;
+  if (error) {
+    if (library) dlclose(library);
+    return error;
+  }
+  *loaded = new Module{library, nullptr};
+  return success;
+}
+
+static void unload_module(Module* module) {
+  while (Function* function = module->functions) {
+    module->functions = function->next;
+    delete function;
+  }
+  dlclose(module->library);
+  delete module;
+}
+
+static int find_function(Function** found, Module* module, const char* name) {
+  for (Function* function = module->functions; function; function = function->next)
+    if (!strcmp(function->name, name)) return *found = function, success;
+  char symbol[160];
+  snprintf(symbol, sizeof symbol, "stand_in_kernel_%s", name);
+  const stand_in_kernel* kernel = (const stand_in_kernel*)dlsym(module->library, symbol);
+  if (!kernel) return not_found;
+  Function* function = new Function{{}, kernel, module, module->functions};
+  strncpy(function->name, name, sizeof function->name - 1);
+  *found = module->functions = function;
+  return success;
+}
+
+}  // namespace stand_in
