@@ -1,10 +1,16 @@
 """Settings that hold for all tests."""
 
+import functools
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from stand_in.driver import StandIn
 
 # Compiled kernels are kept from one run of the tests to the next, apart from the user's own.
 os.environ.setdefault("WARPWORLD_CACHE", str(Path(__file__).resolve().parent.parent / ".pytest_cache" / "kernels"))
@@ -16,16 +22,57 @@ settings.register_profile("warpworld", settings(), deadline=None)
 settings.load_profile("warpworld")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs a CUDA device where there is none; torch is asked only if something does."""
-    on_gpu = [item for item in items if item.get_closest_marker("gpu")]
-    if not on_gpu:
-        return
+STAND_IN = pytest.StashKey["StandIn"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("warpworld")
+    group.addoption("--device", choices=("cpu", "cuda"), default="cpu", help="where tests make their worlds")
+    group.addoption(
+        "--stand-in", action="store_true", help="the cuda backend through PyCUDA, on a driver that needs no GPU"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("stand_in"):
+        from stand_in.plugin import use_stand_in
+
+        config.stash[STAND_IN] = use_stand_in()
+    elif config.getoption("device") == "cuda":
+        from stand_in.plugin import use_gpu
+
+        use_gpu()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is not about the backend in use, and skip what needs something that is not here."""
+    on_stand_in = STAND_IN in config.stash
+    if on_stand_in or config.getoption("device") == "cuda":
+        about_cpu = [item for item in items if item.get_closest_marker("cpu_backend")]
+        items[:] = [item for item in items if not item.get_closest_marker("cpu_backend")]
+        config.hook.pytest_deselected(items=about_cpu)
+    for item in items:
+        if item.get_closest_marker("stand_in") and not on_stand_in:
+            item.add_marker(pytest.mark.skip(reason="needs --stand-in; make test-cuda runs it"))
+        if item.get_closest_marker("gpu") and (on_stand_in or not has_gpu()):
+            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+@functools.cache
+def has_gpu() -> bool:
+    """Whether torch has a GPU; it is loaded only if a test asks."""
     import torch
 
-    if not torch.cuda.is_available():
-        for item in on_gpu:
-            item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+    return torch.cuda.is_available()
+
+
+@pytest.fixture
+def stand_in(request: pytest.FixtureRequest) -> Iterator["StandIn"]:
+    """The stand-in driver, as new before and after the test."""
+    driver = request.config.stash[STAND_IN]
+    driver.reset()
+    yield driver
+    driver.reset()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

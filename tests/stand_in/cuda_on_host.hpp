@@ -1,5 +1,5 @@
 // What stands before a CUDA text when the stand-in nvcc compiles it: CUDA's words, from the cpu backend's headers, with
-// the scheduler that knows warps. After the preprocessor the nvcc finds the kernels by the two attributes below.
+// the scheduler that knows warps. After the preprocessor nvcc finds kernels by CUDA's two attributes for them.
 #pragma once
 
 #define WW_WARP_SCHEDULER
@@ -96,9 +96,10 @@ constexpr unsigned first_of(unsigned first, ...) { return first; }
 #undef __trap
 #define __trap() ww_fail(WW_FAULT, __FILE__, __LINE__, "__trap() was called")
 
+// As CUDA's own headers have them.
 #undef __global__
-#define __global__ __attribute__((stand_in_global))
+#define __global__ __attribute__((global))
 #undef __launch_bounds__
-#define __launch_bounds__(...) __attribute__((stand_in_bounds(__VA_ARGS__)))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __CUDACC__ 1
 #define __CUDA_ARCH__ STAND_IN_ARCHITECTURE

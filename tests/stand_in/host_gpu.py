@@ -1,0 +1,53 @@
+"""What stands in for torch's GPU under `--stand-in`: host memory, and streams that are only names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+ALIGNMENT = 512  # as torch's allocator on a GPU
+
+
+class HostGpu:
+    """Memory of the host as the memory of a GPU; see Gpu in torch_gpu.py.
+
+    A graph is the work itself, done anew at each replay: what is wrong with a capture does not show here.
+    """
+
+    device = torch.device("cpu")
+
+    def __init__(self) -> None:
+        self._stream = 0
+
+    def allocate(self, nbytes: int) -> torch.Tensor:
+        """A zeroed block of bytes."""
+        block = torch.zeros(nbytes + ALIGNMENT, dtype=torch.uint8)
+        start = -block.data_ptr() % ALIGNMENT
+        return block[start : start + nbytes]
+
+    def free_memory(self) -> int:
+        """Bytes that the driver calls free."""
+        import pycuda.driver
+
+        return int(pycuda.driver.mem_get_info()[0])
+
+    def current_stream(self) -> int:
+        """The handle of the stream that ``on_stream`` or a graph's replay has made the current one; 0 at first."""
+        return self._stream
+
+    def beside(self, stream: int, launch: Callable[[], None]) -> None:
+        """Call ``launch``: all work is done when it is asked for."""
+        launch()
+
+    def on_stream(self, stream: int, run: Callable[[], None]) -> None:
+        """Call ``run`` with ``stream`` as the current one."""
+        before, self._stream = self._stream, stream
+        try:
+            run()
+        finally:
+            self._stream = before
+
+    def capture(self, stream: int, run: Callable[[], None]) -> Callable[[], None]:
+        """A function that does the work on ``stream``; nothing is run yet."""
+        return lambda: self.on_stream(stream, run)

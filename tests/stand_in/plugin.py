@@ -1,0 +1,56 @@
+"""What `pytest --stand-in` and `pytest --device cuda` change: worlds that a test makes on "cpu" or "auto" are the cuda
+backend's, on the stand-in driver and host memory, or on the GPU.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+from collections.abc import Callable
+
+import pytest
+from stand_in.driver import HERE, StandIn, sources
+
+import warpworld.managers.backend
+import warpworld.world
+from warpworld.managers.backend import Backend, open_backend
+
+
+def _put_in_place(open_instead: Callable[[str, int | None], Backend]) -> None:
+    for module in (warpworld.managers.backend, warpworld.world):
+        module.open_backend = open_instead  # type: ignore[attr-defined]
+
+
+def use_gpu() -> None:
+    """Worlds are on the GPU."""
+
+    def on_gpu(device: str = "auto", num_workers: int | None = None) -> Backend:
+        return open_backend("cuda" if device == "cpu" else device, num_workers)
+
+    _put_in_place(on_gpu)
+
+
+def use_stand_in() -> StandIn:
+    """Worlds are on the cuda backend, whose driver is the stand-in.
+
+    What its nvcc compiles is kept apart from what a real one does.
+    """
+    if importlib.util.find_spec("pycuda") is None:
+        raise pytest.UsageError("--stand-in needs PyCUDA, which is not installed: make cuda-tools")
+    driver = StandIn()
+    version = hashlib.sha256(b"".join(sources())).hexdigest()[:12]
+    os.environ["WARPWORLD_CACHE"] = os.path.join(os.environ["WARPWORLD_CACHE"], f"stand-in-{version}")
+    os.environ["PATH"] = f"{HERE}{os.pathsep}{os.environ.get('PATH', '')}"
+
+    from stand_in.host_gpu import HostGpu
+
+    from warpworld.managers.cuda_backend import CudaBackend
+
+    def on_stand_in(device: str = "auto", num_workers: int | None = None) -> Backend:
+        if device in ("cpu", "auto"):
+            return CudaBackend(HostGpu())
+        return open_backend(device, num_workers)
+
+    _put_in_place(on_stand_in)
+    return driver
