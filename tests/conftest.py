@@ -52,6 +52,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("cpu_backend")]
         config.hook.pytest_deselected(items=about_cpu)
     for item in items:
+        if item.get_closest_marker("cuda_backend") and not on_stand_in and config.getoption("device") != "cuda":
+            item.add_marker(pytest.mark.skip(reason="needs the cuda backend; make test-cuda runs it"))
         if item.get_closest_marker("stand_in") and not on_stand_in:
             item.add_marker(pytest.mark.skip(reason="needs --stand-in; make test-cuda runs it"))
         if item.get_closest_marker("gpu") and (on_stand_in or not has_gpu()):

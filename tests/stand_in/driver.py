@@ -1,4 +1,4 @@
-"""The stand-in driver as Python sees it: builds it, loads it, sets what it pretends to be and reads what was asked of it."""
+"""The stand-in driver as Python sees it: built, loaded, told what to pretend to be, and asked what was asked of it."""
 
 from __future__ import annotations
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from stand_in.recorded_graph import RecordedGraph
 
 ALIGNMENT = 512  # as torch's allocator on a GPU
 
 
 class HostGpu:
-    """Memory of the host as the memory of a GPU; see Gpu in torch_gpu.py.
-
-    A graph is the work itself, done anew at each replay: what is wrong with a capture does not show here.
-    """
+    """Memory of the host as the memory of a GPU; see Gpu in torch_gpu.py."""
 
     device = torch.device("cpu")
 
@@ -49,5 +47,7 @@ class HostGpu:
             self._stream = before
 
     def capture(self, stream: int, run: Callable[[], None]) -> Callable[[], None]:
-        """A function that does the work on ``stream``; nothing is run yet."""
-        return lambda: self.on_stream(stream, run)
+        """A function that repeats the work which ``run`` puts on ``stream``; see RecordedGraph."""
+        with RecordedGraph(stream) as graph:
+            self.on_stream(stream, run)
+        return graph.replay

@@ -43,9 +43,13 @@ def use_stand_in() -> StandIn:
     os.environ["WARPWORLD_CACHE"] = os.path.join(os.environ["WARPWORLD_CACHE"], f"stand-in-{version}")
     os.environ["PATH"] = f"{HERE}{os.pathsep}{os.environ.get('PATH', '')}"
 
+    import pycuda.driver
     from stand_in.host_gpu import HostGpu
+    from stand_in.recorded_graph import keep_captured_launches
 
     from warpworld.managers.cuda_backend import CudaBackend
+
+    keep_captured_launches(pycuda.driver.Function)
 
     def on_stand_in(device: str = "auto", num_workers: int | None = None) -> Backend:
         if device in ("cpu", "auto"):

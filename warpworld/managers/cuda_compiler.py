@@ -202,7 +202,13 @@ def _in_wheels(pattern: str) -> Iterator[Path]:
     """Files of NVIDIA's packages on Python's path, those of the newest CUDA first."""
     spec = importlib.util.find_spec("nvidia")
     for folder in spec.submodule_search_locations or [] if spec else []:
-        yield from sorted(Path(folder).glob(pattern), reverse=True)
+        yield from sorted(Path(folder).glob(pattern), key=lambda path: _cuda_of(path.relative_to(folder)), reverse=True)
+
+
+def _cuda_of(path: Path) -> int:
+    """The CUDA that a file of NVIDIA's packages is of: they lie in cu13, cu14, ...; before, in cuda_nvcc and so on."""
+    numbered = re.match(r"cu(\d+)$", path.parts[0])
+    return int(numbered.group(1)) if numbered else 12
 
 
 def _dotted(version: Version) -> str:

@@ -1,0 +1,99 @@
+"""A CUDA graph on host memory: what is launched and what torch computes is kept once, and repeated without Python.
+
+While it is recorded nothing changes, as far as anybody can see: torch computes, since what comes next needs its shapes,
+and every tensor that an operation wrote is put back in the end; kernels on the captured stream are kept and not run.
+What reads a tensor's contents back to Python is refused, and kernels on another stream run at once and are missing from
+the graph, as on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+READS = ("_local_scalar_dense", "nonzero", "masked_select", "unique", "item", "equal", "is_nonzero")
+
+
+class RecordedGraph(TorchDispatchMode):
+    """Records while it is entered; ``replay`` repeats."""
+
+    recording: RecordedGraph | None = None  # the one that kernels are kept in
+
+    def __init__(self, stream: int) -> None:
+        super().__init__()
+        self.stream = stream
+        self._work: list[Callable[[], None]] = []
+        self._overwritten: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def __enter__(self) -> RecordedGraph:
+        RecordedGraph.recording = self
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        RecordedGraph.recording = None
+        for tensor, before in reversed(self._overwritten):
+            tensor.copy_(before)
+
+    def keep(self, launch: Callable[[], None]) -> None:
+        """Take a kernel in."""
+        self._work.append(launch)
+
+    def replay(self) -> None:
+        """Do all of it, in order."""
+        with torch.no_grad():
+            for work in self._work:
+                work()
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if operation.overloadpacket.__name__ in READS:
+            raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
+        written = [args[i] for i, argument in enumerate(operation._schema.arguments) if _writes(argument, args, i)]
+        self._overwritten += [(tensor, tensor.clone()) for tensor in written]
+        result = operation(*args, **kwargs)
+        if written or not _is_view(operation):
+            self._work.append(_again(operation, args, kwargs, None if written else result))
+        return result
+
+
+def _writes(argument: Any, args: Any, i: int) -> bool:
+    return i < len(args) and argument.alias_info is not None and argument.alias_info.is_write
+
+
+def _is_view(operation: Any) -> bool:
+    """Whether the result shares memory with an argument: then there is nothing to do again."""
+    return any(returned.alias_info is not None for returned in operation._schema.returns)
+
+
+def _again(operation: Any, args: Any, kwargs: Any, result: Any) -> Callable[[], None]:
+    """The operation on the same tensors; what it made the first time is where its result goes."""
+
+    def work() -> None:
+        made = operation(*args, **kwargs)
+        if result is None:
+            return
+        old, new = (result, made) if isinstance(result, (tuple, list)) else ((result,), (made,))
+        for target, source in zip(old, new, strict=True):
+            if isinstance(target, torch.Tensor):
+                target.copy_(source)
+
+    return work
+
+
+def keep_captured_launches(function: type) -> None:
+    """Let PyCUDA's class of functions keep what is launched on a stream that is being captured, not run it."""
+    launch = function._launch_kernel
+
+    def launch_or_keep(self: Any, grid: Any, block: Any, arguments: bytes, shared: int, stream: Any) -> None:
+        graph = RecordedGraph.recording
+        if graph is not None and stream is not None and stream.handle == graph.stream:
+            graph.keep(lambda: launch(self, grid, block, arguments, shared, stream))
+        else:
+            launch(self, grid, block, arguments, shared, stream)
+
+    function._launch_kernel = launch_or_keep  # type: ignore[attr-defined]
