@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 
 from warpworld.errors import BindError, BuildError
-from warpworld.managers.kernel_source import ENTRIES_FILE, INCLUDE_FOLDER, SIGNATURE_FILE, KernelSource
+from warpworld.managers.kernel_source import ENTRIES_FILE, INCLUDE_FOLDER, SIGNATURE_FILE, KernelSource, cuda_entry
 
+TOO_MUCH_SHARED = "uses too much shared data"  # in the words of ptxas
 _NVCC_PLACE = re.compile(r"^(.+)\((\d+)\): ", re.MULTILINE)  # g++ and clang++ write file:line:column
+_TOO_MUCH_SHARED = re.compile(
+    rf"function '{cuda_entry('')}(\w+)' {TOO_MUCH_SHARED} \((0x[0-9a-f]+) bytes, (0x[0-9a-f]+) max\)"
+)
 
 
 def first_error(log: str) -> str:
@@ -30,6 +34,15 @@ def explain_failure(source: KernelSource, log: str) -> BuildError | BindError:
         return BindError(
             f"{source.path}:{kernel.line}: kernel '{kernel.name}' is not what the compiler sees there; it may be "
             "inside an #if, or have macros or typedefs in its parameters: write it out plainly"
+        )
+    shared = _TOO_MUCH_SHARED.search(log)
+    if shared:
+        name, asked, most = shared.group(1), int(shared.group(2), 16), int(shared.group(3), 16)
+        line = next(signature.line for signature in source.signatures if signature.name == name)
+        return BuildError(
+            f"{source.path}:{line}: kernel '{name}' shares {asked} bytes among a block's threads, which may share "
+            f"{most}: ask for less with ENV_SHARED or __shared__, or for fewer agents",
+            log,
         )
     if ENTRIES_FILE in log and first.startswith((ENTRIES_FILE, str(INCLUDE_FOLDER / "cpu"))):
         return BuildError(

@@ -13,13 +13,13 @@ import numpy as np
 from warpworld.environment import MAX_THREADS_PER_ENV, Array, Kernel
 from warpworld.errors import BindError, BuildError, suggest
 from warpworld.managers.backend import Argument, Backend, RunKernel
+from warpworld.managers.compiler_errors import TOO_MUCH_SHARED
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.kernel_source import KernelSource
 from warpworld.managers.signature import C_NAMES, C_TYPES, Parameter, Signature, read_signatures
 
 Number = int | float | bool
 WARP = 32  # lanes
-TOO_MUCH_SHARED = "uses too much shared data"  # what ptxas says of a block
 
 # The world or the caller writes these; kernels may only read them.
 READ_ONLY = ("timestep", "clock", "active", "row")
