@@ -2,7 +2,6 @@
 
 import functools
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,13 +67,16 @@ def has_gpu() -> bool:
     return torch.cuda.is_available()
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A fault that one test has met is none of the next one's."""
+    if STAND_IN in item.config.stash:
+        item.config.stash[STAND_IN].reset()
+
+
 @pytest.fixture
-def stand_in(request: pytest.FixtureRequest) -> Iterator["StandIn"]:
-    """The stand-in driver, as new before and after the test."""
-    driver = request.config.stash[STAND_IN]
-    driver.reset()
-    yield driver
-    driver.reset()
+def stand_in(request: pytest.FixtureRequest) -> "StandIn":
+    """The stand-in driver."""
+    return request.config.stash[STAND_IN]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

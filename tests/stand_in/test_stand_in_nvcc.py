@@ -1,0 +1,129 @@
+"""The stand-in nvcc: its command line is nvcc's, and the kernels it compiles mean what CUDA's mean."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from stand_in.conftest import nvcc
+from stand_in.test_driver import launch, pack
+
+pytestmark = pytest.mark.stand_in
+
+
+# ---- the command line -----------------------------------------------------------------------------------------------
+def test_what_it_says_of_itself() -> None:
+    printed = nvcc("--version").stdout
+    assert re.search(r"release 13\.0, V13\.0\.88", printed)
+    assert "stand-in" in printed
+    assert {"sm_75", "sm_90", "sm_120"} <= set(nvcc("--list-gpu-code").stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-cubin", "-arch=sm_61", "-o", "x"], r"^nvcc fatal   : Unsupported gpu architecture 'compute_61'$"),
+        (["-cubin", "-arch=gtx", "-o", "x"], r"^nvcc fatal   : Value 'gtx' is not defined for option"),
+        (["-ptx", "-arch=sm_90", "-o", "x"], r"^nvcc fatal   : the stand-in makes cubins only"),
+        (["-cubin", "-arch=sm_90", "-o"], r"^nvcc fatal   : Missing argument for option '-o'$"),
+    ],
+)
+def test_commands_that_are_refused(words: list[str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text("")
+    result = nvcc(tmp_path / "a.cu", *words)
+    assert result.returncode == 1
+    assert re.search(message, result.stderr.strip())
+
+
+def test_a_file_that_is_not_there() -> None:
+    result = nvcc("-cubin", "-arch=sm_90", "-o", "x", "no_such.cu")
+    assert (result.returncode, result.stderr.strip()) == (
+        1,
+        "nvcc fatal   : Cannot find source file 'no_such.cu'",
+    )
+
+
+def test_errors_are_written_as_nvcc_writes_them(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.cu"
+    path.write_text('extern "C" __global__ void step(float* x) {\n  x[0] = 1.0f\n}\n')
+    result = nvcc("-cubin", "-arch=sm_90", "-o", tmp_path / "out", path)
+    assert result.returncode == 2
+    assert re.search(rf"^{re.escape(str(path))}\(2\): error: ", result.stderr, re.MULTILINE)
+    assert f'1 error detected in the compilation of "{path}".' in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+# ---- kernels --------------------------------------------------------------------------------------------------------
+def test_parameters_are_packed_as_cuda_packs_them(load: Any) -> None:
+    text = """
+struct big { double a; char b; float c[3]; };
+extern "C" __global__ void __launch_bounds__(4) take(const __grid_constant__ big s, bool flag, char small, short two,
+                                                     double* out, const float4 f, int last) {
+  const double seen[] = {s.a, (double)s.b, s.c[2], (double)flag, (double)small, (double)two, f.w, (double)last};
+  if (threadIdx.x == 3) for (int i = 0; i < 8; ++i) out[i] = seen[i];
+}
+"""
+    out = np.zeros(8)
+    parameters = struct.pack("<db3x3f", 0.25, 3, 1, 2, 5)  # big: 24 bytes
+    parameters += struct.pack("<?bh4xQ8x", True, -7, 300, out.ctypes.data)  # a float4 lies at a multiple of 16
+    parameters += struct.pack("<4fi", 0, 0, 0, 8, 99)
+    launch(load(text).get_function("take"), parameters, block=4)
+    assert out.tolist() == [0.25, 3.0, 5.0, 1.0, -7.0, 300.0, 8.0, 99.0]
+
+
+def test_kernels_are_found_wherever_they_stand(load: Any, tmp_path: Path) -> None:
+    (tmp_path / "more.cuh").write_text('extern "C" __global__ void from_header(int* x) { x[0] = 1; }\n')
+    text = """
+#include "more.cuh"
+#define KERNEL(name, value) extern "C" __global__ void name(int* x) { x[0] = value; }
+KERNEL(from_macro, 2)
+#if 0
+extern "C" __global__ void left_out(int* x) { no such thing }
+#endif
+// extern "C" __global__ void in_a_comment(int* x) {}
+extern "C" void __global__
+    on_two_lines(int* x) { x[0] = 3; }
+"""
+    module, x = load(text), torch.zeros(1, dtype=torch.int32)
+    for i, name in enumerate(("from_header", "from_macro", "on_two_lines"), 1):
+        launch(module.get_function(name), pack("P", x.data_ptr()))
+        assert x.item() == i
+
+
+def test_blocks_of_two_sizes_with_shared_memory(load: Any) -> None:
+    text = """
+template <int n> __device__ void reverse(int* x) {
+  __shared__ int cells[n];
+  const int i = blockIdx.x * n + threadIdx.x;
+  cells[threadIdx.x] = x[i];
+  __syncthreads();
+  x[i] = cells[n - 1 - threadIdx.x];
+}
+extern "C" __global__ void __launch_bounds__(5) few(int* x) { reverse<5>(x); }
+extern "C" __global__ void __launch_bounds__(1024) many(int* x) { reverse<1024>(x); }
+"""
+    module = load(text)
+    for name, threads in (("few", 5), ("many", 1024)):
+        x = torch.arange(3 * threads, dtype=torch.int32)
+        launch(module.get_function(name), pack("P", x.data_ptr()), grid=3, block=threads)
+        assert torch.equal(x.view(3, -1), torch.arange(3 * threads, dtype=torch.int32).view(3, -1).flip(1))
+
+
+def test_warps(load: Any) -> None:
+    text = """
+extern "C" __global__ void sums(const int* x, int* y) {
+  int sum = x[threadIdx.x];
+  for (int far = 16; far; far /= 2) sum += __shfl_xor_sync(0xFFFFFFFFu, sum, far);
+  const unsigned half = threadIdx.x % 32 < 16 ? 0xFFFFu : 0xFFFF0000u;
+  __syncwarp(half);
+  y[threadIdx.x] = sum;
+}
+"""
+    x, y = torch.arange(96, dtype=torch.int32), torch.zeros(96, dtype=torch.int32)
+    launch(load(text).get_function("sums"), pack("PP", x.data_ptr(), y.data_ptr()), block=96)
+    assert torch.equal(y.view(3, 32), x.view(3, 32).sum(1, dtype=torch.int32)[:, None].expand(3, 32))

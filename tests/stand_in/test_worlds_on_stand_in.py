@@ -1,0 +1,84 @@
+"""Worlds through PyCUDA on the stand-in driver against the cpu backend, bit for bit."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from stand_in.driver import StandIn
+
+import warpworld
+import warpworld.world
+from warpworld import World
+from warpworld.environment import get_environment
+from warpworld.managers.cpu_backend import CpuBackend
+from warpworld.managers.cuda_backend import CudaBackend
+from warpworld.managers.cuda_launches import _Launch
+
+pytestmark = pytest.mark.stand_in
+
+SIZES: list[tuple[str, dict[str, Any]]] = [
+    ("cartpole", {}),
+    ("tag_gridworld", {}),
+    ("tag_continuous", {}),
+    ("tag_continuous", {"num_taggers": 3, "num_runners": 40, "use_full_observation": False}),
+]
+
+
+@pytest.fixture
+def on_cpu_backend(monkeypatch: pytest.MonkeyPatch) -> Callable[..., World]:
+    """Makes worlds of the cpu backend."""
+
+    def make(*arguments: Any, **settings: Any) -> World:
+        with monkeypatch.context() as patched:
+            patched.setattr(warpworld.world, "open_backend", lambda device, num_workers: CpuBackend(num_workers))
+            return World(*arguments, **settings)
+
+    return make
+
+
+@pytest.mark.parametrize("envs_per_warp", [None, 0])
+@pytest.mark.parametrize(("name", "params"), SIZES)
+def test_courses_are_those_of_the_cpu_backend(
+    name: str, params: dict[str, Any], envs_per_warp: int | None, on_cpu_backend: Callable[..., World]
+) -> None:
+    environment = get_environment(name)(**params)
+    worlds = [
+        World(environment, 37, seed=5, envs_per_warp=envs_per_warp),
+        on_cpu_backend(environment, 37, seed=5),
+    ]
+    assert [type(world._backend) for world in worlds] == [CudaBackend, CpuBackend]
+    random, ended = torch.Generator().manual_seed(3), 0
+    for world in worlds:
+        world.reset()
+    for _ in range(40):
+        for name_of_actions in (array for array in worlds[0].data if array.startswith("actions")):
+            actions = torch.randint(0, 2, worlds[0][name_of_actions].shape, generator=random, dtype=torch.int32)
+            for world in worlds:
+                world[name_of_actions] = actions
+        for world in worlds:
+            world.step()
+        ended += int(worlds[0]["active"].sum())
+        for array in worlds[0].data:
+            assert torch.equal(worlds[0][array], worlds[1][array]), array
+    assert ended or name != "cartpole"  # where random actions end episodes, resets were met
+
+
+def test_launches_of_a_step(stand_in: StandIn) -> None:
+    world = warpworld.make("tag_gridworld", num_envs=50, num_taggers=4, seed=2**63 + 1)
+    world.reset()
+    with stand_in.recording() as launches:
+        world.step()
+    assert [launch.name for launch in launches] == ["ww_entry_step", "ww_entry_reset"]
+    for launch in launches:
+        assert launch.block == (128, 1, 1)  # 5 agents: 6 envs a warp, 4 warps a block
+        assert launch.grid == (3, 1, 1)
+        assert launch.stream == 0
+        own = _Launch.from_buffer_copy(launch.parameters)
+        assert (own.context.num_envs, own.context.first_env, own.context.seed) == (50, 0, 2**63 + 1)
+        assert own.context.active == world.data.pointer("active")
+    first = int.from_bytes(launches[0].parameters[ctypes.sizeof(_Launch) :][:8], "little")
+    assert first in {world.data.pointer(name) for name in world.data}
