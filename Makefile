@@ -16,9 +16,12 @@ JOBS ?= 2
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 STAMP := $(VENV)/.installed-$(notdir $(REQUIREMENTS))
+CUDA_STAMP := $(VENV)/.installed-cuda-tools
+# What is tested on the cuda backend too.
+CUDA_TESTS := tests/managers tests/world tests/envs tests/trainers tests/cuda tests/runs/test_resume.py tests/test_random.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-slow lint types bench pictures clean
+.PHONY: help setup train test test-slow cuda-tools test-cuda lint types bench pictures clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -34,6 +37,11 @@ test: $(STAMP) ## Run the tests that are not marked slow
 # pytest exits with 5 when nothing is marked slow.
 test-slow: $(STAMP) ## Run the tests that are marked slow
 	$(BIN)/python -m pytest -n $(JOBS) -m slow $(ARGS) || [ $$? -eq 5 ]
+
+cuda-tools: $(CUDA_STAMP) ## Install what test-cuda needs on a machine without a GPU
+
+test-cuda: $(CUDA_STAMP) ## Run the tests of worlds on the cuda backend, without a GPU
+	$(BIN)/python -m pytest -n $(JOBS) --stand-in -m "not slow" $(CUDA_TESTS) tests/stand_in $(ARGS)
 
 lint: $(STAMP) ## Check style and formatting
 	$(BIN)/ruff check .
@@ -77,3 +85,7 @@ $(STAMP): $(REQUIREMENTS) requirements-cpu.txt constraints.txt setup.py pyprojec
 	  echo "No C++ compiler found (CXX, g++, clang++): installing the ziglang wheel, which holds one."; \
 	  $(INSTALL) ziglang
 	@touch $@
+
+# Leaves no stamp where something could not be had: the next make tries again.
+$(CUDA_STAMP): $(STAMP) constraints.txt tests/stand_in/cuda_tools.py
+	@$(BIN)/python tests/stand_in/cuda_tools.py --stamp $@

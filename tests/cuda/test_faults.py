@@ -15,6 +15,8 @@ from kernel_worlds import HERE, kernel_world
 from warpworld import Array, World
 from warpworld.errors import DeviceError, KernelError
 
+pytestmark = pytest.mark.cpu_backend
+
 NUM_ENVS, NUM_AGENTS, BAD_ENV, BAD_AGENT = 500, 8, 433, 5
 WORKERS = [1, 2]
 MODES = [

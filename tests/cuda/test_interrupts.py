@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.cpu_backend
+
 HERE = Path(__file__).parent
 SECONDS_BEFORE_CTRL_C = 0.25  # longer than the watchdog takes to notice that a launch does not end soon
 

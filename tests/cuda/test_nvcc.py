@@ -24,7 +24,10 @@ from warpworld.trainers.rollout import Rollout
 NVCC = shutil.which("nvcc")
 ARCHITECTURES = (75, 80, 90, 120)
 
-pytestmark = pytest.mark.skipif(NVCC is None, reason="nvcc is not on PATH")
+pytestmark = [
+    pytest.mark.skipif(NVCC is None, reason="nvcc is not on PATH"),
+    pytest.mark.cpu_backend,  # which is asked for the sources
+]
 
 # name -> parameters of each size to compile
 SIZES: dict[str, list[dict[str, Any]]] = {

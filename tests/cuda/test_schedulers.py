@@ -12,6 +12,8 @@ from kernel_worlds import HERE
 from warpworld.managers.host_compiler import find_compiler
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
+pytestmark = pytest.mark.cpu_backend
+
 CROSS, EMULATOR = "aarch64-linux-gnu-g++", "qemu-aarch64"
 FLAGS = ["-std=c++17", "-fno-exceptions", "-fstack-clash-protection", "-ffp-contract=off", "-Wno-unknown-pragmas"]
 SCHEDULERS = pytest.mark.parametrize("scheduler", [[], ["-DWW_WARP_SCHEDULER"]], ids=["ring", "warps"])

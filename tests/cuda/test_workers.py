@@ -25,6 +25,8 @@ from warpworld.managers.data_manager import DataManager
 from warpworld.managers.function_manager import FunctionManager
 from warpworld.reserved import reserved_arrays
 
+pytestmark = pytest.mark.cpu_backend
+
 X, Y = Array("x", "float32"), Array("y", "float32")
 WANDER = [Array("position", "float32", initial=0.0), Array("draws", "uint32", initial=0)]
 TALLY = [Array("calls", "int32", per="env", initial=0), Array("total", "uint64", (1,), per="world", initial=0)]

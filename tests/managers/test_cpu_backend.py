@@ -13,6 +13,8 @@ from warpworld.errors import DeviceError
 from warpworld.managers import cpu_backend
 from warpworld.managers.cpu_backend import MAX_WORKERS, CpuBackend, available_cores
 
+pytestmark = pytest.mark.cpu_backend
+
 
 @pytest.mark.parametrize(
     ("quota", "cores"),

@@ -15,8 +15,7 @@ from toys import HEADER
 from warpworld import Array, Kernel
 from warpworld.environment import DTYPES
 from warpworld.errors import BindError, BuildError
-from warpworld.managers.backend import Argument
-from warpworld.managers.cpu_backend import CpuBackend
+from warpworld.managers.backend import Argument, open_backend
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.function_manager import FunctionManager
 from warpworld.managers.signature import C_NAMES, C_TYPES
@@ -305,7 +304,7 @@ class TestCompiled:
 
     @pytest.fixture
     def compiled(self, make: Make) -> Make:
-        backend = CpuBackend(1)
+        backend = open_backend("cpu", 1)
         return lambda text, **options: make(text, backend=backend, **options)
 
     def build_error(self, compiled: Make, text: str) -> str:

@@ -17,6 +17,8 @@ from warpworld.managers import host_compiler
 from warpworld.managers.cpu_backend import ABI, INCLUDE_FOLDER, _load
 from warpworld.managers.host_compiler import RUNTIME_FLAGS, HostCompiler, find_compiler
 
+pytestmark = pytest.mark.cpu_backend
+
 COMPILERS = ["g++", "clang++", "zig"]
 
 BALANCE = """

@@ -7,6 +7,7 @@ What cannot be had is said; tests that need it then say so as well.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import importlib.util
 import os
@@ -215,11 +216,17 @@ def install_nvcc() -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--stamp", type=Path, help="a file to touch when all is installed")
+    stamp, complete = parser.parse_args().stamp, True
     for part in (install_pycuda, install_nvrtc, install_nvcc):
         try:
             part()
         except (CannotBeHadError, OSError) as error:
-            say(f"{part.__name__.removeprefix('install_')} cannot be had, tests that need it are skipped: {error}")
+            complete = False
+            say(f"{part.__name__.removeprefix('install_')} cannot be had, tests that need it do not run: {error}")
+    if complete and stamp:
+        stamp.touch()
 
 
 if __name__ == "__main__":

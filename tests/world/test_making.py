@@ -53,8 +53,13 @@ class TestMaking:
             ({"device": "gpu"}, DeviceError, "device 'gpu': expected one of auto, cpu, cuda"),
             ({"device": "cud"}, DeviceError, "device 'cud': expected one of auto, cpu, cuda. Did you mean 'cuda'"),
             ({"device": None}, DeviceError, "device None: expected one of"),
-            ({"num_workers": 0}, DeviceError, "num_workers=0: expected"),
-            ({"num_workers": 10**6}, DeviceError, "num_workers=1000000: expected"),
+            pytest.param({"num_workers": 0}, DeviceError, "num_workers=0: expected", marks=pytest.mark.cpu_backend),
+            pytest.param(
+                {"num_workers": 10**6},
+                DeviceError,
+                "num_workers=1000000: expected",
+                marks=pytest.mark.cpu_backend,
+            ),
         ],
     )
     def test_refused(self, given: dict[str, Any], error: type[Exception], message: str) -> None:
