@@ -50,4 +50,4 @@ def kernel_world(
 def run(world: World, *names: str) -> list[np.ndarray]:
     """One step; copies of these arrays."""
     world.step()
-    return [world[name].numpy().copy() for name in names]
+    return [world.data.numpy(name).copy() for name in names]

@@ -50,7 +50,7 @@ def per_env(world: World) -> list[str]:
 
 def ended(world: World) -> np.ndarray:
     """(num_envs,) bool: the episode ended in the last step."""
-    return (world["terminated"] | world["truncated"]).numpy()
+    return (world["terminated"] | world["truncated"]).cpu().numpy()
 
 
 def assert_equal(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> None:

@@ -33,7 +33,7 @@ def act(world: World, actions: np.ndarray) -> np.ndarray:
     world["actions"][:] = torch.tensor(actions, dtype=torch.int32)[:, None, None]
     world.step()
     ended = (world["terminated"] | world["truncated"])[:, None]
-    return torch.where(ended, world["final_observations"][:, 0], world["observations"][:, 0]).numpy()
+    return torch.where(ended, world["final_observations"][:, 0], world["observations"][:, 0]).cpu().numpy()
 
 
 @settings(max_examples=30)
@@ -42,12 +42,12 @@ def test_steps_from_random_states_are_the_oracles(seed: int) -> None:
     generator = np.random.default_rng(seed)
     world = make(500)
     world["state"] = torch.tensor(generator.uniform(-REACH, REACH, (500, 1, 4)), dtype=torch.float32)
-    before, actions = world["state"][:, 0].numpy().copy(), generator.integers(0, 2, 500)
+    before, actions = world.data.numpy("state")[:, 0].copy(), generator.integers(0, 2, 500)
     after = act(world, actions)
     expected, fallen = oracle.step(before, actions)
     np.testing.assert_allclose(after, expected, **TOLERANCE)
     clear = ~oracle.near_threshold(expected)
-    np.testing.assert_array_equal(world["terminated"].numpy()[clear], fallen[clear])
+    np.testing.assert_array_equal(world.data.numpy("terminated")[clear], fallen[clear])
 
 
 def test_steps_of_episodes_are_the_oracles() -> None:
@@ -55,13 +55,13 @@ def test_steps_of_episodes_are_the_oracles() -> None:
     world = make(1000, episode_length=50)
     compared = unclear = ends = 0
     for _ in range(200):
-        before, timestep = world["state"][:, 0].numpy().copy(), world["timestep"].numpy() + 1
+        before, timestep = world.data.numpy("state")[:, 0].copy(), world.data.numpy("timestep") + 1
         actions = generator.integers(0, 2, 1000)
         after = act(world, actions)
         expected, fallen = oracle.step(before, actions)
         np.testing.assert_allclose(after, expected, **TOLERANCE)
         clear = ~oracle.near_threshold(expected)
-        np.testing.assert_array_equal(world["terminated"].numpy()[clear], fallen[clear])
+        np.testing.assert_array_equal(world.data.numpy("terminated")[clear], fallen[clear])
         np.testing.assert_array_equal(world["truncated"], timestep >= 50)
         np.testing.assert_array_equal(world["rewards"], 1.0)
         compared, unclear, ends = compared + 1000, unclear + int((~clear).sum()), ends + int(fallen.sum())
@@ -78,7 +78,7 @@ def test_steps_are_gymnasiums(seed: int) -> None:
     reference.reset(seed=0)
     world = make(64)
     world["state"] = torch.tensor(generator.uniform(-REACH, REACH, (64, 1, 4)), dtype=torch.float32)
-    before, actions = world["state"][:, 0].numpy().copy(), generator.integers(0, 2, 64)
+    before, actions = world.data.numpy("state")[:, 0].copy(), generator.integers(0, 2, 64)
     after = act(world, actions)
     for env in range(64):
         reference.state = before[env].astype(np.float64)
@@ -100,7 +100,7 @@ def test_spaces_and_time_limit_are_gymnasiums() -> None:
 
 def test_starts_are_uniform_in_all_four_numbers() -> None:
     world = make(4000, seed=5)
-    drawn = world["state"][:, 0].numpy()
+    drawn = world.data.numpy("state")[:, 0]
     assert np.all(np.abs(drawn) <= 0.05)
     np.testing.assert_array_equal(drawn, world["observations"][:, 0])
     for column in drawn.T:

@@ -40,7 +40,7 @@ def stand(world: World, places: list[tuple[float, float]], timestep: int = 0) ->
 
 def flags(world: World, name: str) -> list[bool]:
     """A bool array of the first env."""
-    return np.atleast_1d(world[name][0].numpy()).tolist()
+    return np.atleast_1d(world.data.numpy(name)[0]).tolist()
 
 
 def test_two_tags_at_once_by_one_tagger_both_count() -> None:
@@ -134,7 +134,7 @@ def test_who_has_left_stands_still_and_gets_nothing() -> None:
     world.step()
     assert [world[name][0, 1].item() for name in FEATURES] == pytest.approx([9.9, 5, 0, 0, 0])
     np.testing.assert_allclose(world["rewards"][0], [0, 0, 0.5])
-    seen = world["observations"][0, 1].numpy().reshape(-1)
+    seen = world.data.numpy("observations")[0, 1].reshape(-1)
     np.testing.assert_array_equal(seen[:10], 0)  # differences
     np.testing.assert_array_equal(seen[10:], [1, 0, 1, 1, 0])  # types, who is in the game, time
 
@@ -144,7 +144,7 @@ PARTIAL = dict(use_full_observation=False)
 
 def blocks(world: World, agent: int) -> tuple[np.ndarray, float]:
     """What an agent of the first env sees: (features, columns), and the time."""
-    row = world["observations"][0, agent].numpy()
+    row = world.data.numpy("observations")[0, agent]
     return row[:-1].reshape(NUM_BLOCKS, -1), float(row[-1])
 
 
@@ -221,7 +221,7 @@ def starts(world: World, episodes: int) -> np.ndarray:
     found = []
     for _ in range(episodes):
         world.reset()
-        found.append(torch.stack([world[name] for name in ("loc_x", "loc_y", "direction")], -1).numpy().copy())
+        found.append(torch.stack([world[name] for name in ("loc_x", "loc_y", "direction")], -1).cpu().numpy().copy())
     return np.stack(found)
 
 

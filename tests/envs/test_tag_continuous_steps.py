@@ -46,7 +46,7 @@ def params_of(world: World) -> TagContinuous.Params:
 
 def state_of(world: World) -> oracle.State:
     """A copy of the world's agents."""
-    *values, in_game = (world[name].numpy().copy() for name in PLACES)
+    *values, in_game = (world.data.numpy(name).copy() for name in PLACES)
     return oracle.State(*(value.astype(np.float64) for value in values), in_game != 0)
 
 
@@ -89,14 +89,14 @@ def act(world: World, generator: np.random.Generator) -> tuple[np.ndarray, np.nd
     acceleration = generator.integers(0, p.num_acceleration_levels + 1, shape)
     turn = generator.integers(0, p.num_turn_levels + 1, shape)
     world["actions"] = np.stack([acceleration, turn], -1).astype(np.int32)
-    tables = (world[name].numpy().astype(np.float64) for name in ("acceleration_actions", "turn_actions"))
+    tables = (world.data.numpy(name).astype(np.float64) for name in ("acceleration_actions", "turn_actions"))
     accelerations, turns = tables
     return accelerations[acceleration], turns[turn]
 
 
 def compare_step(world: World, generator: np.random.Generator) -> int:
     """A step of an endless world against the oracle, from the world's own state; how many agents were left out."""
-    p, before, timestep = params_of(world), state_of(world), world["timestep"].numpy() + 1
+    p, before, timestep = params_of(world), state_of(world), world.data.numpy("timestep") + 1
     moved = oracle.move(p, before, *act(world, generator))
     world.step()
     now = state_of(world)
@@ -113,15 +113,15 @@ def compare_step(world: World, generator: np.random.Generator) -> int:
     outcome = oracle.judge(p, after, timestep)
     rewards = outcome.rewards + oracle.rounded(p).edge_hit_penalty * moved.outside
     skipped = outcome.close | moved.close_outside
-    assert np.all(skipped | np.isclose(world["rewards"].numpy(), rewards, rtol=1e-5, atol=1e-6))
+    assert np.all(skipped | np.isclose(world.data.numpy("rewards"), rewards, rtol=1e-5, atol=1e-6))
     assert np.all(outcome.close | (now.in_game == outcome.in_game))
     np.testing.assert_array_equal(world["agent_mask"], before.in_game)
     np.testing.assert_array_equal(world["agent_terminated"], before.in_game & ~now.in_game)
     clear = ~outcome.close.any(1)
     for name in ("num_runners", "terminated", "truncated"):
-        np.testing.assert_array_equal(world[name].numpy()[clear], getattr(outcome, name)[clear])
+        np.testing.assert_array_equal(world.data.numpy(name)[clear], getattr(outcome, name)[clear])
     seen, close = oracle.observe(p, after, timestep)
-    right = np.isclose(world["observations"].numpy(), seen, rtol=1e-5, atol=2e-6).all(-1)
+    right = np.isclose(world.data.numpy("observations"), seen, rtol=1e-5, atol=2e-6).all(-1)
     assert np.all(close | right)
     return int((skipped | close | moved.close_acceleration).sum())
 
@@ -208,12 +208,12 @@ def test_many_candidates_are_cut_down(apart: float) -> None:
     world["speed"] = 0.0
     world["acceleration"] = 0.0
     world["actions"] = 0
-    before, timestep = state_of(world), world["timestep"].numpy() + 1
+    before, timestep = state_of(world), world.data.numpy("timestep") + 1
     world.step()
     seen, close = oracle.observe(params_of(world), before, timestep)
     assert close.mean() < (0.5 if apart else 0.001)
     clear = ~close
-    np.testing.assert_allclose(world["observations"].numpy()[clear], seen[clear], rtol=1e-5, atol=2e-6)
+    np.testing.assert_allclose(world.data.numpy("observations")[clear], seen[clear], rtol=1e-5, atol=2e-6)
 
 
 def test_episodes_are_the_oracles() -> None:
@@ -226,20 +226,20 @@ def test_episodes_are_the_oracles() -> None:
     world.reset()
     p, generator, ends, close = params_of(world), np.random.default_rng(4), 0, 0
     for _ in range(70):
-        before, timestep = state_of(world), world["timestep"].numpy() + 1
+        before, timestep = state_of(world), world.data.numpy("timestep") + 1
         moved = oracle.move(p, before, *act(world, generator))
         world.step()
         outcome = oracle.judge(p, moved.state, timestep)
         seen, close_rows = oracle.observe(p, moved.state, timestep)
-        over = (world["terminated"] | world["truncated"]).numpy()
+        over = (world["terminated"] | world["truncated"]).cpu().numpy()
         clear = ~(outcome.close | moved.close_outside | moved.close_acceleration | close_rows).any(1)
         shown = np.where(over[:, None, None], world["final_observations"], world["observations"])
         np.testing.assert_allclose(shown[clear], seen[clear], rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(world["rewards"].numpy()[clear], outcome.rewards[clear], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(world.data.numpy("rewards")[clear], outcome.rewards[clear], rtol=1e-5, atol=1e-6)
         np.testing.assert_array_equal(over[clear], (outcome.terminated | outcome.truncated)[clear])
         started, close_rows = oracle.observe(p, state_of(world), np.zeros(60))
         sure = over & ~close_rows.any(1)
-        np.testing.assert_allclose(world["observations"].numpy()[sure], started[sure], rtol=1e-5, atol=2e-6)
+        np.testing.assert_allclose(world.data.numpy("observations")[sure], started[sure], rtol=1e-5, atol=2e-6)
         ends += int(over.sum())
         close += int((~clear).sum())
     assert ends > 150 and close < 0.02 * 70 * 60

@@ -54,7 +54,7 @@ SECOND = dict(starting_location_x=(1, 3, 3, 1, 0), starting_location_y=(1, 1, 3,
 
 def final_cells(world: World) -> tuple[list[int], list[int]]:
     """Cells at the end of the first env's last episode, from the full observation."""
-    seen = world["final_observations"][0, 0].numpy() * world.environment.params.grid_length  # type: ignore[attr-defined]
+    seen = world.data.numpy("final_observations")[0, 0] * world.environment.params.grid_length  # type: ignore[attr-defined]
     return seen[:5].astype(int).tolist(), seen[5:10].astype(int).tolist()
 
 
@@ -87,8 +87,8 @@ def compare_step(world: World, actions: np.ndarray) -> None:
     """One step of ``world`` and of the oracle from the same state, and the reset that may follow."""
     params = world.environment.params
     assert isinstance(params, TagGridworld.Params)
-    before_x, before_y = world["loc_x"].numpy().copy(), world["loc_y"].numpy().copy()
-    timestep = world["timestep"].numpy() + 1
+    before_x, before_y = world.data.numpy("loc_x").copy(), world.data.numpy("loc_y").copy()
+    timestep = world.data.numpy("timestep") + 1
     act(world, actions)
     expected = oracle.step(params, before_x, before_y, actions, timestep)
     np.testing.assert_array_equal(world["terminated"], expected.terminated)
@@ -97,11 +97,11 @@ def compare_step(world: World, actions: np.ndarray) -> None:
     ended = expected.terminated | expected.truncated
     seen = np.where(ended[:, None, None], world["final_observations"], world["observations"])
     np.testing.assert_allclose(seen, expected.observations, rtol=1e-6, atol=1e-7)
-    x, y = world["loc_x"].numpy(), world["loc_y"].numpy()
+    x, y = world.data.numpy("loc_x"), world.data.numpy("loc_y")
     np.testing.assert_array_equal(x[~ended], expected.loc_x[~ended])
     np.testing.assert_array_equal(y[~ended], expected.loc_y[~ended])
     started = oracle.observe(params, x[ended], y[ended], np.zeros(ended.sum()))
-    np.testing.assert_allclose(world["observations"].numpy()[ended], started.reshape(-1, *seen.shape[1:]), rtol=1e-6)
+    np.testing.assert_allclose(world.data.numpy("observations")[ended], started.reshape(-1, *seen.shape[1:]), rtol=1e-6)
     np.testing.assert_array_equal(world["timestep"], np.where(ended, 0, timestep))
 
 
@@ -212,7 +212,7 @@ def starts(world: World, episodes: int) -> np.ndarray:
     found = []
     for _ in range(episodes):
         world.reset()
-        found.append(world["loc_y"].numpy() * side + world["loc_x"].numpy())
+        found.append(world.data.numpy("loc_y") * side + world.data.numpy("loc_x"))
     return np.concatenate(found)
 
 
