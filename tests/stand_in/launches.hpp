@@ -25,10 +25,12 @@ static void after_fork() {
 
 static void prepare_process() {
   static bool prepared;
-  if (prepared) return;
-  prepared = true;
-  pthread_key_create(&ww::signal_stack_key, ww::free_signal_stack);
-  pthread_atfork(nullptr, nullptr, after_fork);
+  if (!prepared) {
+    prepared = true;
+    pthread_key_create(&ww::signal_stack_key, ww::free_signal_stack);
+    pthread_atfork(nullptr, nullptr, after_fork);
+  }
+  // Each time: the cpu backend's runtime, loaded since, may have put its own in front, which pass a fault on only once.
   ww::install_fault_handlers();
 }
 

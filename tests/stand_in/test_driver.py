@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 import torch
 from stand_in.driver import Launch, StandIn
+from stand_in.test_worlds_on_stand_in import on_cpu_backend
+
+from warpworld.environment import get_environment
 
 pytestmark = pytest.mark.stand_in
 
@@ -113,6 +116,20 @@ def test_a_fault_is_heard_of_when_something_waits(kernel: str, words: str, drv: 
         drv.Context.synchronize()
     with pytest.raises(drv.Error, match=words):
         drv.mem_alloc(16)
+
+
+def test_faults_are_caught_beside_the_cpu_backend_s_runtime(stand_in: StandIn, drv: Any, load: Any) -> None:
+    """It catches the same signals, and may be loaded later."""
+    x, module = torch.zeros(16, dtype=torch.int32), load(KERNELS)
+    launch(module.get_function("nothing"))
+    world = on_cpu_backend(get_environment("cartpole")(), 2)
+    world.reset()
+    for _ in range(3):
+        launch(module.get_function("read_far"), pack("P", x.data_ptr()))
+        with pytest.raises(drv.Error, match="illegal memory access"):
+            drv.Context.synchronize()
+        stand_in.reset()
+        world.step()
 
 
 def test_every_waiting_call_hears_of_a_fault(stand_in: StandIn, drv: Any, load: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -28,23 +27,16 @@ SIZES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.fixture
-def on_cpu_backend(monkeypatch: pytest.MonkeyPatch) -> Callable[..., World]:
-    """Makes worlds of the cpu backend."""
-
-    def make(*arguments: Any, **settings: Any) -> World:
-        with monkeypatch.context() as patched:
-            patched.setattr(warpworld.world, "open_backend", lambda device, num_workers: CpuBackend(num_workers))
-            return World(*arguments, **settings)
-
-    return make
+def on_cpu_backend(*arguments: Any, **settings: Any) -> World:
+    """A world of the cpu backend."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(warpworld.world, "open_backend", lambda device, num_workers: CpuBackend(num_workers))
+        return World(*arguments, **settings)
 
 
 @pytest.mark.parametrize("envs_per_warp", [None, 0])
 @pytest.mark.parametrize(("name", "params"), SIZES)
-def test_courses_are_those_of_the_cpu_backend(
-    name: str, params: dict[str, Any], envs_per_warp: int | None, on_cpu_backend: Callable[..., World]
-) -> None:
+def test_courses_are_those_of_the_cpu_backend(name: str, params: dict[str, Any], envs_per_warp: int | None) -> None:
     environment = get_environment(name)(**params)
     worlds = [
         World(environment, 37, seed=5, envs_per_warp=envs_per_warp),

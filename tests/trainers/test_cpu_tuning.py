@@ -13,6 +13,7 @@ import torch
 
 from warpworld.trainers.cpu_tuning import keep_freed_memory, quick_products
 
+pytestmark = pytest.mark.cpu_backend
 
 @pytest.fixture(autouse=True)
 def precision() -> Iterator[None]:

@@ -31,7 +31,7 @@ class TestReservedArrays:
             "active": ((6,), "bool"),
             "row": ((), "int32"),
         }
-        assert (world.num_envs, world.num_agents, world.device.type) == (6, 5, "cpu")
+        assert (world.num_envs, world.num_agents, world.device) == (6, 5, world["rewards"].device)
         assert [(group.name, group.first) for group in world.groups.values()] == [("fox", 0), ("hen", 2)]
 
     def test_groups_that_see_and_act_differently(self, toy: Toy) -> None:
@@ -149,7 +149,7 @@ class TestStep:
         before = world["observations"].clone()
         world["actions"][2:4] = 100
         world.step()
-        ended = torch.tensor([False, False, True, True, False, False])
+        ended = torch.tensor([False, False, True, True, False, False], device=world.device)
         assert torch.equal(world["terminated"], ended) and not world["truncated"].any()
         assert world["resets"].tolist() == [1, 1, 2, 2, 1, 1]
         assert world["timestep"].tolist() == [1, 1, 0, 0, 1, 1]
@@ -179,7 +179,7 @@ class TestStep:
         world.reset()
         course(world, 2)
         before = {name: world[name].clone() for name in world.data}
-        chosen = torch.tensor([True, False, False, True, False, False])
+        chosen = torch.tensor([True, False, False, True, False, False], device=world.device)
         world.reset(chosen)
         for name, old in before.items():
             if old.ndim and old.shape[0] == 6 and name != "active":
