@@ -50,6 +50,10 @@ class RunError(WarpworldError):
     """A run folder or a checkpoint cannot be read or written."""
 
 
+class ProcessError(WarpworldError):
+    """Of the processes that train a run together, one is missing or ended."""
+
+
 class TrainingError(WarpworldError):
     """A number that the training depends on is NaN or infinite."""
 

@@ -44,6 +44,7 @@ class World:
     Attributes:
         environment: the declaration.
         num_envs: envs in this world.
+        first_env: global index of the first of them.
         num_agents: agents of an env.
         groups: agent groups by name, in the order of their agents.
         data: the store.
@@ -79,7 +80,7 @@ class World:
         if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
             raise DeclarationError(f"seed={seed!r}: expected a whole number of at least 0")
         self.environment = environment
-        self.num_envs = int(num_envs)
+        self.num_envs, self.first_env = int(num_envs), int(first_env)
         self.groups = placed_groups(environment)
         self.num_agents = sum(group.size for group in self.groups.values())
         if self.num_envs * self.num_agents >= 2**31:
@@ -89,7 +90,7 @@ class World:
                 f"envs_per_warp={envs_per_warp}: {self.num_agents} agents each do not fit a warp of 32"
             )
         self._backend = open_backend(device, num_workers)
-        self._constants = WorldConstants(self.num_envs, first_env, int(seed))
+        self._constants = WorldConstants(self.num_envs, self.first_env, int(seed))
         self._envs_per_warp = envs_per_warp
         self.data = DataManager(self._backend.allocate, self.num_envs, self.num_agents, self._backend.free_memory)
         self._extra_steps: list[Step] = []

@@ -263,7 +263,7 @@ def test_what_would_broadcast_to_wrong_numbers_is_refused(name: str, wrong: torc
 
 def test_parts_of_a_batch_are_views() -> None:
     batch = make_batch(make_policy(), rows=10)
-    parts = list(batch.split(4))
+    parts = list(batch.split([3, 3, 2, 2]))
     assert [len(part) for part in parts] == [3, 3, 2, 2]
     assert parts[1].returns.data_ptr() == batch.returns[3:].data_ptr()
     assert batch.counted() is batch

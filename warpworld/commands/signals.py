@@ -17,12 +17,16 @@ class StopOnSignal:
 
     Called, it says whether an end was requested.
 
+    Args:
+        quiet: leave it to another process to say so.
+
     Attributes:
         received: the first signal, or None.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, quiet: bool = False) -> None:
         self.received: signal.Signals | None = None
+        self._quiet = quiet
         self._previous: dict[signal.Signals, Any] = {}
 
     def __call__(self) -> bool:
@@ -51,4 +55,5 @@ class StopOnSignal:
         if self.received is not None:
             raise KeyboardInterrupt
         self.received = signal.Signals(number)
-        os.write(2, _NOTICE)  # print() may be what the signal came into
+        if not self._quiet:
+            os.write(2, _NOTICE)  # print() may be what the signal came into

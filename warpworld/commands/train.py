@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import logging
 import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.columns import print_columns
+from warpworld.commands.joining import joined
 from warpworld.commands.numbers import at_least
 from warpworld.commands.signals import StopOnSignal
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import WarpworldError
 
 if TYPE_CHECKING:
+    from warpworld.commands.joining import Alone, Membership
     from warpworld.progress import TrainingProgress
     from warpworld.runs import Run
+    from warpworld.trainers.distributed import ProcessGroup
     from warpworld.trainers.trainer import Trainer
 
 
@@ -42,34 +46,42 @@ def add_parsers(commands: Any) -> None:
 
 def _train(arguments: argparse.Namespace) -> int:
     words: list[str] = arguments.words
-    if arguments.resume is not None:
-        return _resume(arguments.resume, words, arguments.stop_at)
-    if not words:
+    if arguments.resume is None and not words:
         arguments.error("the following arguments are required: CONFIG")
-    return _start(words[0], words[1:], arguments.stop_at)
+    with joined() as members:
+        if not members.is_first:
+            logging.getLogger("warpworld").setLevel(logging.ERROR)  # process 0 says it
+        if arguments.resume is not None:
+            return _resume(arguments.resume, words, arguments.stop_at, members)
+        return _start(words[0], words[1:], arguments.stop_at, members)
 
 
-def _start(source: str, overrides: Sequence[str], stop_at: int | None) -> int:
+def _start(source: str, overrides: Sequence[str], stop_at: int | None, members: Membership | Alone) -> int:
     config = load_config(source, overrides)
-    trainer = _trainer(config)
+    trainer = _trainer(config, members.begin(config.trainer.device))
     run = trainer.create_run()  # only now, so that a mistake leaves no folder behind
+    if run is None:
+        return _run_along(trainer, stop_at)
     with contextlib.closing(run):
         print(f"training {config.name} with {config.trainer.num_envs:,} envs; run folder: {run.path}", flush=True)
         return _run(trainer, run, stop_at)
 
 
-def _resume(path: str, overrides: Sequence[str], stop_at: int | None) -> int:
+def _resume(path: str, overrides: Sequence[str], stop_at: int | None, members: Membership | Alone) -> int:
     from warpworld.runs import Run
     from warpworld.runs.resume import resumed_config
 
     run = Run.open(path)
     with contextlib.closing(run):
-        run.lock()  # before anything in the folder is relied on
+        if members.is_first:
+            run.lock()  # before anything in the folder is relied on
         config = resumed_config(run, overrides)
         run.config = config
-        trainer = _trainer(config, initial_weights=False)
+        trainer = _trainer(config, members.begin(config.trainer.device), initial_weights=False)
         trainer.resume(run)
         total = trainer.num_iterations * config.trainer.num_envs * config.trainer.num_steps
+        if not members.is_first:
+            return 0 if trainer.env_steps == total else _run_along(trainer, stop_at)
         if overrides:
             run.rewrite_config(config)
         if trainer.env_steps == total:
@@ -80,36 +92,46 @@ def _resume(path: str, overrides: Sequence[str], stop_at: int | None) -> int:
         return _run(trainer, run, stop_at)
 
 
-def _trainer(config: RunConfig, initial_weights: bool = True) -> Trainer:
+def _trainer(config: RunConfig, processes: ProcessGroup, initial_weights: bool = True) -> Trainer:
     import torch
 
     from warpworld.trainers.cpu_tuning import tune_for_cpu
     from warpworld.trainers.trainer import Trainer
 
     torch.manual_seed(config.trainer.seed)  # the library draws nothing from it, but a user's model may
-    trainer = Trainer(config, initial_weights)
+    trainer = Trainer(config, initial_weights, processes)
     if trainer.world.device.type == "cpu":
         tune_for_cpu()
     return trainer
+
+
+def _run_along(trainer: Trainer, stop_at: int | None) -> int:
+    """Train as one of several processes, of which another writes and speaks."""
+    with StopOnSignal(quiet=True) as signals:
+        trainer.train(None, stop=lambda: signals() or _is_reached(stop_at, trainer))
+    return signals.exit_status if signals() and trainer.iteration < trainer.num_iterations else 0
+
+
+def _is_reached(stop_at: int | None, trainer: Trainer) -> bool:
+    return stop_at is not None and trainer.env_steps >= stop_at
 
 
 def _run(trainer: Trainer, run: Run, stop_at: int | None) -> int:
     from warpworld.progress import TrainingProgress
     from warpworld.runs.machine import describe_machine
 
-    run.add_session({"from_env_steps": trainer.env_steps, **describe_machine(str(trainer.world.device))})
+    machine = describe_machine(str(trainer.world.device))
+    run.add_session({"from_env_steps": trainer.env_steps, "processes": trainer.processes.size, **machine})
     progress = TrainingProgress(run.config, env_steps=trainer.env_steps)
     try:
         with StopOnSignal() as signals, progress:
-            trainer.train(
-                run,
-                on_iteration=progress.update,
-                stop=lambda: signals() or (stop_at is not None and trainer.env_steps >= stop_at),
-            )
+            trainer.train(run, on_iteration=progress.update, stop=lambda: signals() or _is_reached(stop_at, trainer))
     except KeyboardInterrupt:
         _draw(run)
         print(f"interrupted after {progress.env_steps:,} env steps; run folder: {run.path}", file=sys.stderr)
         print(f"go on from its last checkpoint: {_resume_command(run)}", file=sys.stderr)
+        if trainer.processes.several:
+            raise SystemExit(signals.exit_status) from None  # the others are told
         return signals.exit_status
     if trainer.iteration == trainer.num_iterations:
         _print_summary(run, progress)

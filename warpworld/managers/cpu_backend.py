@@ -313,7 +313,8 @@ class CpuProgram:
             slot, agent = divmod(agent, int(step.module.source.constants["NUM_AGENTS"]))
             env = env * step.envs_per_block + slot
         where = ":".join(str(part) for part in self._place(step, error))
-        raise KernelError(f"{where}: kernel '{kernel}', env {env}, agent {agent}: {text}")
+        first_env = int(self._program.context.first_env)
+        raise KernelError(f"{where}: kernel '{kernel}', env {first_env + env}, agent {agent}: {text}")
 
     def _place(self, step: RunKernel, error: ctypes.Structure) -> tuple[str, int]:
         """File and line of an error; where that is not known, of its kernel."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -232,6 +233,17 @@ class DataManager:
             for array in self._arrays.values()
             if array.name not in self._scratch
         ]
+
+    def twin(self, num_envs: int) -> DataManager:
+        """A sealed store of the same persistent arrays, for another number of envs, in host memory and not filled."""
+        import torch
+
+        twin = DataManager(lambda nbytes: torch.zeros(nbytes, dtype=torch.uint8), num_envs, self._num_agents)
+        for array in self._arrays.values():
+            if array.name not in self._scratch:
+                twin.add(dataclasses.replace(array, initial=None, on_reset="keep"))
+        twin.seal()
+        return twin
 
     def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
         """Write a snapshot of a store of the same layout back.

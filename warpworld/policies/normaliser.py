@@ -38,14 +38,22 @@ class ObservationNormaliser(nn.Module):
         return (shifted * scale.to(observations.dtype)).clamp(-LIMIT, LIMIT)
 
     def update(self, observations: Tensor) -> None:
-        """Take in (rows, features) more: the moments of both together (Chan, Golub and LeVeque 1979, equation 2.1)."""
-        if len(observations) == 0:
-            return
-        seen = observations.double()
-        variance, mean = torch.var_mean(seen, 0, correction=0)
-        total = self.count + len(seen)
+        """Take in (rows, features) more."""
+        if len(observations):
+            variance, mean = torch.var_mean(observations.double(), 0, correction=0)
+            self.merge(len(observations), mean, variance)
+
+    def merge(self, count: int, mean: Tensor, variance: Tensor) -> None:
+        """Take in the moments of ``count`` more rows (Chan, Golub and LeVeque 1979, equation 2.1).
+
+        Args:
+            count: at least 1.
+            mean: (features,) float64.
+            variance: (features,) float64, of the population.
+        """
+        total = self.count + count
         apart = mean - self.mean
         self.variance.mul_(self.count / total)
-        self.variance.add_(variance * (len(seen) / total) + apart**2 * (self.count * len(seen) / total**2))
-        self.mean.add_(apart * (len(seen) / total))
+        self.variance.add_(variance * (count / total) + apart**2 * (self.count * count / total**2))
+        self.mean.add_(apart * (count / total))
         self.count.copy_(total)

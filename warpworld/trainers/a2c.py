@@ -9,6 +9,7 @@ from torch import Tensor
 from warpworld.policies import Policy
 from warpworld.policies.fused import Loss
 from warpworld.trainers.batch import Batch, blank, mean, normalise
+from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.learner import Learner, LearnerSettings, Losses
 from warpworld.trainers.schedules import value_at
 
@@ -61,14 +62,14 @@ class A2C(Learner):
 
     num_epochs = 1
 
-    def __init__(self, policy: Policy, settings: LearnerSettings) -> None:
+    def __init__(self, policy: Policy, settings: LearnerSettings, processes: ProcessGroup = ALONE) -> None:
         """Take a policy that lies on its device already."""
-        super().__init__(policy, settings, LOSS_DIAGNOSTICS)
+        super().__init__(policy, settings, LOSS_DIAGNOSTICS, processes)
 
     def loss_settings(self) -> A2CLossSettings:
         """The coefficients that the next update uses."""
         return A2CLossSettings(
-            norm_adv=self.settings.norm_adv,
+            norm_adv=self.norm_adv,
             ent_coef=value_at(self.settings.ent_coef, self.env_steps),
             vf_coef=self.settings.vf_coef,
         )

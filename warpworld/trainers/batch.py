@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,6 +28,8 @@ class Batch:
         values: (B,) float32, what it said when the actions were taken.
         mask: (B,) bool, False for rows that do not count; None counts all.
         action_masks: (B, choices) bool, False for choices that were forbidden; None where all were allowed.
+        blocks: lengths of the successive parts, each of one step and one group, between which other processes have rows
+            of their own; empty where there is one process, or where the order is another.
     """
 
     observations: Tensor
@@ -37,6 +40,7 @@ class Batch:
     values: Tensor
     mask: Tensor | None = None
     action_masks: Tensor | None = None
+    blocks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what would otherwise broadcast to wrong numbers in silence."""
@@ -60,7 +64,8 @@ class Batch:
         if len(batches) == 1:
             return batches[0]
         columns = [dict(batch.named_tensors()) for batch in batches]
-        return Batch(**{name: torch.cat([column[name] for column in columns]) for name in columns[0]})
+        joined: dict[str, Any] = {name: torch.cat([column[name] for column in columns]) for name in columns[0]}
+        return Batch(**joined, blocks=tuple(length for batch in batches for length in batch.blocks))
 
     def counted(self) -> Batch:
         """Only the rows that count; reads their number back to the host where there is a mask."""
@@ -68,21 +73,27 @@ class Batch:
             return self
         return dataclasses.replace(self.take(self.mask.nonzero().squeeze(1)), mask=None)
 
+    def counted_blocks(self) -> tuple[int, ...]:
+        """Rows of each block that count; reads them back to the host where there is a mask."""
+        if self.mask is None or not self.blocks:
+            return self.blocks
+        return tuple(torch.stack([part.sum() for part in self.mask.split(list(self.blocks))]).tolist())
+
     def take(self, rows: Tensor) -> Batch:
         """A copy of the given rows, (rows,) int64, in that order."""
-        return Batch(**{name: tensor.index_select(0, rows) for name, tensor in self.named_tensors()})
+        taken: dict[str, Any] = {name: tensor.index_select(0, rows) for name, tensor in self.named_tensors()}
+        return Batch(**taken)
 
-    def split(self, parts: int) -> Iterator[Batch]:
-        """Views of successive rows, in at most ``parts`` parts whose lengths differ by one at most; none is empty."""
-        parts = max(1, min(parts, len(self)))
+    def split(self, lengths: Sequence[int]) -> Iterator[Batch]:
+        """Views of successive rows, in parts of the given lengths, which add up to B."""
         names, tensors = zip(*self.named_tensors(), strict=True)
-        for pieces in zip(*(tensor.tensor_split(parts) for tensor in tensors), strict=True):
+        for pieces in zip(*(tensor.split(list(lengths)) for tensor in tensors), strict=True):
             yield Batch(**dict(zip(names, pieces, strict=True)))
 
     def named_tensors(self) -> list[tuple[str, Tensor]]:
         """Name and tensor of each field that is set."""
         fields = [(field.name, getattr(self, field.name)) for field in dataclasses.fields(self)]
-        return [(name, tensor) for name, tensor in fields if tensor is not None]
+        return [(name, value) for name, value in fields if isinstance(value, Tensor)]
 
 
 # ---- means over the rows that count ----------------------------------------------------------------------------------

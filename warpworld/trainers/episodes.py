@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
 from warpworld.environment import Array
@@ -30,12 +31,23 @@ class Finished:
     returns: Tensor
     length: float
 
+    @staticmethod
+    def of_sums(sums: Sequence[float]) -> Finished:
+        """What ``EpisodeStatistics.sums`` says, read back to the host; also of several processes' added up."""
+        count = int(sums[0])
+        divisor = count if count else float("nan")
+        return Finished(count, torch.tensor(sums[2:], dtype=torch.float64) / divisor, sums[1] / divisor)
+
 
 class EpisodeStatistics:
     """Adds up rewards over rollouts.
 
     What an unfinished episode has so far lies in the store's persistent part, so that it is saved with the world.
     Create it after the world's ``Rollout``, whose rows it reads, and before the first reset; call ``freeze`` after.
+
+    Attributes:
+        add_up: takes in the rollout that stands in the store; call it once for each, since unfinished episodes are
+            carried on.
 
     Args:
         world: an unsealed world.
@@ -52,20 +64,25 @@ class EpisodeStatistics:
         self._functions = world.kernels(EPISODES_SOURCE, {}, scalars={"num_steps": num_steps})
         self._functions.build([])
         self._kernel = "add_masked_episodes" if "rollout_agent_mask" in world.data else "add_episodes"
-        self._add_up: Callable[[], None] = self._not_frozen
+        self.add_up: Callable[[], None] = self._not_frozen
 
     def freeze(self) -> None:
         """Bind the kernel to the sealed store."""
-        self._add_up = self._world.program([self._functions.step(self._kernel, index=0)])
+        self.add_up = self._world.program([self._functions.step(self._kernel, index=0)])
 
     def _not_frozen(self) -> None:
         raise StoreError("freeze() the episode statistics after the world's first reset()")
 
-    def finished(self) -> Finished:
-        """Take in the rollout that stands in the store; once for each, since unfinished episodes are carried on."""
-        self._add_up()
+    def sums(self) -> Tensor:
+        """Of the episodes that ended in the rollout: (2 + num_agents,) float64 on the device.
+
+        Their number, their steps, and each agent's undiscounted returns, added up.
+        """
         world = self._world
-        count = int(world["finished_episodes"].sum())
-        divisor = count if count else float("nan")
-        returns = world["finished_returns"].sum(0) / divisor
-        return Finished(count, returns, float(world["finished_steps"].sum()) / divisor)
+        of_envs = [world[name].sum().double().reshape(1) for name in ("finished_episodes", "finished_steps")]
+        return torch.cat((*of_envs, world["finished_returns"].sum(0)))
+
+    def finished(self) -> Finished:
+        """Take in the rollout that stands in the store, and read what ended in it."""
+        self.add_up()
+        return Finished.of_sums(self.sums().tolist())

@@ -17,6 +17,8 @@ from warpworld.policies import Policy
 from warpworld.policies.fused import DIAGNOSTICS as FUSED_DIAGNOSTICS
 from warpworld.policies.fused import FusedNetworks, Loss, fused_gradient
 from warpworld.trainers.batch import Batch
+from warpworld.trainers.distributed import ProcessGroup
+from warpworld.trainers.minibatches import Epoch, Minibatches
 from warpworld.trainers.schedules import Schedule, value_at
 
 ADAM_EPS = 1e-5
@@ -43,24 +45,31 @@ class Learner(ABC):
     """One policy's learner: the policy, its optimiser and its settings.
 
     All parameters of the policy that require a gradient are views of one vector, and so are their gradients: the
-    gradient's length and Adam's step are one operation each, whatever the number of layers.
+    gradient's length and Adam's step are one operation each, whatever the number of layers. Among several processes
+    each adds up what its own rows say, and one sum over all of them a minibatch makes it what a single process with all
+    rows would have; the weights stay the same in all, bit for bit.
 
     Attributes:
         policy: trained in place.
         settings: learning settings.
         optimizer: Adam over the one vector.
         env_steps: where the training stands, for the schedules.
+        processes: those that learn together.
         diagnostics: names of the metrics that an update gives.
     """
 
-    def __init__(self, policy: Policy, settings: LearnerSettings, loss_diagnostics: Sequence[str]) -> None:
+    def __init__(
+        self, policy: Policy, settings: LearnerSettings, loss_diagnostics: Sequence[str], processes: ProcessGroup
+    ) -> None:
         self.policy = policy
         self.settings = settings
+        self.processes = processes
         self.env_steps = 0
         self._parameters = flattened(policy)
         self.optimizer = _adam(self._parameters, value_at(settings.learning_rate, 0))
         self._of_loss = (*loss_diagnostics, "grad_norm")
         self.diagnostics = (*self._of_loss, "explained_variance")
+        self._summed = self._parameters.new_zeros(len(self._parameters) + len(loss_diagnostics))
 
     # ---- what an algorithm says --------------------------------------------------------------------------------------
     @property
@@ -90,6 +99,11 @@ class Learner(ABC):
         """Whether to leave further epochs out, given the diagnostics of an epoch's last minibatch."""
         return False
 
+    @property
+    def norm_adv(self) -> bool:
+        """Whether the loss is to normalise advantages; among several processes ``update`` has done so before."""
+        return self.settings.norm_adv and not self.processes.several
+
     def losses(self, minibatch: Batch) -> Losses:
         """The loss of a minibatch under the present policy, and its diagnostics."""
         outputs, values = self.policy(minibatch.observations)
@@ -116,67 +130,106 @@ class Learner(ABC):
         self.optimizer.param_groups[0]["lr"] = remaining * value_at(self.settings.learning_rate, env_steps)
 
     # ---- learning ----------------------------------------------------------------------------------------------------
-    def update(self, batch: Batch, generator: torch.Generator) -> dict[str, float]:
+    def update(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
         """Learn from a rollout: ``num_epochs`` passes in a new order, each in ``num_minibatches`` steps of Adam.
 
-        Rows that do not count are dropped first. The host waits for the device once, at the end; besides, with a mask,
-        once at the start; with PPO's ``target_kl``, or a generator on another device than the policy's, once an epoch.
-        A normaliser takes the rows in when all is done.
+        Rows that do not count are dropped first. The host does not wait for the device, but with a mask once at the
+        start; with PPO's ``target_kl``, or a generator on another device than the policy's, once an epoch. A normaliser
+        takes the rows in when all is done.
 
         Args:
             batch: rows on the policy's device.
-            generator: what the orders are drawn from, and nothing else.
+            generator: what the orders are drawn from, and nothing else; in the same state in all processes.
 
         Returns:
-            ``diagnostics`` by name. Those of the loss and the gradient's length before clipping are means over all
-            minibatches of the update; explained_variance is that of ``batch.values``, 0 where the returns do not
-            differ. All are 0 if no row counts.
+            ``diagnostics`` by name, () float32 each, on the policy's device. Those of the loss and the gradient's
+            length before clipping are means over all minibatches of the update; explained_variance is that of
+            ``batch.values``, 0 where the returns do not differ. All are 0 if no row counts.
         """
-        rows = batch.counted()
-        if len(rows) == 0:
-            return dict.fromkeys(self.diagnostics, 0.0)
-        fused = fused_gradient(self.policy)
+        minibatches = Minibatches(batch, self.settings.num_minibatches, self.processes)
+        if minibatches.total == 0:
+            return dict(zip(self.diagnostics, self._parameters.new_zeros(len(self.diagnostics)), strict=True))
         seen: list[dict[str, Tensor]] = []
         for _ in range(self.num_epochs):
-            order = torch.randperm(len(rows), generator=generator, device=generator.device)
-            order = order.to(rows.observations.device)
-            seen += self._fused_epoch(fused, rows, order) if fused else self._epoch(rows, order)
+            seen += self._epoch(minibatches, minibatches.deal(generator))
             if self.is_enough(seen[-1]):
                 break
-        if self.policy.normaliser is not None:
-            self.policy.normaliser.update(rows.observations)
-        means = torch.stack([torch.stack([d[name] for d in seen]).mean() for name in self._of_loss])
-        found = torch.cat((means, _explained_variance(rows.values, rows.returns).reshape(1)))
-        return dict(zip(self.diagnostics, found.tolist(), strict=True))
+        self._take_in(minibatches.rows.observations, minibatches.total)
+        found = {name: torch.stack([d[name] for d in seen]).mean() for name in self._of_loss}
+        return {**found, "explained_variance": self._explained_variance(minibatches.rows, minibatches.total)}
 
-    def _epoch(self, rows: Batch, order: Tensor) -> list[dict[str, Tensor]]:
-        """One pass in the given order; returns the diagnostics of each minibatch."""
+    def _epoch(self, minibatches: Minibatches, epoch: Epoch) -> list[dict[str, Tensor]]:
+        """One pass; returns the diagnostics of each minibatch."""
+        rows = minibatches.rows
+        if self.settings.norm_adv and self.processes.several:
+            rows = dataclasses.replace(rows, advantages=minibatches.normalised(rows.advantages, epoch))
+        fused = fused_gradient(self.policy)
+        gradients = self._fused_gradients(fused, rows, epoch) if fused else self._gradients(rows, epoch)
+        return [self._step(found, share) for found, share in zip(gradients, epoch.shares, strict=True)]
+
+    def _gradients(self, rows: Batch, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
+        """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, none without a row."""
         gradient = self._parameters.grad
         assert gradient is not None
-        seen = []
-        for minibatch in rows.take(order).split(self.settings.num_minibatches):
-            loss, diagnostics = self.losses(minibatch)
-            gradient.zero_()
-            loss.backward()
-            seen.append(self._step(diagnostics))
-        return seen
+        for minibatch in rows.take(epoch.order).split(epoch.lengths):
+            diagnostics: dict[str, Tensor] = {}
+            if len(minibatch):
+                loss, diagnostics = self.losses(minibatch)
+                gradient.zero_()
+                loss.backward()
+            yield diagnostics
 
-    def _fused_epoch(self, fused: FusedNetworks, rows: Batch, order: Tensor) -> list[dict[str, Tensor]]:
+    def _fused_gradients(self, fused: FusedNetworks, rows: Batch, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
         """The same without autograd, and without a copy of the rows."""
         if self.policy.normaliser is not None:
             rows = dataclasses.replace(rows, observations=self.policy.normaliser(rows.observations))
-        seen = []
         with _one_torch_thread():
-            for part in order.tensor_split(max(1, min(self.settings.num_minibatches, len(rows)))):
-                found = fused.gradient(rows, part, self.fused_loss())
-                seen.append(self._step(dict(zip(FUSED_DIAGNOSTICS, found.float(), strict=True))))
-        return seen
+            for part in epoch.order.split(epoch.lengths):
+                found = fused.gradient(rows, part, self.fused_loss()).float() if len(part) else ()
+                yield dict(zip(FUSED_DIAGNOSTICS, found, strict=False))
 
-    def _step(self, diagnostics: dict[str, Tensor]) -> dict[str, Tensor]:
+    def _step(self, diagnostics: dict[str, Tensor], share: float) -> dict[str, Tensor]:
         """One step of Adam along the present gradient; adds its length to the loss's diagnostics."""
+        if self.processes.several:
+            diagnostics = self._sum(diagnostics, share)
         norm = nn.utils.clip_grad_norm_(self._parameters, self.settings.max_grad_norm)
         self.optimizer.step()
         return {**diagnostics, "grad_norm": norm}
+
+    def _sum(self, diagnostics: Mapping[str, Tensor], share: float) -> dict[str, Tensor]:
+        """Make the gradient, and with it the diagnostics, those of all processes' rows of the minibatch.
+
+        Both are means over rows, so that each process's count as much as its share of the rows.
+        """
+        gradient, names = self._parameters.grad, self._of_loss[:-1]
+        assert gradient is not None
+        if diagnostics:
+            own = torch.stack([diagnostics[name] for name in names])
+            torch.cat((gradient, own), out=self._summed).mul_(share)
+        else:
+            self._summed.zero_()
+        self.processes.sum(self._summed)
+        gradient.copy_(self._summed[: len(gradient)])
+        return dict(zip(names, self._summed[len(gradient) :].clone(), strict=True))
+
+    def _take_in(self, observations: Tensor, total: int) -> None:
+        """Let a normaliser take in the observations of all processes."""
+        normaliser = self.policy.normaliser
+        if normaliser is None:
+            return
+        if self.processes.several:
+            normaliser.merge(total, *self.processes.moments(observations.double(), total))
+        else:
+            normaliser.update(observations)
+
+    def _explained_variance(self, rows: Batch, total: int) -> Tensor:
+        """1 - Var(returns - values) / Var(returns): 1 is perfect, 0 no better than a constant, or equal returns."""
+        errors = rows.returns - rows.values
+        if self.processes.several:
+            _, (unexplained, variance) = self.processes.moments(torch.stack((errors, rows.returns), 1), total)
+        else:
+            unexplained, variance = errors.var(correction=0), rows.returns.var(correction=0)
+        return torch.where(variance > 0, 1.0 - unexplained / variance, 0.0)
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
@@ -256,9 +309,3 @@ def _adam(parameters: nn.Parameter, learning_rate: float) -> torch.optim.Adam:
         return torch.optim.Adam([parameters], lr=learning_rate, eps=ADAM_EPS, fused=True)
     except RuntimeError:
         return torch.optim.Adam([parameters], lr=learning_rate, eps=ADAM_EPS)
-
-
-def _explained_variance(values: Tensor, returns: Tensor) -> Tensor:
-    """1 - Var(returns - values) / Var(returns): 1 is perfect, 0 no better than a constant; 0 if returns are equal."""
-    variance = returns.var(correction=0)
-    return torch.where(variance > 0, 1.0 - (returns - values).var(correction=0) / variance, 0.0)

@@ -12,6 +12,7 @@ from torch import Tensor
 from warpworld.policies import Policy
 from warpworld.policies.fused import Loss
 from warpworld.trainers.batch import Batch, blank, mean, normalise
+from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.learner import Learner, LearnerSettings, Losses
 from warpworld.trainers.schedules import Schedule, value_at
 
@@ -96,9 +97,9 @@ class PPO(Learner):
 
     settings: PPOSettings
 
-    def __init__(self, policy: Policy, settings: PPOSettings) -> None:
+    def __init__(self, policy: Policy, settings: PPOSettings, processes: ProcessGroup = ALONE) -> None:
         """Take a policy that lies on its device already."""
-        super().__init__(policy, settings, LOSS_DIAGNOSTICS)
+        super().__init__(policy, settings, LOSS_DIAGNOSTICS, processes)
 
     @property
     def num_epochs(self) -> int:
@@ -110,7 +111,7 @@ class PPO(Learner):
         return PPOLossSettings(
             clip_coef=value_at(self.settings.clip_coef, self.env_steps),
             clip_vloss=self.settings.clip_vloss,
-            norm_adv=self.settings.norm_adv,
+            norm_adv=self.norm_adv,
             ent_coef=value_at(self.settings.ent_coef, self.env_steps),
             vf_coef=self.settings.vf_coef,
         )

@@ -201,13 +201,13 @@ class Rollout:
         found = wrong.nonzero()
         if len(found):
             step, env, agent, i = found[0].tolist()
-            first = self.world.groups[group].first
+            first, first_env = self.world.groups[group].first, self.world.first_env
             which = f", number {i}" if rows.shape[-1] > 1 else ""
             raise TrainingError(
-                f"{self.world.environment.name}: {name} of env {env}, agent {first + agent} ({group} {agent}){which} "
-                f"in step {first_step + step} of the rollout is {rows[step, env, agent, i].item()}, expected a finite "
-                "number; look for a division by zero, a root of a negative number or an array that is read before it "
-                "is written"
+                f"{self.world.environment.name}: {name} of env {first_env + env}, agent {first + agent} "
+                f"({group} {agent}){which} in step {first_step + step} of the rollout is "
+                f"{rows[step, env, agent, i].item()}, expected a finite number; look for a division by zero, a root of "
+                "a negative number or an array that is read before it is written"
             )
 
     def batch(self, group: str, policy: Policy, gamma: float, gae_lambda: float) -> Batch:
@@ -234,6 +234,7 @@ class Rollout:
             values=values.flatten(),
             mask=None if seen.mask is None else seen.mask.flatten(),
             action_masks=None if seen.action_masks is None else seen.action_masks.flatten(0, 2),
+            blocks=(self.world.num_envs * self.world.groups[group].size,) * self.num_steps,
         )
 
     def _truncated_values(self, group: str, policy: Policy, truncated: Tensor, like: Tensor) -> Tensor:

@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from warpworld.config import RunConfig
 from warpworld.environment import get_environment
-from warpworld.errors import ConfigError, RunError, StoreError, TrainingError
+from warpworld.errors import ConfigError, RunError, StoreError
 from warpworld.policies import Policy, build_policy
 from warpworld.policies.fused import fuse
 from warpworld.runs import Run
 from warpworld.runs.resume import check_same_course
 from warpworld.trainers.algorithms import build_learners
 from warpworld.trainers.batch import Batch
+from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.initial_weights import load_initial_weights
+from warpworld.trainers.measurements import Measurements, Metrics
 from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.shards import Layout, gather_store, restore_store
 from warpworld.trainers.state import check_finite_weights, check_state, random_state, set_random_state, set_threads
 from warpworld.world import World
 
-Metrics = dict[str, Any]
 
+def build_world(
+    config: RunConfig, num_envs: int | None = None, seed: int | None = None, processes: ProcessGroup = ALONE
+) -> World:
+    """The world that a run's configuration describes, with its own number of envs and seed if these are given.
 
-def build_world(config: RunConfig, num_envs: int | None = None, seed: int | None = None) -> World:
-    """The world that a run's configuration describes, with its own number of envs and seed if these are given."""
+    Among several processes, this one's part of it.
+    """
     trainer = config.trainer
+    share = processes.share(trainer.num_envs if num_envs is None else num_envs)
     return World(
         get_environment(config.name)(**config.env),
-        trainer.num_envs if num_envs is None else num_envs,
+        len(share),
         device=trainer.device,
         seed=trainer.seed if seed is None else seed,
-        num_workers=trainer.num_workers,
+        num_workers=trainer.num_workers or processes.workers(),
+        first_env=share.start,
     )
 
 
@@ -51,11 +59,12 @@ def build_policies(config: RunConfig, world: World, generator: torch.Generator) 
 
 
 class Trainer:
-    """Trains the policies of one run.
+    """Trains the policies of one run, alone or as one of several processes that share its envs.
 
     Attributes:
         config: the run's settings.
-        world: the world that is learnt in.
+        processes: those that train the run; all of them call the same methods in the same order.
+        world: the world that is learnt in, or this process's part of it.
         policies: by name; those with ``train: false`` act but keep their weights, and None acts at random.
         learners: one for each policy that is trained.
         iteration: iterations done; each is one rollout and one update.
@@ -66,21 +75,35 @@ class Trainer:
         WarpworldError: the environment, a kernel or the device is wrong; nothing has been written then.
     """
 
-    def __init__(self, config: RunConfig, initial_weights: bool = True) -> None:
+    def __init__(self, config: RunConfig, initial_weights: bool = True, processes: ProcessGroup = ALONE) -> None:
         """Build world, policies and learners.
 
         Args:
             config: the run's settings.
             initial_weights: read the policies' ``initial_weights``; False where a checkpoint follows.
+            processes: those that train the run.
         """
-        self.config = config
+        self.config, self.processes = config, processes
         set_threads(config.trainer.torch_threads)
         self.generator = torch.Generator().manual_seed(config.trainer.seed)
-        self.world = build_world(config)
+        with processes.one_before_others():
+            self._build(config, initial_weights)
+        self.iteration = self.env_steps = 0
+        self.seconds = self._started = 0.0
+        self._saved: int | None = None  # iteration of the latest checkpoint
+        self._read: tuple[int, Metrics] = 0, {}  # iteration whose measurements were read last, and these
+        self.world.reset()
+        self.rollout.freeze()
+        self.episodes.freeze()
+        self._share_weights()
+
+    def _build(self, config: RunConfig, initial_weights: bool) -> None:
+        """Make whatever compiles; no process waits for another meanwhile."""
+        self.world = build_world(config, processes=self.processes)
         self.policies = build_policies(config, self.world, self.generator)
         if initial_weights:
             load_initial_weights(config, self.policies)
-        self.learners = build_learners(config, self.policies)
+        self.learners = build_learners(config, self.policies, self.processes)
         if config.trainer.fused:
             for name, policy in self.policies.items():
                 if policy is not None:
@@ -88,12 +111,13 @@ class Trainer:
         served = {group: self.policies[name] for name, entry in config.policy.items() for group in entry.groups}
         self.rollout = Rollout(self.world, served, config.trainer.num_steps, config.trainer.graph_steps)
         self.episodes = EpisodeStatistics(self.world, config.trainer.num_steps)
-        self.iteration = self.env_steps = 0
-        self.seconds = self._started = 0.0
-        self._saved: int | None = None  # iteration of the latest checkpoint
-        self.world.reset()
-        self.rollout.freeze()
-        self.episodes.freeze()
+        self._measurements = Measurements(config, self.world, self.episodes, self.processes)
+
+    def _share_weights(self) -> None:
+        """Start from process 0's weights: another processor or a model of one's own may have drawn others."""
+        for policy in self.policies.values():
+            for weight in policy.state_dict().values() if policy is not None else ():
+                self.processes.first_says(weight)
 
     @property
     def num_iterations(self) -> int:
@@ -106,19 +130,22 @@ class Trainer:
 
     def train(
         self,
-        run: Run,
+        run: Run | None,
         on_iteration: Callable[[Metrics], None] | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> Metrics:
         """Train to the end of the budget; metrics and checkpoints go to ``run``.
 
-        Each iteration's metrics are logged before it is saved, so that a process may end at any moment: whoever
-        resumes finds every line up to the checkpoint, and cuts off those behind it.
+        Metrics come to the host where an iteration is logged or saved, and in no other. Each iteration's metrics are
+        logged before it is saved, so that a process may end at any moment: whoever resumes finds every line up to the
+        checkpoint, and cuts off those behind it.
 
         Args:
-            run: an open run folder.
-            on_iteration: called with each iteration's metrics.
-            stop: asked between two iterations; where it says True the training ends early, with a checkpoint.
+            run: an open run folder; None where another process writes it.
+            on_iteration: called with each iteration's metrics: counters and speed, and all others if it is logged or
+                saved.
+            stop: asked between two iterations; where it says True in any process the training ends early, with a
+                checkpoint.
 
         Returns:
             The last iteration's metrics; empty if there was none to do.
@@ -126,15 +153,16 @@ class Trainer:
         Raises:
             RunError: the run folder cannot be written.
             TrainingError: a reward, a loss or a weight is no longer a finite number; what was saved so far is good.
+            ProcessError: another process of the run ended.
         """
         saving, metrics = self.config.saving, Metrics()
         self._started = time.perf_counter() - self.seconds
         self._save(run)
-        while self.iteration < self.num_iterations and not stop():
+        while self.iteration < self.num_iterations and not self.processes.any(stop()):
             metrics = self._iterate()
-            if self._is_due(saving.log_every):
+            if run is not None and self._is_due(self.iteration, saving.log_every):
                 run.log(metrics)
-            if self._is_due(saving.checkpoint_every):
+            if self._is_due(self.iteration, saving.checkpoint_every):
                 self._save(run)
             if on_iteration is not None:
                 on_iteration(metrics)
@@ -143,32 +171,32 @@ class Trainer:
 
     def _iterate(self) -> Metrics:
         """One rollout and one update, timed apart."""
+        iteration, saving = self.iteration + 1, self.config.saving
+        is_read = self._is_due(iteration, saving.log_every) or self._is_due(iteration, saving.checkpoint_every)
+        if is_read:
+            self.world["row"].item()  # what a device still does of the iteration before is not in this one's time
         began = time.perf_counter()
         self.rollout.collect()
-        episodes = self._episode_metrics()
-        collected = time.perf_counter()
+        self.episodes.add_up()
         self.rollout.check_finite()
-        losses = self._update()
-        updated = time.perf_counter()
-        self.iteration += 1
+        collected = time.perf_counter()
+        self._update()
+        self.iteration = iteration
         self.env_steps += self._env_steps_per_iteration
+        measured = self._measured() if is_read else {}
+        updated = time.perf_counter()
         self.seconds = updated - self._started
-        return {**self._counters(), **episodes, **losses, **self._speed(collected - began, updated - collected)}
+        return {**self._counters(), **measured, **self._speed(collected - began, updated - collected)}
 
-    def _is_due(self, every: int) -> bool:
-        return self.iteration % every == 0 or self.iteration == self.num_iterations
+    def _is_due(self, iteration: int, every: int) -> bool:
+        return iteration % every == 0 or iteration == self.num_iterations
 
-    # ---- update ------------------------------------------------------------------------------------------------------
-    def _update(self) -> Metrics:
+    def _update(self) -> None:
         """Let every learner learn from the rollout."""
-        metrics: Metrics = {}
         for name, learner in self.learners.items():
             learner.set_progress(self.iteration / self.num_iterations, self.env_steps)
             diagnostics = learner.update(self._batch(name), self.generator)
-            _check_finite(name, diagnostics)
-            metrics |= {f"losses/{name}/{key}": value for key, value in diagnostics.items()}
-            metrics[f"charts/{name}/learning_rate"] = learner.learning_rate
-        return metrics
+            self._measurements.take(name, diagnostics, learner.learning_rate)
 
     def _batch(self, name: str) -> Batch:
         """The rows of all groups that a learner's policy plays."""
@@ -177,6 +205,12 @@ class Trainer:
         return Batch.join([self.rollout.batch(group, learner.policy, gamma, gae_lambda) for group in groups])
 
     # ---- metrics -----------------------------------------------------------------------------------------------------
+    def _measured(self) -> Metrics:
+        """The present iteration's episodes and diagnostics, read once and checked."""
+        if self._read[0] != self.iteration:
+            self._read = self.iteration, self._measurements.read()
+        return self._read[1]
+
     def _counters(self) -> Metrics:
         agent_steps = self.env_steps * self.world.num_agents
         counts = {"iteration": self.iteration, "env_steps": self.env_steps, "agent_steps": agent_steps}
@@ -191,40 +225,42 @@ class Trainer:
             "perf/update_s": update,
         }
 
-    def _episode_metrics(self) -> Metrics:
-        finished = self.episodes.finished()
-        metrics: Metrics = {"charts/episodes": finished.count, "charts/episodic_length": finished.length}
-        for name, entry in self.config.policy.items():
-            agents = torch.cat([finished.returns[self.world.groups[group].slice] for group in entry.groups])
-            metrics[f"charts/{name}/episodic_return"] = float(agents.mean())
-        return metrics
-
     # ---- saving ------------------------------------------------------------------------------------------------------
-    def create_run(self, directory: str | Path | None = None) -> Run:
+    def create_run(self, directory: str | Path | None = None) -> Run | None:
         """Make the folder of a run that starts from here, with its first checkpoint, which ``train`` then leaves out.
 
         Args:
             directory: where the folder is made; None takes ``config.saving.directory``.
+
+        Returns:
+            The run; None in other processes than the first.
 
         Raises:
             RunError: the folder cannot be made or written, or a logger's package is missing.
             TrainingError: a weight is not finite; no folder is made then.
         """
         check_finite_weights(self.policies)
-        run = Run.create(self.config, directory, first_state=self.state_dict())
+        state = self.state_dict()
+        run = Run.create(self.config, directory, first_state=state) if self.processes.is_first else None
         self._saved = self.iteration
         return run
 
-    def _save(self, run: Run) -> None:
-        """Save the present iteration, if it is not saved yet and every weight is finite."""
+    def _save(self, run: Run | None) -> None:
+        """Save the present iteration, if it is not saved yet and every diagnostic and weight is finite."""
         if self._saved == self.iteration:
             return
+        self._measured()
         check_finite_weights(self.policies)
-        run.save_checkpoint(self.iteration, self.state_dict())
+        state = self.state_dict()
+        if run is not None:
+            run.save_checkpoint(self.iteration, state)
         self._saved = self.iteration
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that the run's further course depends on."""
+        """Everything that the run's further course depends on; of several processes, the whole in process 0."""
+        return self._state(*gather_store(self.world, self.processes, self.config.trainer.num_envs))
+
+    def _state(self, layout: Layout, store: Tensor) -> dict[str, Any]:
         return {
             "iteration": self.iteration,
             "env_steps": self.env_steps,
@@ -234,8 +270,8 @@ class Trainer:
             "learners": {name: learner.state_dict() for name, learner in self.learners.items()},
             "generator": self.generator.get_state(),
             "random": random_state(self.world.device),
-            "layout": self.world.data.layout(),
-            "store": self.world.snapshot(),
+            "layout": layout,
+            "store": store,
             "torch_threads": torch.get_num_threads(),
         }
 
@@ -251,8 +287,9 @@ class Trainer:
 
         After either error the trainer is as it was.
         """
-        check_state(state, self.state_dict(), self.policies, self.learners)
-        self.world.restore(state["store"], state["layout"])
+        own = self._state(self.world.data.layout(), self.world.snapshot())
+        check_state(state, own, self.policies, self.learners)
+        restore_store(self.world, self.processes, self.config.trainer.num_envs, state["store"], state["layout"])
         for name, policy in self.policies.items():
             if policy is not None:
                 policy.load_state_dict(state["policies"][name])
@@ -262,15 +299,19 @@ class Trainer:
         set_random_state(self.world.device, state["random"])
         set_threads(self.config.trainer.torch_threads or state["torch_threads"], saved=state["torch_threads"])
         self.iteration, self.env_steps, self.seconds = state["iteration"], state["env_steps"], state["seconds"]
+        self._read = self.iteration, {}
 
     def resume(self, run: Run) -> None:
         """Go on from a run's newest checkpoint that is whole, and cut the run's metrics back to it.
+
+        Every process reads the folder; the first alone writes to it. It does not matter how many there were before.
 
         Raises:
             RunError: no checkpoint can be read, or it does not fit the run's configuration; the folder is as it was.
             ConfigError: the run has done more than its budget is now; the folder is as it was.
         """
         state = run.load_newest_readable()
+        self._check_agreed(state.get("iteration"))
         try:
             if isinstance(state.get("config"), str):
                 check_same_course(state["config"], self.config)
@@ -283,14 +324,15 @@ class Trainer:
                 f"{self.env_steps:,} env steps already, expected more"
             )
         self._saved = self.iteration
-        run.rewind(self.iteration, self.env_steps)
+        self.processes.barrier()  # nobody reads the folder any more
+        if self.processes.is_first:
+            run.rewind(self.iteration, self.env_steps)
 
-
-def _check_finite(name: str, diagnostics: Mapping[str, float]) -> None:
-    """Stop before weights that are lost are saved over good ones."""
-    for key, value in diagnostics.items():
-        if not math.isfinite(value):
-            raise TrainingError(
-                f"policy '{name}': {key} is {value} after this update; the run's latest checkpoint is from before it. "
-                "A lower learning_rate or max_grad_norm, or smaller rewards, may keep it finite"
+    def _check_agreed(self, iteration: Any) -> None:
+        """Whether all processes have read the same checkpoint: their file systems may differ."""
+        found = self.processes.stack(torch.tensor(iteration if isinstance(iteration, int) else -1))
+        if len(found.unique()) > 1:
+            raise RunError(
+                f"the processes find checkpoints of different iterations, {', '.join(map(str, found.tolist()))} in the "
+                "order of ranks; let all of them see the same run folder"
             )

@@ -1,0 +1,326 @@
+"""How a process joins those that train a run with it, and how all of them end when one does.
+
+A store that all can reach, which ``torchrun`` or process 0 serves, brings them together. Later it tells who is still
+there: each process counts up a number of its own, and ends where another's stands still.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from warpworld.errors import DeviceError, ProcessError
+
+if TYPE_CHECKING:
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]
+
+    from warpworld.trainers.distributed import ProcessGroup
+
+JOIN_SECONDS = 60  # to wait for the others at the start; WARPWORLD_JOIN_TIMEOUT sets another
+BEAT_SECONDS = 4.0  # between two signs of life
+MISSED_BEATS = 8  # in a row, after which a process counts as gone
+FAREWELL_SECONDS = 5.0  # for which process 0 keeps its store after an error, so that the others can read it
+LAST_SECONDS = 20  # for a process to end in, after an error
+FAILED = 2  # exit status
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What ``torchrun`` says in the environment; whoever starts processes otherwise says the same.
+
+    Attributes:
+        rank, size, local_rank, local_size: this process's place, as in ``ProcessGroup``.
+        address: where the store is served.
+        port: likewise.
+        served: whether the launcher serves the store; else process 0 does.
+    """
+
+    rank: int
+    size: int
+    local_rank: int
+    local_size: int
+    address: str
+    port: int
+    served: bool
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Launch | None:
+        """None where the process was started alone.
+
+        Raises:
+            ProcessError: a variable is missing or is no number in its range.
+        """
+        if "RANK" not in environment and "WORLD_SIZE" not in environment:
+            return None
+        size = _number(environment, "WORLD_SIZE", 1, 2**20)
+        rank = _number(environment, "RANK", 0, size - 1)
+        local_size = _number(environment, "LOCAL_WORLD_SIZE", 1, size, otherwise=size)
+        local_rank = _number(environment, "LOCAL_RANK", 0, local_size - 1, otherwise=rank % local_size)
+        if size == 1:
+            return None
+        address = environment.get("MASTER_ADDR")
+        if not address:
+            raise _missing("MASTER_ADDR")
+        port = _number(environment, "MASTER_PORT", 1, 65535)
+        served = environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+        return cls(rank, size, local_rank, local_size, address, port, served)
+
+
+def _number(environment: Mapping[str, str], name: str, low: int, high: int, otherwise: int | None = None) -> int:
+    text = environment.get(name)
+    if text is None:
+        if otherwise is None:
+            raise _missing(name)
+        return otherwise
+    if not text.isdecimal() or not low <= int(text) <= high:
+        raise ProcessError(f"environment variable {name} is {text!r}, expected a whole number of {low} to {high}")
+    return int(text)
+
+
+def _missing(name: str) -> ProcessError:
+    return ProcessError(
+        f"environment variable {name} is not set, though RANK or WORLD_SIZE is; start several processes with "
+        "torchrun --nproc_per_node=N -m warpworld train ..., or unset them to train with one"
+    )
+
+
+# ---- together from the first moment to the last ----------------------------------------------------------------------
+@contextmanager
+def joined() -> Iterator[Membership | Alone]:
+    """Be one of several processes while the block runs, if the environment says so.
+
+    Whatever ends the block in one process ends all of them. Of the errors that they end with the first is raised; in
+    other processes SystemExit takes its place, so that one line is said.
+
+    Raises:
+        ProcessError: the others do not come, or cannot be reached.
+    """
+    launch = Launch.from_environment(os.environ)
+    if launch is None:
+        yield Alone()
+        return
+    membership = Membership(launch)
+    try:
+        yield membership
+        membership.leave()
+    except BaseException as error:
+        if membership.fail():
+            raise
+        raise SystemExit(FAILED) from error
+
+
+class Alone:
+    """A process that trains a run by itself."""
+
+    is_first = True
+
+    def begin(self, device: str) -> ProcessGroup:
+        """A group of one."""
+        from warpworld.trainers.distributed import ALONE
+
+        return ALONE
+
+
+class Membership:
+    """This process among those that train a run.
+
+    Attributes:
+        is_first: whether it is process 0.
+
+    Raises:
+        ProcessError: the others do not come, or cannot be reached.
+    """
+
+    def __init__(self, launch: Launch) -> None:
+        self.is_first = launch.rank == 0
+        self._launch = launch
+        self._serves = self.is_first and not launch.served
+        self._group: ProcessGroup | None = None
+        seconds = _number(os.environ, "WARPWORLD_JOIN_TIMEOUT", 1, 86400, otherwise=JOIN_SECONDS)
+        self._store = _connect(launch, self._serves, seconds)
+        self._meet(seconds)
+        self._heart = _Heart(launch)
+
+    def _meet(self, seconds: float) -> None:
+        """Wait until all have come."""
+        launch, until = self._launch, time.monotonic() + seconds
+        self._store.add("come", 1)
+        while (come := self._store.add("come", 0)) < launch.size:
+            if time.monotonic() > until:
+                raise ProcessError(
+                    f"{come} of {launch.size} processes have come to {launch.address}:{launch.port} within "
+                    f"{seconds:.0f} s; start them all with the same WORLD_SIZE, MASTER_ADDR and MASTER_PORT, each with "
+                    "its own RANK"
+                )
+            time.sleep(0.05)
+
+    def begin(self, device: str) -> ProcessGroup:
+        """Open the channels between the processes, before anything else uses the device.
+
+        Args:
+            device: "cpu", "cuda" or "auto", as the run's settings say.
+
+        Raises:
+            DeviceError: there are more processes on this machine than GPUs.
+            ProcessError: the others cannot be reached.
+        """
+        from torch.distributed import PrefixStore, init_process_group  # type: ignore[attr-defined]
+
+        from warpworld.trainers.distributed import ProcessGroup
+
+        launch = self._launch
+        group = ProcessGroup(launch.rank, launch.size, launch.local_rank, launch.local_size)
+        backend = _take_device(launch, device)
+        try:
+            store = PrefixStore("group", self._store)
+            init_process_group(backend, store=store, rank=launch.rank, world_size=launch.size)
+        except (RuntimeError, ValueError) as error:
+            raise ProcessError(
+                f"the processes cannot reach each other: {_first_line(error)}; GLOO_SOCKET_IFNAME and "
+                "NCCL_SOCKET_IFNAME name the network interface to use"
+            ) from error
+        group.barrier()
+        self._group = group
+        return group
+
+    def leave(self) -> None:
+        """End together, when all is done."""
+        from torch.distributed import destroy_process_group
+
+        if self._group is not None:
+            self._group.barrier()
+            destroy_process_group()
+        self._heart.stop()
+        self._bid_farewell()
+
+    def fail(self) -> bool:
+        """End after an error, without the others.
+
+        Returns:
+            Whether this process is the first that does, and so the one to say why.
+        """
+        signal.alarm(LAST_SECONDS)  # whatever may hang while Python ends: a device, or torch's own threads
+        try:
+            first = bool(self._store.add("failed", 1) == 1)
+        except RuntimeError:
+            first = True  # the store's process is gone, and cannot say anything either
+        self._bid_farewell()
+        return first
+
+    def _bid_farewell(self) -> None:
+        """Keep the store, if it is this process's, until the others are through with it."""
+        with suppress(RuntimeError):
+            gone, until = self._store.add("gone", 1), time.monotonic() + FAREWELL_SECONDS
+            while self._serves and gone < self._launch.size and time.monotonic() < until:
+                time.sleep(0.05)
+                gone = self._store.add("gone", 0)
+
+
+def _take_device(launch: Launch, device: str) -> str:
+    """Take this process's GPU, where one is to be used; returns torch's name for the channels."""
+    import torch
+
+    if device == "cpu" or not torch.cuda.is_available():
+        return "gloo"
+    count = torch.cuda.device_count()
+    if launch.local_size > count:
+        raise DeviceError(
+            f"{launch.local_size} processes on a machine with {count} GPU{'s' * (count != 1)}, expected at most one "
+            f"for each: torchrun --nproc_per_node={count}, or trainer.device=cpu"
+        )
+    torch.cuda.set_device(launch.local_rank)
+    return "cpu:gloo,cuda:nccl"  # what only hosts tell each other does not wait for their devices
+
+
+def _connect(launch: Launch, serves: bool, seconds: float) -> TCPStore:
+    """A connection to the store that all processes share, or the store itself."""
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]
+
+    if not serves:
+        _wait_for_server(launch.address, launch.port, seconds)  # torch itself would fill the log meanwhile
+    try:
+        return TCPStore(launch.address, launch.port, None, serves, timedelta(seconds=seconds), wait_for_workers=False)
+    except (RuntimeError, ValueError) as error:
+        where, advice = f"{launch.address}:{launch.port}", "see MASTER_ADDR and MASTER_PORT"
+        raise ProcessError(f"process {launch.rank} cannot use {where}: {_first_line(error)}; {advice}") from error
+
+
+def _wait_for_server(address: str, port: int, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            socket.create_connection((address, port), timeout=max(0.1, until - time.monotonic())).close()
+            return
+        except OSError as error:
+            if time.monotonic() > until:
+                raise ProcessError(
+                    f"process 0 cannot be reached at {address}:{port} within {seconds:.0f} s: "
+                    f"{error.strerror or error}; see MASTER_ADDR and MASTER_PORT, and that process 0 is running"
+                ) from error
+        time.sleep(0.1)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+class _Heart(threading.Thread):
+    """Shows the others that this process lives, and ends it where another does not.
+
+    A process that was killed is noticed sooner, where its connections close. This is for those that hang, for machines
+    that are gone, and for whoever waits for a device that waits for them.
+    """
+
+    def __init__(self, launch: Launch) -> None:
+        super().__init__(name="heart", daemon=True)
+        self._rank, self._size = launch.rank, launch.size
+        self._store = _connect(launch, serves=False, seconds=2 * BEAT_SECONDS)
+        self._stopped = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        """Beat; time that this process was itself suspended for does not count against the others."""
+        beats, missed = [b""] * self._size, [0] * self._size
+        number = failed = 0
+        while not self._stopped.wait(BEAT_SECONDS):
+            try:
+                self._store.set(f"beat/{self._rank}", str(number := number + 1))
+                for rank in range(self._size):
+                    known = self._store.check([f"beat/{rank}"])
+                    beat = self._store.get(f"beat/{rank}") if known else b""
+                    missed[rank] = 0 if beat != beats[rank] else missed[rank] + 1
+                    beats[rank] = beat
+                failed += self._store.check(["failed"])
+            except RuntimeError:
+                self._end("process 0 or its launcher cannot be reached any more")
+                return
+            if failed >= MISSED_BEATS // 2:  # it was said why; this process waits for something that never comes
+                os._exit(FAILED)
+            if max(missed) >= MISSED_BEATS:
+                self._end(f"process {missed.index(max(missed))} of {self._size} gives no sign of life")
+                return
+
+    def _end(self, why: str) -> None:
+        if self._stopped.wait(2 * BEAT_SECONDS):  # the main thread may have noticed, and says it better
+            return
+        first = True
+        with suppress(RuntimeError):
+            first = self._store.add("failed", 1) == 1
+        if first:
+            print(f"error: {why}, so the run ends; go on from its last checkpoint with --resume", file=sys.stderr)
+            sys.stderr.flush()
+        os._exit(FAILED)
+
+    def stop(self) -> None:
+        """No more signs, and no more watching."""
+        self._stopped.set()
+        self.join()

@@ -1,0 +1,74 @@
+"""What an iteration's metrics are made of: it stays on the device until somebody reads it, all at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from warpworld.config import RunConfig
+from warpworld.errors import TrainingError
+from warpworld.trainers.distributed import ProcessGroup
+from warpworld.trainers.episodes import EpisodeStatistics, Finished
+from warpworld.world import World
+
+Metrics = dict[str, Any]
+
+
+class Measurements:
+    """The latest iteration's episodes and diagnostics.
+
+    Args:
+        config: which policy plays which groups.
+        world: whose groups these are.
+        episodes: what adds up the rollouts' episodes.
+        processes: those that share the envs.
+    """
+
+    def __init__(self, config: RunConfig, world: World, episodes: EpisodeStatistics, processes: ProcessGroup) -> None:
+        self._config, self._world, self._episodes, self._processes = config, world, episodes, processes
+        self._diagnostics: dict[str, Tensor] = {}
+        self._rates: dict[str, float] = {}
+
+    def take(self, policy: str, diagnostics: Mapping[str, Tensor], learning_rate: float) -> None:
+        """Keep what an update gave for a policy, and its learning rate, until the next update's come."""
+        self._diagnostics |= {f"losses/{policy}/{name}": value for name, value in diagnostics.items()}
+        self._rates[policy] = learning_rate
+
+    def read(self) -> Metrics:
+        """Wait for the device, once, and give the metrics; all processes together.
+
+        Raises:
+            TrainingError: a diagnostic is not finite, in all processes then.
+        """
+        sums = self._processes.sum(self._episodes.sums())
+        names, values = list(self._diagnostics), list(self._diagnostics.values())
+        numbers = torch.cat((sums, torch.stack(values).double())).tolist() if values else sums.tolist()
+        diagnostics = dict(zip(names, numbers[len(sums) :], strict=True))
+        _check_finite(diagnostics)
+        metrics = self._of_episodes(Finished.of_sums(numbers[: len(sums)]))
+        for policy, rate in self._rates.items():
+            metrics |= {name: value for name, value in diagnostics.items() if name.startswith(f"losses/{policy}/")}
+            metrics[f"charts/{policy}/learning_rate"] = rate
+        return metrics
+
+    def _of_episodes(self, finished: Finished) -> Metrics:
+        metrics: Metrics = {"charts/episodes": finished.count, "charts/episodic_length": finished.length}
+        for name, entry in self._config.policy.items():
+            agents = torch.cat([finished.returns[self._world.groups[group].slice] for group in entry.groups])
+            metrics[f"charts/{name}/episodic_return"] = float(agents.mean())
+        return metrics
+
+
+def _check_finite(diagnostics: Mapping[str, float]) -> None:
+    """Stop before weights that are lost are saved over good ones."""
+    for name, value in diagnostics.items():
+        if not math.isfinite(value):
+            _, policy, key = name.split("/")
+            raise TrainingError(
+                f"policy '{policy}': {key} is {value} after this update; the run's latest checkpoint is from before "
+                "it. A lower learning_rate or max_grad_norm, or smaller rewards, may keep it finite"
+            )

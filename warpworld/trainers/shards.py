@@ -1,0 +1,60 @@
+"""The stores of several processes as the one store that a single process would have, for checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from warpworld.trainers.distributed import ProcessGroup
+from warpworld.world import World
+
+Layout = Sequence[Sequence[Any]]
+
+
+def gather_store(world: World, processes: ProcessGroup, num_envs: int) -> tuple[Layout, Tensor]:
+    """Layout and bytes of the persistent arrays of all envs, as process 0 saves them.
+
+    Arrays per agent and per env are joined along the envs; those per world are process 0's.
+
+    Args:
+        world: this process's.
+        processes: those that share the envs.
+        num_envs: envs of all processes.
+
+    Returns:
+        What ``layout`` and ``snapshot`` of a single process's store would give; in other processes than the first the
+        layout, and the bytes of their own part.
+    """
+    if not processes.several:
+        return world.data.layout(), world.snapshot()
+    whole = world.data.twin(num_envs)
+    shares = processes.shares(num_envs)
+    parts = [world.data.twin(len(share)) for share in shares] if processes.is_first else []
+    own = world.snapshot()
+    snapshots = processes.gather(own, [part.snapshot().numel() for part in parts])
+    for share, part, snapshot in zip(shares, parts, snapshots, strict=False):
+        part.restore(snapshot)
+        for name in whole:
+            if whole.array(name).per != "world":
+                whole[name][share.start : share.stop] = part[name]
+            elif share.start == 0:
+                whole[name] = part[name]
+    return whole.layout(), whole.snapshot() if processes.is_first else own
+
+
+def restore_store(world: World, processes: ProcessGroup, num_envs: int, snapshot: Tensor, layout: Layout) -> None:
+    """Write a snapshot of all envs back: this process's part of it.
+
+    Raises:
+        StoreError: the snapshot is of other arrays; the store is as it was.
+    """
+    if not processes.several:
+        world.restore(snapshot, layout)
+        return
+    whole, share = world.data.twin(num_envs), processes.share(num_envs)
+    whole.restore(snapshot, layout)
+    for name in whole:
+        per_world = whole.array(name).per == "world"
+        world[name].copy_(whole[name] if per_world else whole[name][share.start : share.stop])
