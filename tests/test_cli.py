@@ -21,6 +21,7 @@ from warpworld.config import RunConfig, load_config
 from warpworld.errors import BuildError, KernelError
 from warpworld.progress import TrainingProgress, duration
 from warpworld.runs import Run
+from warpworld.trainers.distributed import ALONE, ProcessGroup
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -41,7 +42,8 @@ class StubTrainer:
     failure: BaseException = KeyboardInterrupt()
     world = types.SimpleNamespace(device=types.SimpleNamespace(type="cpu"))
 
-    def __init__(self, config: RunConfig, initial_weights: bool = True) -> None:
+    def __init__(self, config: RunConfig, initial_weights: bool = True, processes: ProcessGroup = ALONE) -> None:
+        self.processes = processes
         if self.fail_on_build is not None:
             raise self.fail_on_build
         self.config, self.iteration, self.env_steps = config, 0, 0

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,14 @@ import torch
 
 from warpworld.runs.checkpoints import Checkpoints
 
+os.environ["TORCH_CPP_LOG_LEVEL"] = "ERROR"  # read when torch is loaded; `warpworld train` sets it in good time
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(
     [
         "warpworld.cli",
         "warpworld.trainers.evaluate",
         "torch._dynamo",  # which torch's optimisers load
+        "warpworld.trainers.trainer",
         "matplotlib.backends.backend_agg",
         "tensorboard.summary.writer.record_writer",
         "tensorboard.compat.proto.summary_pb2",
@@ -46,12 +49,13 @@ SMALL = (
 ITERATIONS = 10
 
 
-def _main(words: Sequence[str], folder: str) -> None:
+def _main(words: Sequence[str], folder: str, environment: Mapping[str, str], suffix: str) -> None:
     from warpworld.cli import main
 
     os.chdir(folder)
+    os.environ.update(environment)
     for descriptor, name in ((1, "out"), (2, "err")):
-        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
+        os.dup2(os.open(f"{name}{suffix}", os.O_WRONLY | os.O_CREAT | os.O_APPEND), descriptor)
     sys.stdout, sys.stderr = os.fdopen(1, "w", buffering=1), os.fdopen(2, "w", buffering=1)
     sys.exit(main(words))
 
@@ -59,9 +63,37 @@ def _main(words: Sequence[str], folder: str) -> None:
 def start(folder: Path, *words: str) -> ForkServerProcess:
     """Run ``warpworld`` with ``words`` in ``folder``; what it prints goes to the files ``out`` and ``err`` there."""
     folder.mkdir(exist_ok=True)
-    process = _SERVER.Process(target=_main, args=(words, str(folder)))
+    process = _SERVER.Process(target=_main, args=(words, str(folder), {}, ""))
     process.start()
     return process
+
+
+def start_group(folder: Path, size: int, *words: str, **environment: str) -> list[ForkServerProcess]:
+    """Run it in ``size`` processes that know each other; what they print goes to ``out0``, ``err0``, ``out1`` ..."""
+    folder.mkdir(exist_ok=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        common = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    processes = []
+    for rank in range(size):
+        own = {**common, "RANK": str(rank), **environment}
+        processes.append(_SERVER.Process(target=_main, args=(words, str(folder), own, str(rank))))
+        processes[-1].start()
+    return processes
+
+
+def finish_group(folder: Path, size: int, *words: str, **environment: str) -> list[int]:
+    """Run it to its end; the exit statuses, in the order of ranks."""
+    processes = start_group(folder, size, *words, **environment)
+    for process in processes:
+        process.join(120)
+    assert None not in [process.exitcode for process in processes], "it did not end"
+    return [process.exitcode or 0 for process in processes]
+
+
+def said(folder: Path, what: str = "err") -> list[str]:
+    """Lines that the processes of a group wrote, together."""
+    return [line for path in sorted(folder.glob(f"{what}[0-9]")) for line in path.read_text().splitlines()]
 
 
 def finish(folder: Path, *words: str) -> int:

@@ -1,7 +1,7 @@
 """How a process joins those that train a run with it, and how all of them end when one does.
 
-A store that all can reach, which ``torchrun`` or process 0 serves, brings them together. Later it tells who is still
-there: each process counts up a number of its own, and ends where another's stands still.
+A store that all can reach, which ``torchrun`` or process 0 serves, brings them together and, in the end, tells which of
+them was the first to fail.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,6 +16,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from warpworld.commands.heart import BEAT_SECONDS, FAILED, FAILED_BEATS, FAILED_KEY, Heart
 from warpworld.errors import DeviceError, ProcessError
 
 if TYPE_CHECKING:
@@ -26,11 +25,8 @@ if TYPE_CHECKING:
     from warpworld.trainers.distributed import ProcessGroup
 
 JOIN_SECONDS = 60  # to wait for the others at the start; WARPWORLD_JOIN_TIMEOUT sets another
-BEAT_SECONDS = 4.0  # between two signs of life
-MISSED_BEATS = 8  # in a row, after which a process counts as gone
-FAREWELL_SECONDS = 5.0  # for which process 0 keeps its store after an error, so that the others can read it
-LAST_SECONDS = 20  # for a process to end in, after an error
-FAILED = 2  # exit status
+FAREWELL_SECONDS = 5.0  # for which process 0 keeps its store in the end, so that the others can read it
+LAST_SECONDS = 45  # for a process to end in, after an error
 
 
 @dataclass(frozen=True)
@@ -108,6 +104,9 @@ def joined() -> Iterator[Membership | Alone]:
     if launch is None:
         yield Alone()
         return
+    # Where a connection closes torch logs the C++ stack, and here it says in its own words what that means. Read when
+    # torch is loaded, which is now.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     membership = Membership(launch)
     try:
         yield membership
@@ -145,10 +144,11 @@ class Membership:
         self._launch = launch
         self._serves = self.is_first and not launch.served
         self._group: ProcessGroup | None = None
+        self._farewell = FAREWELL_SECONDS
         seconds = _number(os.environ, "WARPWORLD_JOIN_TIMEOUT", 1, 86400, otherwise=JOIN_SECONDS)
         self._store = _connect(launch, self._serves, seconds)
         self._meet(seconds)
-        self._heart = _Heart(launch)
+        self._heart = Heart(_connect(launch, serves=False, seconds=seconds), launch.rank, launch.size)
 
     def _meet(self, seconds: float) -> None:
         """Wait until all have come."""
@@ -190,6 +190,8 @@ class Membership:
             ) from error
         group.barrier()
         self._group = group
+        if backend != "gloo":  # whose connections close at once; a device may keep the others waiting
+            self._farewell += 2 * FAILED_BEATS * BEAT_SECONDS
         return group
 
     def leave(self) -> None:
@@ -209,17 +211,22 @@ class Membership:
             Whether this process is the first that does, and so the one to say why.
         """
         signal.alarm(LAST_SECONDS)  # whatever may hang while Python ends: a device, or torch's own threads
+        from torch.distributed import destroy_process_group
+
+        self._heart.stop()
         try:
-            first = bool(self._store.add("failed", 1) == 1)
+            first = bool(self._store.add(FAILED_KEY, 1) == 1)
         except RuntimeError:
             first = True  # the store's process is gone, and cannot say anything either
+        if self._group is not None and self._farewell == FAREWELL_SECONDS:
+            destroy_process_group()  # so that those who wait for this process notice now
         self._bid_farewell()
         return first
 
     def _bid_farewell(self) -> None:
         """Keep the store, if it is this process's, until the others are through with it."""
         with suppress(RuntimeError):
-            gone, until = self._store.add("gone", 1), time.monotonic() + FAREWELL_SECONDS
+            gone, until = self._store.add("gone", 1), time.monotonic() + self._farewell
             while self._serves and gone < self._launch.size and time.monotonic() < until:
                 time.sleep(0.05)
                 gone = self._store.add("gone", 0)
@@ -271,56 +278,3 @@ def _wait_for_server(address: str, port: int, seconds: float) -> None:
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-class _Heart(threading.Thread):
-    """Shows the others that this process lives, and ends it where another does not.
-
-    A process that was killed is noticed sooner, where its connections close. This is for those that hang, for machines
-    that are gone, and for whoever waits for a device that waits for them.
-    """
-
-    def __init__(self, launch: Launch) -> None:
-        super().__init__(name="heart", daemon=True)
-        self._rank, self._size = launch.rank, launch.size
-        self._store = _connect(launch, serves=False, seconds=2 * BEAT_SECONDS)
-        self._stopped = threading.Event()
-        self.start()
-
-    def run(self) -> None:
-        """Beat; time that this process was itself suspended for does not count against the others."""
-        beats, missed = [b""] * self._size, [0] * self._size
-        number = failed = 0
-        while not self._stopped.wait(BEAT_SECONDS):
-            try:
-                self._store.set(f"beat/{self._rank}", str(number := number + 1))
-                for rank in range(self._size):
-                    known = self._store.check([f"beat/{rank}"])
-                    beat = self._store.get(f"beat/{rank}") if known else b""
-                    missed[rank] = 0 if beat != beats[rank] else missed[rank] + 1
-                    beats[rank] = beat
-                failed += self._store.check(["failed"])
-            except RuntimeError:
-                self._end("process 0 or its launcher cannot be reached any more")
-                return
-            if failed >= MISSED_BEATS // 2:  # it was said why; this process waits for something that never comes
-                os._exit(FAILED)
-            if max(missed) >= MISSED_BEATS:
-                self._end(f"process {missed.index(max(missed))} of {self._size} gives no sign of life")
-                return
-
-    def _end(self, why: str) -> None:
-        if self._stopped.wait(2 * BEAT_SECONDS):  # the main thread may have noticed, and says it better
-            return
-        first = True
-        with suppress(RuntimeError):
-            first = self._store.add("failed", 1) == 1
-        if first:
-            print(f"error: {why}, so the run ends; go on from its last checkpoint with --resume", file=sys.stderr)
-            sys.stderr.flush()
-        os._exit(FAILED)
-
-    def stop(self) -> None:
-        """No more signs, and no more watching."""
-        self._stopped.set()
-        self.join()

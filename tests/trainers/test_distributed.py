@@ -1,0 +1,170 @@
+"""Several processes learn what one would."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from together import alone, together, trained
+
+from warpworld.config import RunConfig, config_from_dict
+from warpworld.environment import get_environment
+from warpworld.errors import ConfigError
+from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.trainer import build_policies, build_world
+from warpworld.world import World
+
+UPDATES = 3
+PPO: dict[str, Any] = {"num_minibatches": 4, "update_epochs": 2, "learning_rate": 1e-2}
+A2C: dict[str, Any] = {"algorithm": "a2c", "learning_rate": 1e-2}
+
+
+def configured(
+    name: str, policy: Mapping[str, Any], num_envs: int = 6, num_steps: int = 8, **trainer: Any
+) -> RunConfig:
+    settings = {"num_envs": num_envs, "num_steps": num_steps, "total_env_steps": UPDATES * num_envs * num_steps}
+    env = trainer.pop("env", {})
+    return config_from_dict({"name": name, "env": env, "trainer": {**settings, **trainer}, "policy": policy})
+
+
+def scattered(policy: Mapping[str, Any], num_envs: int = 6, num_steps: int = 8, **env: Any) -> RunConfig:
+    return configured("scattered:Scattered", policy, num_envs, num_steps, env=env)
+
+
+def shared(**settings: Any) -> dict[str, Any]:
+    return {"both": {"groups": ["left", "right"], **PPO, **settings}}
+
+
+NORMALISED = {"normalise_observations": True}
+CASES = {
+    "ppo": configured("cartpole", {"agent": PPO}),
+    "ppo, torch": configured("cartpole", {"agent": PPO}, fused=False),
+    "ppo, uneven": configured("cartpole", {"agent": PPO}, num_envs=5),
+    "ppo, not normalised": configured("cartpole", {"agent": {**PPO, "norm_adv": False}}, fused=False),
+    "a2c": configured("cartpole", {"agent": A2C}),
+    "a2c, normalised": configured("cartpole", {"agent": {**A2C, "norm_adv": True, "num_minibatches": 3}}, fused=False),
+    "a2c, box": configured("small_worlds:Aim", {"archer": A2C}),
+    "ppo, box": configured("small_worlds:Aim", {"archer": {**PPO, "model": NORMALISED}}, num_envs=7, num_steps=4),
+    "action masks": configured("small_worlds:Narrowing", {"left": PPO, "right": A2C}, num_envs=4),
+    "agent masks": scattered({"left": PPO, "right": {**PPO, "model": NORMALISED}}, num_envs=5, counted=0.6),
+    "agent masks, a2c": scattered({"left": A2C, "right": A2C}, num_envs=4, counted=0.6),
+    "two groups": scattered(shared(model=NORMALISED)),
+    "two groups, masks": scattered(shared(model=NORMALISED), num_envs=5, counted=0.5),
+    "a few rows": scattered(shared(max_grad_norm=0.01, num_minibatches=12), num_envs=2, num_steps=4, counted=0.5),
+    "hardly any row": scattered(shared(), num_envs=2, num_steps=4, counted=0.05),
+    "no row": scattered(shared(model=NORMALISED), num_envs=2, num_steps=4, counted=0.0),
+    "minibatches of one row": configured("cartpole", {"agent": {**PPO, "num_minibatches": 8}}, 2, 4, fused=False),
+    "target_kl": configured("cartpole", {"agent": {**PPO, "update_epochs": 20, "target_kl": 1e-3}}),
+}
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """What two processes make of each case."""
+    return together(2, tmp_path_factory.mktemp("two"), trained, CASES)
+
+
+def learnt(line: Mapping[str, Any]) -> dict[str, float]:
+    """What an iteration's metrics say besides the time; an infinite number stands for none."""
+    timed = {name for name in line if name == "time" or name.startswith("perf/")}
+    return {name: math.inf if math.isnan(line[name]) else line[name] for name in line if name not in timed}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_two_processes_learn_what_one_does(pairs: list[dict[str, Any]], case: str) -> None:
+    expected, found = alone(CASES[case]), pairs[0][case]
+    assert len(found["lines"]) == UPDATES
+    for line, wanted in zip(found["lines"], expected["lines"], strict=True):
+        assert list(line) == list(wanted)
+        assert learnt(line) == pytest.approx(learnt(wanted), rel=2e-4, abs=2e-6)
+    for name, weight in expected["weights"].items():
+        torch.testing.assert_close(found["weights"][name], weight, rtol=1e-3, atol=2e-5)
+    learning = [line[name] for line in expected["lines"] for name in line if name.endswith("grad_norm")]
+    assert any(learning) == (case != "no row")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_weights_and_metrics_are_the_same_bits_in_both(pairs: list[dict[str, Any]], case: str) -> None:
+    one, other = pairs[0][case], pairs[1][case]
+    assert one["weights"].keys() == other["weights"].keys()
+    for name, weight in one["weights"].items():
+        assert torch.equal(weight, other["weights"][name]), name
+    assert [repr(learnt(line)) for line in one["lines"]] == [repr(learnt(line)) for line in other["lines"]]
+
+
+def test_epochs_end_early_in_both(pairs: list[dict[str, Any]]) -> None:
+    steps = [pair["target_kl"]["state"]["learners"]["agent"]["optimizer"]["state"][0]["step"] for pair in pairs]
+    assert steps[0] == steps[1] < UPDATES * 20 * 4  # fewer epochs than allowed
+
+
+def test_three_processes(tmp_path: Path) -> None:
+    config = CASES["agent masks"]
+    found = together(3, tmp_path / "three", trained, {"": config})
+    expected = alone(config)
+    for line, wanted in zip(found[0][""]["lines"], expected["lines"], strict=True):
+        assert learnt(line) == pytest.approx(learnt(wanted), rel=2e-4, abs=2e-6)
+
+
+# --- the store --------------------------------------------------------------------------------------------------------
+
+
+def collected(config: RunConfig, group: ProcessGroup) -> World:
+    """The world of one of several processes after two rollouts; nothing in them is common to the processes."""
+    world = build_world(config, processes=group)
+    policies = build_policies(config, world, torch.Generator().manual_seed(1))
+    served = {name: policies[policy] for policy, entry in config.policy.items() for name in entry.groups}
+    rollout = Rollout(world, served, config.trainer.num_steps)
+    world.reset()
+    rollout.freeze()
+    rollout.collect()
+    rollout.collect()
+    return world
+
+
+@pytest.mark.parametrize("algorithm", ["random", "ppo"])
+@pytest.mark.parametrize(("name", "num_envs"), [("tag_gridworld", 101), ("tag_continuous", 13), ("cartpole", 1000)])
+def test_every_array_is_that_of_one_process(name: str, num_envs: int, algorithm: str) -> None:
+    groups = [group.name for group in get_environment(name)().groups()]
+    policy = {group: {"algorithm": algorithm, "groups": [group]} for group in groups}
+    config = configured(name, policy, num_envs=num_envs, num_steps=12)
+    whole = collected(config, ALONE)
+    parts = [collected(config, ProcessGroup(rank, 2)) for rank in range(2)]
+    assert [part.num_envs for part in parts] == [num_envs - num_envs // 2, num_envs // 2]
+    for array in whole.data:
+        along = [axis for axis, length in enumerate(whole[array].shape) if length == num_envs]
+        assert along or whole.data.array(array).per == "world"
+        both = [part[array] for part in parts]
+        joined = torch.cat(both, along[0]) if along else both[0]
+        assert same_bits(joined, whole[array]), array
+
+
+def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
+    one, other = one.contiguous().flatten().view(torch.uint8), other.contiguous().flatten().view(torch.uint8)
+    return torch.equal(one, other)
+
+
+@pytest.mark.parametrize("case", ["ppo, uneven", "agent masks"])
+def test_a_checkpoint_has_the_layout_of_one_process(pairs: list[dict[str, Any]], case: str) -> None:
+    expected, found = alone(CASES[case])["state"], pairs[0][case]["state"]
+    assert found["layout"] == expected["layout"]
+    assert found["store"].shape == expected["store"].shape
+    assert found.keys() == expected.keys()
+
+
+# --- shares -----------------------------------------------------------------------------------------------------------
+
+
+def test_shares_are_contiguous_and_differ_by_one() -> None:
+    shares = [ProcessGroup(rank, 4).share(10) for rank in range(4)]
+    assert shares == [range(0, 3), range(3, 6), range(6, 8), range(8, 10)]
+    assert ALONE.share(10) == range(10)
+
+
+def test_fewer_envs_than_processes() -> None:
+    with pytest.raises(ConfigError, match=r"trainer.num_envs is 3, expected at least one env for each of the 4 proc"):
+        ProcessGroup(0, 4).share(3)
