@@ -67,7 +67,7 @@ def test_a_run_is_resumed_bit_for_bit(tmp_path: Path, whole: Path) -> None:
     assert (half / "metrics.jsonl").read_bytes() == (whole / "metrics.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize(("first", "then"), [(2, 1), (1, 3)])
+@pytest.mark.parametrize(("first", "then"), [(2, 1), pytest.param(1, 3, marks=pytest.mark.slow)])
 def test_a_run_is_resumed_by_another_number_of_processes(tmp_path: Path, whole: Path, first: int, then: int) -> None:
     trains = {1: lambda *words: [finish(tmp_path, *words)]}
     for number in (2, 3):

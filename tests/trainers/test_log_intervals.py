@@ -1,0 +1,126 @@
+"""Metrics come to the host where they are logged or saved, and the learner reads nothing back between minibatches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import torch
+from ppo_cases import Settings, make_batch, make_policy, seeded
+from together import Unwritten
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from warpworld.config import RunConfig, config_from_dict, load_config
+from warpworld.errors import TrainingError
+from warpworld.trainers.a2c import A2C
+from warpworld.trainers.measurements import Measurements
+from warpworld.trainers.ppo import PPO
+from warpworld.trainers.trainer import Trainer
+
+
+def cartpole(iterations: int, log_every: int, checkpoint_every: int) -> RunConfig:
+    sizes = {"num_envs": 4, "num_steps": 8, "total_env_steps": 32 * iterations}
+    config = load_config("cartpole", [f"trainer.{name}={value}" for name, value in sizes.items()])
+    saving = {"log_every": log_every, "checkpoint_every": checkpoint_every}
+    return config_from_dict({**config.to_dict(), "saving": saving})
+
+
+def test_metrics_are_read_where_they_are_logged_or_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer, run, reads = Trainer(cartpole(iterations=11, log_every=4, checkpoint_every=6)), Unwritten(), []
+    read = Measurements.read
+
+    def spy(measurements: Measurements) -> dict[str, Any]:
+        reads.append(trainer.iteration)
+        return read(measurements)
+
+    monkeypatch.setattr(Measurements, "read", spy)
+    seen: list[dict[str, Any]] = []
+    trainer.train(run, on_iteration=seen.append)  # type: ignore[arg-type]
+    assert reads == [4, 6, 8, 11]  # once each, also where an iteration is both
+    assert [line["iteration"] for line in run.lines] == [4, 8, 11]
+    assert list(run.states) == [0, 6, 11]
+    known = {"iteration", "env_steps", "agent_steps", "time"}
+    for metrics in seen:
+        others = {name for name in metrics if not name.startswith("perf/")} - known
+        assert bool(others) == (metrics["iteration"] in reads)
+
+
+def test_the_course_does_not_depend_on_what_is_read() -> None:
+    often, seldom = Unwritten(), Unwritten()
+    Trainer(cartpole(iterations=6, log_every=1, checkpoint_every=1)).train(often)  # type: ignore[arg-type]
+    Trainer(cartpole(iterations=6, log_every=6, checkpoint_every=6)).train(seldom)  # type: ignore[arg-type]
+    timed = {name for name in seldom.lines[-1] if name == "time" or name.startswith("perf/")}
+    lines = often.lines[-1], *seldom.lines
+    expected, found = ({name: line[name] for name in line if name not in timed} for line in lines)
+    assert repr(found) == repr(expected)
+    assert list(found) == list(expected)
+
+
+@pytest.mark.parametrize("stop_after", [3, None])
+def test_weights_that_are_lost_are_never_saved(stop_after: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer, run = Trainer(cartpole(iterations=5, log_every=50, checkpoint_every=50)), Unwritten()
+    update = trainer.learners["agent"].update
+
+    def diverge(batch: Any, generator: torch.Generator) -> dict[str, torch.Tensor]:
+        if trainer.iteration == 1:
+            trainer.policies["agent"].model.critic_layers[0].weight[0, 0].data.fill_(float("nan"))
+        return update(batch, generator)
+
+    monkeypatch.setattr(trainer.learners["agent"], "update", diverge)
+    with pytest.raises(TrainingError, match=r"policy 'agent': (policy|value)_loss is nan after this update"):
+        trainer.train(run, stop=lambda: trainer.iteration == stop_after)  # type: ignore[arg-type]
+    assert trainer.iteration == (stop_after or 5)
+    assert list(run.states) == [0]
+    assert run.lines == []
+
+
+class Waits(TorchDispatchMode):
+    """Counts operations that wait for a device, because their result is a number or a size on the host."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function in (torch.ops.aten._local_scalar_dense.default, torch.ops.aten.nonzero.default):
+            self.names.append(str(function))
+        return function(*args, **(kwargs or {}))
+
+
+@contextmanager
+def waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    counted, tolist = Waits(), torch.Tensor.tolist
+    with monkeypatch.context() as patch, counted:
+        patch.setattr(torch.Tensor, "tolist", lambda tensor: counted.names.append("tolist") or tolist(tensor))
+        yield counted.names
+
+
+@pytest.mark.parametrize("algorithm", [PPO, A2C])
+@pytest.mark.parametrize(
+    ("settings", "masked", "allowed"),
+    [
+        ({}, False, []),
+        ({}, True, ["aten.nonzero.default"]),
+        ({"target_kl": 1e9}, False, ["aten._local_scalar_dense.default"] * 3),  # once an epoch
+    ],
+)
+def test_the_host_waits_for_no_minibatch(
+    monkeypatch: pytest.MonkeyPatch, algorithm: Any, settings: dict[str, Any], masked: bool, allowed: list[str]
+) -> None:
+    learner = algorithm(make_policy(), Settings(num_minibatches=8, update_epochs=3, **settings))
+    batch = make_batch(learner.policy, masked=masked)
+    with waits(monkeypatch) as names:
+        learner.update(batch, seeded())
+    assert names == ([] if algorithm is A2C and not masked else allowed)
+
+
+def test_waits_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    with waits(monkeypatch) as names:
+        bool(torch.ones(()))
+        torch.ones(3).sum().item()
+        torch.ones(3).tolist()
+        torch.ones(3).nonzero()
+    scalar = "aten._local_scalar_dense.default"
+    assert names == [scalar, scalar, "tolist", "aten.nonzero.default"]
