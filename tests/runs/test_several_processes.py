@@ -209,7 +209,7 @@ def test_what_a_launcher_says() -> None:
     assert Launch.from_environment({}) is None
     assert Launch.from_environment({**GOOD, "WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}) is None
     launch = Launch.from_environment({**GOOD, "LOCAL_WORLD_SIZE": "2", "TORCHELASTIC_USE_AGENT_STORE": "True"})
-    assert launch == Launch(1, 4, 1, 2, "somewhere", 29500, served=True)
+    assert launch == Launch(1, 4, 1, 2, "somewhere", 29500, served=True, attempt=0)
 
 
 @pytest.mark.parametrize(

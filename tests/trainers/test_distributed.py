@@ -13,10 +13,10 @@ from together import alone, together, trained
 
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.environment import get_environment
-from warpworld.errors import ConfigError
+from warpworld.errors import ConfigError, ProcessError
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.rollout import Rollout
-from warpworld.trainers.trainer import build_policies, build_world
+from warpworld.trainers.trainer import Trainer, build_policies, build_world
 from warpworld.world import World
 
 UPDATES = 3
@@ -154,6 +154,25 @@ def test_a_checkpoint_has_the_layout_of_one_process(pairs: list[dict[str, Any]],
     assert found["layout"] == expected["layout"]
     assert found["store"].shape == expected["store"].shape
     assert found.keys() == expected.keys()
+
+
+# --- what must not differ ------------------------------------------------------------------------------------------
+
+
+def refused(group: ProcessGroup, differing: int) -> str:
+    """What a process hears where another has a config of its own."""
+    seed = 2 if group.rank == differing else 1
+    try:
+        Trainer(configured("cartpole", {"agent": PPO}, seed=seed), processes=group)
+    except ProcessError as error:
+        return str(error)
+    return ""
+
+
+def test_another_configuration_is_refused_by_all(tmp_path: Path) -> None:
+    heard = together(3, tmp_path / "three", refused, 1)
+    assert len(set(heard)) == 1
+    assert heard[0].startswith("process 1 of 3 has another configuration than process 0; start all processes with the")
 
 
 # --- shares -----------------------------------------------------------------------------------------------------------

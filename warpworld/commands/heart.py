@@ -9,13 +9,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from torch.distributed import TCPStore  # type: ignore[attr-defined]
+    from torch.distributed import Store  # type: ignore[attr-defined]
 
 BEAT_SECONDS = 4.0  # between two signs of life
 MISSED_BEATS = 8  # in a row, after which a process counts as gone
 FAILED_BEATS = 4  # after which a process is ended, where another has said why the run ends
 FAILED = 2  # exit status where the run ends for another process
 FAILED_KEY = "failed"  # counts the processes that ended with an error
+GONE_KEY = "gone"  # counts those that need the store no more
 
 
 class Heart:
@@ -31,7 +32,7 @@ class Heart:
         size: how many there are.
     """
 
-    def __init__(self, store: TCPStore, rank: int, size: int) -> None:
+    def __init__(self, store: Store, rank: int, size: int) -> None:
         self._store, self._rank, self._size = store, rank, size
         self._answered = 0  # rounds that the store has answered
         self._beats, self._missed = [b""] * size, [0] * size
@@ -70,16 +71,18 @@ class Heart:
             waited = 0 if self._answered != answered else waited + 1
             answered = self._answered
             if self._failed >= FAILED_BEATS:
-                os._exit(FAILED)
+                self._end()
             most = max(self._missed)
             if most >= MISSED_BEATS:
-                self._end(f"process {self._missed.index(most)} of {self._size} gives no sign of life", True)
+                self._say(f"process {self._missed.index(most)} of {self._size} gives no sign of life")
+                self._end()
             if self._lost or waited >= MISSED_BEATS:
-                self._end("process 0 or its launcher cannot be reached any more", False)
+                self._say("process 0 or its launcher cannot be reached any more", answers=False)
+                os._exit(FAILED)
 
-    def _end(self, why: str, answers: bool) -> None:
-        """Say why, unless another process has, and end: the main thread waits for what never comes."""
-        if self._stopped.wait(2 * BEAT_SECONDS):  # or it has noticed by itself, and says it better
+    def _say(self, why: str, answers: bool = True) -> None:
+        """Say why the run ends, unless another process has, or the main thread notices by itself and says it better."""
+        if self._stopped.wait(2 * BEAT_SECONDS):
             return
         first = True
         if answers:
@@ -88,4 +91,9 @@ class Heart:
         if first:
             print(f"error: {why}, so the run ends; go on from its last checkpoint with --resume", file=sys.stderr)
             sys.stderr.flush()
+
+    def _end(self) -> None:
+        """End whatever the main thread is doing: it waits for what never comes."""
+        with suppress(RuntimeError):
+            self._store.add(GONE_KEY, 1)
         os._exit(FAILED)

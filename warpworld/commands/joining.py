@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from warpworld.commands.heart import BEAT_SECONDS, FAILED, FAILED_BEATS, FAILED_KEY, Heart
+from warpworld.commands.heart import BEAT_SECONDS, FAILED, FAILED_BEATS, FAILED_KEY, GONE_KEY, Heart
 from warpworld.errors import DeviceError, ProcessError
 
 if TYPE_CHECKING:
-    from torch.distributed import TCPStore  # type: ignore[attr-defined]
+    from torch.distributed import Store  # type: ignore[attr-defined]
 
     from warpworld.trainers.distributed import ProcessGroup
 
@@ -38,6 +38,7 @@ class Launch:
         address: where the store is served.
         port: likewise.
         served: whether the launcher serves the store; else process 0 does.
+        attempt: how often the launcher has restarted the processes; what earlier ones left in the store is theirs.
     """
 
     rank: int
@@ -47,6 +48,7 @@ class Launch:
     address: str
     port: int
     served: bool
+    attempt: int = 0
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Launch | None:
@@ -68,7 +70,8 @@ class Launch:
             raise _missing("MASTER_ADDR")
         port = _number(environment, "MASTER_PORT", 1, 65535)
         served = environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-        return cls(rank, size, local_rank, local_size, address, port, served)
+        attempt = _number(environment, "TORCHELASTIC_RESTART_COUNT", 0, 2**31, otherwise=0)
+        return cls(rank, size, local_rank, local_size, address, port, served, attempt)
 
 
 def _number(environment: Mapping[str, str], name: str, low: int, high: int, otherwise: int | None = None) -> int:
@@ -188,10 +191,10 @@ class Membership:
                 f"the processes cannot reach each other: {_first_line(error)}; GLOO_SOCKET_IFNAME and "
                 "NCCL_SOCKET_IFNAME name the network interface to use"
             ) from error
-        group.barrier()
         self._group = group
         if backend != "gloo":  # whose connections close at once; a device may keep the others waiting
             self._farewell += 2 * FAILED_BEATS * BEAT_SECONDS
+        group.barrier()
         return group
 
     def leave(self) -> None:
@@ -226,10 +229,10 @@ class Membership:
     def _bid_farewell(self) -> None:
         """Keep the store, if it is this process's, until the others are through with it."""
         with suppress(RuntimeError):
-            gone, until = self._store.add("gone", 1), time.monotonic() + self._farewell
+            gone, until = self._store.add(GONE_KEY, 1), time.monotonic() + self._farewell
             while self._serves and gone < self._launch.size and time.monotonic() < until:
                 time.sleep(0.05)
-                gone = self._store.add("gone", 0)
+                gone = self._store.add(GONE_KEY, 0)
 
 
 def _take_device(launch: Launch, device: str) -> str:
@@ -248,17 +251,20 @@ def _take_device(launch: Launch, device: str) -> str:
     return "cpu:gloo,cuda:nccl"  # what only hosts tell each other does not wait for their devices
 
 
-def _connect(launch: Launch, serves: bool, seconds: float) -> TCPStore:
+def _connect(launch: Launch, serves: bool, seconds: float) -> Store:
     """A connection to the store that all processes share, or the store itself."""
-    from torch.distributed import TCPStore  # type: ignore[attr-defined]
+    from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
 
     if not serves:
         _wait_for_server(launch.address, launch.port, seconds)  # torch itself would fill the log meanwhile
     try:
-        return TCPStore(launch.address, launch.port, None, serves, timedelta(seconds=seconds), wait_for_workers=False)
+        where, wait = (launch.address, launch.port), timedelta(seconds=seconds)
+        return PrefixStore(f"warpworld/{launch.attempt}", TCPStore(*where, None, serves, wait, wait_for_workers=False))
     except (RuntimeError, ValueError) as error:
-        where, advice = f"{launch.address}:{launch.port}", "see MASTER_ADDR and MASTER_PORT"
-        raise ProcessError(f"process {launch.rank} cannot use {where}: {_first_line(error)}; {advice}") from error
+        raise ProcessError(
+            f"process {launch.rank} cannot use {launch.address}:{launch.port}: {_first_line(error)}; see MASTER_ADDR "
+            "and MASTER_PORT"
+        ) from error
 
 
 def _wait_for_server(address: str, port: int, seconds: float) -> None:

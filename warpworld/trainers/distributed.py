@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -99,6 +100,23 @@ class ProcessGroup:
     def any(self, flag: bool) -> bool:
         """Whether any process says so; the device is not waited for."""
         return bool(self.sum(torch.tensor([float(flag)]))) if self.several else flag
+
+    def check_same(self, what: str, value: str) -> None:
+        """Refuse to go on where something is not the same in all processes.
+
+        Raises:
+            ProcessError: in all of them: which process has another ``what`` than process 0.
+        """
+        if not self.several:
+            return
+        digest = hashlib.sha256(value.encode()).digest()[:8]
+        found = self.stack(torch.tensor(int.from_bytes(digest, "big", signed=True))).tolist()
+        others = [rank for rank in range(self.size) if found[rank] != found[0]]
+        if others:
+            raise ProcessError(
+                f"process {others[0]} of {self.size} has another {what} than process 0; "
+                "start all processes with the same command, and let them see the same files"
+            )
 
     def barrier(self) -> None:
         """Wait for all the others."""

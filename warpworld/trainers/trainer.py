@@ -84,10 +84,12 @@ class Trainer:
             processes: those that train the run.
         """
         self.config, self.processes = config, processes
+        processes.check_same("configuration", config.to_yaml())
         set_threads(config.trainer.torch_threads)
         self.generator = torch.Generator().manual_seed(config.trainer.seed)
         with processes.one_before_others():
             self._build(config, initial_weights)
+        processes.check_same("device", self.world.device.type)
         self.iteration = self.env_steps = 0
         self.seconds = self._started = 0.0
         self._saved: int | None = None  # iteration of the latest checkpoint
@@ -311,7 +313,7 @@ class Trainer:
             ConfigError: the run has done more than its budget is now; the folder is as it was.
         """
         state = run.load_newest_readable()
-        self._check_agreed(state.get("iteration"))
+        self.processes.check_same("checkpoint", repr(state.get("iteration")))
         try:
             if isinstance(state.get("config"), str):
                 check_same_course(state["config"], self.config)
@@ -327,12 +329,3 @@ class Trainer:
         self.processes.barrier()  # nobody reads the folder any more
         if self.processes.is_first:
             run.rewind(self.iteration, self.env_steps)
-
-    def _check_agreed(self, iteration: Any) -> None:
-        """Whether all processes have read the same checkpoint: their file systems may differ."""
-        found = self.processes.stack(torch.tensor(iteration if isinstance(iteration, int) else -1))
-        if len(found.unique()) > 1:
-            raise RunError(
-                f"the processes find checkpoints of different iterations, {', '.join(map(str, found.tolist()))} in the "
-                "order of ranks; let all of them see the same run folder"
-            )
