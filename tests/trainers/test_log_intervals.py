@@ -116,6 +116,24 @@ def test_the_host_waits_for_no_minibatch(
     assert names == ([] if algorithm is A2C and not masked else allowed)
 
 
+def test_an_iteration_that_is_not_read_waits_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = {"both": {"groups": ["left", "right"], "target_kl": None}}
+    sizes = {"device": "cpu", "num_envs": 4, "num_steps": 8, "total_env_steps": 128, "fused": False}
+    saving = {"log_every": 4, "checkpoint_every": 4}
+    config = config_from_dict({"name": "scattered:Scattered", "trainer": sizes, "policy": policy, "saving": saving})
+    trainer, run, seen = Trainer(config), Unwritten(), []
+    with waits(monkeypatch) as names:
+
+        def note(metrics: dict[str, Any]) -> None:
+            seen.append(list(names))
+            names.clear()
+
+        trainer.train(run, on_iteration=note)  # type: ignore[arg-type]
+    assert seen[1:3] == [["tolist"]] * 2  # whether the rollout is fit to be learnt from
+    assert len(seen[3]) > 1
+    assert trainer.world["rollout_truncated"].any()  # whose final observations were looked up
+
+
 def test_waits_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     with waits(monkeypatch) as names:
         bool(torch.ones(()))

@@ -48,6 +48,21 @@ class Trajectories:
     action_masks: Tensor | None
 
 
+@dataclass(frozen=True)
+class _OnHost:
+    """What the host must know of a rollout, read back all at once.
+
+    Attributes:
+        is_finite: whether nothing that agents saw or got is suspicious.
+        truncations: episodes that were truncated.
+        kept: how many final observations were kept, by observations array.
+    """
+
+    is_finite: bool
+    truncations: int
+    kept: dict[str, int]
+
+
 class Rollout:
     """Collects T steps of a world whose groups are all served by policies.
 
@@ -71,6 +86,7 @@ class Rollout:
     ) -> None:
         self.world, self.num_steps = world, num_steps
         self._steps_at_once = max((k for k in range(1, graph_steps + 1) if num_steps % k == 0), default=0)
+        self._on_host: _OnHost | None = None  # nothing of the present rollout is known yet
         self._captured: tuple[list[Policy | None], Callable[[], None]] | None = None
         self.actors = {group: Actor(world, group, policies[group], kernel="sample") for group in world.groups}
         for actor in self.actors.values():
@@ -119,6 +135,7 @@ class Rollout:
     def collect(self) -> None:
         """Step the world ``num_steps`` times from where it stands."""
         world, row = self.world, self.world["row"]
+        self._on_host = None
         row.zero_()
         world["not_finite"].zero_()
         for name in self._observation_arrays():
@@ -176,10 +193,8 @@ class Rollout:
         Raises:
             TrainingError: names array, env, agent, step of the rollout and number.
         """
-        world, names = self.world, self._observation_arrays()
-        sums = [world["rollout_rewards"].sum(), *(world[name].sum() for name in names)]
-        sums += [world[f"kept_{name}"].sum() for name in names]
-        if bool(torch.stack(sums).isfinite().all()) and not bool(world["not_finite"].any()):
+        world = self.world
+        if self._read_back().is_finite:
             return
         for group in self.actors:
             seen = self.trajectories(group)
@@ -192,6 +207,18 @@ class Rollout:
             agents = world.groups[group].slice
             mask = world["agent_mask"][None, :, agents] if "agent_mask" in world.data else None
             self._refuse_not_finite("observations", group, last, mask, first_step=self.num_steps)
+
+    def _read_back(self) -> _OnHost:
+        """Read what the host must know of the rollout that stands in the store; the only waiting for the device."""
+        world, names = self.world, self._observation_arrays()
+        sums = [world["rollout_rewards"].sum(), *(world[name].sum() for name in names)]
+        sums += [world[f"kept_{name}"].sum() for name in names]
+        is_finite = torch.stack(sums).isfinite().all() & ~world["not_finite"].any()
+        truncations = (world["rollout_truncated"] & ~world["rollout_terminated"]).sum()
+        kept = [world[f"kept_{name}_count"].clamp(max=self._slots).sum() for name in names]
+        numbers = torch.stack([is_finite.long(), truncations, *kept]).tolist()
+        self._on_host = _OnHost(bool(numbers[0]), numbers[1], dict(zip(names, numbers[2:], strict=True)))
+        return self._on_host
 
     def _refuse_not_finite(self, name: str, group: str, rows: Tensor, mask: Tensor | None, first_step: int = 0) -> None:
         """``rows`` is (steps, num_envs, n, numbers), ``mask`` (steps, num_envs, n or 1)."""
@@ -221,7 +248,7 @@ class Rollout:
             seen.truncated,
             seen.agent_terminated,
             next_value=values_of(policy, self.actors[group].observations()),
-            truncated_values=self._truncated_values(group, policy, seen.truncated, values),
+            truncated_values=self._truncated_values(group, policy, values),
             gamma=gamma,
             gae_lambda=gae_lambda,
         )
@@ -237,11 +264,11 @@ class Rollout:
             blocks=(self.world.num_envs * self.world.groups[group].size,) * self.num_steps,
         )
 
-    def _truncated_values(self, group: str, policy: Policy, truncated: Tensor, like: Tensor) -> Tensor:
+    def _truncated_values(self, group: str, policy: Policy, like: Tensor) -> Tensor:
         """(T, num_envs, n): the value of the final observation where an env was truncated, 0 elsewhere."""
         values = torch.zeros_like(like)
         kept, rows, envs = self._kept(group)
-        if len(envs) < int(truncated.sum()):
+        if len(envs) < (self._on_host or self._read_back()).truncations:
             raise DeclarationError(
                 f"{self.world.environment.name}: an env was truncated more often in {self.num_steps} steps than the "
                 f"{self._slots} times that its truncations() gives; let it return the most that are possible"
@@ -263,8 +290,11 @@ class Rollout:
         world, placed = self.world, self.world.groups[group]
         name = f"observations_{group}" if f"observations_{group}" in world.data else "observations"
         agents = slice(None) if name != "observations" else placed.slice
+        count = (self._on_host or self._read_back()).kept[name]
         used = torch.arange(self._slots, device=world.device) < world[f"kept_{name}_count"][:, None]
-        env, slot = used.nonzero(as_tuple=True)
+        # where the first, second, ... of them lies: nonzero() would wait for the device to say how many there are
+        place = torch.searchsorted(used.flatten().cumsum(0), torch.arange(1, count + 1, device=world.device))
+        env, slot = place // self._slots, place % self._slots
         kept = world[f"kept_{name}"][env, slot][:, agents].flatten(2)
         return kept, world[f"kept_{name}_row"][env, slot].long(), env
 
