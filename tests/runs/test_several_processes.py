@@ -202,6 +202,21 @@ def test_others_that_never_come(tmp_path: Path) -> None:
     assert line.startswith("error: 1 of 2 processes have come to 127.0.0.1:")
 
 
+def test_a_launcher_that_ends_it_before_it_trains(tmp_path: Path) -> None:
+    port = free_port()
+    alone = {"WORLD_SIZE": "2", "LOCAL_RANK": "0", "MASTER_PORT": str(port)}
+    (process,) = start_group(tmp_path, 1, "train", *SMALL, **alone)
+    until = time.monotonic() + 60
+    while socket.socket().connect_ex(("127.0.0.1", port)):  # until it waits for the other
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    process.terminate()
+    process.join(60)
+    assert process.exitcode == 2
+    (line,) = said(tmp_path)
+    assert line.startswith("error: ended by SIGTERM, which launchers send where another process of the run is gone")
+
+
 GOOD = {"RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "MASTER_ADDR": "somewhere", "MASTER_PORT": "29500"}
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from warpworld.commands.heart import BEAT_SECONDS, FAILED, FAILED_BEATS, FAILED_KEY, GONE_KEY, Heart
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from warpworld.trainers.distributed import ProcessGroup
 
 JOIN_SECONDS = 60  # to wait for the others at the start; WARPWORLD_JOIN_TIMEOUT sets another
-FAREWELL_SECONDS = 5.0  # for which process 0 keeps its store in the end, so that the others can read it
+FAREWELL_SECONDS = 3.0  # for which process 0 keeps its store in the end, so that the others can read it
 LAST_SECONDS = 45  # for a process to end in, after an error
 
 
@@ -110,14 +111,29 @@ def joined() -> Iterator[Membership | Alone]:
     # Where a connection closes torch logs the C++ stack, and here it says in its own words what that means. Read when
     # torch is loaded, which is now.
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
-    membership = Membership(launch)
+    with _sigterm_is_an_error():
+        membership = Membership(launch)
+        try:
+            yield membership
+            membership.leave()
+        except BaseException as error:
+            if membership.fail():
+                raise
+            raise SystemExit(FAILED) from error
+
+
+@contextmanager
+def _sigterm_is_an_error() -> Iterator[None]:
+    """Let SIGTERM end the process as errors do: launchers send it to all when one is gone, and one must say why."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise ProcessError("ended by SIGTERM, which launchers send where another process of the run is gone")
+
+    previous = signal.signal(signal.SIGTERM, end)
     try:
-        yield membership
-        membership.leave()
-    except BaseException as error:
-        if membership.fail():
-            raise
-        raise SystemExit(FAILED) from error
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 class Alone:
