@@ -183,6 +183,11 @@ def test_packed_envs_are_named() -> None:
     assert goes_on(world)
 
 
+def test_envs_of_another_process_are_counted_along() -> None:
+    said = fault(faulty_world(1, first_env=1000), MODES.index("assertion"))
+    assert f"kernel 'step', env {1000 + BAD_ENV}, agent {BAD_AGENT}: " in said
+
+
 @pytest.mark.parametrize("text", ["soon", "0", "-1", "nan"])
 def test_impossible_timeouts(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPWORLD_KERNEL_TIMEOUT", text)

@@ -364,3 +364,21 @@ def test_writes_to_one_array_never_change_another(
     for name in stored:
         if name != written:
             assert stored.numpy(name).tobytes() == before[name].tobytes()
+
+
+@settings(max_examples=40)
+@given(st.lists(ARRAYS, min_size=1, max_size=8), st.integers(1, 5))
+def test_a_twin_has_the_persistent_arrays_of_another_number_of_envs(
+    declared: list[tuple[str, tuple[int, ...], Any, bool]], num_envs: int
+) -> None:
+    stored, other = (DataManager(Allocator(), number, 3) for number in (2, num_envs))
+    for i, (dtype, shape, per, scratch) in enumerate(declared):
+        for manager in (stored, other):
+            manager.add(Array(f"x{i}", dtype, shape, per=per, initial=1, on_reset="initial"), scratch=scratch)
+    stored.seal()
+    other.seal()
+    twin = stored.twin(num_envs)
+    assert twin.layout() == other.layout()
+    twin.restore(other.snapshot(), other.layout())
+    for name, _, _ in twin.layout():
+        assert twin.numpy(name).tobytes() == other.numpy(name).tobytes()

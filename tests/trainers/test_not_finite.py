@@ -126,6 +126,17 @@ def test_rows_that_do_not_count_may_hold_anything() -> None:
         rollout.check_finite()
 
 
+def test_envs_of_another_process_are_counted_along() -> None:
+    world = World(Relay(), 4, first_env=100)
+    rollout = Rollout(world, dict.fromkeys(world.groups), 6)
+    world.reset()
+    rollout.freeze()
+    rollout.collect()
+    world["rollout_rewards"][1, 2, 0] = float("nan")
+    with pytest.raises(TrainingError, match=r"rewards of env 102, agent 0 \(left 0\) in step 1 of the rollout is nan"):
+        rollout.check_finite()
+
+
 def test_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = configured(clock=10**6)
     trainer, run = Trainer(config), Run.create(config, tmp_path)

@@ -93,8 +93,10 @@ class ProcessGroup:
     def first_says(self, tensor: Tensor) -> Tensor:
         """Overwrite a tensor with that of process 0."""
         if self.several:
+            whole = tensor.contiguous()
             with _said_clearly():
-                dist.broadcast(tensor, src=0)
+                dist.broadcast(whole, src=0)
+            tensor.copy_(whole)
         return tensor
 
     def any(self, flag: bool) -> bool:

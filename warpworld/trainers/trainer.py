@@ -119,7 +119,8 @@ class Trainer:
         """Start from process 0's weights: another processor or a model of one's own may have drawn others."""
         for policy in self.policies.values():
             for weight in policy.state_dict().values() if policy is not None else ():
-                self.processes.first_says(weight)
+                if isinstance(weight, Tensor):
+                    self.processes.first_says(weight)
 
     @property
     def num_iterations(self) -> int:
