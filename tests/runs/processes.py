@@ -19,7 +19,7 @@ import torch
 
 from warpworld.runs.checkpoints import Checkpoints
 
-os.environ["TORCH_CPP_LOG_LEVEL"] = "ERROR"  # read when torch is loaded; `warpworld train` sets it in good time
+os.environ["TORCH_CPP_LOG_LEVEL"] = "FATAL"  # read when torch is loaded; `warpworld train` sets it in good time
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(
     [

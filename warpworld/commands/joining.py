@@ -110,7 +110,7 @@ def joined() -> Iterator[Membership | Alone]:
         return
     # Where a connection closes torch logs the C++ stack, and here it says in its own words what that means. Read when
     # torch is loaded, which is now.
-    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
     with _sigterm_is_an_error():
         membership = Membership(launch)
         try:
@@ -271,10 +271,11 @@ def _connect(launch: Launch, serves: bool, seconds: float) -> Store:
     """A connection to the store that all processes share, or the store itself."""
     from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
 
+    address = launch.address if launch.served or launch.rank > 0 else "localhost"
     if not serves:
-        _wait_for_server(launch.address, launch.port, seconds)  # torch itself would fill the log meanwhile
+        _wait_for_server(address, launch.port, seconds)
     try:
-        where, wait = (launch.address, launch.port), timedelta(seconds=seconds)
+        where, wait = (address, launch.port), timedelta(seconds=seconds)
         return PrefixStore(f"warpworld/{launch.attempt}", TCPStore(*where, None, serves, wait, wait_for_workers=False))
     except (RuntimeError, ValueError) as error:
         raise ProcessError(
