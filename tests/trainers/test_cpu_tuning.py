@@ -15,6 +15,7 @@ from warpworld.trainers.cpu_tuning import keep_freed_memory, quick_products
 
 pytestmark = pytest.mark.cpu_backend
 
+
 @pytest.fixture(autouse=True)
 def precision() -> Iterator[None]:
     before = torch.get_float32_matmul_precision()
