@@ -18,6 +18,8 @@ from warpworld.errors import RunError, StoreError
 from warpworld.policies.distributions import log_prob
 from warpworld.trainers import ppo
 from warpworld.trainers.batch import Batch
+from warpworld.trainers.distributed import ALONE
+from warpworld.trainers.minibatches import Minibatches
 from warpworld.trainers.ppo import LOSS_DIAGNOSTICS, PPO, ppo_loss
 
 # --- rows that do not count -------------------------------------------------------------------------------------------
@@ -267,3 +269,11 @@ def test_parts_of_a_batch_are_views() -> None:
     assert [len(part) for part in parts] == [3, 3, 2, 2]
     assert parts[1].returns.data_ptr() == batch.returns[3:].data_ptr()
     assert batch.counted() is batch
+
+
+@pytest.mark.gpu
+def test_orders_are_drawn_where_the_rows_are() -> None:
+    rows = Batch(*(torch.zeros(100, 2, device="cuda") for _ in range(2)), *(torch.zeros(100, device="cuda"),) * 4)
+    orders = [Minibatches(rows, 3, ALONE).deal(torch.Generator().manual_seed(seed)).order for seed in (1, 1, 2)]
+    assert orders[0].device.type == "cuda" and orders[0].sort().values.tolist() == list(range(100))
+    assert torch.equal(orders[0], orders[1]) and not torch.equal(orders[0], orders[2])

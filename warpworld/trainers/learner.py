@@ -134,8 +134,7 @@ class Learner(ABC):
         """Learn from a rollout: ``num_epochs`` passes in a new order, each in ``num_minibatches`` steps of Adam.
 
         Rows that do not count are dropped first. The host does not wait for the device, but with a mask once at the
-        start; with PPO's ``target_kl``, or a generator on another device than the policy's, once an epoch. A normaliser
-        takes the rows in when all is done.
+        start, and with PPO's ``target_kl`` once an epoch. A normaliser takes the rows in when all is done.
 
         Args:
             batch: rows on the policy's device.

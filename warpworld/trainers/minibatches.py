@@ -59,16 +59,23 @@ class Minibatches:
         return [self.total // self._parts + (part < more) for part in range(self._parts)]
 
     def deal(self, generator: torch.Generator) -> Epoch:
-        """The next epoch; draws one permutation of ``total`` numbers."""
-        order = torch.randperm(self.total, generator=generator, device=generator.device)
+        """The next epoch; draws one permutation of ``total`` numbers, or where the rows are on a GPU, its seed."""
         if self._numbers is None:
-            return Epoch(order.to(self._device), self.lengths, [1.0] * self._parts)
+            return Epoch(self._order(generator), self.lengths, [1.0] * self._parts)
+        order = torch.randperm(self.total, generator=generator, device=generator.device)
         own = torch.full((self.total,), -1)  # on the host, where the lengths are wanted
         own[self._numbers] = torch.arange(len(self.rows))
         parts = [part[part >= 0] for part in own[order.cpu()].split(self.lengths)]
         lengths = [len(part) for part in parts]
         shares = [length / whole for length, whole in zip(lengths, self.lengths, strict=True)]
         return Epoch(torch.cat(parts).to(self._device), lengths, shares)
+
+    def _order(self, generator: torch.Generator) -> Tensor:
+        """A permutation on the rows' device: shuffling on the host would keep a GPU waiting."""
+        if generator.device.type != self._device.type:
+            seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
+            generator = torch.Generator(self._device).manual_seed(seed)
+        return torch.randperm(self.total, generator=generator, device=self._device)
 
     def normalised(self, advantages: Tensor, epoch: Epoch) -> Tensor:
         """Advantages with mean 0 and (unbiased) standard deviation 1 in each minibatch of all processes.
