@@ -17,9 +17,6 @@
 constexpr float TWO_PI = 6.28318530717958648f, QUARTER_TURN = 1.57079632679489662f, SQRT_2 = 1.41421356237309505f;
 constexpr int START_DRAWS = 64;
 
-__host__ __device__ constexpr int round_up(int n, int unit) { return (n + unit - 1) / unit * unit; }
-constexpr int power_above(int n) { return n <= 16 ? 16 : 2 * power_above((n + 1) / 2); }
-
 constexpr bool FULL = USE_FULL_OBSERVATION;
 constexpr int NUM_OTHERS = NUM_AGENTS - 1;
 constexpr int COLUMNS = FULL ? NUM_OTHERS : NUM_OTHER_AGENTS_OBSERVED;           // of a block
@@ -30,28 +27,14 @@ static_assert(OBSERVATION_SIZE == 7 * COLUMNS + OWN + 1, "the observation that t
 // Blocks of an observation. The first five are differences to oneself, of what lanes share as Field::state.
 enum { X, Y, SPEED, ACCELERATION, DIRECTION, IS_TAGGER, IS_IN_GAME, NUM_BLOCKS, NUM_DIFFERENCES = IS_TAGGER };
 
-// Sizes of the search for the nearest, see nearest_of(). Padding lets its loops run over whole vectors.
-constexpr int WORD = 32;  // agents to a mask
-constexpr int BUCKETS = power_above(NEAREST + NEAREST / 2);
-constexpr int PADDED = round_up(NUM_AGENTS, BUCKETS < WORD ? WORD : BUCKETS);
-constexpr int MANY = round_up(2 * NEAREST + 8, WORD);  // candidates at which only the nearest of them are kept
-constexpr int AT_A_TIME = 6;                           // candidates taken from a mask before asking if more are in it
-constexpr int FAR = 0x7F800000;                        // the key of infinity, above that of any distance
+#include "cells.cuh"
+#include "nearest.cuh"
 
 // Where lanes run side by side they write all rows of their env together, for which everybody's nearest must be where
 // all can read them. Where they take turns each writes its own row in one piece, and what lies side by side are vectors.
-constexpr int SHARED_BYTES = 4 * NUM_DIFFERENCES * PADDED + 4 * TAGGER_COUNT + (1 + 2 * NEAREST) * NUM_AGENTS;
+constexpr int LISTS_BYTES = 2 * NEAREST * NUM_AGENTS;
+constexpr int SHARED_BYTES = 4 * NUM_DIFFERENCES * PADDED + 4 * TAGGER_COUNT + NUM_AGENTS + LISTS_BYTES;
 constexpr bool TOGETHER = LANES_SIDE_BY_SIDE && (FULL || SHARED_BYTES < 46 * 1024);
-constexpr int VECTOR = LANES_SIDE_BY_SIDE ? 1 : 32;
-
-// How far to unroll a loop for a GPU, whose compiler overdoes it; the others know best.
-#ifdef __CUDACC__
-#define PRAGMA(text) _Pragma(#text)
-#define GPU_UNROLL(n) PRAGMA(unroll n)
-#else
-#define GPU_UNROLL(n)
-#endif
-constexpr int IN_REGISTERS = BUCKETS <= 32 ? BUCKETS : 1;  // how far, for loops whose array is then no memory
 
 struct Agent {
   float x, y, speed, direction, acceleration;
@@ -63,8 +46,13 @@ struct Field {
   float state[NUM_DIFFERENCES][PADDED];  // where the nearest are sought, those out of the game are at x = infinity
   int tags[TAGGER_COUNT];                // of each tagger, in this step
   int num_tagged;
-  uint16_t nearest[TOGETHER && !FULL ? NUM_AGENTS : 1][NEAREST];
   bool in_game[NUM_AGENTS];
+  union {  // the lists take the place of the cells, which have then been searched
+    Cells cells;
+    uint16_t nearest[TOGETHER && !FULL ? NUM_AGENTS : 1][NEAREST];
+  };
+
+  __device__ Places places() const { return Places{state[X], state[Y]}; }
 };
 
 __device__ Field& shared_field() {
@@ -124,15 +112,10 @@ __device__ void share(Field& field, const Agent& agent) {
     field.state[X][i] = INFINITY;
     field.state[Y][i] = 0.0f;
   }
+  if (BY_CELLS) empty(field.cells);
 }
 
 // ---- who is near ----------------------------------------------------------------------------------------------------
-// The square of the distance to an agent, as an integer that orders as it does.
-__device__ int distance_key(const Field& field, int other, float x, float y) {
-  const float dx = field.state[X][other] - x, dy = field.state[Y][other] - y;
-  return __float_as_int(dx * dx + dy * dy);
-}
-
 struct Tagger {
   int id, key;
 };
@@ -142,88 +125,48 @@ __device__ Tagger nearest_tagger(const Field& field, float x, float y) {
   Tagger nearest{0, FAR};
   GPU_UNROLL(4)
   for (int id = 0; id < TAGGER_COUNT; ++id) {
-    const int key = distance_key(field, id, x, y);
+    const int key = distance_key(field.places(), id, x, y);
     nearest.id = key < nearest.key ? id : nearest.id;
     nearest.key = key < nearest.key ? key : nearest.key;
   }
   return nearest;
 }
 
-// A key that those of NEAREST others do not exceed, and of few more: the agents are dealt to buckets, and the nearest
-// ones of NEAREST + 1 buckets are so many different agents, of which one at most is the agent itself.
-__device__ int bound_of(const Field& field, float x, float y) {
-  int lowest[BUCKETS];
-  GPU_UNROLL(IN_REGISTERS)
-  for (int i = 0; i < BUCKETS; ++i) {
-    int least = FAR;
-    GPU_UNROLL(2)
-    for (int first = 0; first < PADDED; first += BUCKETS) {
-      const int key = distance_key(field, first + i, x, y);
-      least = key < least ? key : least;
-    }
-    lowest[i] = least;
-  }
-  int bound = 0;
-  GPU_UNROLL(IN_REGISTERS)
-  for (int i = 0; i < BUCKETS; ++i) {
-    int before = 0;
-    GPU_UNROLL(IN_REGISTERS)
-    for (int j = 0; j < BUCKETS; ++j) before += lowest[j] < lowest[i];
-    const int key = before <= NEAREST ? lowest[i] : 0;
-    bound = key > bound ? key : bound;
-  }
-  return bound < FAR ? bound : FAR - 1;
-}
-
-// The nearest of `count` candidates, in order, the earlier one first among equals; `self` where there are no more.
-__device__ void sort(const Field& field, int self, float x, float y, const uint16_t* candidates, int count,
-                     uint16_t* nearest) {
-  int key[MANY + WORD];
-  uint16_t sorted[MANY + WORD];
-  for (int i = 0; i < count; ++i) key[i] = distance_key(field, candidates[i], x, y);
-  for (int i = count; i < round_up(count, VECTOR); ++i) key[i] = FAR;
-  for (int first = 0; first < count; first += VECTOR) {
-    int before[VECTOR] = {};  // one's place is the number of those before it
-    for (int i = 0; i < count; ++i)
-      for (int j = 0; j < VECTOR; ++j) before[j] += key[i] < key[first + j] + (i < first + j);
-    for (int j = 0; j < VECTOR && first + j < count; ++j) sorted[before[j]] = candidates[first + j];
-  }
+__device__ void see_nobody(uint16_t* nearest) {
   GPU_UNROLL(4)
-  for (int i = 0; i < NEAREST; ++i) nearest[i] = i < count ? sorted[i] : (uint16_t)self;
+  for (int i = 0; i < NEAREST; ++i) nearest[i] = (uint16_t)agent_id();
 }
 
-// The nearest agents in the game, nearest first and the lowest index first among equals; `self` where there are no
-// more. Those within a bound become candidates, by the bits of masks; if they get many, only the nearest of them stay.
-__device__ void nearest_of(const Field& field, int self, float x, float y, uint16_t* nearest) {
-  uint16_t candidates[MANY + WORD + AT_A_TIME];
-  int count = 0, bound = NUM_OTHERS <= MANY ? FAR - 1 : bound_of(field, x, y);
-  GPU_UNROLL(1)
-  for (int first = 0; first < PADDED; first += WORD) {
-    uint32_t mask = 0;
-    GPU_UNROLL(8)
-    for (int i = 0; i < WORD; ++i) mask |= (uint32_t)(distance_key(field, first + i, x, y) <= bound) << i;
-    mask &= ~((uint32_t)(self / WORD == first / WORD) << self % WORD);
-    int next = count;
-    count += __popc(mask);
-    while (mask)  // what the last round takes too much is not counted
-      for (int i = 0; i < AT_A_TIME; ++i, mask &= mask - 1)
-        candidates[next++] = (uint16_t)(first + __ffs((int)mask) - 1);
-    if (count <= MANY) continue;
-    sort(field, self, x, y, candidates, count, candidates);
-    count = NEAREST;
-    bound = distance_key(field, candidates[NEAREST - 1], x, y);
+// The same by cells. All lanes of an env come here, since they build the cells together; where lanes run side by side
+// they then search in the order of the cells, so that neighbouring lanes look at the same ones.
+__device__ void find_by_cells(Field& field, const Agent& agent, float grid_length, uint16_t* own_nearest) {
+  Cells& cells = field.cells;
+  const Grid grid = grid_of(grid_length);
+  fill(cells, grid, field.places(), agent.in_game);
+  const int slot = TOGETHER ? lane() : agent.in_game ? cells.slot_of[agent_id()] : NUM_AGENTS;
+  const bool seeks = slot < cells.first[NUM_CELLS];
+  Found found;
+  int seeker = 0;
+  if (seeks) {
+    seeker = cells.agents[slot];
+    search(cells, grid, slot, found);
   }
-  sort(field, self, x, y, candidates, count, nearest);
+  if (TOGETHER) sync_env();  // orders all searches before the lists that take the place of the cells
+  if (seeks) write(found, seeker, TOGETHER ? field.nearest[seeker] : own_nearest);
+  if (!agent.in_game) see_nobody(TOGETHER ? field.nearest[agent_id()] : own_nearest);
 }
 
-// Fills the columns of an agent's observation; one that is out of the game sees nobody.
-__device__ void find_nearest(const Field& field, const Agent& agent, uint16_t* nearest) {
+// Finds who fills the columns of the agents' observations; one that is out of the game sees nobody.
+__device__ void find_nearest(Field& field, const Agent& agent, float grid_length, uint16_t* own_nearest) {
   const int self = agent_id();
-  if (agent.in_game) {
-    nearest_of(field, self, agent.x, agent.y, nearest);
-  } else {
-    GPU_UNROLL(4)
-    for (int i = 0; i < NEAREST; ++i) nearest[i] = (uint16_t)self;
+  if constexpr (BY_CELLS) {
+    find_by_cells(field, agent, grid_length, own_nearest);
+  } else if constexpr (!FULL) {
+    uint16_t* nearest = TOGETHER ? field.nearest[self] : own_nearest;
+    if (agent.in_game)
+      nearest_of(field.places(), self, agent.x, agent.y, nearest);
+    else
+      see_nobody(nearest);
   }
 }
 
@@ -238,18 +181,28 @@ __device__ View view_of(float grid_length, float max_speed, float time) {
   return View{{place, place, speed, speed, 1.0f / TWO_PI}, 1.0f / grid_length, time};
 }
 
-// What a block of an agent's observation says of an agent; of itself, in columns without anybody, it says nothing.
+// What the blocks of an agent's observation say of an agent; of itself, in columns without anybody, they say nothing.
+__device__ float difference(const Field& field, float scale, int self, int block, int other) {
+  if (FULL || !TOGETHER ? !field.in_game[self] : other == self) return 0.0f;
+  return (field.state[block][other] - field.state[block][self]) * scale;
+}
+
+__device__ float is_tagger(int self, int other) { return (float)(other < TAGGER_COUNT && other != self); }
+
+__device__ float is_in_game(const Field& field, int self, int other) {
+  return (float)(FULL ? field.in_game[other] : other != self);
+}
+
 __device__ float seen(const Field& field, const View& view, int self, int block, int other) {
-  if (block == IS_TAGGER) return (float)(other < TAGGER_COUNT && other != self);
-  if (block == IS_IN_GAME) return (float)(FULL ? field.in_game[other] : other != self);
-  if (!field.in_game[self]) return 0.0f;
-  return (field.state[block][other] - field.state[block][self]) * view.scale[block];
+  if (block == IS_TAGGER) return is_tagger(self, other);
+  if (block == IS_IN_GAME) return is_in_game(field, self, other);
+  return difference(field, view.scale[block], self, block, other);
 }
 
 // What follows the blocks: an agent's own state, and the time.
 __device__ float own(const Field& field, const View& view, int self, int entry) {
   if (!field.in_game[self]) return 0.0f;
-  if (entry == OWN) return view.time;
+  if (OWN == 0 || entry == OWN) return view.time;
   if (entry < 2) return field.state[entry][self] * view.side;
   if (entry < 4) return field.state[entry][self] * view.scale[entry];
   return entry == 4 ? cosf(field.state[DIRECTION][self]) : sinf(field.state[DIRECTION][self]);
@@ -271,21 +224,40 @@ __device__ void write_own_row(const Field& field, const View& view, const uint16
   for (int entry = 0; entry <= OWN; ++entry) *row++ = own(field, view, self, entry);
 }
 
+// Writes all rows of the env, each lane a few entries of many rows: what an entry is about then stays the same in its
+// loop, and neighbouring lanes write neighbouring numbers.
+__device__ void write_rows_together(const Field& field, const View& view, float* __restrict__ rows) {
+  constexpr int WIDTH = OBSERVATION_SIZE < NUM_AGENTS ? OBSERVATION_SIZE : NUM_AGENTS;
+  constexpr int ROWS = NUM_AGENTS / WIDTH;  // at a time
+  const int first = lane() / WIDTH;
+  if (first >= ROWS) return;  // no barrier follows
+  for (int entry = lane() % WIDTH; entry < OBSERVATION_SIZE; entry += WIDTH) {
+    const int block = entry / COLUMNS, column = entry % COLUMNS;
+    const auto other_of = [&](int self) { return other_in(field.nearest[FULL ? 0 : self], self, column); };
+    const auto write = [&](auto value_of) {
+      GPU_UNROLL(4)
+      for (int self = first; self < NUM_AGENTS; self += ROWS) rows[self * OBSERVATION_SIZE + entry] = value_of(self);
+    };
+    if (block < NUM_DIFFERENCES) {
+      const float scale = view.scale[block];
+      write([&](int self) { return difference(field, scale, self, block, other_of(self)); });
+    } else if (block == IS_TAGGER) {
+      write([&](int self) { return is_tagger(self, other_of(self)); });
+    } else if (block == IS_IN_GAME) {
+      write([&](int self) { return is_in_game(field, self, other_of(self)); });
+    } else {
+      write([&](int self) { return own(field, view, self, entry - NUM_BLOCKS * COLUMNS); });
+    }
+  }
+}
+
 // Writes the env's rows of observations; `own_nearest` are this agent's.
 __device__ void write_rows(const Field& field, const View& view, const uint16_t* own_nearest, float* observations) {
   float* rows = observations + (int64_t)env_id() * NUM_AGENTS * OBSERVATION_SIZE;
-  if constexpr (!TOGETHER) {
+  if constexpr (TOGETHER)
+    write_rows_together(field, view, rows);
+  else
     write_own_row(field, view, own_nearest, rows + agent_id() * OBSERVATION_SIZE);
-  } else {
-    GPU_UNROLL(2)
-    for (int i = lane(); i < NUM_AGENTS * OBSERVATION_SIZE; i += num_lanes()) {
-      const int self = i / OBSERVATION_SIZE, entry = i % OBSERVATION_SIZE, column = entry % COLUMNS;
-      const int of_others = NUM_BLOCKS * COLUMNS;
-      rows[i] = entry < of_others
-                    ? seen(field, view, self, entry / COLUMNS, other_in(field.nearest[FULL ? 0 : self], self, column))
-                    : own(field, view, self, entry - of_others);
-    }
-  }
 }
 
 // ---- kernels --------------------------------------------------------------------------------------------------------
@@ -339,7 +311,7 @@ extern "C" __global__ void step(float* loc_x, float* loc_y, float* speed, float*
   agent_terminated[i] = leaves;
 
   uint16_t own_nearest[TOGETHER ? 1 : NEAREST];
-  if (!FULL) find_nearest(field, agent, TOGETHER ? field.nearest[self] : own_nearest);
+  find_nearest(field, agent, grid_length, own_nearest);
   sync_env();  // orders the counts of tags, and everybody's nearest, before their reading
 
   if (is_tagger) rewards[i] += (float)field.tags[self] * tag_reward_for_tagger;
@@ -363,7 +335,7 @@ __device__ void start_episode(Field& field, const Agents& agents, const Agent& a
   if (self == 0) num_runners[env_id()] = RUNNER_COUNT;
   sync_env();  // orders the field before its use
   uint16_t own_nearest[TOGETHER ? 1 : NEAREST];
-  if (!FULL) find_nearest(field, agent, TOGETHER ? field.nearest[self] : own_nearest);
+  find_nearest(field, agent, grid_length, own_nearest);
   if (TOGETHER) sync_env();  // orders everybody's nearest before their reading
   write_rows(field, view_of(grid_length, max_speed, 0.0f), own_nearest, observations);
 }
