@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("stand_in"):
         from stand_in.plugin import use_stand_in
 
-        config.stash[STAND_IN] = use_stand_in()
+        config.stash[STAND_IN] = use_stand_in(as_cuda=config.getoption("device") == "cuda")
     elif config.getoption("device") == "cuda":
         from stand_in.plugin import use_gpu
 

@@ -308,6 +308,8 @@ def test_torch_numpy_and_kernels_share_one_memory(name: str, params: dict[str, A
     assert pointers == {array: world.data.pointer(array) for array in world.data}
     Driver(world).step()
     assert pointers == {array: world[array].data_ptr() for array in world.data}
+    if world.device.type != "cpu":
+        return  # NumPy's are copies
     assert np.all(viewed["clock"] == world.data.numpy("clock")) and np.all(viewed["clock"] > 0)
     for array, view in viewed.items():
         assert np.shares_memory(view, world.data.numpy(array))

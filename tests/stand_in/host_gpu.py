@@ -5,24 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from stand_in.as_cuda import CUDA, OnGpu
 from stand_in.recorded_graph import RecordedGraph
 
 ALIGNMENT = 512  # as torch's allocator on a GPU
 
 
 class HostGpu:
-    """Memory of the host as the memory of a GPU; see Gpu in torch_gpu.py."""
+    """Memory of the host as the memory of a GPU; see Gpu in torch_gpu.py.
 
-    device = torch.device("cpu")
+    Args:
+        as_cuda: whether torch is to take it for a GPU's.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, as_cuda: bool = False) -> None:
+        self.device = CUDA if as_cuda else torch.device("cpu")
         self._stream = 0
 
     def allocate(self, nbytes: int) -> torch.Tensor:
         """A zeroed block of bytes."""
         block = torch.zeros(nbytes + ALIGNMENT, dtype=torch.uint8)
         start = -block.data_ptr() % ALIGNMENT
-        return block[start : start + nbytes]
+        room = block[start : start + nbytes]
+        return OnGpu(room) if self.device == CUDA else room
 
     def free_memory(self) -> int:
         """Bytes that the driver calls free."""

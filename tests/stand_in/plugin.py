@@ -31,10 +31,13 @@ def use_gpu() -> None:
     _put_in_place(on_gpu)
 
 
-def use_stand_in() -> StandIn:
+def use_stand_in(as_cuda: bool = False) -> StandIn:
     """Worlds are on the cuda backend, whose driver is the stand-in.
 
     What its nvcc compiles is kept apart from what a real one does.
+
+    Args:
+        as_cuda: whether torch is to take host memory for a GPU's.
     """
     if importlib.util.find_spec("pycuda") is None:
         raise pytest.UsageError("--stand-in needs PyCUDA, which is not installed: make cuda-tools")
@@ -44,6 +47,7 @@ def use_stand_in() -> StandIn:
     os.environ["PATH"] = f"{HERE}{os.pathsep}{os.environ.get('PATH', '')}"
 
     import pycuda.driver
+    from stand_in.as_cuda import make_on_gpu
     from stand_in.host_gpu import HostGpu
     from stand_in.recorded_graph import keep_captured_launches
 
@@ -53,8 +57,10 @@ def use_stand_in() -> StandIn:
 
     def on_stand_in(device: str = "auto", num_workers: int | None = None) -> Backend:
         if device in ("cpu", "auto"):
-            return CudaBackend(HostGpu())
+            return CudaBackend(HostGpu(as_cuda))
         return open_backend(device, num_workers)
 
+    if as_cuda:
+        make_on_gpu()
     _put_in_place(on_stand_in)
     return driver

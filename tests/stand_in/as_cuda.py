@@ -1,0 +1,122 @@
+"""Host memory that torch takes for a GPU's, so that `pytest --stand-in --device cuda` finds what mixes devices up.
+
+Tensors of the store say that they are on cuda:0, and so does all that is computed from them: what would fail on a GPU,
+such as NumPy's view of one or a sum with a tensor of the CPU's, fails here too. There is no backward pass.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+from warpworld.managers.build_cache import cached, content_key
+from warpworld.managers.host_compiler import find_compiler
+
+CUDA = torch.device("cuda", 0)
+
+# torch without CUDA has nothing that makes a GPU the current one, which indexing asks for.
+GUARD = """\
+#include <c10/core/impl/FakeGuardImpl.h>
+static c10::impl::FakeGuardImpl<c10::DeviceType::CUDA> guard;
+extern "C" __attribute__((visibility("default"))) void install_guard() {
+  static c10::impl::DeviceGuardImplRegistrar registrar(c10::DeviceType::CUDA, &guard);
+}
+"""
+# Take tensors of both devices: a copy goes from one to the other, and an index may lie on the CPU.
+ACROSS_DEVICES = {"copy_", "_to_copy", "index", "index_put_", "_index_put_impl_"}
+
+
+def install_guard() -> None:
+    """Build and load GUARD."""
+    folder = Path(torch.__file__).parent
+    compiler = find_compiler()
+    command = compiler.command
+
+    def build(scratch: Path, target: Path) -> None:
+        import subprocess
+
+        (scratch / "guard.cpp").write_text(GUARD)
+        words = ["-std=c++20", "-shared", "-fPIC", "-w", f"-I{folder}/include", str(scratch / "guard.cpp")]
+        subprocess.run([*command, *words, "-o", str(target), f"-L{folder}/lib", "-lc10"], check=True)
+
+    path = cached(content_key(["guard", GUARD, torch.__version__, compiler.version]), ".so", build)
+    ctypes.CDLL(str(path)).install_guard()
+
+
+class OnGpu(torch.Tensor):
+    """A tensor on the host that says it is on cuda:0."""
+
+    held: torch.Tensor
+
+    @staticmethod
+    def __new__(cls: type[OnGpu], held: torch.Tensor) -> OnGpu:
+        made = torch.Tensor._make_wrapper_subclass(
+            cls, held.size(), strides=held.stride(), storage_offset=held.storage_offset(), dtype=held.dtype, device=CUDA
+        )
+        made.held = held
+        return made
+
+    def data_ptr(self) -> int:
+        return self.held.data_ptr()
+
+    def tolist(self) -> Any:
+        return self.held.tolist()
+
+    def numpy(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() first")
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return self.numpy()
+
+    def __repr__(self, **_: Any) -> str:
+        return f"{self.held!r} on {CUDA}"
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        name, device = func.overloadpacket.__name__, kwargs.get("device")
+        on_gpu = device is None or torch.device(device).type == "cuda"
+        if device is not None:
+            kwargs["device"] = torch.device("cpu")
+        tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
+        if name not in ACROSS_DEVICES and any(each.dim() and not isinstance(each, OnGpu) for each in tensors):
+            raise RuntimeError(f"{func}: Expected all tensors to be on the same device, but found cuda:0 and cpu!")
+        done = func(*tree_map(host, args), **tree_map(host, kwargs))
+        if func._schema.is_mutable and name.endswith("_"):
+            return args[0]
+        if not on_gpu:
+            return done.clone() if done is host(args[0]) else done
+        return tree_map(lambda each: OnGpu(each) if isinstance(each, torch.Tensor) else each, done)
+
+
+def host(value: Any) -> Any:
+    return value.held if isinstance(value, OnGpu) else value
+
+
+class MadeOnGpu(TorchFunctionMode):
+    """What is made on, or moved to, a CUDA device is an OnGpu."""
+
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        device = kwargs.get("device")
+        if func is torch.Tensor.to and len(args) > 1 and isinstance(args[1], (str, torch.device)):
+            device, args = args[1], (args[0], *args[2:])
+            kwargs["device"] = device
+        if func is torch.Tensor.cuda:
+            return args[0] if isinstance(args[0], OnGpu) else OnGpu(args[0].clone())
+        if device is None or torch.device(device).type != "cuda" or isinstance(args[0] if args else None, OnGpu):
+            return func(*args, **kwargs)
+        made = func(*args, **{**kwargs, "device": "cpu"})
+        return made if isinstance(made, OnGpu) else OnGpu(made.clone() if made is (args or [None])[0] else made)
+
+
+def make_on_gpu() -> None:
+    """For the whole process."""
+    install_guard()
+    MadeOnGpu().__enter__()
