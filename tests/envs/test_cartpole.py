@@ -62,8 +62,8 @@ def test_steps_of_episodes_are_the_oracles() -> None:
         np.testing.assert_allclose(after, expected, **TOLERANCE)
         clear = ~oracle.near_threshold(expected)
         np.testing.assert_array_equal(world.data.numpy("terminated")[clear], fallen[clear])
-        np.testing.assert_array_equal(world["truncated"], timestep >= 50)
-        np.testing.assert_array_equal(world["rewards"], 1.0)
+        np.testing.assert_array_equal(world.data.numpy("truncated"), timestep >= 50)
+        np.testing.assert_array_equal(world.data.numpy("rewards"), 1.0)
         compared, unclear, ends = compared + 1000, unclear + int((~clear).sum()), ends + int(fallen.sum())
     assert unclear < compared / 1000
     assert ends > 5000
@@ -102,7 +102,7 @@ def test_starts_are_uniform_in_all_four_numbers() -> None:
     world = make(4000, seed=5)
     drawn = world.data.numpy("state")[:, 0]
     assert np.all(np.abs(drawn) <= 0.05)
-    np.testing.assert_array_equal(drawn, world["observations"][:, 0])
+    np.testing.assert_array_equal(drawn, world.data.numpy("observations")[:, 0])
     for column in drawn.T:
         counts, _ = np.histogram(column, 20, (-0.05, 0.05))
         assert ((counts - 200.0) ** 2 / 200.0).sum() < 50  # chi-square of 19 degrees of freedom: 1 in 7000

@@ -47,7 +47,7 @@ def test_two_tags_at_once_by_one_tagger_both_count() -> None:
     world = make(3, num_taggers=1, num_runners=3, **REWARDS)
     stand(world, [(5, 5), (5.05, 5), (5, 4.95), (8, 8)])
     world.step()
-    np.testing.assert_allclose(world["rewards"], [[20, -3, -3, 0]] * 3)
+    np.testing.assert_allclose(world.data.numpy("rewards"), [[20, -3, -3, 0]] * 3)
     assert world["num_runners"].tolist() == [1] * 3
     assert world["still_in_the_game"][0].tolist() == [1, 0, 0, 1]
     assert not world["terminated"].any()
@@ -57,7 +57,7 @@ def test_two_tags_at_once_by_two_taggers_end_the_game() -> None:
     world = make(3, num_taggers=2, num_runners=2, **REWARDS)
     stand(world, [(1, 1), (9, 9), (1.05, 1), (9, 9.05)], timestep=3)
     world.step()
-    np.testing.assert_allclose(world["rewards"], [[10, 10, -3, -3]] * 3)
+    np.testing.assert_allclose(world.data.numpy("rewards"), [[10, 10, -3, -3]] * 3)
     assert world["terminated"].all() and not world["truncated"].any()
     assert world["num_runners"].tolist() == [2] * 3 and world["timestep"].tolist() == [0] * 3  # of the next episode
 
@@ -66,7 +66,7 @@ def test_the_nearest_tagger_is_paid_and_the_first_of_equals() -> None:
     world = make(num_taggers=3, num_runners=2, **REWARDS)
     stand(world, [(5, 5), (2.0625, 2), (1.9375, 2), (5.05, 5), (2, 2)])
     world.step()
-    np.testing.assert_allclose(world["rewards"][0], [10, 10, 0, -3, -3])
+    np.testing.assert_allclose(world.data.numpy("rewards")[0], [10, 10, 0, -3, -3])
 
 
 def test_a_distance_equal_to_the_margin_is_no_tag() -> None:
@@ -84,7 +84,7 @@ def test_a_tag_in_the_last_step_costs_the_reward_for_the_end(leave: bool) -> Non
     world = make(num_taggers=1, num_runners=2, episode_length=7, runner_exits_game_after_tagged=leave, **REWARDS)
     stand(world, [(5, 5), (5.05, 5), (8, 8)], timestep=6)
     world.step()
-    np.testing.assert_allclose(world["rewards"][0], [10, -3, 5])
+    np.testing.assert_allclose(world.data.numpy("rewards")[0], [10, -3, 5])
     assert flags(world, "truncated") == [True] and flags(world, "terminated") == [False]
     assert flags(world, "agent_terminated") == [False, leave, False]
 
@@ -93,7 +93,7 @@ def test_everybody_tagged_in_the_last_step_terminates() -> None:
     world = make(num_taggers=1, num_runners=2, episode_length=7, **REWARDS)
     stand(world, [(5, 5), (5.05, 5), (5, 5.05)], timestep=6)
     world.step()
-    np.testing.assert_allclose(world["rewards"][0], [20, -3, -3])
+    np.testing.assert_allclose(world.data.numpy("rewards")[0], [20, -3, -3])
     assert flags(world, "terminated") == [True] and flags(world, "truncated") == [False]
 
 
@@ -102,7 +102,7 @@ def test_runners_that_stay_are_tagged_again_and_never_end_the_game() -> None:
     stand(world, [(5, 5), (5.05, 5)])
     for _ in range(3):
         world.step()
-        np.testing.assert_allclose(world["rewards"][0], [10, -3])
+        np.testing.assert_allclose(world.data.numpy("rewards")[0], [10, -3])
         assert not flags(world, "terminated")[0] and world["num_runners"].tolist() == [1]
 
 
@@ -133,7 +133,7 @@ def test_who_has_left_stands_still_and_gets_nothing() -> None:
     world["num_runners"] = 1
     world.step()
     assert [world[name][0, 1].item() for name in FEATURES] == pytest.approx([9.9, 5, 0, 0, 0])
-    np.testing.assert_allclose(world["rewards"][0], [0, 0, 0.5])
+    np.testing.assert_allclose(world.data.numpy("rewards")[0], [0, 0, 0.5])
     seen = world.data.numpy("observations")[0, 1].reshape(-1)
     np.testing.assert_array_equal(seen[:10], 0)  # differences
     np.testing.assert_array_equal(seen[10:], [1, 0, 1, 1, 0])  # types, who is in the game, time
@@ -159,7 +159,7 @@ def test_who_is_tagged_is_seen_once_more_and_sees() -> None:
     world.step()
     np.testing.assert_allclose(blocks(world, 0)[0][0], [3 / side, 0], rtol=1e-4)
     np.testing.assert_array_equal(blocks(world, 0)[0][-2:], [[0, 0], [1, 0]])
-    np.testing.assert_array_equal(world["observations"][0, 1], 0)
+    np.testing.assert_array_equal(world.data.numpy("observations")[0, 1], 0)
     assert blocks(world, 0)[1] == pytest.approx(0.02)
 
 
@@ -194,23 +194,25 @@ def test_edges_stop_and_cost_once() -> None:
     world["speed"] = [[0.75, 0.5, 0.0, 0.75]]
     world["direction"] = [[np.pi / 4, 0.0, 0.0, np.pi]]
     world.step()
-    np.testing.assert_array_equal(world["loc_x"][0], [8, 8, 1, 0])
-    np.testing.assert_allclose(world["loc_y"][0], [8, 4, 1, 3], atol=1e-6)
+    np.testing.assert_array_equal(world.data.numpy("loc_x")[0], [8, 8, 1, 0])
+    np.testing.assert_allclose(world.data.numpy("loc_y")[0], [8, 4, 1, 3], atol=1e-6)
     assert world["rewards"][0].tolist() == [-2, 0, 0, -2]  # who just reaches the edge pays nothing
 
 
 def test_actions_accelerate_and_turn() -> None:
     world = make(num_taggers=1, num_runners=1, num_acceleration_levels=3, num_turn_levels=5, skill_level_runner=0.5)
-    np.testing.assert_allclose(world["acceleration_actions"], [0, -1, 0, 1])
-    np.testing.assert_allclose(world["turn_actions"], np.array([0, -2, -1, 0, 1, 2]) * np.pi / 4, rtol=1e-6)
+    np.testing.assert_allclose(world.data.numpy("acceleration_actions"), [0, -1, 0, 1])
+    np.testing.assert_allclose(world.data.numpy("turn_actions"), np.array([0, -2, -1, 0, 1, 2]) * np.pi / 4, rtol=1e-6)
     stand(world, [(5, 5), (5, 2)])
     world["acceleration"][0, 0] = -0.75
     world["direction"][0] = 0.25
     world["actions"][0] = torch.tensor([[3, 1], [3, 5]])
     world.step()
-    np.testing.assert_allclose(world["speed"][0], [0.25, 0.5])
-    np.testing.assert_allclose(world["acceleration"][0], [0.25, 0])  # at its highest speed nobody accelerates on
-    np.testing.assert_allclose(world["direction"][0], [0.25 + 1.5 * np.pi, 0.25 + 0.5 * np.pi], rtol=1e-6)
+    np.testing.assert_allclose(world.data.numpy("speed")[0], [0.25, 0.5])
+    np.testing.assert_allclose(
+        world.data.numpy("acceleration")[0], [0.25, 0]
+    )  # at its highest speed nobody accelerates on
+    np.testing.assert_allclose(world.data.numpy("direction")[0], [0.25 + 1.5 * np.pi, 0.25 + 0.5 * np.pi], rtol=1e-6)
 
 
 # ---- starts ---------------------------------------------------------------------------------------------------------
@@ -243,7 +245,9 @@ def test_random_starts_are_anywhere_and_out_of_reach(taggers: int, runners: int,
     world.step()
     for name in ("still_in_the_game", "num_runners", "speed", "acceleration"):
         world.reset()
-        np.testing.assert_array_equal(world[name], {"still_in_the_game": 1, "num_runners": runners}.get(name, 0))
+        np.testing.assert_array_equal(
+            world.data.numpy(name), {"still_in_the_game": 1, "num_runners": runners}.get(name, 0)
+        )
 
 
 def test_a_start_where_nothing_is_out_of_reach() -> None:
@@ -270,10 +274,10 @@ def test_the_fixed_start_is_warpdrives() -> None:
     order = sorted(taggers) + [i for i in range(6) if i not in taggers]
     for _ in range(3):
         for name, drawn in (("loc_x", x), ("loc_y", y), ("direction", direction)):
-            np.testing.assert_array_equal(world[name], [drawn[order].astype(np.float32)] * 5)
+            np.testing.assert_array_equal(world.data.numpy(name), [drawn[order].astype(np.float32)] * 5)
         world["actions"] = 1
         world.step()
-    np.testing.assert_array_equal(world["agent_types"], [1, 1, 0, 0, 0, 0])
+    np.testing.assert_array_equal(world.data.numpy("agent_types"), [1, 1, 0, 0, 0, 0])
 
 
 # ---- refused parameters ---------------------------------------------------------------------------------------------

@@ -115,8 +115,8 @@ def compare_step(world: World, generator: np.random.Generator) -> int:
     skipped = outcome.close | moved.close_outside
     assert np.all(skipped | np.isclose(world.data.numpy("rewards"), rewards, rtol=1e-5, atol=1e-6))
     assert np.all(outcome.close | (now.in_game == outcome.in_game))
-    np.testing.assert_array_equal(world["agent_mask"], before.in_game)
-    np.testing.assert_array_equal(world["agent_terminated"], before.in_game & ~now.in_game)
+    np.testing.assert_array_equal(world.data.numpy("agent_mask"), before.in_game)
+    np.testing.assert_array_equal(world.data.numpy("agent_terminated"), before.in_game & ~now.in_game)
     clear = ~outcome.close.any(1)
     for name in ("num_runners", "terminated", "truncated"):
         np.testing.assert_array_equal(world.data.numpy(name)[clear], getattr(outcome, name)[clear])
@@ -233,7 +233,7 @@ def test_episodes_are_the_oracles() -> None:
         seen, close_rows = oracle.observe(p, moved.state, timestep)
         over = (world["terminated"] | world["truncated"]).cpu().numpy()
         clear = ~(outcome.close | moved.close_outside | moved.close_acceleration | close_rows).any(1)
-        shown = np.where(over[:, None, None], world["final_observations"], world["observations"])
+        shown = np.where(over[:, None, None], world.data.numpy("final_observations"), world.data.numpy("observations"))
         np.testing.assert_allclose(shown[clear], seen[clear], rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(world.data.numpy("rewards")[clear], outcome.rewards[clear], rtol=1e-5, atol=1e-6)
         np.testing.assert_array_equal(over[clear], (outcome.terminated | outcome.truncated)[clear])

@@ -61,22 +61,22 @@ def final_cells(world: World) -> tuple[list[int], list[int]]:
 def test_published_tag() -> None:
     world = make(**VECTORS, **FIRST)
     act(world, (LEFT, STAY, UP, DOWN, LEFT))
-    np.testing.assert_allclose(world["rewards"][0], [9.9, 10, 10, 9.9, -2], rtol=1e-6)
+    np.testing.assert_allclose(world.data.numpy("rewards")[0], [9.9, 10, 10, 9.9, -2], rtol=1e-6)
     assert final_cells(world) == ([0, 0, 0, 0, 0], [0, 0, 1, 0, 1])
     assert world["terminated"][0]
     assert cells(world) == (list(FIRST["starting_location_x"]), list(FIRST["starting_location_y"]))
     act(world, (RIGHT, LEFT, UP, DOWN, UP))
-    np.testing.assert_allclose(world["rewards"][0], [-0.01, -0.11, -0.01, -0.11, 0.01], rtol=1e-6)
+    np.testing.assert_allclose(world.data.numpy("rewards")[0], [-0.01, -0.11, -0.01, -0.11, 0.01], rtol=1e-6)
 
 
 def test_published_time_limit() -> None:
     world = make(**VECTORS, **SECOND)
     act(world, (RIGHT, UP, LEFT, DOWN, RIGHT))
-    np.testing.assert_allclose(world["rewards"][0], [-0.01] * 4 + [0.01], rtol=1e-6)
+    np.testing.assert_allclose(world.data.numpy("rewards")[0], [-0.01] * 4 + [0.01], rtol=1e-6)
     assert final_cells(world) == ([2, 3, 2, 1, 1], [1, 2, 3, 2, 1])
     assert world["truncated"][0] and not world["terminated"][0]
     act(world, (LEFT, RIGHT, STAY, DOWN, STAY))
-    np.testing.assert_allclose(world["rewards"][0], [10, 10, 10, 10, -2], rtol=1e-6)
+    np.testing.assert_allclose(world.data.numpy("rewards")[0], [10, 10, 10, 10, -2], rtol=1e-6)
     assert world["terminated"][0]
 
 
@@ -91,18 +91,18 @@ def compare_step(world: World, actions: np.ndarray) -> None:
     timestep = world.data.numpy("timestep") + 1
     act(world, actions)
     expected = oracle.step(params, before_x, before_y, actions, timestep)
-    np.testing.assert_array_equal(world["terminated"], expected.terminated)
-    np.testing.assert_array_equal(world["truncated"], expected.truncated)
-    np.testing.assert_allclose(world["rewards"], expected.rewards, rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(world.data.numpy("terminated"), expected.terminated)
+    np.testing.assert_array_equal(world.data.numpy("truncated"), expected.truncated)
+    np.testing.assert_allclose(world.data.numpy("rewards"), expected.rewards, rtol=1e-6, atol=1e-6)
     ended = expected.terminated | expected.truncated
-    seen = np.where(ended[:, None, None], world["final_observations"], world["observations"])
+    seen = np.where(ended[:, None, None], world.data.numpy("final_observations"), world.data.numpy("observations"))
     np.testing.assert_allclose(seen, expected.observations, rtol=1e-6, atol=1e-7)
     x, y = world.data.numpy("loc_x"), world.data.numpy("loc_y")
     np.testing.assert_array_equal(x[~ended], expected.loc_x[~ended])
     np.testing.assert_array_equal(y[~ended], expected.loc_y[~ended])
     started = oracle.observe(params, x[ended], y[ended], np.zeros(ended.sum()))
     np.testing.assert_allclose(world.data.numpy("observations")[ended], started.reshape(-1, *seen.shape[1:]), rtol=1e-6)
-    np.testing.assert_array_equal(world["timestep"], np.where(ended, 0, timestep))
+    np.testing.assert_array_equal(world.data.numpy("timestep"), np.where(ended, 0, timestep))
 
 
 def compare_steps(num_envs: int, num_steps: int, seed: int, **params: Any) -> None:
@@ -152,7 +152,7 @@ def test_walls_stop_and_cost() -> None:
     place(world, (0, 3, 0, 3, 1), (0, 3, 3, 0, 1))
     act(world, (LEFT, RIGHT, UP, DOWN, STAY))
     assert cells(world) == ([0, 3, 0, 3, 1], [0, 3, 3, 0, 1])
-    np.testing.assert_allclose(world["rewards"][0], [-0.11] * 4 + [0.01], rtol=1e-6)
+    np.testing.assert_allclose(world.data.numpy("rewards")[0], [-0.11] * 4 + [0.01], rtol=1e-6)
 
 
 def test_two_catchers_pay_no_more_than_one() -> None:
@@ -160,7 +160,7 @@ def test_two_catchers_pay_no_more_than_one() -> None:
     for catchers in (1, 2, 4):
         place(world, (2,) * catchers + (0,) * (4 - catchers) + (2,), (1,) * 5)
         act(world, (STAY,) * 5)
-        np.testing.assert_allclose(world["rewards"][0], [10.0] * 4 + [-2.0])
+        np.testing.assert_allclose(world.data.numpy("rewards")[0], [10.0] * 4 + [-2.0])
 
 
 def test_agents_that_swap_cells_do_not_meet() -> None:
@@ -182,8 +182,8 @@ def test_the_runner_sees_the_first_of_the_nearest_taggers() -> None:
     world = make(num_taggers=3, grid_length=4, use_full_observation=False)
     place(world, (4, 1, 3, 2), (4, 2, 2, 2))  # the second and the third are next to the runner
     act(world, (STAY,) * 4)
-    np.testing.assert_allclose(world["observations"][0, 3], [0.5, 0.5, 0.25, 0.5, 1.0, 0.01])
-    np.testing.assert_allclose(world["observations"][0, 0], [1.0, 1.0, 0.5, 0.5, 0.0, 0.01])
+    np.testing.assert_allclose(world.data.numpy("observations")[0, 3], [0.5, 0.5, 0.25, 0.5, 1.0, 0.01])
+    np.testing.assert_allclose(world.data.numpy("observations")[0, 0], [1.0, 1.0, 0.5, 0.5, 0.0, 0.01])
 
 
 def test_actions_are_one_array_and_groups_lie_in_order() -> None:
@@ -257,16 +257,16 @@ def test_random_starts_follow_the_seed() -> None:
 def test_the_fixed_start_is_warpdrives() -> None:
     world = make(3, num_taggers=2, grid_length=5, episode_length=1, start="fixed")
     for _ in range(3):
-        np.testing.assert_array_equal(world["loc_x"], [[2, 2, 0]] * 3)
-        np.testing.assert_array_equal(world["loc_y"], [[2, 2, 0]] * 3)
+        np.testing.assert_array_equal(world.data.numpy("loc_x"), [[2, 2, 0]] * 3)
+        np.testing.assert_array_equal(world.data.numpy("loc_y"), [[2, 2, 0]] * 3)
         act(world, (RIGHT, UP, RIGHT))
 
 
 def test_given_cells_are_a_fixed_start() -> None:
     world = make(2, num_taggers=2, starting_location_x=(3, 4, 5), starting_location_y=[6, 7, 8])
     assert world.environment.params.start == "fixed"  # type: ignore[attr-defined]
-    np.testing.assert_array_equal(world["loc_x"], [[3, 4, 5]] * 2)
-    np.testing.assert_array_equal(world["loc_y"], [[6, 7, 8]] * 2)
+    np.testing.assert_array_equal(world.data.numpy("loc_x"), [[3, 4, 5]] * 2)
+    np.testing.assert_array_equal(world.data.numpy("loc_y"), [[6, 7, 8]] * 2)
 
 
 # ---- refused parameters ---------------------------------------------------------------------------------------------
