@@ -30,8 +30,12 @@ setup(
     license="MIT",
     license_files=["LICENSE"],
     python_requires=">=3.10",
-    packages=[*packages, "warpworld.configs", "warpworld.benchmarks"],
-    package_dir={"warpworld.configs": "configs", "warpworld.benchmarks": "benchmarks"},
+    packages=[*packages, "warpworld.configs", "warpworld.benchmarks", "warpworld.benchmarks.gpu"],
+    package_dir={
+        "warpworld.configs": "configs",
+        "warpworld.benchmarks": "benchmarks",
+        "warpworld.benchmarks.gpu": "benchmarks/gpu",
+    },
     package_data={"": ["*.cu", "*.cuh", "*.h", "*.hpp", "*.cpp", "*.yaml", "*.html", "*.css", "*.js", "py.typed"]},
     include_package_data=False,
     install_requires=[

@@ -1,0 +1,176 @@
+"""The worlds and trainers that the tables are about: WarpDrive's runs of Tag, and CartPole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+import warpworld
+from warpworld.config import RunConfig, config_from_dict
+from warpworld.config.run_config import TrainerConfig
+from warpworld.trainers.trainer import Trainer
+
+from ..worlds import DRAWS, random_actions
+
+GRAPH_STEPS = 16  # env steps of a graph
+STEPS_PER_DRAW = 8  # env steps that a set stays
+
+
+@dataclass(frozen=True)
+class Case:
+    """A world, and how it is learnt in.
+
+    Attributes:
+        name: of the environment.
+        params: its parameters.
+        num_envs: envs that step together.
+        num_steps: steps of a rollout.
+        hidden_sizes: of actor and critic each.
+        policies: groups that each policy plays.
+        learning_rate: by policy.
+        max_grad_norm: longest gradient.
+    """
+
+    name: str
+    params: Mapping[str, Any]
+    num_envs: int
+    num_steps: int = 16
+    hidden_sizes: tuple[int, ...] = (64, 64)
+    policies: Mapping[str, tuple[str, ...]] | None = None
+    learning_rate: float = 1e-3
+    max_grad_norm: float = 0.5
+
+    def smaller(self, num_envs: int, num_steps: int, **params: Any) -> Case:
+        """The same with other sizes."""
+        return replace(self, num_envs=num_envs, num_steps=num_steps, params={**self.params, **params})
+
+
+# The parameters, nets and learning settings of WarpDrive's run configurations, at 2000 envs. WarpDrive's rollouts of
+# tag_gridworld have 100 steps; 96 is a whole number of graphs.
+TAG_GRIDWORLD = Case(
+    name="tag_gridworld",
+    params={
+        "num_taggers": 4,
+        "grid_length": 100,
+        "episode_length": 100,
+        "wall_hit_penalty": 0.1,
+        "tag_reward_for_tagger": 10.0,
+        "tag_penalty_for_runner": 5.0,
+        "step_cost_for_tagger": 0.01,
+        "use_full_observation": True,
+        "start": "fixed",
+    },
+    num_envs=2000,
+    num_steps=96,
+    hidden_sizes=(32, 32),
+    policies={"shared": ("tagger", "runner")},
+    max_grad_norm=3.0,
+)
+TAG_CONTINUOUS = Case(
+    name="tag_continuous",
+    params={
+        "num_taggers": 10,
+        "num_runners": 100,
+        "grid_length": 20.0,
+        "episode_length": 500,
+        "max_acceleration": 0.1,
+        "min_acceleration": -0.1,
+        "max_turn": 2.356,
+        "min_turn": -2.356,
+        "num_acceleration_levels": 20,
+        "num_turn_levels": 20,
+        "use_full_observation": False,
+        "num_other_agents_observed": 10,
+        "observe_own_state": False,
+        "tagging_distance": 0.02,
+        "tag_reward_for_tagger": 10.0,
+        "tag_penalty_for_runner": -10.0,
+        "end_of_game_reward_for_runner": 1.0,
+        "runner_exits_game_after_tagged": True,
+        "start": "fixed",
+        "start_seed": 274880,
+    },
+    num_envs=2000,
+    num_steps=16,
+    hidden_sizes=(256, 256),
+    policies={"runner": ("runner",), "tagger": ("tagger",)},
+)
+THOUSAND_AGENTS = TAG_CONTINUOUS.smaller(2000, 16, num_taggers=50, num_runners=950, grid_length=60.0, start="random")
+CARTPOLE = Case("cartpole", {}, num_envs=65536, policies={"agent": ("agent",)})
+
+
+def config_of(case: Case, device: str, iterations: int, graphs: bool = True, learns: bool = True) -> RunConfig:
+    """The run of a case by A2C: one pass over each rollout in one piece, as WarpDrive does it.
+
+    Args:
+        case: what is run.
+        device: "cuda" or "cpu".
+        iterations: length of the run.
+        graphs: replay rollouts as CUDA graphs, where this version can.
+        learns: False makes all policies act at random.
+    """
+    trainer: dict[str, Any] = {
+        "num_envs": case.num_envs,
+        "num_steps": case.num_steps,
+        "total_env_steps": case.num_envs * case.num_steps * iterations,
+        "device": device,
+    }
+    if has_graphs():
+        trainer["graph_steps"] = GRAPH_STEPS if graphs else 0
+    entry: dict[str, Any] = {"algorithm": "random"}
+    if learns:
+        model = {"type": "mlp", "hidden_sizes": list(case.hidden_sizes), "activation": "relu"}
+        entry = {
+            "algorithm": "a2c",
+            "model": model,
+            "learning_rate": case.learning_rate,
+            "anneal_lr": False,
+            "gamma": 0.98,
+            "num_minibatches": 1,
+            "ent_coef": 0.05,
+            "vf_coef": 1.0,
+            "max_grad_norm": case.max_grad_norm,
+        }
+    policies = {name: {**entry, "groups": list(groups)} for name, groups in (case.policies or {}).items()}
+    saving = {"checkpoint_every": 10**6}
+    return config_from_dict(
+        {"name": case.name, "env": dict(case.params), "trainer": trainer, "policy": policies, "saving": saving}
+    )
+
+
+def has_graphs() -> bool:
+    """Whether this version replays rollouts as CUDA graphs."""
+    return "graph_steps" in TrainerConfig.model_fields
+
+
+def build_trainer(case: Case, device: str, iterations: int = 10**6, **options: bool) -> Trainer:
+    """A trainer of a case; see ``config_of``."""
+    return Trainer(config_of(case, device, iterations, **options))
+
+
+def build_world(case: Case, device: str) -> warpworld.World:
+    """A world of a case, reset."""
+    world = warpworld.make(case.name, num_envs=case.num_envs, device=device, **case.params)
+    world.reset()
+    return world
+
+
+class Steps:
+    """Steps of a world by itself, with random actions that are copied into place every few steps."""
+
+    def __init__(self, world: warpworld.World) -> None:
+        """Draw the sets of actions, on the world's device."""
+        self.world = world
+        self._sets = [random_actions(world, np.random.default_rng(seed)) for seed in range(DRAWS)]
+        self._number = 0
+
+    def __call__(self) -> None:
+        """``STEPS_PER_DRAW`` steps."""
+        for name, values in self._sets[self._number % DRAWS].items():
+            self.world[name].copy_(values)
+        self._number += 1
+        for _ in range(STEPS_PER_DRAW):
+            self.world.step()

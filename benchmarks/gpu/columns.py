@@ -1,0 +1,151 @@
+"""The three columns that the field prints: simulation only, with inference, with training; and the memory of each.
+
+"simulation" is ``World.step()`` with random actions; "random" a rollout whose actions a kernel draws at random;
+"inference" a rollout with policies; "training" whole iterations: rollout, returns, update, metrics.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import Any
+
+from ..clock import Timing
+from ..learning import NoRun
+from .cases import (
+    CARTPOLE,
+    STEPS_PER_DRAW,
+    TAG_CONTINUOUS,
+    TAG_GRIDWORLD,
+    THOUSAND_AGENTS,
+    Case,
+    Steps,
+    build_trainer,
+    build_world,
+    has_graphs,
+)
+from .clock import measure, synchronise
+from .memory import Memory
+from .part import Context
+
+WARM_UP = 3  # iterations that do not count
+
+
+def tag_gridworld(context: Context) -> None:
+    """2000 envs of 5 agents; [32, 32]."""
+    _columns(context, TAG_GRIDWORLD.smaller(20, 4) if context.quick else TAG_GRIDWORLD, iterations=30)
+
+
+def tag_continuous(context: Context) -> None:
+    """2000 envs of 110 agents, 10 nearest; [256, 256]."""
+    small = TAG_CONTINUOUS.smaller(4, 3, num_taggers=2, num_runners=8, num_other_agents_observed=3)
+    _columns(context, small if context.quick else TAG_CONTINUOUS, iterations=12)
+
+
+def thousand_agents(context: Context) -> None:
+    """2000 envs of 1000 agents, 10 nearest, without a policy."""
+    small = THOUSAND_AGENTS.smaller(2, 4, num_taggers=5, num_runners=95)
+    _simulation(context, small if context.quick else THOUSAND_AGENTS)
+    _headline(context, "simulation")
+
+
+def cartpole(context: Context) -> None:
+    """65,536 envs with random actions."""
+    case = CARTPOLE.smaller(64, 4) if context.quick else CARTPOLE
+    _simulation(context, case)
+    _random(context, case)
+    _headline(context, "simulation", "random")
+
+
+def _columns(context: Context, case: Case, iterations: int) -> None:
+    _simulation(context, case)
+    _random(context, case)
+    for graphs in (True, False) if has_graphs() else (False,):
+        _inference(context, case, graphs)
+    _training(context, case, context.size(iterations, 2))
+    _headline(context, "simulation", "inference", "training")
+
+
+def _simulation(context: Context, case: Case) -> None:
+    memory = Memory(context.device)
+    world = build_world(case, context.device)
+    timing = measure(Steps(world), context.device, *_windows(context))
+    used = memory.used()
+    _row(context, case, "simulation", timing, case.num_envs * STEPS_PER_DRAW, world.num_agents, used)
+
+
+def _random(context: Context, case: Case) -> None:
+    memory = Memory(context.device)
+    trainer = build_trainer(case, context.device, learns=False)
+    timing = measure(trainer.rollout.collect, context.device, *_windows(context))
+    used = memory.used()
+    env_steps = case.num_envs * case.num_steps
+    _row(context, case, "random", timing, env_steps, trainer.world.num_agents, used, graphs=has_graphs())
+
+
+def _inference(context: Context, case: Case, graphs: bool) -> None:
+    memory = Memory(context.device)
+    trainer = build_trainer(case, context.device, graphs=graphs)
+    timing = measure(trainer.rollout.collect, context.device, *_windows(context))
+    used = memory.used()
+    env_steps, column = case.num_envs * case.num_steps, "inference" if graphs else "inference, eager"
+    if not has_graphs():
+        column = "inference"
+    _row(context, case, column, timing, env_steps, trainer.world.num_agents, used, graphs=graphs)
+
+
+def _training(context: Context, case: Case, iterations: int) -> None:
+    memory = Memory(context.device)
+    trainer = build_trainer(case, context.device, iterations=iterations + WARM_UP)
+    seconds, rollouts = _train(trainer, context.device)
+    used = memory.used()
+    timing = Timing(
+        statistics.median(seconds), min(seconds), (max(seconds) - min(seconds)) / statistics.median(seconds)
+    )
+    env_steps = case.num_envs * case.num_steps
+    share = statistics.median(rollout / whole for rollout, whole in zip(rollouts, seconds, strict=True))
+    row = {"rollout_share": share, "iterations": iterations, "graphs": has_graphs()}
+    _row(context, case, "training", timing, env_steps, trainer.world.num_agents, used, **row)
+
+
+def _train(trainer: Any, device: str) -> tuple[list[float], list[float]]:
+    """Seconds of each iteration behind the warm-up, and of its rollout as the trainer itself says."""
+    ends, rollouts = [], []
+
+    def on_iteration(metrics: dict[str, Any]) -> None:
+        synchronise(device)
+        ends.append(time.perf_counter())
+        rollouts.append(metrics["perf/rollout_s"])
+
+    trainer.train(NoRun(), on_iteration=on_iteration)
+    pairs = zip(ends[WARM_UP - 1 :], ends[WARM_UP:], strict=False)
+    return [end - begin for begin, end in pairs], rollouts[WARM_UP:]
+
+
+def _windows(context: Context) -> tuple[float, int]:
+    """Seconds and number of windows."""
+    return (0.002, 2) if context.quick else (0.25, 7)
+
+
+def _row(
+    context: Context, case: Case, column: str, timing: Timing, env_steps: int, agents: int, memory: int, **more: Any
+) -> None:
+    context.row(
+        world=case.name,
+        column=column,
+        num_envs=case.num_envs,
+        agents=agents,
+        num_steps=case.num_steps,
+        env_steps_per_s=env_steps / timing.median,
+        agent_steps_per_s=env_steps / timing.median * agents,
+        seconds_per_call=timing.median,
+        spread=timing.spread,
+        memory_bytes=memory,
+        **more,
+    )
+
+
+def _headline(context: Context, *columns: str) -> None:
+    rows = {row["column"]: row for row in context.figures["rows"]}
+    said = [f"{name} {rows[name]['env_steps_per_s'] / 1e6:.3g} M" for name in columns]
+    context.report(headline=", ".join(said) + " env steps/s")

@@ -1,0 +1,208 @@
+"""Every registered env on cuda against the same env on cpu: same seed, same actions, step by step.
+
+Integers and flags are equal. Floats are within ``TOLERANCE``; where libm functions make them, both sides are put back
+to the cpu's state after every step, so that a difference cannot grow. Built without fused multiply-add, what a reset
+makes of Philox numbers is bit for bit the same, and so is the whole course of an env that calls no libm function.
+
+Where agents see the nearest others in order, two others whose distances are equal but for rounding may change places.
+The rows of observations in which that shows are counted, and are at most one in ``ROWS_IN_OTHER_ORDER``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import warpworld
+from warpworld import World
+from warpworld.environment import environment_names
+
+from ..worlds import random_actions
+from .part import CheckError, Context
+
+NUM_ENVS, NUM_STEPS = 32, 500
+TOLERANCE = 1e-5  # absolute, and relative to the cpu's value
+ROWS_IN_OTHER_ORDER = 10_000
+SEED = 7
+
+
+@dataclass(frozen=True)
+class Course:
+    """What is compared.
+
+    Attributes:
+        name: of the environment.
+        params: its parameters.
+        libm: whether its steps call sinf or the like, which differ in the last bits.
+        nearest: whether observations are in the order of distances.
+        num_envs: envs.
+        num_steps: steps.
+    """
+
+    name: str
+    params: Mapping[str, Any]
+    libm: bool = True
+    nearest: bool = False
+    num_envs: int = NUM_ENVS
+    num_steps: int = NUM_STEPS
+
+
+COURSES = (
+    Course("cartpole", {"episode_length": 60}),
+    Course("tag_gridworld", {"num_taggers": 4, "grid_length": 8}, libm=False),
+    Course("tag_gridworld", {"num_taggers": 4, "grid_length": 8, "use_full_observation": False}, libm=False),
+    Course(
+        "tag_continuous",
+        {"num_taggers": 5, "num_runners": 20, "use_full_observation": True, "observe_own_state": True},
+    ),
+    Course(
+        "tag_continuous",
+        {"num_taggers": 10, "num_runners": 100, "use_full_observation": False, "num_other_agents_observed": 10},
+        nearest=True,
+    ),
+    Course(
+        "tag_continuous",
+        {"num_taggers": 50, "num_runners": 950, "use_full_observation": False, "num_other_agents_observed": 10},
+        nearest=True,
+        num_envs=2,
+        num_steps=60,
+    ),
+)
+
+
+def courses() -> list[Course]:
+    """Those above, and one for every registered env that is not among them."""
+    named = {course.name for course in COURSES}
+    return [*COURSES, *(Course(name, {}) for name in environment_names() if name not in named)]
+
+
+def within_tolerance(context: Context) -> None:
+    """As built by default."""
+    _compare_all(context, exact=False)
+
+
+def bit_for_bit(context: Context) -> None:
+    """Built without fused multiply-add: no bit differs after a reset, nor in the steps of an env without libm."""
+    _compare_all(context, exact=True)
+
+
+def _compare_all(context: Context, exact: bool) -> None:
+    wrong = []
+    chosen = courses()
+    for course in chosen:
+        steps = min(course.num_steps, context.size(course.num_steps, 5))
+        found = compare(course, context.device, steps, exact)
+        context.row(world=course.name, params=dict(course.params), num_envs=course.num_envs, steps=steps, **found)
+        if found["differences"]:
+            wrong.append(f"{course.name} {dict(course.params)}: {'; '.join(found['differences'])}")
+    if wrong:
+        raise CheckError("\n".join(wrong))
+    exactly = sum(row["bit_for_bit"] for row in context.figures["rows"])
+    context.report(headline=f"{len(chosen)} worlds agree, {exactly} of them bit for bit")
+
+
+def compare(course: Course, device: str, num_steps: int, exact: bool) -> dict[str, Any]:
+    """Step a world on cpu and one on ``device`` side by side.
+
+    Args:
+        course: which world.
+        device: of the second world.
+        num_steps: how many.
+        exact: hold the floats of a reset, and those of an env without libm, to the bit.
+
+    Returns:
+        ``differences``, in words and empty if all is well; ``largest_difference`` of a float; ``bit_for_bit``; how many
+        ``episodes`` ended; ``rows_in_other_order``.
+    """
+    worlds = [_world(course, where) for where in ("cpu", device)]
+    found = Differences(course)
+    found.look(*worlds, step=0, exact=exact)
+    generators = [np.random.default_rng(SEED) for _ in worlds]
+    episodes = 0
+    for step in range(1, num_steps + 1):
+        for world, generator in zip(worlds, generators, strict=True):
+            for name, values in random_actions(world, generator).items():
+                world[name].copy_(values)
+            world.step()
+        found.look(*worlds, step=step, exact=exact and not course.libm)
+        if len(found.differences) >= 5:
+            break
+        if course.libm:
+            worlds[1].restore(worlds[0].snapshot())
+        episodes += int((worlds[0]["terminated"] | worlds[0]["truncated"]).sum())
+    found.check_rows(num_steps)
+    return {
+        "differences": found.differences,
+        "largest_difference": found.largest,
+        "bit_for_bit": found.bit_for_bit,
+        "episodes": episodes,
+        "rows_in_other_order": found.rows,
+    }
+
+
+def _world(course: Course, device: str) -> World:
+    """A world of which nothing is undefined: what no reset writes is zero."""
+    world = warpworld.make(course.name, num_envs=course.num_envs, device=device, seed=SEED, **course.params)
+    world.reset()
+    for name in ("rewards", "terminated", "truncated", "agent_mask", "agent_terminated"):
+        if name in world:
+            world[name].zero_()
+    for name in world.data:
+        if name.startswith("actions"):
+            world[name].zero_()
+    world.reset()
+    return world
+
+
+class Differences:
+    """What differs between two worlds of one course."""
+
+    def __init__(self, course: Course) -> None:
+        self._course = course
+        self.differences: list[str] = []
+        self.largest = 0.0
+        self.bit_for_bit = True
+        self.rows = 0
+
+    def look(self, cpu: World, other: World, step: int, exact: bool) -> None:
+        """Compare all arrays, but for what says which envs a launch was for."""
+        for name in cpu.data:
+            if name == "active":
+                continue
+            expected, found = cpu.data.numpy(name), other.data.numpy(name)
+            if expected.tobytes() == found.tobytes():
+                continue
+            self.bit_for_bit = False
+            wrong = expected != found if exact or expected.dtype.kind != "f" else self._far(expected, found)
+            if self._course.nearest and not exact and name.startswith("observations") and wrong.any():
+                self.rows += int(wrong.any(-1).sum())
+            elif wrong.any():
+                self._say(name, step, expected, found, wrong)
+
+    def _far(self, expected: np.ndarray, found: np.ndarray) -> np.ndarray:
+        """Where floats are not within the tolerance; what is no number on both sides is equal."""
+        difference = np.abs(found.astype(np.float64) - expected)
+        with np.errstate(invalid="ignore"):
+            near = difference <= TOLERANCE * (1.0 + np.abs(expected))
+        near |= (expected == found) | (np.isnan(expected) & np.isnan(found))
+        if near.any():
+            self.largest = max(self.largest, float(np.nan_to_num(difference[near], nan=0.0, posinf=0.0).max()))
+        return ~near
+
+    def _say(self, name: str, step: int, expected: np.ndarray, found: np.ndarray, wrong: np.ndarray) -> None:
+        place = tuple(int(i) for i in np.argwhere(wrong)[0])
+        self.differences.append(
+            f"step {step}: {name}{list(place)} is {found[place]}, expected {expected[place]} "
+            f"({int(wrong.sum())} of {wrong.size} entries)"
+        )
+
+    def check_rows(self, num_steps: int) -> None:
+        """Refuse too many rows whose order differs."""
+        params = self._course.params
+        agents = params.get("num_taggers", 0) + params.get("num_runners", 0)
+        rows = self._course.num_envs * agents * num_steps
+        if self.rows * ROWS_IN_OTHER_ORDER > rows:
+            self.differences.append(f"{self.rows} of {rows} rows of observations differ")

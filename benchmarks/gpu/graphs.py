@@ -1,0 +1,52 @@
+"""Rollouts replayed as CUDA graphs against the same rollouts launched one by one: no bit of the store differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from warpworld.trainers.trainer import Trainer
+
+from .cases import CARTPOLE, GRAPH_STEPS, TAG_CONTINUOUS, TAG_GRIDWORLD, build_trainer, has_graphs
+from .part import CheckError, Context, SkippedError
+
+NUM_ROLLOUTS = 3
+CASES = (
+    CARTPOLE.smaller(500, 2 * GRAPH_STEPS),
+    TAG_GRIDWORLD.smaller(500, 2 * GRAPH_STEPS + 3, episode_length=25),  # 3 steps are left over
+    TAG_CONTINUOUS.smaller(20, 2 * GRAPH_STEPS, episode_length=25),
+)
+
+
+def compare(context: Context) -> None:
+    """Three rollouts, with other weights in place for each, as an update leaves them."""
+    if not has_graphs():
+        raise SkippedError("this version has no trainer.graph_steps")
+    wrong = []
+    for case in CASES:
+        replayed, eager = (_courses(build_trainer(case, context.device, graphs=graphs)) for graphs in (True, False))
+        for number, (first, second) in enumerate(zip(replayed, eager, strict=True)):
+            different = [name for name in first if not torch.equal(first[name], second[name])]
+            if different:
+                wrong.append(f"{case.name}, rollout {number}: {', '.join(different)}")
+                break
+        context.row(world=case.name, num_envs=case.num_envs, num_steps=case.num_steps, rollouts=NUM_ROLLOUTS)
+    if wrong:
+        raise CheckError("these arrays differ: " + "; ".join(wrong))
+    context.report(headline=f"{len(CASES)} worlds, {NUM_ROLLOUTS} rollouts each: bit for bit the same")
+
+
+def _courses(trainer: Trainer) -> Iterator[dict[str, torch.Tensor]]:
+    """The whole store as bytes, after each rollout."""
+    generator = torch.Generator(device="cpu").manual_seed(3)
+    for _ in range(NUM_ROLLOUTS):
+        trainer.rollout.collect()
+        data = trainer.world.data
+        yield {name: data[name].contiguous().flatten().view(torch.uint8).clone() for name in data}
+        for policy in trainer.policies.values():
+            if policy is None:
+                continue
+            with torch.no_grad():
+                for parameter in policy.parameters():
+                    parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator).to(parameter.device))

@@ -1,0 +1,102 @@
+"""Runs the parts one after the other, each in a process of its own, and writes the results after every one."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from warpworld.errors import suggest
+
+from . import page
+from .part import FAILED, RUNNING, SKIPPED, Part
+from .parts import PARTS
+from .process import run_part
+from .results import DEFAULT_PATH, keep_parts, new_results, put, read_results, write
+from .summary import print_summary
+
+BUDGET = 520.0  # seconds of the whole run
+LEAST = 8.0  # seconds that are worth beginning a part for
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run; returns the exit status: 1 if a part that checks results failed, 2 for a wrong command line."""
+    given = _parser().parse_args(arguments)
+    path = given.save
+    if path is None and given.device == "cuda" and not given.quick:
+        path = DEFAULT_PATH
+    if given.page:
+        return page.main(path or DEFAULT_PATH, given.page)
+    chosen = _chosen(given.only)
+    results = new_results(given.device, given.quick, given.commit)
+    if given.only and path is not None:
+        keep_parts(results, read_results(path))
+    _run(chosen, given, results, path)
+    print_summary(results)
+    if _is_missing(results):
+        print(f"{results['parts']['machine']['reason']}. To see that the parts run: --device cpu --quick")
+        return 1
+    if path is not None:
+        print(f"details: {path}")
+    failed = [part.name for part in chosen if part.correctness and results["parts"][part.name]["status"] == FAILED]
+    return 1 if failed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu shows that the parts run")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: nothing that this measures means anything")
+    parser.add_argument("--only", metavar="PART,...", help="parts, by name; others are kept as FILE has them")
+    parser.add_argument("--budget", type=float, default=BUDGET, help="seconds of the whole run (default: %(default)g)")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="JSON with all figures")
+    parser.add_argument("--commit", help="commit to name in the results, where there is no git")
+    parser.add_argument(
+        "--page", type=Path, nargs="?", const=page.DEFAULT_PAGE, help="write docs/performance.md from FILE; run nothing"
+    )
+    return parser
+
+
+def _chosen(only: str | None) -> tuple[Part, ...]:
+    if only is None:
+        return PARTS
+    known = {part.name: part for part in PARTS}
+    for name in (names := only.split(",")):
+        if name not in known:
+            raise SystemExit(f"--only: no part '{name}'.{suggest(name, known)} Known: {', '.join(known)}")
+    return tuple(part for part in PARTS if part.name in names)
+
+
+def _run(parts: Sequence[Part], given: argparse.Namespace, results: dict[str, Any], path: Path | None) -> None:
+    began = time.perf_counter()
+    for part in parts:
+        left = given.budget - (time.perf_counter() - began)
+        result = _why_not(part, given.device, left, given.budget)
+        if result is None and part.name != "machine" and _is_missing(results):
+            result = _skipped("there is no CUDA device")
+        if result is None:
+            print(f"{part.name}: {part.title} ...", flush=True)
+            put(results, part.name, part.title, {"status": RUNNING, "reason": "", "figures": {}})
+            write(results, path)
+            result = run_part(part, given.device, given.quick, min(part.limit, left))
+            print(f"{part.name}: {result['status']} after {result['seconds']} s", flush=True)
+        put(results, part.name, part.title, result)
+        write(results, path)
+
+
+def _why_not(part: Part, device: str, left: float, budget: float) -> dict[str, Any] | None:
+    if part.needs_cuda and device != "cuda":
+        return _skipped("needs CUDA")
+    if left < LEAST:
+        return _skipped(f"the {budget:g} s were over; run it by itself: --only {part.name}")
+    return None
+
+
+def _is_missing(results: dict[str, Any]) -> bool:
+    """Whether the first part found no device."""
+    return results["parts"].get("machine", {}).get("status") == SKIPPED
+
+
+def _skipped(reason: str) -> dict[str, Any]:
+    return {"status": SKIPPED, "reason": reason, "seconds": 0.0, "figures": {}}

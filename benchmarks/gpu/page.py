@@ -1,0 +1,190 @@
+"""docs/performance.md, written from the results of a run: no figure on it stands anywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .results import read_results
+from .targets import TARGETS, ratio
+
+DEFAULT_PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance.md"
+PICTURE = "images/gpu-scaling.png"
+WORLDS = ("tag_gridworld", "tag_continuous", "tag_continuous_1000", "cartpole")
+PEERS = {"tag_gridworld": "warpdrive_gridworld", "tag_continuous": "warpdrive_continuous"}
+
+Results = dict[str, Any]
+
+
+def main(source: Path, page: Path) -> int:
+    """Write the page and its picture; returns the exit status."""
+    results = read_results(source)
+    if results is None:
+        raise SystemExit(f"{source} holds no results of the GPU suite; run python -m benchmarks.gpu on a GPU first")
+    if results["quick"] or results["device"] in (None, "cpu"):
+        raise SystemExit(f"{source} is of {results['device'] or 'no device'}; the page is about a GPU, in full sizes")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    drawn = draw_scaling(results, page.parent / PICTURE)
+    page.write_text(text_of(results, drawn), encoding="utf-8")
+    print(f"wrote {page}")
+    return 0
+
+
+def text_of(results: Results, drawn: bool = False) -> str:
+    """The page."""
+    blocks = ["# Speed on a GPU", _conditions(results), "## What was to be reached", _targets(results)]
+    blocks += ["## Steps a second", _COLUMNS, _speeds(results)]
+    blocks += ["## Beside WarpDrive, in the same run", _peers(results)]
+    blocks += ["## Where an iteration goes", _shares(results)]
+    blocks += ["## Over the number of envs", *([f"![Throughput over the number of envs]({PICTURE})"] if drawn else [])]
+    blocks += [_scaling(results), "## What was checked", _checks(results)]
+    return "\n\n".join(blocks) + "\n"
+
+
+_COLUMNS = (
+    "*simulation*: `World.step()` with random actions; *random*: a rollout whose actions a kernel draws; *inference*: "
+    "a rollout with policies; *training*: whole A2C iterations, one pass in one minibatch. Medians."
+)
+
+
+def _conditions(results: Results) -> str:
+    machine = results["parts"].get("machine", {}).get("figures", {})
+    packages = ", ".join(f"{name} {version}" for name, version in machine.get("packages", {}).items())
+    driver = machine.get("gpu", {}).get("driver_version", "unknown")
+    return (
+        f"Measured on {results['date']} at commit {results['commit']}: {results['device']}, driver {driver}, CUDA of "
+        f"torch {machine.get('cuda_of_torch')}; {packages}; host {results['host']['device']} with "
+        f"{results['host']['cores']} cores. `python -m benchmarks.gpu --page` writes this page from "
+        "`benchmarks/results/gpu.json`."
+    )
+
+
+def _targets(results: Results) -> str:
+    rows = []
+    for target in TARGETS:
+        value = target.measured(results)
+        said = "not measured" if value is None else f"{value:.3g}"
+        met = "" if value is None else "yes" if target.is_met(value) else "no"
+        sign = "at least" if target.at_least else "at most"
+        rows.append((target.label, f"{sign} {target.wanted:g} {target.unit}", said, met))
+    return _table(("", "wanted", "measured", "reached"), rows)
+
+
+def _speeds(results: Results) -> str:
+    rows = [
+        (
+            row["world"],
+            f"{row['num_envs']:,} x {row['agents']}",
+            row["column"],
+            _short(row["env_steps_per_s"]),
+            _short(row["agent_steps_per_s"]),
+            f"{row['memory_bytes'] / 2**30:.2f}",
+            f"{row['spread']:.0%}",
+        )
+        for name in WORLDS
+        for row in _rows(results, name)
+    ]
+    header = ("world", "envs x agents", "column", "env steps/s", "agent steps/s", "GiB", "spread")
+    return _table(header, rows)
+
+
+def _peers(results: Results) -> str:
+    rows, notes = [], []
+    for ours, theirs in PEERS.items():
+        part = results["parts"].get(theirs, {})
+        if part.get("status") != "passed":
+            notes.append(f"{ours}: {part.get('status', 'not run')}: {part.get('reason', '')}".strip())
+        for row in _rows(results, theirs):
+            factor = ratio(results, ours, theirs, row["column"])
+            said = "" if factor is None else f"{factor:.1f}"
+            rows.append((row["world"], row["column"], _short(row["env_steps_per_s"]), said))
+        if way := part.get("figures", {}).get("way"):
+            notes.append(f"{ours}: {way}")
+    table = _table(("world", "column", "WarpDrive's env steps/s", "ours is faster by"), rows)
+    return "\n\n".join([table, *notes])
+
+
+def _shares(results: Results) -> str:
+    names = ("env", "policy", "sampling", "update", "idle")
+    rows = [
+        (
+            f"{row['world']}, {row['num_envs']:,} x {row['num_steps']} steps",
+            f"{row['seconds_per_iteration'] * 1e3:.2f}",
+            *(f"{row['shares'][name]:.0%}" for name in names),
+            f"{max(row['largest_gap_share'].values()):.1%}",
+        )
+        for row in _rows(results, "profile")
+    ]
+    return _table(("", "ms an iteration", *names, "largest gap"), rows)
+
+
+def _scaling(results: Results) -> str:
+    rows = []
+    for row in _rows(results, "scaling"):
+        if "ended" in row:
+            rows.append((row["world"], row["column"], f"{row['num_envs']:,}", f"ended: {row['ended']}", "", ""))
+            continue
+        speeds = _short(row["env_steps_per_s"]), _short(row["agent_steps_per_s"])
+        memory = f"{row['memory_bytes'] / 2**30:.2f}"
+        rows.append((row["world"], row["column"], f"{row['num_envs']:,}", *speeds, memory))
+    return _table(("world", "column", "envs", "env steps/s", "agent steps/s", "GiB"), rows)
+
+
+def _checks(results: Results) -> str:
+    rows = []
+    for name, part in results["parts"].items():
+        said = (part["reason"] or part["figures"].get("headline", "")).splitlines()
+        rows.append((name, part["title"], part["status"], (said or [""])[0]))
+    return _table(("part", "what", "", "found"), rows)
+
+
+def _rows(results: Results, part: str) -> list[dict[str, Any]]:
+    return results["parts"].get(part, {}).get("figures", {}).get("rows", [])
+
+
+def _short(number: float) -> str:
+    """Three digits and a unit."""
+    for factor, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= factor:
+            return f"{number / factor:.3g}{unit}"
+    return f"{number:.3g}"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown; where there is no row, that it was not measured."""
+    rows = [tuple(cell.replace("|", "\\|") for cell in row) for row in rows]
+    if not rows:
+        return "Not measured in this run."
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def draw_scaling(results: Results, path: Path) -> bool:
+    """Draw agent steps a second over the number of envs; False where there is nothing to draw."""
+    lines: dict[str, list[tuple[int, float]]] = {}
+    for row in _rows(results, "scaling"):
+        if "agent_steps_per_s" in row:
+            label = f"{row['world']}, {row['column']}"
+            lines.setdefault(label, []).append((row["num_envs"], row["agent_steps_per_s"]))
+    if not lines:
+        return False
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from warpworld.report.palette import ROLES, SERIES
+
+    figure = Figure(figsize=(6.4, 3.6), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axis = figure.subplots()
+    for (label, points), colour in zip(lines.items(), SERIES, strict=False):
+        axis.loglog(*zip(*points, strict=True), color=colour, marker="o", markersize=3, linewidth=1.2, label=label)
+    axis.set_xlabel("envs", fontsize=8)
+    axis.set_ylabel("agent steps a second", fontsize=8)
+    axis.tick_params(labelsize=8)
+    axis.grid(color=ROLES["grid"][0], linewidth=0.8)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(fontsize=7, frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+    return True

@@ -1,0 +1,94 @@
+"""A part's process: started, given its time, ended with all that it started."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from .part import FAILED, Part
+
+TAIL = 2000  # characters of the output of a part that failed
+
+
+def run_part(part: Part, device: str, quick: bool, limit: float) -> dict[str, Any]:
+    """Run a part and say how it ended.
+
+    Returns:
+        ``status``, ``reason``, ``seconds``, ``figures``, and ``output``, the last words of one that failed.
+    """
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="warpworld-gpu-") as folder:
+        place = Path(folder)
+        command = [sys.executable, "-m", f"{__package__}.child", part.function, folder]
+        command += ["--device", device, "--limit", str(limit), *(["--quick"] if quick else [])]
+        code, output = run_limited(command, limit, place / "output.txt", dict(part.environment), own_group=True)
+        seconds = round(time.perf_counter() - began, 1)
+        end = _read(place / "end.json") or {"status": FAILED, "reason": _why(code, limit)}
+        result = {**end, "seconds": seconds, "figures": _read(place / "figures.json") or {}}
+        return {**result, "output": output[-TAIL:]} if end["status"] == FAILED else result
+
+
+def run_limited(
+    command: list[str], limit: float, log: Path, environment: dict[str, str] | None = None, own_group: bool = False
+) -> tuple[int | None, str]:
+    """Run a command for at most ``limit`` seconds.
+
+    Args:
+        command: what to run.
+        limit: seconds.
+        log: where its output goes.
+        environment: variables for it.
+        own_group: end all that it started with it. A command that a part runs leaves that to the part's own end.
+
+    Returns:
+        Its exit status, None if its time was over, and what it printed.
+    """
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **(environment or {})},
+            start_new_session=own_group,
+        )
+        try:
+            code: int | None = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            _end(process, own_group)
+    return code, log.read_text(errors="replace")
+
+
+def _end(process: subprocess.Popen[bytes], group: bool) -> None:
+    """End the process, and with ``group`` all that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        if group:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()
+
+
+def _why(code: int | None, limit: float) -> str:
+    if code is None:
+        return f"was ended after its {limit:.0f} s; the figures are those that it had by then"
+    if code < 0:
+        return f"its process was ended by {signal.Signals(-code).name}"
+    return f"its process ended with status {code}"
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None

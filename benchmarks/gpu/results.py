@@ -1,0 +1,60 @@
+"""The file of results: under which conditions, and how every part ended."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from ..main import conditions
+
+VERSION = 1
+DEFAULT_PATH = Path(__file__).resolve().parent.parent / "results" / "gpu.json"
+
+
+def new_results(device: str, quick: bool, commit: str | None) -> dict[str, Any]:
+    """Results of a run that has not begun."""
+    about = conditions()
+    return {
+        "version": VERSION,
+        "date": about["date"],
+        "commit": commit or about["commit"],
+        "device": "cpu" if device == "cpu" else None,  # what the part "machine" finds
+        "host": {name: about[name] for name in ("device", "cores", "compiler", "python")},
+        "quick": quick,
+        "parts": {},
+    }
+
+
+def read_results(path: Path) -> dict[str, Any] | None:
+    """Results of an earlier run, or None."""
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.get("version") == VERSION else None
+
+
+def keep_parts(results: dict[str, Any], earlier: dict[str, Any] | None) -> None:
+    """Take over the parts of an earlier run of the same commit, so that parts can be run one after the other."""
+    if earlier and earlier["commit"] == results["commit"] and earlier["quick"] == results["quick"]:
+        results["parts"] = dict(earlier["parts"])
+        results["device"] = earlier["device"] or results["device"]
+
+
+def put(results: dict[str, Any], name: str, title: str, result: dict[str, Any]) -> None:
+    """Add how a part ended, and when."""
+    results["parts"][name] = {"title": title, "date": time.strftime("%Y-%m-%dT%H:%M:%S"), **result}
+    if name == "machine":
+        results["device"] = result["figures"].get("device") or results["device"]
+
+
+def write(results: dict[str, Any], path: Path | None) -> None:
+    """Write the file whole."""
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".draft")
+    draft.write_text(json.dumps(results, indent=1) + "\n")
+    draft.replace(path)

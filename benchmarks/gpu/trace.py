@@ -1,0 +1,74 @@
+"""What the device did while something ran, as torch's profiler saw it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .clock import synchronise
+
+CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing that the device did.
+
+    Attributes:
+        name: of the kernel, or of the copy.
+        category: "kernel", "gpu_memcpy" or "gpu_memset".
+        start: seconds.
+        end: seconds.
+    """
+
+    name: str
+    category: str
+    start: float
+    end: float
+
+
+def record(call: Callable[[], object], device: str) -> list[Event]:
+    """Run ``call`` under the profiler and wait for the device; what it did, in order."""
+    from torch.profiler import ProfilerActivity, profile
+
+    synchronise(device)
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+        call()
+        synchronise(device)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        profiler.export_chrome_trace(str(path))
+        return read_events(json.loads(path.read_text()))
+
+
+def read_events(trace: dict[str, Any]) -> list[Event]:
+    """The device's events of a trace in Chrome's format, in order."""
+    found = [
+        Event(entry["name"], entry["cat"], entry["ts"] * 1e-6, (entry["ts"] + entry["dur"]) * 1e-6)
+        for entry in trace["traceEvents"]
+        if entry.get("ph") == "X" and entry.get("cat") in CATEGORIES
+    ]
+    return sorted(found, key=lambda event: event.start)
+
+
+def busy(events: Iterable[Event]) -> float:
+    """Seconds in which at least one of the events, which are in order, was under way."""
+    total, end = 0.0, float("-inf")
+    for event in events:
+        total += max(0.0, event.end - max(event.start, end))
+        end = max(end, event.end)
+    return total
+
+
+def largest_gap(events: Iterable[Event]) -> float:
+    """The longest time in seconds between two events, which are in order, with nothing under way."""
+    largest, end = 0.0, None
+    for event in events:
+        if end is not None:
+            largest = max(largest, event.start - end)
+        end = event.end if end is None else max(end, event.end)
+    return largest
