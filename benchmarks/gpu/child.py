@@ -19,7 +19,7 @@ def run(function: str, context: Context) -> dict[str, str]:
     """Status and reason of a part that was run to its end."""
     module, _, name = function.partition(":")
     try:
-        getattr(importlib.import_module(f".{module}", __package__), name)(context)
+        getattr(importlib.import_module(module, __package__), name)(context)
     except SkippedError as skip:
         return {"status": SKIPPED, "reason": str(skip)}
     except CheckError as wrong:

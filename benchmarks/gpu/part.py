@@ -27,7 +27,7 @@ class Part:
     Attributes:
         name: for the command line and the results.
         title: what it shows, for people.
-        function: ``module:function`` of this package; it takes a Context.
+        function: ``module:function``, relative to this package with a leading dot; it takes a Context.
         limit: seconds after which the process is ended.
         correctness: whether its failure makes the whole run fail.
         needs_cuda: whether it says something without a GPU.

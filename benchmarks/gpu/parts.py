@@ -7,31 +7,31 @@ from .part import Part
 NO_FMAD = {"WARPWORLD_NVCCFLAGS": "--fmad=false"}
 
 PARTS = (
-    Part("machine", "which GPU, which versions", "machine:report", 60, needs_cuda=False),
+    Part("machine", "which GPU, which versions", ".machine:report", 60, needs_cuda=False),
     # right results
-    Part("compare", "every env: cuda against cpu", "compare:within_tolerance", 75, correctness=True),
+    Part("compare", "every env: cuda against cpu", ".compare:within_tolerance", 75, correctness=True),
     Part(
         "compare_exact",
         "the same without fused multiply-add: bit for bit where no libm function is called",
-        "compare:bit_for_bit",
+        ".compare:bit_for_bit",
         75,
         correctness=True,
         environment=NO_FMAD,
     ),
-    Part("zero_copy", "kernels and torch share one memory", "zero_copy:prove", 60, correctness=True, needs_cuda=False),
-    Part("graphs", "replayed rollouts equal eager ones", "graphs:compare", 60, correctness=True),
+    Part("zero_copy", "kernels and torch share one memory", ".zero_copy:prove", 60, correctness=True, needs_cuda=False),
+    Part("graphs", "replayed rollouts equal eager ones", ".graphs:compare", 60, correctness=True),
     # speed
-    Part("launches", "host time of a launch and of a replay", "launches:measure_launches", 45, needs_cuda=False),
-    Part("tag_gridworld", "tag_gridworld, three columns", "columns:tag_gridworld", 60, needs_cuda=False),
-    Part("warpdrive_gridworld", "WarpDrive's tag_gridworld", "warpdrive:tag_gridworld", 75),
-    Part("tag_continuous", "tag_continuous, three columns", "columns:tag_continuous", 75, needs_cuda=False),
-    Part("warpdrive_continuous", "WarpDrive's tag_continuous", "warpdrive:tag_continuous", 90),
-    Part("tag_continuous_1000", "1000 agents, 10 nearest, no policy", "columns:thousand_agents", 45, needs_cuda=False),
-    Part("cartpole", "cartpole, random actions", "columns:cartpole", 45, needs_cuda=False),
-    Part("profile", "where a training iteration goes", "profile:profile_iterations", 60),
+    Part("launches", "host time of a launch and of a replay", ".launches:measure_launches", 45, needs_cuda=False),
+    Part("tag_gridworld", "tag_gridworld, three columns", ".columns:tag_gridworld", 60, needs_cuda=False),
+    Part("warpdrive_gridworld", "WarpDrive's tag_gridworld", ".warpdrive:tag_gridworld", 75),
+    Part("tag_continuous", "tag_continuous, three columns", ".columns:tag_continuous", 75, needs_cuda=False),
+    Part("warpdrive_continuous", "WarpDrive's tag_continuous", ".warpdrive:tag_continuous", 90),
+    Part("tag_continuous_1000", "1000 agents, 10 nearest, no policy", ".columns:thousand_agents", 45, needs_cuda=False),
+    Part("cartpole", "cartpole, random actions", ".columns:cartpole", 45, needs_cuda=False),
+    Part("profile", "where a training iteration goes", ".profile:profile_iterations", 60),
     # long
-    Part("contract", "the tests of envs, worlds and trainers on cuda", "contract:run_tests", 180, correctness=True),
-    Part("memcheck", "compute-sanitizer on every env's kernels", "sanitizer:memcheck", 90, correctness=True),
-    Part("scaling", "64 to 262,144 envs", "scaling:scale", 75, needs_cuda=False),
-    Part("gymnax", "gymnax's CartPole under JAX", "gymnax_cartpole:measure_gymnax", 60, needs_cuda=False),
+    Part("contract", "the tests of envs, worlds and trainers on cuda", ".contract:run_tests", 180, correctness=True),
+    Part("memcheck", "compute-sanitizer on every env's kernels", ".sanitizer:memcheck", 90, correctness=True),
+    Part("scaling", "64 to 262,144 envs", ".scaling:scale", 75, needs_cuda=False),
+    Part("gymnax", "gymnax's CartPole under JAX", ".gymnax_cartpole:measure_gymnax", 60, needs_cuda=False),
 )
