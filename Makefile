@@ -21,7 +21,7 @@ CUDA_STAMP := $(VENV)/.installed-cuda-tools
 CUDA_TESTS := tests/managers tests/world tests/envs tests/trainers tests/cuda tests/runs/test_resume.py tests/test_random.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-slow cuda-tools test-cuda lint types bench pictures clean
+.PHONY: help setup train test test-slow cuda-tools test-cuda lint types bench gpu pictures clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -52,6 +52,11 @@ types: $(STAMP) ## Check types
 
 bench: $(STAMP) ## Measure speed on this machine
 	$(BIN)/warpworld bench $(ARGS)
+
+# Without $(VENV) by the machine's own Python: a machine that reaches no package index has what it needs on PYTHONPATH.
+gpu: ## Check and measure the cuda backend on this machine's GPU
+	@if [ -x $(BIN)/python ]; then python=$(BIN)/python; else python=$(PYTHON); fi; \
+	  $$python -m benchmarks.gpu $(ARGS)
 
 # Of a finished run of tag_gridworld: make pictures RUN=runs/tag_gridworld-...; the page is photographed by Chromium.
 pictures: $(STAMP) ## Make the README's pictures from RUN
