@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 
 import warpworld
 from warpworld.config import RunConfig, config_from_dict
-from warpworld.config.run_config import TrainerConfig
 from warpworld.trainers.trainer import Trainer
 
 from ..worlds import DRAWS, random_actions
@@ -109,7 +109,7 @@ def config_of(case: Case, device: str, iterations: int, graphs: bool = True, lea
         case: what is run.
         device: "cuda" or "cpu".
         iterations: length of the run.
-        graphs: replay rollouts as CUDA graphs, where this version can.
+        graphs: replay rollouts as CUDA graphs.
         learns: False makes all policies act at random.
     """
     trainer: dict[str, Any] = {
@@ -117,9 +117,8 @@ def config_of(case: Case, device: str, iterations: int, graphs: bool = True, lea
         "num_steps": case.num_steps,
         "total_env_steps": case.num_envs * case.num_steps * iterations,
         "device": device,
+        "graph_steps": GRAPH_STEPS if graphs else 0,
     }
-    if has_graphs():
-        trainer["graph_steps"] = GRAPH_STEPS if graphs else 0
     entry: dict[str, Any] = {"algorithm": "random"}
     if learns:
         model = {"type": "mlp", "hidden_sizes": list(case.hidden_sizes), "activation": "relu"}
@@ -141,14 +140,15 @@ def config_of(case: Case, device: str, iterations: int, graphs: bool = True, lea
     )
 
 
-def has_graphs() -> bool:
-    """Whether this version replays rollouts as CUDA graphs."""
-    return "graph_steps" in TrainerConfig.model_fields
-
-
 def build_trainer(case: Case, device: str, iterations: int = 10**6, **options: bool) -> Trainer:
     """A trainer of a case; see ``config_of``."""
     return Trainer(config_of(case, device, iterations, **options))
+
+
+def replays(trainer: Trainer) -> bool:
+    """Whether its rollouts, of which there has been one, are replayed as a CUDA graph: a capture may be given up."""
+    captured = trainer.rollout._captured
+    return captured is not None and isinstance(getattr(captured[1], "__self__", None), torch.cuda.CUDAGraph)
 
 
 def build_world(case: Case, device: str) -> warpworld.World:

@@ -22,7 +22,7 @@ from .cases import (
     Steps,
     build_trainer,
     build_world,
-    has_graphs,
+    replays,
 )
 from .clock import measure, synchronise
 from .memory import Memory
@@ -60,7 +60,7 @@ def cartpole(context: Context) -> None:
 def _columns(context: Context, case: Case, iterations: int) -> None:
     _simulation(context, case)
     _random(context, case)
-    for graphs in (True, False) if has_graphs() else (False,):
+    for graphs in (True, False) if context.device == "cuda" else (False,):
         _inference(context, case, graphs)
     _training(context, case, context.size(iterations, 2))
     _headline(context, "simulation", "inference", "training")
@@ -80,7 +80,7 @@ def _random(context: Context, case: Case) -> None:
     timing = measure(trainer.rollout.collect, context.device, *_windows(context))
     used = memory.used()
     env_steps = case.num_envs * case.num_steps
-    _row(context, case, "random", timing, env_steps, trainer.world.num_agents, used, graphs=has_graphs())
+    _row(context, case, "random", timing, env_steps, trainer.world.num_agents, used, graphs=replays(trainer))
 
 
 def _inference(context: Context, case: Case, graphs: bool) -> None:
@@ -88,10 +88,9 @@ def _inference(context: Context, case: Case, graphs: bool) -> None:
     trainer = build_trainer(case, context.device, graphs=graphs)
     timing = measure(trainer.rollout.collect, context.device, *_windows(context))
     used = memory.used()
-    env_steps, column = case.num_envs * case.num_steps, "inference" if graphs else "inference, eager"
-    if not has_graphs():
-        column = "inference"
-    _row(context, case, column, timing, env_steps, trainer.world.num_agents, used, graphs=graphs)
+    env_steps = case.num_envs * case.num_steps
+    column = "inference" if graphs or context.device == "cpu" else "inference, eager"
+    _row(context, case, column, timing, env_steps, trainer.world.num_agents, used, graphs=replays(trainer))
 
 
 def _training(context: Context, case: Case, iterations: int) -> None:
@@ -104,7 +103,7 @@ def _training(context: Context, case: Case, iterations: int) -> None:
     )
     env_steps = case.num_envs * case.num_steps
     share = statistics.median(rollout / whole for rollout, whole in zip(rollouts, seconds, strict=True))
-    row = {"rollout_share": share, "iterations": iterations, "graphs": has_graphs()}
+    row = {"rollout_share": share, "iterations": iterations, "graphs": replays(trainer)}
     _row(context, case, "training", timing, env_steps, trainer.world.num_agents, used, **row)
 
 

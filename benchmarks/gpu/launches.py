@@ -11,7 +11,7 @@ from pathlib import Path
 
 import warpworld
 
-from .cases import GRAPH_STEPS, TAG_GRIDWORLD, build_trainer, has_graphs
+from .cases import GRAPH_STEPS, TAG_GRIDWORLD, build_trainer, replays
 from .clock import measure_host
 from .part import Context
 from .pycuda_launch import bare_launch
@@ -34,14 +34,16 @@ def measure_launches(context: Context) -> None:
     world = warpworld.make("tag_gridworld", num_envs=32, device=context.device)
     world.reset()
     context.report(world_step_seconds=host(world.step))
-    for graphs in (True, False) if has_graphs() else (False,):
+    for graphs in (True, False) if context.device == "cuda" else (False,):
         trainer = build_trainer(TAG_GRIDWORLD.smaller(32, GRAPH_STEPS), context.device, graphs=graphs)
         for _ in range(3):
             trainer.rollout.collect()
         # few at a time, as each is many launches where there is no graph
         name = "rollout_replayed_seconds" if graphs else "rollout_eager_seconds"
         context.report(**{name: host(trainer.rollout.collect, calls=min(calls, 10))})
-    context.report(graph_steps=GRAPH_STEPS if has_graphs() else 0, headline=_headline(context))
+        if graphs:
+            context.report(graph_steps=GRAPH_STEPS, replayed=replays(trainer))
+    context.report(headline=_headline(context))
 
 
 def _frozen_launch(device: str) -> Callable[[], None]:

@@ -15,7 +15,7 @@ from .cases import (
     Steps,
     build_trainer,
     build_world,
-    has_graphs,
+    replays,
 )
 from .clock import measure
 from .memory import Memory
@@ -66,7 +66,7 @@ def _measure(context: Context, case: Case, column: str) -> None:
         spread=timing.spread,
         memory_bytes=memory.used(),
         store_bytes=world.data.nbytes,
-        graphs=has_graphs() and column == "inference",
+        graphs=column == "inference" and replays(trainer),
     )
 
 
