@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
 import warpworld
 from warpworld import World
 from warpworld.environment import environment_names
+from warpworld.trainers.rollout import Rollout
 
 from ..worlds import random_actions
 from .part import CheckError, Context
@@ -98,10 +100,12 @@ def _compare_all(context: Context, exact: bool) -> None:
         context.row(world=course.name, params=dict(course.params), num_envs=course.num_envs, steps=steps, **found)
         if found["differences"]:
             wrong.append(f"{course.name} {dict(course.params)}: {'; '.join(found['differences'])}")
+    if not _draws_alike(context.device):
+        wrong.append("actions drawn from equal logits differ")
     if wrong:
         raise CheckError("\n".join(wrong))
     exactly = sum(row["bit_for_bit"] for row in context.figures["rows"])
-    context.report(headline=f"{len(chosen)} worlds agree, {exactly} of them bit for bit")
+    context.report(headline=f"{len(chosen)} worlds agree, {exactly} bit for bit; the same actions are drawn")
 
 
 def compare(course: Course, device: str, num_steps: int, exact: bool) -> dict[str, Any]:
@@ -141,6 +145,19 @@ def compare(course: Course, device: str, num_steps: int, exact: bool) -> dict[st
         "episodes": episodes,
         "rows_in_other_order": found.rows,
     }
+
+
+def _draws_alike(device: str) -> bool:
+    """Whether a rollout at random takes the same actions on both: Philox, and sums of ones."""
+    taken = []
+    for where in ("cpu", device):
+        world = warpworld.make("tag_gridworld", num_envs=100, device=where, seed=SEED)
+        rollout = Rollout(world, dict.fromkeys(world.groups), num_steps=32)
+        world.reset()
+        rollout.freeze()
+        rollout.collect()
+        taken.append({group: world[f"rollout_actions_{group}"].cpu() for group in world.groups})
+    return all(torch.equal(taken[0][group], taken[1][group]) for group in taken[0])
 
 
 def _world(course: Course, device: str) -> World:

@@ -13,6 +13,7 @@ from .process import run_limited
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("tests/envs", "tests/world", "tests/managers", "tests/trainers", "tests/cuda", "tests/test_random.py")
+WITHOUT_GPU = ("tests/cuda/test_nvcc.py",)  # needs none, and takes its time
 USAGE_ERROR = 4  # of pytest
 MARGIN = 5.0  # seconds before the part's own end
 
@@ -23,6 +24,7 @@ def run_tests(context: Context) -> None:
         raise SkippedError("the tests are not beside this package; run it from a checkout")
     command = [sys.executable, "-m", "pytest", "-q", "--device", "cuda", "-m", "not slow and not cpu_backend"]
     command += ["-p", "no:cacheprovider", "--rootdir", str(ROOT), *(str(ROOT / name) for name in FOLDERS)]
+    command += [f"--ignore={ROOT / name}" for name in WITHOUT_GPU]
     if importlib.util.find_spec("xdist") is not None:
         command += ["-n", str(max(1, min(8, (os.cpu_count() or 1) - 1)))]
     code, output = run_limited(command, context.limit - MARGIN, context.path.with_name("pytest.txt"))

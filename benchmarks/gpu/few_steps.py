@@ -1,7 +1,8 @@
-"""A few steps, resets and drawn actions of one world of compare.py: what memcheck runs."""
+"""A few steps, resets and drawn actions of one small world: what memcheck runs, and what fills the build cache."""
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 
 import torch
@@ -10,16 +11,26 @@ from warpworld import World
 from warpworld.environment import get_environment
 from warpworld.trainers.rollout import Rollout
 
+from .cases import CARTPOLE, TAG_CONTINUOUS, TAG_GRIDWORLD, THOUSAND_AGENTS
 from .clock import synchronise
-from .compare import courses
+from .compare import Course, courses
 
 NUM_ENVS, NUM_STEPS = 3, 6
 
 
+def plans() -> list[Course]:
+    """The worlds that are compared, then those of the tables."""
+    tables = (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, THOUSAND_AGENTS)
+    return [*courses(), *(Course(case.name, case.params) for case in tables)]
+
+
 def main(number: int, device: str) -> None:
     """A rollout at random, then a reset of some envs."""
-    course = courses()[number]
-    world = World(get_environment(course.name)(**{**course.params, "episode_length": 4}), NUM_ENVS, device)
+    plan = plans()[number]
+    environment = get_environment(plan.name)
+    names = {field.name for field in dataclasses.fields(environment.Params)}  # type: ignore[arg-type]
+    short = {"episode_length": 4} if "episode_length" in names else {}
+    world = World(environment(**{**plan.params, **short}), NUM_ENVS, device)
     rollout = Rollout(world, dict.fromkeys(world.groups), NUM_STEPS)
     world.reset()
     rollout.freeze()

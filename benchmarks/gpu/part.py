@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+NO_FMAD = {"WARPWORLD_NVCCFLAGS": "--fmad=false"}  # for the bits of the cpu
 PASSED, FAILED, SKIPPED, RUNNING = "passed", "failed", "skipped", "running"
 
 

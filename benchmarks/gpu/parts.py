@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from .part import Part
-
-NO_FMAD = {"WARPWORLD_NVCCFLAGS": "--fmad=false"}
+from .part import NO_FMAD, Part
 
 PARTS = (
     Part("machine", "which GPU, which versions", ".machine:report", 60, needs_cuda=False),
+    Part(
+        "builds", "every env compiles and takes a few steps", ".builds:build", 100, needs_cuda=False, correctness=True
+    ),
     # right results
     Part("compare", "every env: cuda against cpu", ".compare:within_tolerance", 75, correctness=True),
     Part(

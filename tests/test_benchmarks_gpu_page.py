@@ -1,0 +1,180 @@
+"""What is read of tools, and what is written of results: the table and the page, on figures that are made up."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.gpu import main, page, targets, trace
+from benchmarks.gpu.clock import measure, measure_host
+from benchmarks.gpu.contract import read_summary
+from benchmarks.gpu.profile import kind_of, shares_of
+from benchmarks.gpu.sanitizer import read_errors
+from benchmarks.gpu.summary import print_summary
+from benchmarks.gpu.trace import Event
+
+# ---- what is read and written ---------------------------------------------------------------------------------------
+
+
+def test_events_are_read_in_order_and_added_up() -> None:
+    found = trace.read_events(
+        {
+            "traceEvents": [
+                {"ph": "X", "cat": "kernel", "name": "late", "ts": 30.0, "dur": 10.0},
+                {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy DtoD", "ts": 0.0, "dur": 10.0},
+                {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1.0, "dur": 2.0},
+                {"ph": "i", "cat": "kernel", "name": "mark", "ts": 1.0},
+                {"ph": "X", "cat": "kernel", "name": "overlapping", "ts": 5.0, "dur": 10.0},
+            ]
+        }
+    )
+    assert [event.name for event in found] == ["Memcpy DtoD", "overlapping", "late"]
+    assert trace.busy(found) == pytest.approx(25e-6)
+    assert trace.largest_gap(found) == pytest.approx(15e-6)
+
+
+def test_shares_of_an_iteration() -> None:
+    names = ["ww_entry_step", "ww_entry_sample", "sgemm", "ww_end_step"]
+    rollout = [Event(name, "kernel", float(i), i + 0.5) for i, name in enumerate(names)]
+    assert [kind_of(event) for event in rollout] == ["env", "sampling", "policy", "env"]
+    found = shares_of(rollout, [Event("adam", "kernel", 9.0, 11.0)], iteration=10.0)
+    assert found == pytest.approx({"env": 0.1, "sampling": 0.05, "policy": 0.05, "update": 0.2, "idle": 0.6})
+
+
+def test_what_pytest_and_the_sanitizer_print_is_read() -> None:
+    output = "....F [ 50%]\n....  [100%]\nFAILED tests/world/test_steps.py::test_it - Assert\n"
+    output += "==== 1 failed, 8 passed, 2 skipped in 12.34s ====\n"
+    assert read_summary(output) == {
+        "counts": {"failed": 1, "passed": 8, "skipped": 2},
+        "failed": ["tests/world/test_steps.py::test_it"],
+        "progress": "100%",
+    }
+    assert read_summary("... [ 37%]")["progress"] == "37%"
+    assert read_errors("========= ERROR SUMMARY: 0 errors\n") == 0
+    assert read_errors("========= ERROR SUMMARY: 1 error\n") == 1
+    assert read_errors("Error: Device not supported") is None
+
+
+def test_clocks_count_the_calls() -> None:
+    calls = []
+    timing = measure(lambda: calls.append(time.sleep(0.001)), "cpu", seconds=0.005, windows=3)
+    assert 0.001 <= timing.best <= timing.median
+    assert measure_host(lambda: time.sleep(0.001), "cpu", calls=2, batches=3).best >= 0.001
+
+
+# ---- the page and the table -----------------------------------------------------------------------------------------
+
+
+def speed(world: str, column: str, env_steps: float, agents: int = 5) -> dict[str, Any]:
+    return {
+        "world": world,
+        "column": column,
+        "num_envs": 2000,
+        "agents": agents,
+        "num_steps": 16,
+        "env_steps_per_s": env_steps,
+        "agent_steps_per_s": env_steps * agents,
+        "seconds_per_call": 1e-3,
+        "spread": 0.02,
+        "memory_bytes": 2**30,
+    }
+
+
+def done(**figures: Any) -> dict[str, Any]:
+    return {"title": "a title", "status": "passed", "reason": "", "seconds": 1.0, "date": "", "figures": figures}
+
+
+def made_up() -> dict[str, Any]:
+    """Results of no machine, for tests of what is made of them."""
+    both = [speed("tag_gridworld", "inference", 60e6), speed("tag_gridworld", "training", 30e6)]
+    theirs = [speed("tag_gridworld", "inference", 10e6), speed("tag_gridworld", "training", 10e6)]
+    gap = {"rollout": 0.01, "update": 0.07}
+    shares = {"env": 0.2, "policy": 0.3, "sampling": 0.1, "update": 0.35, "idle": 0.05}
+    profiled = {"world": "tag_gridworld", "num_envs": 2000, "num_steps": 96, "seconds_per_iteration": 0.01}
+    scaled = [
+        speed("cartpole", "simulation", 1e9, agents=1),
+        {**speed("cartpole", "simulation", 2e9, 1), "num_envs": 1},
+    ]
+    ended = {"world": "cartpole", "column": "simulation", "num_envs": 10**6, "ended": "no memory | for it"}
+    refused = {**done(), "status": "skipped", "reason": "rl-warp-drive is not installed"}
+    return {
+        "version": 1,
+        "date": "2026-01-02",
+        "commit": "0123456789abcdef",
+        "device": "A GPU",
+        "host": {"device": "a processor", "cores": 16, "compiler": "g++", "python": "3.12"},
+        "quick": False,
+        "parts": {
+            "machine": done(gpu={"driver_version": "580"}, packages={"torch": "2.11.0"}, cuda_of_torch="13.0"),
+            "launches": done(own_seconds=0.4e-6, rollout_replayed_seconds=12e-6),
+            "tag_gridworld": done(rows=both),
+            "warpdrive_gridworld": done(rows=theirs, way="its own trainer"),
+            "warpdrive_continuous": refused,
+            "profile": done(rows=[{**profiled, "shares": shares, "largest_gap_share": gap}]),
+            "scaling": done(rows=[*scaled, ended]),
+            "compare": {**done(), "status": "failed", "reason": "step 3: x differs\nand more"},
+        },
+    }
+
+
+def test_targets_are_held_against_what_was_measured() -> None:
+    results = made_up()
+    found = {target.label: target.measured(results) for target in targets.TARGETS}
+    assert found["launch, our own host time"] == pytest.approx(0.4)
+    assert found["tag_gridworld 2000 x 5, rollout"] == pytest.approx(0.3)
+    assert found["... rollout beside WarpDrive's"] == pytest.approx(6)
+    assert found["... training beside WarpDrive's"] == pytest.approx(3)
+    assert found["largest gap of an iteration"] == pytest.approx(7)
+    assert found["cartpole 65,536, random actions"] is None
+    met = {target.label: target.is_met(found[target.label]) for target in targets.TARGETS if found[target.label]}
+    assert met["... rollout beside WarpDrive's"] and not met["... training beside WarpDrive's"]
+    assert met["launch, our own host time"] and not met["replay of 16 steps, host time"]
+
+
+def test_the_page_has_the_figures_of_the_results_and_no_others(tmp_path: Path) -> None:
+    source, written = tmp_path / "gpu.json", tmp_path / "docs" / "performance.md"
+    source.write_text(json.dumps(made_up()))
+    assert main.main(["--save", str(source), "--page", str(written)]) == 0
+    text = written.read_text()
+    for said in (
+        "A GPU, driver 580",
+        "| tag_gridworld | 2,000 x 5 | inference | 60 M | 300 M | 1.00 | 2% |",
+        "| ... rollout beside WarpDrive's | at least 5 times | 6 | yes |",
+        "| ... training beside WarpDrive's | at least 5 times | 3 | no |",
+        "| cartpole 65,536, random actions | at least 5 G env steps/s | not measured |  |",
+        "tag_continuous: skipped: rl-warp-drive is not installed",
+        "ended: no memory \\| for it",
+        "| compare | a title | failed | step 3: x differs |",
+        "| tag_gridworld, 2,000 x 96 steps | 10.00 | 20% | 30% | 10% | 35% | 5% | 7.0% |",
+    ):
+        assert said in text
+    assert (tmp_path / "docs" / "images" / "gpu-scaling.png").stat().st_size > 1000
+
+
+def test_a_page_without_measured_parts_says_so() -> None:
+    text = page.text_of({**made_up(), "parts": {}})
+    assert text.count("Not measured in this run.") >= 4
+
+
+@pytest.mark.parametrize("change", [{"quick": True}, {"device": "cpu"}, {"version": 0}])
+def test_a_page_is_of_a_gpu_in_full_sizes(tmp_path: Path, change: dict[str, Any]) -> None:
+    source = tmp_path / "gpu.json"
+    source.write_text(json.dumps({**made_up(), **change}))
+    with pytest.raises(SystemExit, match=r"gpu\.json"):
+        main.main(["--save", str(source), "--page", str(tmp_path / "page.md")])
+    assert not (tmp_path / "page.md").exists()
+
+
+def test_the_table_fits_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    results = made_up()
+    results["parts"] |= {f"part_{i}": done(headline="[bold] " * 60) for i in range(10)}
+    print_summary(results)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 60
+    assert max(len(line) for line in lines) <= 130
+    assert any("missed" in line and "training beside" in line for line in lines)
+    assert any("step 3: x differs" in line for line in lines)
