@@ -110,7 +110,7 @@ def made_up() -> dict[str, Any]:
         "quick": False,
         "parts": {
             "machine": done(gpu={"driver_version": "580"}, packages={"torch": "2.11.0"}, cuda_of_torch="13.0"),
-            "launches": done(own_seconds=0.4e-6, rollout_replayed_seconds=12e-6),
+            "launches": done(own_seconds=0.4e-6, replay_seconds=12e-6),
             "tag_gridworld": done(rows=both),
             "warpdrive_gridworld": done(rows=theirs, way="its own trainer"),
             "warpdrive_continuous": refused,

@@ -16,6 +16,7 @@ from warpworld.trainers.trainer import Trainer
 from ..worlds import DRAWS, random_actions
 
 GRAPH_STEPS = 16  # env steps of a graph
+MOST_ACTIONS = 50_000_000  # of all sets together
 STEPS_PER_DRAW = 8  # env steps that a set stays
 
 
@@ -162,14 +163,15 @@ class Steps:
     """Steps of a world by itself, with random actions that are copied into place every few steps."""
 
     def __init__(self, world: warpworld.World) -> None:
-        """Draw the sets of actions, on the world's device."""
+        """Draw the sets of actions, on the world's device; fewer of them where there are many agents."""
         self.world = world
-        self._sets = [random_actions(world, np.random.default_rng(seed)) for seed in range(DRAWS)]
+        count = max(1, min(DRAWS, MOST_ACTIONS // (world.num_envs * world.num_agents)))
+        self._sets = [random_actions(world, np.random.default_rng(seed)) for seed in range(count)]
         self._number = 0
 
     def __call__(self) -> None:
         """``STEPS_PER_DRAW`` steps."""
-        for name, values in self._sets[self._number % DRAWS].items():
+        for name, values in self._sets[self._number % len(self._sets)].items():
             self.world[name].copy_(values)
         self._number += 1
         for _ in range(STEPS_PER_DRAW):

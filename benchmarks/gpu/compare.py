@@ -62,12 +62,25 @@ COURSES = (
     ),
     Course(
         "tag_continuous",
-        {"num_taggers": 10, "num_runners": 100, "use_full_observation": False, "num_other_agents_observed": 10},
+        {
+            "num_taggers": 10,
+            "num_runners": 100,
+            "grid_length": 60.0,
+            "tagging_distance": 0.02,
+            "use_full_observation": False,
+            "num_other_agents_observed": 10,
+        },
         nearest=True,
     ),
     Course(
         "tag_continuous",
-        {"num_taggers": 50, "num_runners": 950, "use_full_observation": False, "num_other_agents_observed": 10},
+        {
+            "num_taggers": 50,
+            "num_runners": 950,
+            "grid_length": 100.0,
+            "use_full_observation": False,
+            "num_other_agents_observed": 10,
+        },
         nearest=True,
         num_envs=2,
         num_steps=60,

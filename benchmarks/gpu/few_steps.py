@@ -31,7 +31,7 @@ def main(number: int, device: str) -> None:
     names = {field.name for field in dataclasses.fields(environment.Params)}  # type: ignore[arg-type]
     short = {"episode_length": 4} if "episode_length" in names else {}
     world = World(environment(**{**plan.params, **short}), NUM_ENVS, device)
-    rollout = Rollout(world, dict.fromkeys(world.groups), NUM_STEPS)
+    rollout = Rollout(world, dict.fromkeys(world.groups), NUM_STEPS, graph_steps=0)
     world.reset()
     rollout.freeze()
     rollout.collect()

@@ -41,7 +41,7 @@ def memcheck(context: Context) -> None:
 
 
 def _run(context: Context, number: int) -> tuple[int | None, str]:
-    command = [TOOL, "--tool", "memcheck", "--error-exitcode", str(FOUND), "--target-processes", "application-only"]
+    command = [TOOL, "--tool", "memcheck", "--error-exitcode", str(FOUND), "--report-api-errors", "no"]
     command += [sys.executable, "-m", f"{__package__}.few_steps", str(number), context.device]
     log = context.path.with_name(f"memcheck-{number}.txt")
     return run_limited(command, context.limit - 5, log, {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"})

@@ -68,7 +68,7 @@ TARGETS = (
         10.0,
         "µs",
         False,
-        lambda r: _times(figure(r, "launches", "rollout_replayed_seconds"), 1e6),
+        lambda r: _times(figure(r, "launches", "replay_seconds"), 1e6),
     ),
     Target(
         "tag_gridworld 2000 x 5, rollout",

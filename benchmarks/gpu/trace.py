@@ -36,7 +36,7 @@ def record(call: Callable[[], object], device: str) -> list[Event]:
     from torch.profiler import ProfilerActivity, profile
 
     synchronise(device)
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
         call()
         synchronise(device)
     with tempfile.TemporaryDirectory() as folder:
