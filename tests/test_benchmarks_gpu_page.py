@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from benchmarks.gpu import main, page, targets, trace
 from benchmarks.gpu.clock import measure, measure_host
@@ -35,6 +36,11 @@ def test_events_are_read_in_order_and_added_up() -> None:
     assert [event.name for event in found] == ["Memcpy DtoD", "overlapping", "late"]
     assert trace.busy(found) == pytest.approx(25e-6)
     assert trace.largest_gap(found) == pytest.approx(15e-6)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_without_a_device_nothing_is_seen() -> None:
+    assert trace.record(lambda: None, "cpu") == []
 
 
 def test_shares_of_an_iteration() -> None:

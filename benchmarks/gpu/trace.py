@@ -32,9 +32,11 @@ class Event:
 
 
 def record(call: Callable[[], object], device: str) -> list[Event]:
-    """Run ``call`` under the profiler and wait for the device; what it did, in order."""
-    from torch.profiler import ProfilerActivity, profile
+    """Run ``call`` under the profiler and wait for the device; what it did, in order. Empty where it cannot be seen."""
+    from torch.profiler import ProfilerActivity, profile, supported_activities
 
+    if ProfilerActivity.CUDA not in supported_activities():
+        return []
     synchronise(device)
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
         call()
