@@ -14,6 +14,7 @@ import torch
 from benchmarks.gpu import main
 from benchmarks.gpu.part import Part
 from benchmarks.gpu.process import run_part
+from benchmarks.gpu.results import keep_parts, put
 
 HERE = Path(__file__).resolve().parent
 
@@ -99,6 +100,20 @@ def test_parts_for_which_no_time_is_left_say_so(monkeypatch: pytest.MonkeyPatch,
     assert main.main(["--device", "cpu", "--quick", "--budget", "1", "--save", str(path)]) == 0
     reason = json.loads(path.read_text())["parts"]["passes"]["reason"]
     assert reason == "the 1 s were over; run it by itself: --only passes"
+
+
+def test_parts_of_another_commit_or_device_are_not_kept() -> None:
+    earlier: dict[str, Any] = {"commit": "a", "quick": False, "device": "GPU 1", "parts": {"compare": {}}}
+    fresh: dict[str, Any] = {"commit": "b", "quick": False, "device": None, "parts": {}}
+    keep_parts(fresh, earlier)
+    assert fresh["parts"] == {}
+    fresh["commit"] = "a"
+    keep_parts(fresh, earlier)
+    assert set(fresh["parts"]) == {"compare"} and fresh["device"] == "GPU 1"
+    put(fresh, "machine", "", {"figures": {"device": "GPU 1"}})
+    assert set(fresh["parts"]) == {"compare", "machine"}
+    put(fresh, "machine", "", {"figures": {"device": "GPU 2"}})
+    assert set(fresh["parts"]) == {"machine"} and fresh["device"] == "GPU 2"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

@@ -65,7 +65,7 @@ def _chosen(only: str | None) -> tuple[Part, ...]:
     for name in (names := only.split(",")):
         if name not in known:
             raise SystemExit(f"--only: no part '{name}'.{suggest(name, known)} Known: {', '.join(known)}")
-    return tuple(part for part in PARTS if part.name in names)
+    return tuple(part for part in PARTS if part.name in names or part.name == "machine")
 
 
 def _run(parts: Sequence[Part], given: argparse.Namespace, results: dict[str, Any], path: Path | None) -> None:

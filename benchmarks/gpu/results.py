@@ -37,7 +37,10 @@ def read_results(path: Path) -> dict[str, Any] | None:
 
 
 def keep_parts(results: dict[str, Any], earlier: dict[str, Any] | None) -> None:
-    """Take over the parts of an earlier run of the same commit, so that parts can be run one after the other."""
+    """Take over the parts of an earlier run of the same commit, so that parts can be run one after the other.
+
+    Those of another device are dropped again as soon as the part "machine" has seen which one this is.
+    """
     if earlier and earlier["commit"] == results["commit"] and earlier["quick"] == results["quick"]:
         results["parts"] = dict(earlier["parts"])
         results["device"] = earlier["device"] or results["device"]
@@ -45,9 +48,12 @@ def keep_parts(results: dict[str, Any], earlier: dict[str, Any] | None) -> None:
 
 def put(results: dict[str, Any], name: str, title: str, result: dict[str, Any]) -> None:
     """Add how a part ended, and when."""
+    found = result["figures"].get("device")
+    if name == "machine" and found and results["device"] not in (None, found):
+        results["parts"] = {}
     results["parts"][name] = {"title": title, "date": time.strftime("%Y-%m-%dT%H:%M:%S"), **result}
     if name == "machine":
-        results["device"] = result["figures"].get("device") or results["device"]
+        results["device"] = found or results["device"]
 
 
 def write(results: dict[str, Any], path: Path | None) -> None:
