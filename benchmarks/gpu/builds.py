@@ -15,7 +15,9 @@ from .process import run_limited
 def build(context: Context) -> None:
     """Runs a few steps of every world, on cpu and on the device, each in a process of its own."""
     numbers = range(context.size(len(plans()), 2))
-    jobs = [(number, device, {}) for number in numbers for device in sorted({"cpu", context.device})]
+    jobs: list[tuple[int, str, dict[str, str]]] = [
+        (number, device, {}) for number in numbers for device in sorted({"cpu", context.device})
+    ]
     if context.device == "cuda":
         jobs += [(number, "cuda", NO_FMAD) for number in numbers]
 

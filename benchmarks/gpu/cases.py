@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -146,10 +146,17 @@ def build_trainer(case: Case, device: str, iterations: int = 10**6, **options: b
     return Trainer(config_of(case, device, iterations, **options))
 
 
-def replays(trainer: Trainer) -> bool:
-    """Whether its rollouts, of which there has been one, are replayed as a CUDA graph: a capture may be given up."""
+def replay_of(trainer: Trainer) -> Callable[[], None] | None:
+    """What replays its rollouts' graph; None without one: a capture may be given up, and there is none at first."""
     captured = trainer.rollout._captured
-    return captured is not None and isinstance(getattr(captured[1], "__self__", None), torch.cuda.CUDAGraph)
+    if captured is None or not isinstance(getattr(captured[1], "__self__", None), torch.cuda.CUDAGraph):
+        return None
+    return captured[1]
+
+
+def replays(trainer: Trainer) -> bool:
+    """Whether its rollouts, of which there has been one, are replayed as a CUDA graph."""
+    return replay_of(trainer) is not None
 
 
 def build_world(case: Case, device: str) -> warpworld.World:

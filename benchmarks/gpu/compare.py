@@ -134,9 +134,9 @@ def compare(course: Course, device: str, num_steps: int, exact: bool) -> dict[st
         ``differences``, in words and empty if all is well; ``largest_difference`` of a float; ``bit_for_bit``; how many
         ``episodes`` ended; ``rows_in_other_order``.
     """
-    worlds = [_world(course, where) for where in ("cpu", device)]
+    cpu, other = worlds = [_world(course, where) for where in ("cpu", device)]
     found = Differences(course)
-    found.look(*worlds, step=0, exact=exact)
+    found.look(cpu, other, step=0, exact=exact)
     generators = [np.random.default_rng(SEED) for _ in worlds]
     episodes = 0
     for step in range(1, num_steps + 1):
@@ -144,12 +144,12 @@ def compare(course: Course, device: str, num_steps: int, exact: bool) -> dict[st
             for name, values in random_actions(world, generator).items():
                 world[name].copy_(values)
             world.step()
-        found.look(*worlds, step=step, exact=exact and not course.libm)
+        found.look(cpu, other, step=step, exact=exact and not course.libm)
         if len(found.differences) >= 5:
             break
         if course.libm:
-            worlds[1].restore(worlds[0].snapshot())
-        episodes += int((worlds[0]["terminated"] | worlds[0]["truncated"]).sum())
+            other.restore(cpu.snapshot())
+        episodes += int((cpu["terminated"] | cpu["truncated"]).sum())
     found.check_rows(num_steps)
     return {
         "differences": found.differences,

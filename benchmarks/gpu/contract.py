@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from .part import CheckError, Context, SkippedError
 from .process import run_limited
@@ -38,7 +39,7 @@ def run_tests(context: Context) -> None:
         raise CheckError("; ".join(figures["failed"][:5]) or output[-1000:])
 
 
-def read_summary(output: str) -> dict[str, object]:
+def read_summary(output: str) -> dict[str, Any]:
     """What pytest's last lines say: ``counts`` by outcome, ``failed`` tests, ``progress`` in percent."""
     last = [line for line in output.splitlines() if re.search(r" in \d+(\.\d+)?s", line)]
     counts = re.findall(r"(\d+) (passed|failed|errors?|skipped|xfailed|deselected)", last[-1] if last else "")

@@ -28,7 +28,7 @@ def main(number: int, device: str) -> None:
     """A rollout at random, then a reset of some envs."""
     plan = plans()[number]
     environment = get_environment(plan.name)
-    names = {field.name for field in dataclasses.fields(environment.Params)}  # type: ignore[arg-type]
+    names = {field.name for field in dataclasses.fields(environment.Params)}
     short = {"episode_length": 4} if "episode_length" in names else {}
     world = World(environment(**{**plan.params, **short}), NUM_ENVS, device)
     rollout = Rollout(world, dict.fromkeys(world.groups), NUM_STEPS, graph_steps=0)

@@ -32,7 +32,7 @@ def measure_gymnax(context: Context) -> None:
         key, state = carry
         key, for_actions, for_steps = jax.random.split(key, 3)
         actions = jax.random.randint(for_actions, (num_envs,), 0, 2)
-        _, state, reward, _, _ = step_all(jax.random.split(for_steps, num_envs), state, actions, params)
+        _, state, reward, *_ = step_all(jax.random.split(for_steps, num_envs), state, actions, params)
         return (key, state), reward.sum()
 
     loop = jax.jit(lambda carry: jax.lax.scan(step, carry, None, STEPS))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import warpworld
 
-from .cases import GRAPH_STEPS, TAG_GRIDWORLD, build_trainer, replays
+from .cases import GRAPH_STEPS, TAG_GRIDWORLD, build_trainer, replay_of
 from .clock import measure_host
 from .part import Context
 from .pycuda_launch import bare_launch
@@ -41,8 +41,8 @@ def measure_launches(context: Context) -> None:
         # few at a time, as each is many launches where there is no graph
         name = "rollout_replayed_seconds" if graphs else "rollout_eager_seconds"
         context.report(**{name: host(trainer.rollout.collect, calls=min(calls, 10))})
-        if graphs and replays(trainer):
-            context.report(graph_steps=GRAPH_STEPS, replay_seconds=host(trainer.rollout._captured[1], calls=10))
+        if replay := replay_of(trainer):
+            context.report(graph_steps=GRAPH_STEPS, replay_seconds=host(replay, calls=10))
     context.report(headline=_headline(context))
 
 
