@@ -25,7 +25,9 @@ def build(context: Context) -> None:
         number, device, environment = job
         command = [sys.executable, "-m", f"{__package__}.few_steps", str(number), device]
         name = f"build-{number}-{device}-{len(environment)}.txt"
-        code, output = run_limited(command, context.limit - 5, context.path.with_name(name), environment)
+        code, output = run_limited(command, context.left(), context.path.with_name(name), environment)
+        if code is None:
+            return f"{plans()[number].name} on {device}: not done in time"
         return "" if code == 0 else f"{plans()[number].name} on {device}: {output[-600:]}"
 
     began = time.perf_counter()

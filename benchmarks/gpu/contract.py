@@ -13,10 +13,12 @@ from .part import CheckError, Context, SkippedError
 from .process import run_limited
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("tests/envs", "tests/world", "tests/managers", "tests/trainers", "tests/cuda", "tests/test_random.py")
+FOLDERS = (
+    *("tests/managers", "tests/world", "tests/envs", "tests/trainers", "tests/cuda"),
+    *("tests/runs/test_resume.py", "tests/test_random.py"),
+)
 WITHOUT_GPU = ("tests/cuda/test_nvcc.py",)  # needs none, and takes its time
 USAGE_ERROR = 4  # of pytest
-MARGIN = 5.0  # seconds before the part's own end
 
 
 def run_tests(context: Context) -> None:
@@ -28,13 +30,14 @@ def run_tests(context: Context) -> None:
     command += [f"--ignore={ROOT / name}" for name in WITHOUT_GPU]
     if importlib.util.find_spec("xdist") is not None:
         command += ["-n", str(max(1, min(8, (os.cpu_count() or 1) - 1)))]
-    code, output = run_limited(command, context.limit - MARGIN, context.path.with_name("pytest.txt"))
+    seconds = context.left()
+    code, output = run_limited(command, seconds, context.path.with_name("pytest.txt"))
     figures = read_summary(output)
     context.report(**figures, headline=", ".join(f"{count} {what}" for what, count in figures["counts"].items()))
     if code == USAGE_ERROR and "--device" in output:
         raise SkippedError("these tests have no --device option")
     if code is None:
-        raise CheckError(f"not done after {context.limit - MARGIN:.0f} s, {figures['progress'] or '0%'} by then")
+        raise CheckError(f"not done after {seconds:.0f} s, {figures['progress'] or '0%'} by then")
     if code:
         raise CheckError("; ".join(figures["failed"][:5]) or output[-1000:])
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 NO_FMAD = {"WARPWORLD_NVCCFLAGS": "--fmad=false"}  # for the bits of the cpu
+MARGIN = 8.0  # seconds
 PASSED, FAILED, SKIPPED, RUNNING = "passed", "failed", "skipped", "running"
 
 
@@ -63,6 +65,11 @@ class Context:
     limit: float
     path: Path
     figures: dict[str, Any] = field(default_factory=dict)
+    began: float = field(default_factory=time.perf_counter)
+
+    def left(self) -> float:
+        """Seconds until a bit before the part's process is ended: time to say what was not done; at least one."""
+        return max(1.0, self.limit - MARGIN - (time.perf_counter() - self.began))
 
     def report(self, **figures: Any) -> None:
         """Write figures down; ``headline`` is the one for the table."""

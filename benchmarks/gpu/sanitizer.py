@@ -34,7 +34,8 @@ def memcheck(context: Context) -> None:
         if errors is None and (refusal := _refusal(output)):
             raise SkippedError(f"{TOOL}: {refusal}")
         if code != 0 or errors != 0:
-            wrong.append(f"{_name(course)}: {_first_error(output)}")
+            said = "not done in time" if code is None else _first_error(output)
+            wrong.append(f"{_name(course)}: {said}")
     if wrong:
         raise CheckError("; ".join(wrong))
     context.report(headline=f"{len(chosen)} worlds, 0 errors")
@@ -44,7 +45,7 @@ def _run(context: Context, number: int) -> tuple[int | None, str]:
     command = [TOOL, "--tool", "memcheck", "--error-exitcode", str(FOUND), "--report-api-errors", "no"]
     command += [sys.executable, "-m", f"{__package__}.few_steps", str(number), context.device]
     log = context.path.with_name(f"memcheck-{number}.txt")
-    return run_limited(command, context.limit - 5, log, {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"})
+    return run_limited(command, context.left(), log, {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"})
 
 
 def read_errors(output: str) -> int | None:
