@@ -85,7 +85,8 @@ class OnGpu(torch.Tensor):
         if device is not None:
             kwargs["device"] = torch.device("cpu")
         tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
-        if name not in ACROSS_DEVICES and any(each.dim() and not isinstance(each, OnGpu) for each in tensors):
+        strangers = [each for each in tensors if not isinstance(each, OnGpu)]
+        if name not in ACROSS_DEVICES and any(each.dim() or name in ("cat", "stack") for each in strangers):
             raise RuntimeError(f"{func}: Expected all tensors to be on the same device, but found cuda:0 and cpu!")
         done = func(*tree_map(host, args), **tree_map(host, kwargs))
         if func._schema.is_mutable and name.endswith("_"):
@@ -106,8 +107,9 @@ class MadeOnGpu(TorchFunctionMode):
         kwargs = dict(kwargs or {})
         device = kwargs.get("device")
         if func is torch.Tensor.to and len(args) > 1 and isinstance(args[1], (str, torch.device)):
-            device, args = args[1], (args[0], *args[2:])
-            kwargs["device"] = device
+            device, args, kwargs["device"] = args[1], (args[0],), args[1]
+        if func in (torch.where, torch.Tensor.where):  # which would make a tensor of a number, on the device
+            args = [torch.tensor(each) if isinstance(each, (bool, int, float)) else each for each in args]
         if func is torch.Tensor.cuda:
             return args[0] if isinstance(args[0], OnGpu) else OnGpu(args[0].clone())
         if device is None or torch.device(device).type != "cuda" or isinstance(args[0] if args else None, OnGpu):
@@ -119,4 +121,5 @@ class MadeOnGpu(TorchFunctionMode):
 def make_on_gpu() -> None:
     """For the whole process."""
     install_guard()
+    torch.__future__.set_overwrite_module_params_on_conversion(True)  # else a module keeps its parameters' objects
     MadeOnGpu().__enter__()

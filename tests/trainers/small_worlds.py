@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +47,12 @@ class Still(Environment):
         return [lambda arrays, active: None]
 
 
+@functools.cache
+def constant(numbers: tuple[float, ...], device: torch.device) -> Tensor:
+    """Made once: while a graph is captured nothing can be copied from the host."""
+    return torch.tensor(numbers, device=device)
+
+
 class Clockwork(Environment):
     """In PyTorch alone: groups left (2 agents) and right (1), both of which see (timestep, env, agent).
 
@@ -77,8 +84,9 @@ class Clockwork(Environment):
         actions, timestep = arrays["actions"], arrays["timestep"]
         num_envs, num_agents = actions.shape[:2]
         clock = arrays["clock"].view(torch.int64)[:, None]
-        arrays["rewards"] = (clock + 10 * torch.arange(num_agents) + 100 * actions[..., 0]).float()
-        ends = torch.tensor(self.params.ends)[torch.arange(num_envs) % len(self.params.ends)]
+        env, agent = (torch.arange(count, device=actions.device) for count in (num_envs, num_agents))
+        arrays["rewards"] = (clock + 10 * agent + 100 * actions[..., 0]).float()
+        ends = constant(self.params.ends, actions.device)[env % len(self.params.ends)]
         arrays["terminated"] = timestep == ends
         arrays["truncated"] = timestep >= self.params.episode_length
         arrays["observations"] = seen_by_all(timestep, num_agents)
@@ -90,8 +98,9 @@ class Clockwork(Environment):
 
 def seen_by_all(timestep: Tensor, num_agents: int) -> Tensor:
     """What Clockwork shows: (num_envs, num_agents, 3)."""
-    num_envs = len(timestep)
-    columns = timestep[:, None], torch.arange(num_envs)[:, None], torch.arange(num_agents)[None]
+    num_envs, device = len(timestep), timestep.device
+    env, agent = torch.arange(num_envs, device=device), torch.arange(num_agents, device=device)
+    columns = timestep[:, None], env[:, None], agent[None]
     return torch.stack([column.expand(num_envs, num_agents).float() for column in columns], -1)
 
 
@@ -123,7 +132,8 @@ class Uneven(Clockwork):
 
     def _step(self, arrays: Any, active: Tensor) -> None:
         super()._step(arrays, active)
-        arrays["rewards"] = torch.tensor([1.0, 2.0, 4.0]).expand_as(arrays["rewards"])
+        rewards = arrays["rewards"]
+        arrays["rewards"] = constant((1.0, 2.0, 4.0), rewards.device).expand_as(rewards)
 
 
 class Duel(Environment):
@@ -166,7 +176,8 @@ class Aim(Environment):
         return [lambda arrays, active: arrays["observations"].zero_()]
 
     def _step(self, arrays: Any, active: Tensor) -> None:
-        arrays["rewards"] = -((arrays["actions"] - torch.tensor(self.params.target)) ** 2).sum(-1)
+        actions = arrays["actions"]
+        arrays["rewards"] = -((actions - constant(self.params.target, actions.device)) ** 2).sum(-1)
         arrays["terminated"] = torch.ones_like(arrays["terminated"])
 
 
@@ -205,10 +216,11 @@ class Narrowing(Environment):
 
 def narrowed(timestep: Tensor) -> Tensor:
     """Narrowing's mask: (num_envs, 3, 5)."""
-    mask = torch.ones(len(timestep), 3, 5, dtype=torch.bool)
+    envs = torch.arange(len(timestep), device=timestep.device)
+    mask = torch.ones(len(timestep), 3, 5, dtype=torch.bool, device=timestep.device)
     for agent, choices in enumerate((3, 3, 4)):
         forbidden = (timestep.long() + agent) % choices
-        mask[torch.arange(len(timestep)), agent, forbidden] = False
+        mask[envs, agent, forbidden] = False
     mask[:, 2, 3] = False
     return mask
 
@@ -234,5 +246,5 @@ def seen_as_logits(count: int) -> FixedPolicy:
 
 def same_logits(logits: Sequence[float] | Tensor) -> FixedPolicy:
     """The same logits for every observation."""
-    given = torch.as_tensor(logits, dtype=torch.float32)
-    return FixedPolicy(lambda observations: given.expand(*observations.shape[:-1], -1))
+    given = tuple(torch.as_tensor(logits, dtype=torch.float32).tolist())
+    return FixedPolicy(lambda seen: constant(given, seen.device).expand(*seen.shape[:-1], -1))

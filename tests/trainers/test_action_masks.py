@@ -24,13 +24,15 @@ def test_masks_are_obeyed_and_recorded_with_the_step() -> None:
     rollout.freeze()
     rollout.collect()
     assert (world["rollout_rewards"] >= 0).all()  # -1000 for a forbidden one
-    timestep = torch.arange(12) % 5  # episodes of 5 steps; the mask of a step is that of the timestep before it
+    timestep = (
+        torch.arange(12, device=world.device) % 5
+    )  # episodes of 5 steps; the mask of a step is that of the timestep before it
     expected = torch.stack([narrowed(timestep[t].expand(500)) for t in range(12)])
     for group, agents in (("left", slice(0, 2)), ("right", slice(2, 3))):
         seen = rollout.trajectories(group)
         choices = len(LOGITS[group])
         assert torch.equal(seen.action_masks, expected[:, :, agents, :choices])
-        logits = torch.tensor(LOGITS[group]).expand(*seen.action_masks.shape)
+        logits = torch.tensor(LOGITS[group], device=world.device).expand(*seen.action_masks.shape)
         log_probs, _ = HEADS[group].log_prob_and_entropy(logits, seen.actions, seen.action_masks)
         torch.testing.assert_close(seen.log_probs, log_probs, rtol=1e-5, atol=1e-6)
         batch = rollout.batch(group, same_logits(LOGITS[group]), 0.9, 0.9)  # type: ignore[arg-type]

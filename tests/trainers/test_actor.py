@@ -42,7 +42,7 @@ def draws(world: World, actor: Actor, rounds: int) -> Tensor:
         actor.act()
         taken.append(world["actions"].flatten(0, 1).clone())
         world.step()
-    return torch.cat(taken).long()
+    return torch.cat(taken).long().cpu()
 
 
 def chi_square(counts: Tensor, probabilities: Tensor) -> tuple[float, float]:
@@ -113,10 +113,10 @@ def test_draws_follow_philox(size: int) -> None:
     for _ in range(3):
         clock = world["clock"].view(torch.int64)[:, None].expand(64, 4)
         env, agent = (torch.arange(64) + 7)[:, None].expand(64, 4), torch.arange(4).expand(64, 4)
-        words = philox((torch.full((64, 4), SAMPLER_INDEX << 28), env, clock, agent), 2**40 + 5)[0]
+        words = philox((torch.full((64, 4), SAMPLER_INDEX << 28), env, clock.cpu(), agent), 2**40 + 5)[0]
         actor.act()
         expected = (((words >> 9) * 2 + 1) * size) >> 24  # equal weights: exact in whole numbers
-        assert torch.equal(world["actions"][..., 0].long(), expected)
+        assert torch.equal(world["actions"][..., 0].long().cpu(), expected)
         world.step()
 
 
@@ -146,7 +146,7 @@ def test_log_probabilities_of_extreme_logits(logits: list[float]) -> None:
     world.reset()
     rollout.freeze()
     rollout.collect()
-    given = torch.tensor(logits).expand(2, 200, 4, -1)
+    given = torch.tensor(logits, device=world.device).expand(2, 200, 4, -1)
     expected = log_prob(given, world["rollout_actions_left"], [len(logits)])
     torch.testing.assert_close(world["rollout_log_probs_left"], expected, rtol=1e-6, atol=1e-6)
 
@@ -272,7 +272,7 @@ def test_groups_of_a_kernels_env_draw_different_numbers() -> None:
     for actor in actors:
         actor.freeze()
         actor.act()
-    left, right = world["actions_left"][..., 0].long(), world["actions_right"][..., 0].long()
+    left, right = (world[name][..., 0].long().cpu() for name in ("actions_left", "actions_right"))
     counts = (left * 3 + right).flatten().bincount(minlength=12)
     statistic, limit = chi_square(counts, torch.full((12,), 1 / 12))
     assert statistic < limit
@@ -300,8 +300,8 @@ def test_a_policy_may_be_exchanged() -> None:
 
 
 def test_no_gradient_is_kept() -> None:
-    weight = torch.ones(5, requires_grad=True)
     world, actor = one_actor([5], None)
+    weight = torch.ones(5, requires_grad=True, device=world.device)
     actor.policy = FixedPolicy(lambda seen: seen[..., :5] * weight)
     actor.act()
     assert not world["policy_outputs_left"].requires_grad

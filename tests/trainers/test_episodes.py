@@ -110,7 +110,7 @@ def test_against_the_slow_reference(masked: bool) -> None:
             world["rollout_agent_mask"] = mask[rows]
         finished = episodes.finished()
         count += finished.count
-        returns += finished.returns * finished.count
+        returns += finished.returns.cpu() * finished.count
         length += finished.length * finished.count
     expected_count, expected_returns, expected_length = slow(rewards, terminated | truncated, mask)
     assert count == expected_count

@@ -60,7 +60,8 @@ def check_rows(course: Course, rows: Trajectories, first_agent: int) -> dict[tup
     num_steps, num_envs, size = rows.rewards.shape
     for t in range(num_steps):
         course.clock += 1
-        seen = seen_by_all(torch.tensor(course.timestep, dtype=torch.int32), 3)[:, first_agent : first_agent + size]
+        timestep = torch.tensor(course.timestep, dtype=torch.int32, device=rows.rewards.device)
+        seen = seen_by_all(timestep, 3)[:, first_agent : first_agent + size]
         assert torch.equal(rows.observations[t], seen)
         for env in range(num_envs):
             now, terminated, truncated = course.step(env)
@@ -108,7 +109,7 @@ def slow_advantages(rows: Trajectories, truncations: Mapping[tuple[int, int], in
             for start in range(num_steps):
                 weight, total = 1.0, 0.0
                 for t in range(start, num_steps):
-                    seen = rows.observations[t, env, agent].double()
+                    seen = rows.observations[t, env, agent].double().cpu()
                     if rows.terminated[t, env]:
                         after = 0.0
                     elif (t, env) in truncations:  # the true final observation: the same, but for the timestep
@@ -123,7 +124,7 @@ def slow_advantages(rows: Trajectories, truncations: Mapping[tuple[int, int], in
                     if rows.terminated[t, env] or (t, env) in truncations:
                         break
                 advantages[start, env, agent] = total
-    return advantages
+    return advantages.to(rows.rewards.device)
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 40])
