@@ -47,7 +47,7 @@ def test_columns_are_of_the_same_work(context: Context) -> None:
     for row in rows.values():
         assert row["agents"] == 5
         assert row["agent_steps_per_s"] == pytest.approx(5 * row["env_steps_per_s"])
-        steps = 8 if row["column"] == "simulation" else row["num_steps"]
+        steps = 16 if row["column"] == "simulation" else row["num_steps"]
         assert row["env_steps_per_s"] * row["seconds_per_call"] == pytest.approx(row["num_envs"] * steps)
     assert "training" in context.figures["headline"]
 

@@ -17,7 +17,7 @@ from ..worlds import DRAWS, random_actions
 
 GRAPH_STEPS = 16  # env steps of a graph
 MOST_ACTIONS = 50_000_000  # of all sets together
-STEPS_PER_DRAW = 8  # env steps that a set stays
+STEPS_PER_DRAW = GRAPH_STEPS  # env steps that a set stays
 
 
 @dataclass(frozen=True)
@@ -146,12 +146,15 @@ def build_trainer(case: Case, device: str, iterations: int = 10**6, **options: b
     return Trainer(config_of(case, device, iterations, **options))
 
 
+def is_graph(call: Callable[[], None]) -> bool:
+    """Whether a call replays a CUDA graph."""
+    return isinstance(getattr(call, "__self__", None), torch.cuda.CUDAGraph)
+
+
 def replay_of(trainer: Trainer) -> Callable[[], None] | None:
     """What replays its rollouts' graph; None without one: a capture may be given up, and there is none at first."""
     captured = trainer.rollout._captured
-    if captured is None or not isinstance(getattr(captured[1], "__self__", None), torch.cuda.CUDAGraph):
-        return None
-    return captured[1]
+    return captured[1] if captured is not None and is_graph(captured[1]) else None
 
 
 def replays(trainer: Trainer) -> bool:
@@ -169,9 +172,15 @@ def build_world(case: Case, device: str) -> warpworld.World:
 class Steps:
     """Steps of a world by itself, with random actions that are copied into place every few steps."""
 
-    def __init__(self, world: warpworld.World) -> None:
-        """Draw the sets of actions, on the world's device; fewer of them where there are many agents."""
+    def __init__(self, world: warpworld.World, graphs: bool = True) -> None:
+        """Draw the sets of actions, on the world's device; fewer of them where there are many agents.
+
+        Args:
+            world: a world that is reset.
+            graphs: replay the steps of a set as a CUDA graph.
+        """
         self.world = world
+        self._steps = world.capture(self._step_by_step) if graphs else self._step_by_step
         count = max(1, min(DRAWS, MOST_ACTIONS // (world.num_envs * world.num_agents)))
         self._sets = [random_actions(world, np.random.default_rng(seed)) for seed in range(count)]
         self._number = 0
@@ -181,5 +190,13 @@ class Steps:
         for name, values in self._sets[self._number % len(self._sets)].items():
             self.world[name].copy_(values)
         self._number += 1
+        self._steps()
+
+    @property
+    def replayed(self) -> bool:
+        """Whether the steps are a CUDA graph: a capture may be given up."""
+        return is_graph(self._steps)
+
+    def _step_by_step(self) -> None:
         for _ in range(STEPS_PER_DRAW):
             self.world.step()

@@ -1,7 +1,8 @@
 """The three columns that the field prints: simulation only, with inference, with training; and the memory of each.
 
 "simulation" is ``World.step()`` with random actions; "random" a rollout whose actions a kernel draws at random;
-"inference" a rollout with policies; "training" whole iterations: rollout, returns, update, metrics.
+"inference" a rollout with policies; "training" whole iterations: rollout, returns, update, metrics. Steps are replayed
+as CUDA graphs; "eager" says that they are launched one by one.
 """
 
 from __future__ import annotations
@@ -45,33 +46,44 @@ def tag_continuous(context: Context) -> None:
 def thousand_agents(context: Context) -> None:
     """2000 envs of 1000 agents, 10 nearest, without a policy."""
     small = THOUSAND_AGENTS.smaller(2, 4, num_taggers=5, num_runners=95)
-    _simulation(context, small if context.quick else THOUSAND_AGENTS)
+    _simulations(context, small if context.quick else THOUSAND_AGENTS)
     _headline(context, "simulation")
 
 
 def cartpole(context: Context) -> None:
     """65,536 envs with random actions."""
     case = CARTPOLE.smaller(64, 4) if context.quick else CARTPOLE
-    _simulation(context, case)
+    _simulations(context, case)
     _random(context, case)
     _headline(context, "simulation", "random")
 
 
 def _columns(context: Context, case: Case, iterations: int) -> None:
-    _simulation(context, case)
+    _simulations(context, case)
     _random(context, case)
-    for graphs in (True, False) if context.device == "cuda" else (False,):
+    for graphs in _with_and_without_graphs(context):
         _inference(context, case, graphs)
     _training(context, case, context.size(iterations, 2))
     _headline(context, "simulation", "inference", "training")
 
 
-def _simulation(context: Context, case: Case) -> None:
-    memory = Memory(context.device)
-    world = build_world(case, context.device)
-    timing = measure(Steps(world), context.device, *_windows(context))
-    used = memory.used()
-    _row(context, case, "simulation", timing, case.num_envs * STEPS_PER_DRAW, world.num_agents, used)
+def _with_and_without_graphs(context: Context) -> tuple[bool, ...]:
+    """On cpu there are none."""
+    return (True, False) if context.device == "cuda" else (True,)
+
+
+def _simulations(context: Context, case: Case) -> None:
+    for graphs in _with_and_without_graphs(context):
+        memory = Memory(context.device)
+        world = build_world(case, context.device)
+        steps = Steps(world, graphs)
+        timing = measure(steps, context.device, *_windows(context))
+        used, env_steps, column = memory.used(), case.num_envs * STEPS_PER_DRAW, _named("simulation", graphs)
+        _row(context, case, column, timing, env_steps, world.num_agents, used, graphs=steps.replayed)
+
+
+def _named(column: str, graphs: bool) -> str:
+    return column if graphs else f"{column}, eager"
 
 
 def _random(context: Context, case: Case) -> None:
@@ -89,8 +101,16 @@ def _inference(context: Context, case: Case, graphs: bool) -> None:
     timing = measure(trainer.rollout.collect, context.device, *_windows(context))
     used = memory.used()
     env_steps = case.num_envs * case.num_steps
-    column = "inference" if graphs or context.device == "cpu" else "inference, eager"
-    _row(context, case, column, timing, env_steps, trainer.world.num_agents, used, graphs=replays(trainer))
+    _row(
+        context,
+        case,
+        _named("inference", graphs),
+        timing,
+        env_steps,
+        trainer.world.num_agents,
+        used,
+        graphs=replays(trainer),
+    )
 
 
 def _training(context: Context, case: Case, iterations: int) -> None:

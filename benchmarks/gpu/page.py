@@ -44,7 +44,8 @@ def text_of(results: Results, drawn: bool = False) -> str:
 
 _COLUMNS = (
     "*simulation*: `World.step()` with random actions; *random*: a rollout whose actions a kernel draws; *inference*: "
-    "a rollout with policies; *training*: whole A2C iterations, one pass in one minibatch. Medians."
+    "a rollout with policies; *training*: whole A2C iterations, one pass in one minibatch. Steps are replayed as CUDA "
+    "graphs, but where it says *eager*. Medians."
 )
 
 

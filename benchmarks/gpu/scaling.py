@@ -50,11 +50,14 @@ def _measure(context: Context, case: Case, column: str) -> None:
     memory = Memory(context.device)
     if column == "simulation":
         world = build_world(case, context.device)
-        timing, steps = measure(Steps(world), context.device, *_windows(context)), STEPS_PER_DRAW
+        taken = Steps(world)
+        timing, steps = measure(taken, context.device, *_windows(context)), STEPS_PER_DRAW
+        replayed = taken.replayed
     else:
         trainer = build_trainer(case, context.device)
         world = trainer.world
         timing, steps = measure(trainer.rollout.collect, context.device, *_windows(context)), case.num_steps
+        replayed = replays(trainer)
     speed = case.num_envs * steps / timing.median
     context.row(
         world=case.name,
@@ -66,7 +69,7 @@ def _measure(context: Context, case: Case, column: str) -> None:
         spread=timing.spread,
         memory_bytes=memory.used(),
         store_bytes=world.data.nbytes,
-        graphs=column == "inference" and replays(trainer),
+        graphs=replayed,
     )
 
 
