@@ -56,26 +56,26 @@ __device__ void put(Cells& cells, int slot, int agent, float x, float y) {
 }
 
 // Where lanes take turns one of them does it all, which spares barriers.
-__device__ void fill_alone(Cells& cells, const Grid& grid, const Places& places) {
+__device__ void fill_alone(Cells& cells, const Grid& grid, Places places) {
   uint16_t cell_of[NUM_AGENTS];
   for (int i = 0; i < NUM_AGENTS; ++i) {
-    if (places.x[i] == INFINITY) continue;
-    cell_of[i] = (uint16_t)cell_at(grid, places.x[i], places.y[i]);
+    if (places[0][i] == INFINITY) continue;
+    cell_of[i] = (uint16_t)cell_at(grid, places[0][i], places[1][i]);
     cells.count[cell_of[i]]++;
   }
   int slot = 0;
   for (int cell = 0; cell < NUM_CELLS; slot += cells.count[cell++]) cells.first[cell] = (uint16_t)slot;
   cells.first[NUM_CELLS] = (uint16_t)slot;
   for (int i = NUM_AGENTS - 1; i >= 0; --i) {
-    if (places.x[i] == INFINITY) continue;
-    put(cells, cells.first[cell_of[i]] + --cells.count[cell_of[i]], i, places.x[i], places.y[i]);
+    if (places[0][i] == INFINITY) continue;
+    put(cells, cells.first[cell_of[i]] + --cells.count[cell_of[i]], i, places[0][i], places[1][i]);
   }
 }
 
 // Agents of a cell come to lie in the order in which their lanes got there, which is any: nothing may depend on it.
-__device__ void fill_together(Cells& cells, const Grid& grid, const Places& places, bool in_game) {
+__device__ void fill_together(Cells& cells, const Grid& grid, Places places, bool in_game) {
   const int self = agent_id();
-  const float x = places.x[self], y = places.y[self];
+  const float x = places[0][self], y = places[1][self];
   const int cell = in_game ? cell_at(grid, x, y) : 0;
   const int before = in_game ? atomicAdd(&cells.count[cell], 1) : 0;
   sync_env();  // orders the counts before their sums
@@ -97,7 +97,7 @@ __device__ void fill_together(Cells& cells, const Grid& grid, const Places& plac
 }
 
 // Puts everybody in the game into its cell.
-__device__ void fill(Cells& cells, const Grid& grid, const Places& places, bool in_game) {
+__device__ void fill(Cells& cells, const Grid& grid, Places places, bool in_game) {
   if (LANES_SIDE_BY_SIDE)
     fill_together(cells, grid, places, in_game);
   else if (lane() == 0)
@@ -153,7 +153,7 @@ __device__ Block block_within(const Grid& grid, float column, float row, int key
 // ---- searching ------------------------------------------------------------------------------------------------------
 // An agent as the search orders it: by its distance, then by its index.
 using Entry = int64_t;
-constexpr Entry NOBODY = INT64_MAX;
+constexpr Entry NOBODY = 0x7FFFFFFFFFFFFFFF;
 constexpr int LIST_UNROLLED = NEAREST <= 16 ? NEAREST : 1;  // registers hold so much
 
 __device__ int key_of(Entry entry) { return (int)(entry >> 32); }

@@ -22,10 +22,8 @@ constexpr int VECTOR = LANES_SIDE_BY_SIDE ? 1 : 32;    // where lanes take turns
 #endif
 constexpr int IN_REGISTERS = BUCKETS <= 32 ? BUCKETS : 1;  // how far, for loops whose array is then no memory
 
-// Where agents are; those that cannot be seen are at x = infinity.
-struct Places {
-  const float *x, *y;
-};
+// Where agents are, first all x, then all y; those that cannot be seen are at x = infinity.
+using Places = const float (*)[PADDED];
 
 // The square of the distance between two places, as an integer that orders as it does.
 __device__ int distance_key(float2 to, float2 from) {
@@ -33,13 +31,13 @@ __device__ int distance_key(float2 to, float2 from) {
   return __float_as_int(dx * dx + dy * dy);
 }
 
-__device__ int distance_key(const Places& places, int other, float x, float y) {
-  return distance_key(make_float2(places.x[other], places.y[other]), make_float2(x, y));
+__device__ int distance_key(Places places, int other, float x, float y) {
+  return distance_key(make_float2(places[0][other], places[1][other]), make_float2(x, y));
 }
 
 // A key that those of NEAREST others do not exceed, and of few more: the agents are dealt to buckets, and the nearest
 // ones of NEAREST + 1 buckets are so many different agents, of which one at most is the agent itself.
-__device__ int bound_of(const Places& places, float x, float y) {
+__device__ int bound_of(Places places, float x, float y) {
   int lowest[BUCKETS];
   GPU_UNROLL(IN_REGISTERS)
   for (int i = 0; i < BUCKETS; ++i) {
@@ -64,7 +62,7 @@ __device__ int bound_of(const Places& places, float x, float y) {
 }
 
 // The nearest of `count` candidates, in order, the earlier one first among equals; `self` where there are no more.
-__device__ void sort(const Places& places, int self, float x, float y, const uint16_t* candidates, int count,
+__device__ void sort(Places places, int self, float x, float y, const uint16_t* candidates, int count,
                      uint16_t* nearest) {
   int key[MANY + WORD];
   uint16_t sorted[MANY + WORD];
@@ -82,7 +80,7 @@ __device__ void sort(const Places& places, int self, float x, float y, const uin
 
 // The nearest agents of all; `self` where there are no more. Those within a bound become candidates, by the bits of
 // masks; if they get many, only the nearest of them stay.
-__device__ void nearest_of(const Places& places, int self, float x, float y, uint16_t* nearest) {
+__device__ void nearest_of(Places places, int self, float x, float y, uint16_t* nearest) {
   uint16_t candidates[MANY + WORD + AT_A_TIME];
   int count = 0, bound = NUM_AGENTS - 1 <= MANY ? FAR - 1 : bound_of(places, x, y);
   GPU_UNROLL(1)

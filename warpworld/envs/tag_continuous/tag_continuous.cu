@@ -52,7 +52,7 @@ struct Field {
     uint16_t nearest[TOGETHER && !FULL ? NUM_AGENTS : 1][NEAREST];
   };
 
-  __device__ Places places() const { return Places{state[X], state[Y]}; }
+  __device__ Places places() const { return state; }
 };
 
 __device__ Field& shared_field() {
@@ -235,7 +235,7 @@ __device__ void write_rows_together(const Field& field, const View& view, float*
     const int block = entry / COLUMNS, column = entry % COLUMNS;
     const auto other_of = [&](int self) { return other_in(field.nearest[FULL ? 0 : self], self, column); };
     const auto write = [&](auto value_of) {
-      GPU_UNROLL(4)
+      GPU_UNROLL(2)
       for (int self = first; self < NUM_AGENTS; self += ROWS) rows[self * OBSERVATION_SIZE + entry] = value_of(self);
     };
     if (block < NUM_DIFFERENCES) {
@@ -314,13 +314,14 @@ extern "C" __global__ void step(float* loc_x, float* loc_y, float* speed, float*
   find_nearest(field, agent, grid_length, own_nearest);
   sync_env();  // orders the counts of tags, and everybody's nearest, before their reading
 
-  if (is_tagger) rewards[i] += (float)field.tags[self] * tag_reward_for_tagger;
+  // What is known above is asked anew, so that no register of a GPU holds it through the search.
+  if (self < TAGGER_COUNT) rewards[agent_index()] += (float)field.tags[self] * tag_reward_for_tagger;
   const int env = env_id();
   if (self == 0) {
     const int left = num_runners[env] - (runner_exits_game_after_tagged ? field.num_tagged : 0);
     num_runners[env] = left;
     terminated[env] = left == 0;
-    truncated[env] = is_last && left != 0;
+    truncated[env] = timestep[env] >= episode_length && left != 0;
   }
   const float time = (float)timestep[env] / (float)episode_length;
   write_rows(field, view_of(grid_length, max_speed, time), own_nearest, observations);
