@@ -5,7 +5,9 @@
 
 #include "nearest.cuh"
 
-constexpr int MANY_AGENTS = LANES_SIDE_BY_SIDE ? 160 : 400;  // from here on cells pay: counted, measured
+// From here on agents are sought by cells: on a GPU by the count of instructions; on a CPU, whose vectors are quick with
+// all pairs, by time, which is less above this where many of the nearest are asked for, and otherwise about the same.
+constexpr int MANY_AGENTS = LANES_SIDE_BY_SIDE ? 160 : 400;
 
 // Cells on a side: so many that the 3 x 3 around an agent hold all its nearest most of the time, when agents are spread.
 constexpr int cells_on_a_side(int side) {
