@@ -37,12 +37,6 @@ EXPORT int cuDriverGetVersion(int* version) {
   return success;
 }
 
-// NVRTC asks for NVIDIA's own tables where it finds a driver in the process.
-EXPORT int cuGetExportTable(const void** table, const void*) {
-  *table = nullptr;
-  return not_found;
-}
-
 EXPORT int cuGetErrorString(int code, const char** text) {
   static const struct {
     int code;

@@ -36,7 +36,7 @@ def made_policy(means: tuple[float, float] = (0.3, -0.2)) -> Policy:
 
 def acting(kernel: str, policy: Policy | None, num_envs: int = 20_000, **params: Any) -> tuple[World, Actor]:
     world = World(Aim(**params), num_envs, seed=4)
-    actor = Actor(world, "archer", policy, kernel)
+    actor = Actor(world, "archer", policy.to(world.device) if policy else None, kernel)
     world.reset()
     actor.freeze()
     return world, actor
@@ -50,14 +50,14 @@ def test_scaling_by_hand() -> None:
 
 def test_what_is_drawn_is_normal_and_recorded_with_its_density() -> None:
     world = World(Aim(), 20_000, seed=4)
-    policy = made_policy()
+    policy = made_policy().to(world.device)
     rollout = Rollout(world, {"archer": policy}, 3)
     world.reset()
     rollout.freeze()
     rollout.collect()
     seen = rollout.trajectories("archer")
     assert seen.actions.dtype == torch.float32
-    drawn = seen.actions.double().flatten(0, 2)
+    drawn = seen.actions.double().flatten(0, 2).cpu()
     deviations = (drawn - torch.tensor([0.3, -0.2])) / torch.tensor(LOG_STD).exp()
     rows = len(deviations)
     assert rows == 120_000
@@ -65,9 +65,10 @@ def test_what_is_drawn_is_normal_and_recorded_with_its_density() -> None:
         assert ((deviations**moment).mean(0) - expected).abs().max() < 5.5 * math.sqrt(spread / rows)
     assert abs((deviations[:, 0] * deviations[:, 1]).mean().item()) < 5.5 / math.sqrt(rows)
     normal = torch.distributions.Normal(torch.tensor([0.3, -0.2]).double(), torch.tensor(LOG_STD).double().exp())
-    torch.testing.assert_close(seen.log_probs.flatten().double(), normal.log_prob(drawn).sum(-1), rtol=1e-5, atol=1e-5)
+    log_probs = seen.log_probs.flatten().double().cpu()
+    torch.testing.assert_close(log_probs, normal.log_prob(drawn).sum(-1), rtol=1e-5, atol=1e-5)
     expected = torch.stack([(1 + 2 * drawn[:, 0]).clamp(-1, 3), drawn[:, 1].clamp(min=0)], 1)[-40_000:]
-    torch.testing.assert_close(world["actions"].flatten(0, 1).double(), expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(world["actions"].flatten(0, 1).double().cpu(), expected, rtol=1e-5, atol=1e-5)
     batch = rollout.batch("archer", policy, 0.9, 0.9)
     with torch.no_grad():
         log_probs, _ = policy.distribution.log_prob_and_entropy(policy.outputs(batch.observations), batch.actions)
@@ -79,7 +80,7 @@ def test_act_draws_what_sample_draws() -> None:
     actor.act()
     acted = world["actions"].clone()
     world = World(Aim(), 20_000, seed=4)
-    rollout = Rollout(world, {"archer": made_policy()}, 1)
+    rollout = Rollout(world, {"archer": made_policy().to(world.device)}, 1)
     world.reset()
     rollout.freeze()
     rollout.actors["archer"].act()
@@ -89,7 +90,7 @@ def test_act_draws_what_sample_draws() -> None:
 def test_greedy_takes_the_mean() -> None:
     world, actor = acting("act_greedily", made_policy((0.5, 2.0)), num_envs=3)
     actor.act()
-    torch.testing.assert_close(world["actions"], torch.tensor([2.0, 2.0]).expand(3, 2, 2))
+    torch.testing.assert_close(world["actions"].cpu(), torch.tensor([2.0, 2.0]).expand(3, 2, 2))
 
 
 def test_without_a_policy_the_box_is_filled_evenly() -> None:
