@@ -17,8 +17,9 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 STAMP := $(VENV)/.installed-$(notdir $(REQUIREMENTS))
 CUDA_STAMP := $(VENV)/.installed-cuda-tools
-# What is tested on the cuda backend too.
+# What is tested on the cuda backend too, and of that what is tested once more on tensors that say they are on a GPU.
 CUDA_TESTS := tests/managers tests/world tests/envs tests/trainers tests/cuda tests/runs/test_resume.py tests/test_random.py
+AS_CUDA_TESTS := tests/world tests/envs tests/cuda/test_graphs.py $(addprefix tests/trainers/,test_rollout.py test_actor.py test_episodes.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup train test test-slow cuda-tools test-cuda lint types bench gpu pictures clean
@@ -42,6 +43,7 @@ cuda-tools: $(CUDA_STAMP) ## Install what test-cuda needs on a machine without a
 
 test-cuda: $(CUDA_STAMP) ## Run the tests of worlds on the cuda backend, without a GPU
 	$(BIN)/python -m pytest -n $(JOBS) --stand-in -m "not slow" $(CUDA_TESTS) tests/stand_in $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --stand-in --device cuda -m "not slow" $(AS_CUDA_TESTS) $(ARGS)
 
 lint: $(STAMP) ## Check style and formatting
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ such as NumPy's view of one or a sum with a tensor of the CPU's, fails here too.
 from __future__ import annotations
 
 import ctypes
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,33 +21,23 @@ from warpworld.managers.host_compiler import find_compiler
 
 CUDA = torch.device("cuda", 0)
 
-# torch without CUDA has nothing that makes a GPU the current one, which indexing asks for.
-GUARD = """\
-#include <c10/core/impl/FakeGuardImpl.h>
-static c10::impl::FakeGuardImpl<c10::DeviceType::CUDA> guard;
-extern "C" __attribute__((visibility("default"))) void install_guard() {
-  static c10::impl::DeviceGuardImplRegistrar registrar(c10::DeviceType::CUDA, &guard);
-}
-"""
 # Take tensors of both devices: a copy goes from one to the other, and an index may lie on the CPU.
 ACROSS_DEVICES = {"copy_", "_to_copy", "index", "index_put_", "_index_put_impl_"}
+# Take no number of the CPU's beside tensors of a GPU, as sums and the like do.
+OF_ONE_DEVICE = {"cat", "stack"}
 
 
 def install_guard() -> None:
-    """Build and load GUARD."""
-    folder = Path(torch.__file__).parent
+    """Build and load cuda_guard.cpp."""
+    source, torch_folder = Path(__file__).with_name("cuda_guard.cpp"), Path(torch.__file__).parent
     compiler = find_compiler()
-    command = compiler.command
+    words = [*compiler.command, "-std=c++20", "-shared", "-fPIC", "-w", f"-I{torch_folder}/include", str(source)]
 
     def build(scratch: Path, target: Path) -> None:
-        import subprocess
+        subprocess.run([*words, "-o", str(target), f"-L{torch_folder}/lib", "-lc10"], check=True)
 
-        (scratch / "guard.cpp").write_text(GUARD)
-        words = ["-std=c++20", "-shared", "-fPIC", "-w", f"-I{folder}/include", str(scratch / "guard.cpp")]
-        subprocess.run([*command, *words, "-o", str(target), f"-L{folder}/lib", "-lc10"], check=True)
-
-    path = cached(content_key(["guard", GUARD, torch.__version__, compiler.version]), ".so", build)
-    ctypes.CDLL(str(path)).install_guard()
+    key = content_key([*words, source.read_bytes(), torch.__version__, compiler.version])
+    ctypes.CDLL(str(cached(key, ".so", build))).install_guard()
 
 
 class OnGpu(torch.Tensor):
@@ -86,7 +77,7 @@ class OnGpu(torch.Tensor):
             kwargs["device"] = torch.device("cpu")
         tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
         strangers = [each for each in tensors if not isinstance(each, OnGpu)]
-        if name not in ACROSS_DEVICES and any(each.dim() or name in ("cat", "stack") for each in strangers):
+        if name not in ACROSS_DEVICES and any(each.dim() or name in OF_ONE_DEVICE for each in strangers):
             raise RuntimeError(f"{func}: Expected all tensors to be on the same device, but found cuda:0 and cpu!")
         done = func(*tree_map(host, args), **tree_map(host, kwargs))
         if func._schema.is_mutable and name.endswith("_"):
