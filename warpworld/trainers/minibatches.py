@@ -60,9 +60,9 @@ class Minibatches:
 
     def deal(self, generator: torch.Generator) -> Epoch:
         """The next epoch; draws one permutation of ``total`` numbers, or where the rows are on a GPU, its seed."""
+        order = self._order(generator)
         if self._numbers is None:
-            return Epoch(self._order(generator), self.lengths, [1.0] * self._parts)
-        order = torch.randperm(self.total, generator=generator, device=generator.device)
+            return Epoch(order, self.lengths, [1.0] * self._parts)
         own = torch.full((self.total,), -1)  # on the host, where the lengths are wanted
         own[self._numbers] = torch.arange(len(self.rows))
         parts = [part[part >= 0] for part in own[order.cpu()].split(self.lengths)]
@@ -72,10 +72,12 @@ class Minibatches:
 
     def _order(self, generator: torch.Generator) -> Tensor:
         """A permutation on the rows' device: shuffling on the host would keep a GPU waiting."""
-        if generator.device.type != self._device.type:
-            seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
-            generator = torch.Generator(self._device).manual_seed(seed)
-        return torch.randperm(self.total, generator=generator, device=self._device)
+        if generator.device.type == self._device.type:
+            return torch.randperm(self.total, generator=generator, device=self._device)
+        seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
+        generator = torch.Generator(self._device).manual_seed(seed)
+        order = torch.randperm(self.total, generator=generator, device=self._device)
+        return self._processes.first_says(order)  # another model of GPU may draw another from the same seed
 
     def normalised(self, advantages: Tensor, epoch: Epoch) -> Tensor:
         """Advantages with mean 0 and (unbiased) standard deviation 1 in each minibatch of all processes.
