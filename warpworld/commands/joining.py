@@ -290,11 +290,12 @@ def _wait_for_server(address: str, port: int, seconds: float) -> None:
         try:
             socket.create_connection((address, port), timeout=max(0.1, until - time.monotonic())).close()
             return
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # UnicodeError: what no name of a machine can be
             if time.monotonic() > until:
+                reason = getattr(error, "strerror", None) or error
                 raise ProcessError(
-                    f"process 0 cannot be reached at {address}:{port} within {seconds:.0f} s: "
-                    f"{error.strerror or error}; see MASTER_ADDR and MASTER_PORT, and that process 0 is running"
+                    f"process 0 cannot be reached at {address}:{port} within {seconds:.0f} s: {reason}; see "
+                    "MASTER_ADDR and MASTER_PORT, and that process 0 is running"
                 ) from error
         time.sleep(0.1)
 
