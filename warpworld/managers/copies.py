@@ -1,8 +1,9 @@
-"""Checks the steps that copy between arrays: they move bytes, so what does not fit would overwrite other arrays."""
+"""The steps that copy between arrays: they move bytes, so what does not fit would overwrite other arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from warpworld.errors import StoreError
 from warpworld.managers.backend import Copy, KeepFinal, Step
@@ -20,6 +21,33 @@ def check_copies(steps: Sequence[Step], data: DataManager) -> None:
             _check_copy(step, data)
         elif isinstance(step, KeepFinal):
             _check_keep_final(step, data)
+
+
+def copy_fields(step: Copy | KeepFinal, data: DataManager, num_envs: int) -> dict[str, Any]:
+    """Where a step copies from and to, in bytes and addresses, as the fields that C structs of both backends have.
+
+    ``bytes`` of each env go from ``source + env * source_stride`` to ``target + env * bytes + *row * row_stride``; with
+    ``slots``, to the env's next free one of them.
+
+    Args:
+        step: checked by ``check_copies``.
+        data: a sealed store.
+        num_envs: envs of the world.
+    """
+    source, target = data[step.source], data[step.target]
+    shared = isinstance(step, Copy) and step.shared
+    nbytes = source.numel() * source.element_size() // (1 if shared else num_envs)
+    fields: dict[str, Any] = {
+        "source": source.data_ptr(),
+        "target": target.data_ptr(),
+        "source_stride": 0 if shared else nbytes,
+        "bytes": nbytes,
+        "row": data.pointer(step.row) if step.row else None,
+    }
+    if isinstance(step, Copy):
+        return fields | {"active_only": step.active_only, "row_stride": nbytes * num_envs}
+    slots = {"slot_rows": data.pointer(step.slot_rows), "slots_used": data.pointer(step.slots_used)}
+    return fields | slots | {"slots": target.shape[1], "active_only": True}
 
 
 def _check_copy(step: Copy, data: DataManager) -> None:

@@ -32,6 +32,7 @@ from warpworld.managers.backend import (
 from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.c_structs import INT, POINTER, UINT64, UNSIGNED, Context, context_of, struct
 from warpworld.managers.compiler_errors import explain_failure, first_error
+from warpworld.managers.copies import copy_fields
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.host_compiler import KERNEL_FLAGS, RUNTIME_FLAGS, find_compiler, source_line
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
@@ -245,9 +246,9 @@ class CpuProgram:
             case RunKernel():
                 return self._kernel(step, data)
             case Copy():
-                return self._copy(step, data, world.num_envs)
+                return _Step(kind=_COPY, **copy_fields(step, data, world.num_envs))
             case KeepFinal():
-                return self._keep_final(step, data)
+                return _Step(kind=_KEEP_FINAL, **copy_fields(step, data, world.num_envs))
 
     def _kernel(self, step: RunKernel, data: DataManager) -> ctypes.Structure:
         values = np.zeros(max(len(step.arguments), 1), np.uint64)
@@ -263,36 +264,6 @@ class CpuProgram:
             threads=step.threads,
             envs_per_block=step.envs_per_block,
             kernel_index=step.index,
-        )
-
-    def _copy(self, step: Copy, data: DataManager, num_envs: int) -> ctypes.Structure:
-        source, target = data[step.source], data[step.target]
-        nbytes = source.numel() * source.element_size() // (1 if step.shared else num_envs)
-        return _Step(
-            kind=_COPY,
-            active_only=step.active_only,
-            source=source.data_ptr(),
-            target=target.data_ptr(),
-            source_stride=0 if step.shared else nbytes,
-            bytes=nbytes,
-            row_stride=nbytes * num_envs,
-            row=data.pointer(step.row) if step.row else None,
-        )
-
-    def _keep_final(self, step: KeepFinal, data: DataManager) -> ctypes.Structure:
-        source, target = data[step.source], data[step.target]
-        nbytes = source.numel() * source.element_size() // source.shape[0]
-        return _Step(
-            kind=_KEEP_FINAL,
-            active_only=True,
-            slots=target.shape[1],
-            source=source.data_ptr(),
-            target=target.data_ptr(),
-            source_stride=nbytes,
-            bytes=nbytes,
-            row=data.pointer(step.row),
-            slot_rows=data.pointer(step.slot_rows),
-            slots_used=data.pointer(step.slots_used),
         )
 
     def _raise(self) -> None:

@@ -9,10 +9,11 @@ import os
 import re
 import shutil
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar
 
 from warpworld.errors import BuildError
 from warpworld.managers.host_compiler import run_tool, words_of
@@ -26,20 +27,31 @@ NVRTC_HEADERS = INCLUDE_FOLDER / "gpu" / "nvrtc"
 Version = tuple[int, int]
 
 
-class CudaCompiler(Protocol):
-    """A compiler of CUDA C++, for instance of version (13, 0) of CUDA."""
+@dataclass(frozen=True)
+class CudaCompiler(ABC):
+    """A compiler of CUDA C++.
 
-    @property
-    def version(self) -> Version:
-        """Of CUDA."""
+    Attributes:
+        path: the program or library.
+        version: of CUDA, for instance (13, 0).
+        extra_flags: the user's, from ``$WARPWORLD_NVCCFLAGS``; they come last, so that they win.
+    """
+
+    path: Path
+    version: Version
+    extra_flags: tuple[str, ...] = ()
+    name: ClassVar[str]
 
     @property
     def description(self) -> str:
         """Name, version and place."""
+        return f"{self.name} {_dotted(self.version)} ({self.path})"
 
+    @abstractmethod
     def all_flags(self) -> tuple[str, ...]:
         """What every compilation is given, the user's flags included."""
 
+    @abstractmethod
     def build_cubin(self, text: str, arch: str, folders: Sequence[Path], scratch: Path, target: Path) -> str:
         """Compile CUDA C++ text into machine code for one architecture.
 
@@ -55,31 +67,17 @@ class CudaCompiler(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class Nvcc:
-    """The compiler driver of the CUDA toolkit.
+class Nvcc(CudaCompiler):
+    """The compiler driver of the CUDA toolkit, a program."""
 
-    Attributes:
-        path: the program.
-        version: of CUDA.
-        extra_flags: the user's, from ``$WARPWORLD_NVCCFLAGS``; they come last, so that they win.
-    """
-
-    path: Path
-    version: Version
-    extra_flags: tuple[str, ...] = ()
-
-    @property
-    def description(self) -> str:
-        """Name, version and place."""
-        return f"nvcc {_dotted(self.version)} ({self.path})"
+    name = "nvcc"
 
     def all_flags(self) -> tuple[str, ...]:
         """What every compilation is given, the user's flags included."""
         return (*FLAGS, "-O3", *self.extra_flags)
 
     def build_cubin(self, text: str, arch: str, folders: Sequence[Path], scratch: Path, target: Path) -> str:
-        """Compile CUDA C++ text into machine code for one architecture; see CudaCompiler."""
+        """See CudaCompiler."""
         source = scratch / "source.cu"
         source.write_text(text)
         include = [word for folder in folders for word in ("-I", str(folder))]
@@ -90,31 +88,17 @@ class Nvcc:
         return (result.stderr + result.stdout).strip() or f"nvcc failed with status {result.returncode}"
 
 
-@dataclass(frozen=True)
-class Nvrtc:
-    """CUDA's run-time compiler, a library: it needs neither a toolkit nor a host compiler.
+class Nvrtc(CudaCompiler):
+    """CUDA's run-time compiler, a library: it needs neither a toolkit nor a host compiler."""
 
-    Attributes:
-        path: of the library.
-        version: of CUDA.
-        extra_flags: the user's, from ``$WARPWORLD_NVCCFLAGS``; they come last, so that they win.
-    """
-
-    path: Path
-    version: Version
-    extra_flags: tuple[str, ...] = ()
-
-    @property
-    def description(self) -> str:
-        """Name, version and place."""
-        return f"NVRTC {_dotted(self.version)} ({self.path})"
+    name = "NVRTC"
 
     def all_flags(self) -> tuple[str, ...]:
         """What every compilation is given, the user's flags included."""
         return (*FLAGS, "-default-device", f"-I{NVRTC_HEADERS}", "--pre-include=prelude.h", *self.extra_flags)
 
     def build_cubin(self, text: str, arch: str, folders: Sequence[Path], scratch: Path, target: Path) -> str:
-        """Compile CUDA C++ text into machine code for one architecture; see CudaCompiler."""
+        """See CudaCompiler."""
         library = _load_nvrtc(self.path)
         words = [f"-arch={arch}", *self.all_flags(), *(f"-I{folder}" for folder in folders)]
         options = (ctypes.c_char_p * len(words))(*(word.encode() for word in words))
@@ -156,7 +140,7 @@ def find_cuda_compiler() -> CudaCompiler:
     return kind(path, version, words_of("WARPWORLD_NVCCFLAGS"))
 
 
-_Found = tuple[type[Nvcc] | type[Nvrtc], Path, Version]
+_Found = tuple[type[CudaCompiler], Path, Version]
 
 
 @functools.cache

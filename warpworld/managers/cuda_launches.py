@@ -21,6 +21,7 @@ from warpworld.managers.backend import (
     WorldConstants,
 )
 from warpworld.managers.c_structs import INT, POINTER, UINT64, Context, context_of, struct
+from warpworld.managers.copies import copy_fields
 from warpworld.managers.data_manager import DataManager
 
 # ---- structs of cuda/gpu/launch.cuh ---------------------------------------------------------------------------------
@@ -98,7 +99,7 @@ def launches_of(
         elif isinstance(step, (Copy, KeepFinal)):
             if len(work.copies) == MAX_COPIES:
                 launch(idle())
-            work.copies.append(_copy(step, data, world) if isinstance(step, Copy) else _keep_final(step, data))
+            work.copies.append(_Copy(**copy_fields(step, data, world.num_envs)))
         else:
             if work:
                 launch(idle())
@@ -135,33 +136,3 @@ def _packed(start: bytes, arguments: Sequence[Argument], data: DataManager) -> b
             value = np.array([data.pointer(argument.array)], dtype=np.uint64)
         packed += bytes(-len(packed) % value.itemsize) + value.tobytes()
     return bytes(packed)
-
-
-def _copy(step: Copy, data: DataManager, world: WorldConstants) -> ctypes.Structure:
-    source, target = data[step.source], data[step.target]
-    nbytes = source.numel() * source.element_size() // (1 if step.shared else world.num_envs)
-    return _Copy(
-        source=source.data_ptr(),
-        target=target.data_ptr(),
-        source_stride=0 if step.shared else nbytes,
-        bytes=nbytes,
-        row_stride=nbytes * world.num_envs,
-        row=data.pointer(step.row) if step.row else None,
-        active_only=step.active_only,
-    )
-
-
-def _keep_final(step: KeepFinal, data: DataManager) -> ctypes.Structure:
-    source, target = data[step.source], data[step.target]
-    nbytes = source.numel() * source.element_size() // source.shape[0]
-    return _Copy(
-        source=source.data_ptr(),
-        target=target.data_ptr(),
-        source_stride=nbytes,
-        bytes=nbytes,
-        row=data.pointer(step.row),
-        slot_rows=data.pointer(step.slot_rows),
-        slots_used=data.pointer(step.slots_used),
-        slots=target.shape[1],
-        active_only=True,
-    )
