@@ -102,7 +102,7 @@ def expected_rows(world: World, found: np.ndarray, in_game: np.ndarray) -> np.nd
     scales = (one / place, one / place, one / speed, one / speed, one / np.float32(6.28318530717958648))
     columns = []
     for name, scale in zip(FIELDS, scales, strict=True):
-        values = world[name][0].numpy()
+        values = world.data.numpy(name)[0]
         columns.append(np.where(found >= 0, (values[found] - values[:, None]) * scale, np.float32(0.0)))
     columns.append((found >= 0) & (found < world.environment.params.num_taggers))
     columns.append(found >= 0)
@@ -122,9 +122,9 @@ def check(world: World, x: np.ndarray, y: np.ndarray, in_game: np.ndarray, gener
     world["still_in_the_game"] = in_game[None].astype(np.int32)
     world["num_runners"], world["timestep"] = 1, int(generator.integers(0, 50))
     world.step()
-    np.testing.assert_array_equal(world["loc_x"][0], x)  # nobody has moved
+    np.testing.assert_array_equal(world.data.numpy("loc_x")[0], x)  # nobody has moved
     found = nearest(x, y, in_game, world.environment.params.num_other_agents_observed)
-    rows = world["observations"][0].numpy()
+    rows = world.data.numpy("observations")[0]
     assert rows.shape[1] == NUM_BLOCKS * found.shape[1] + 1
     np.testing.assert_array_equal(rows, expected_rows(world, found, in_game))
 

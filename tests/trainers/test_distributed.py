@@ -19,6 +19,8 @@ from warpworld.trainers.rollout import Rollout
 from warpworld.trainers.trainer import Trainer, build_policies, build_world
 from warpworld.world import World
 
+pytestmark = pytest.mark.cpu_backend  # its processes know nothing of --stand-in
+
 UPDATES = 3
 PPO: dict[str, Any] = {"num_minibatches": 4, "update_epochs": 2, "learning_rate": 1e-2}
 A2C: dict[str, Any] = {"algorithm": "a2c", "learning_rate": 1e-2}
