@@ -226,3 +226,13 @@ def test_a_world_that_does_not_fit(stand_in: StandIn, monkeypatch: pytest.Monkey
     )
     with pytest.raises(StoreError, match=message):
         world.reset()
+
+
+def test_who_waits_for_launches_captures_nothing(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPWORLD_CUDA_SYNC", "1")
+    world = warpworld.make("cartpole", num_envs=3)
+    world.reset()
+    assert world.capture(world.step) == world.step
+    before = stand_in.calls("cuCtxSynchronize")
+    world.step()
+    assert stand_in.calls("cuCtxSynchronize") == before + 3  # once before, and after each of two launches

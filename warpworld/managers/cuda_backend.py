@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import atexit
 import functools
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from warpworld.managers.backend import RunKernel, Step, WorldConstants
 from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.compiler_errors import explain_failure
 from warpworld.managers.cuda_compiler import HOW_TO_GET_ONE, CudaCompiler, find_cuda_compiler
-from warpworld.managers.cuda_faults import SYNC_VARIABLE, explain_earlier_fault, explain_fault
+from warpworld.managers.cuda_faults import explain_earlier_fault, explain_fault, first_line, waits_for_launches
 from warpworld.managers.cuda_launches import Launch, launches_of
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, WARPS_PER_BLOCK, KernelSource, cuda_entry
@@ -43,7 +42,7 @@ class Driver:
             context = device.retain_primary_context()
         except self.drv.Error as error:
             raise DeviceError(
-                f"the NVIDIA driver finds no GPU number {ordinal} that it can use ({_first_line(error)}); "
+                f"the NVIDIA driver finds no GPU number {ordinal} that it can use ({first_line(error)}); "
                 "see what nvidia-smi says"
             ) from error
         context.push()  # PyCUDA keeps a stack of its own, and ends the process if something is left on it
@@ -132,13 +131,13 @@ class CudaBackend:
     name = "cuda"
     warps_per_block = WARPS_PER_BLOCK
     packs_envs = True
-    captures = True
 
     def __init__(self, gpu: Gpu | None = None) -> None:
         _pycuda()  # what it says of a missing driver is clearer than what torch does
         self._gpu = gpu or TorchGpu()
         self.device = self._gpu.device
         self._driver = _driver(self.device.index or 0)
+        self.captures = not waits_for_launches()
         self._idle: Module | None = None
 
     def describe(self) -> str:
@@ -171,7 +170,7 @@ class CudaBackend:
         except driver.drv.Error as error:
             raise DeviceError(
                 f"the NVIDIA driver (CUDA {_dotted(driver.version)}) does not load what {compiler.description} made of "
-                f"{source.path} for {driver.arch}: {_first_line(error)}; update the driver, or remove {path}"
+                f"{source.path} for {driver.arch}: {first_line(error)}; update the driver, or remove {path}"
             ) from error
 
     def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Callable[[], None]:
@@ -210,18 +209,16 @@ class _Program:
 
     def frozen(self) -> Callable[[], None]:
         """A plain function, which Python calls faster than an object."""
-        if os.environ.get(SYNC_VARIABLE, "0") not in ("", "0"):
-            return self._waiting
+        if waits_for_launches():
+            return self._wait_for_each
         launches = [(each.function._launch_kernel, each.grid, each.block, each.arguments) for each in self._launches]
         current_stream, drv_error = self._gpu.current_stream, self._drv.Error
-        # torch's default stream is the driver's, and None is PyCUDA's word for it
-        own_handle = self._own.handle
-        streams = {0: None, own_handle: self._own}
+        streams = self._streams()
 
         def run() -> None:
             handle = current_stream()
             if handle not in streams:
-                self._gpu.beside(own_handle, self._on_own_stream)
+                self._gpu.beside(self._own.handle, self._launch_on_own)
                 return
             stream = streams[handle]
             try:
@@ -232,24 +229,23 @@ class _Program:
 
         return run
 
-    def _on_own_stream(self) -> None:
+    def _streams(self) -> dict[int, Any]:
+        """What PyCUDA calls torch's default stream, which is the driver's, and the stream of our own."""
+        return {0: None, self._own.handle: self._own}
+
+    def _launch_on_own(self) -> None:
         for each in self._launches:
             each.function._launch_kernel(each.grid, each.block, each.arguments, 0, self._own)
 
-    def _waiting(self) -> None:
-        """Wait for each launch; a graph that is being captured cannot hold that."""
-        handle = self._gpu.current_stream()
-        stream = None if handle == 0 else self._own
+    def _wait_for_each(self) -> None:
+        """Nothing else is under way, so that any stream will do."""
+        self._drv.Context.synchronize()
         for each in self._launches:
             try:
-                each.function._launch_kernel(each.grid, each.block, each.arguments, 0, stream)
+                each.function._launch_kernel(each.grid, each.block, each.arguments, 0, None)
                 self._drv.Context.synchronize()
             except self._drv.Error as error:
                 raise explain_fault(error, each.kernel, str(each)) from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
 
 
 def _dotted(version: tuple[int, int]) -> str:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 from warpworld.errors import DeviceError, KernelError, WarpworldError
 
 SYNC_VARIABLE = "WARPWORLD_CUDA_SYNC"
+
+
+def waits_for_launches() -> bool:
+    """Whether every launch is to be waited for, so that a fault names its kernel."""
+    return os.environ.get(SYNC_VARIABLE, "0") not in ("", "0")
+
 
 # What a driver's message holds -> what happened. https://docs.nvidia.com/cuda/cuda-driver-api, CUresult
 _FAULTS = {
@@ -53,7 +61,7 @@ def explain_torch_error(error: RuntimeError) -> WarpworldError | None:
     """
     if type(error).__name__ == "OutOfMemoryError":
         return DeviceError(
-            f"the GPU's memory is full ({_first_line(error)}); ask for fewer envs, shorter rollouts or more minibatches"
+            f"the GPU's memory is full ({first_line(error)}); ask for fewer envs, shorter rollouts or more minibatches"
         )
     if "CUDA error" in str(error) and any(text in str(error) for text in _FAULTS):
         return explain_earlier_fault(error)
@@ -61,10 +69,11 @@ def explain_torch_error(error: RuntimeError) -> WarpworldError | None:
 
 
 def _in_words(error: Exception) -> str:
-    said = _first_line(error)
+    said = first_line(error)
     what = next((words for text, words in _FAULTS.items() if text in said), "it failed")
     return f"{what} [{said}]"
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What an exception says, without the advice that follows."""
     return str(error).strip().partition("\n")[0]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from warpworld.errors import DeviceError
+from warpworld.managers.cuda_faults import first_line
 
 if TYPE_CHECKING:
     import torch
@@ -51,7 +52,7 @@ class TorchGpu:
             self.device = torch.device("cuda", torch.cuda.current_device())
             torch.zeros(1, device=self.device)  # makes the context that PyCUDA joins
         except RuntimeError as error:
-            raise DeviceError(f"torch {torch.__version__} finds no GPU that it can use: {error}") from error
+            raise DeviceError(f"torch {torch.__version__} finds no GPU that it can use: {first_line(error)}") from error
         self._current_stream = functools.partial(torch._C._cuda_getCurrentRawStream, self.device.index)
 
     def allocate(self, nbytes: int) -> torch.Tensor:
