@@ -81,18 +81,24 @@ def test_no_driver(tmp_path: Path) -> None:
     result = run(tmp_path, f"import sys; from warpworld.cli import main; sys.exit(main({words}))")
     assert result.returncode == 2
     assert re.fullmatch(
-        r"error: device 'cuda' cannot be used: there is no NVIDIA driver here \(libcuda.so.1: .*\); install it, or use "
-        r"device=cpu; under WSL .*\n",
+        r"error: device 'cuda' cannot be used: there is no NVIDIA driver here; install it, or use device=cpu; under "
+        r"WSL .* \(libcuda.so.1: .*\)\n",
         result.stderr,
     )
 
 
-def test_no_pycuda(tmp_path: Path) -> None:
-    text = "import sys; sys.modules['pycuda'] = None; from warpworld.cli import main; sys.exit(main(%s))"
-    result = run(tmp_path, text % "['train', 'cartpole', 'trainer.device=cuda']")
-    assert result.returncode == 2
-    said = "error: device 'cuda' cannot be used: PyCUDA is not installed; run: pip install \"warpworld[cuda]\"\n"
-    assert result.stderr == said
+@pytest.mark.parametrize(
+    ("hidden", "said"),
+    [
+        ("pycuda", r'PyCUDA is not installed; run: pip install "warpworld\[cuda\]", or use device=cpu'),
+        ("pycuda._driver", r"PyCUDA is not installed; run: pip"),
+    ],
+)
+def test_no_pycuda(hidden: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("pycuda.driver", hidden):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(DeviceError, match=said):
+        CudaBackend(HostGpu())
 
 
 def test_auto_takes_the_cpu_and_says_why(tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ def open_backend(device: str = "auto", num_workers: int | None = None) -> Backen
     except DeviceError as error:
         if device == "cuda":
             raise DeviceError(f"device 'cuda' cannot be used: {error}") from error
-        logger.info("device auto: cpu, since %s", error)
+        logger.info("device auto: cpu, since %s", str(error).partition(";")[0])
     return CpuBackend(num_workers)
 
 

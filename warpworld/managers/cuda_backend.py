@@ -6,6 +6,7 @@ The only file that imports PyCUDA. ``$WARPWORLD_CUDA_SYNC=1`` waits for every la
 from __future__ import annotations
 
 import atexit
+import ctypes
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -71,16 +72,20 @@ def _driver(ordinal: int) -> Driver:
 
 def _pycuda() -> Any:
     try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        raise DeviceError(
+            f"there is no NVIDIA driver here; install it, or use device=cpu; under WSL see that /usr/lib/wsl/lib is in "
+            f"LD_LIBRARY_PATH ({error})"
+        ) from error
+    try:
         import pycuda.driver as drv
     except ModuleNotFoundError as error:
-        raise DeviceError('PyCUDA is not installed; run: pip install "warpworld[cuda]"') from error
+        raise DeviceError('PyCUDA is not installed; run: pip install "warpworld[cuda]", or use device=cpu') from error
     except ImportError as error:
-        if "libcuda" in str(error):
-            raise DeviceError(
-                f"there is no NVIDIA driver here ({error}); install it, or use device=cpu; under WSL see that "
-                "/usr/lib/wsl/lib is in LD_LIBRARY_PATH"
-            ) from error
-        raise DeviceError(f"PyCUDA cannot be loaded ({error}); build it anew for this CUDA") from error
+        raise DeviceError(
+            f"PyCUDA cannot be loaded; build it anew for this CUDA, or use device=cpu ({error})"
+        ) from error
     return drv
 
 
