@@ -85,7 +85,7 @@ $(STAMP): $(REQUIREMENTS) requirements-cpu.txt constraints.txt setup.py pyprojec
 	@echo "Setting up $(VENV); the first time this takes some minutes."
 	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade
-	$(INSTALL) setuptools wheel
+	$(INSTALL) setuptools wheel numpy # what PyCUDA is built with
 	$(INSTALL) --no-build-isolation --requirement $(REQUIREMENTS)
 	$(INSTALL) --no-build-isolation --no-deps --editable .
 	@for compiler in $${CXX%% *} g++ clang++; do command -v $$compiler >/dev/null 2>&1 && exit 0; done; \

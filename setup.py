@@ -47,7 +47,7 @@ setup(
         "pyyaml>=6.0",
         "rich>=13.0",
         "tensorboard>=2.14",
-        "torch>=2.4",
+        "torch>=2.5",
         "tree-sitter>=0.24",
         "tree-sitter-cuda>=0.21",
     ],

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from warpworld.errors import BuildError, DeviceError, KernelError, StoreError
 from warpworld.managers import cuda_backend, cuda_compiler
 from warpworld.managers.backend import describe_devices
 from warpworld.managers.cuda_backend import CudaBackend
+from warpworld.managers.cuda_compiler import Nvcc
 from warpworld.managers.cuda_faults import explain_torch_error
 
 pytestmark = pytest.mark.stand_in
@@ -119,7 +121,7 @@ def test_a_driver_older_than_the_toolkit(fresh_driver: StandIn, tmp_path: Path) 
     fresh_driver.pretend(driver_version=12040)
     message = (
         rf"the NVIDIA driver is for CUDA 12.4, nvcc 13.0 \({re.escape(str(HERE))}/nvcc\) is newer: update the driver, "
-        "or put a compiler of CUDA 12 first on PATH"
+        "or put a compiler of CUDA 12 on PATH"
     )
     with pytest.raises(DeviceError, match=message):
         toy(tmp_path, "")
@@ -142,8 +144,8 @@ def test_an_architecture_that_the_compiler_does_not_know(fresh_driver: StandIn, 
 
 
 def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(cuda_compiler, "_find_nvcc", lambda *places: None)
-    monkeypatch.setattr(cuda_compiler, "_find_nvrtc", lambda *places: None)
+    monkeypatch.setattr(cuda_compiler, "_nvccs", lambda *places: ())
+    monkeypatch.setattr(cuda_compiler, "_nvrtcs", lambda *places: ())
     message = (
         r"no CUDA compiler found \(looked for nvcc on PATH, in \$CUDA_HOME and in the packages of CUDA, and for NVRTC "
         r"beside torch\); install the CUDA toolkit, or run: pip install \"cuda-toolkit\[nvcc,crt,cccl,nvvm\]\""
@@ -161,7 +163,8 @@ def test_a_kernel_that_does_not_compile(tmp_path: Path) -> None:
 def test_a_fault_is_heard_of_later(stand_in: StandIn, tmp_path: Path) -> None:
     world = toy(tmp_path, "if (env_id() == 7) *(float*)8 = 1.0f;")
     message = (
-        r"a kernel that was launched before: it read or wrote memory that is not its own \(an index out of bounds, a "
+        r"a kernel that was launched before, noticed at the launch of '(step|reset)' \(1 block of 128 threads\): "
+        r"it read or wrote memory that is not its own \(an index out of bounds, a "
         r"wrong pointer\) \[cuLaunchKernel failed: an illegal memory access was encountered\]; start anew with "
         "WARPWORLD_CUDA_SYNC=1 to learn which: every launch is then waited for"
     )
@@ -190,19 +193,19 @@ def test_waiting_names_the_kernel(
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        (701, "it needs more registers or shared memory than a block can have"),
-        (702, "it ran longer than the driver allows on a GPU with a display"),
-        (715, "it executed an illegal instruction"),
-        (716, "it read or wrote at an address that is no multiple of the type's size"),
-        (719, r"it faulted \(a bad pointer, or a stack that is too small\)"),
-        (900, "something that a CUDA graph cannot hold was done while the graph was captured"),
-        (999, r"it failed \[cuLaunchKernel failed: unknown error\]"),
+        (701, r"kernel 'step' \(1 .*\) was not launched: it needs more registers or shared memory than a block can"),
+        (702, r"noticed at the launch of 'step' .*: it ran longer than the driver allows on a GPU with a display"),
+        (715, r"noticed at the launch of 'step' .*: it executed an illegal instruction"),
+        (716, r"noticed at the launch of 'step' .*: it read or wrote at an address that is no multiple of the type's"),
+        (719, r"noticed at the launch of 'step' .*: it faulted \(a bad pointer, __trap\(\), or a stack that is too"),
+        (900, r"kernel 'step' .* was not launched: a CUDA graph that is being captured cannot hold what was done"),
+        (999, r"kernel 'step' .* was not launched: the driver refused the launch \[cuLaunchKernel failed: unknown"),
     ],
 )
 def test_what_the_driver_says(code: int, said: str, stand_in: StandIn, tmp_path: Path) -> None:
     world = toy(tmp_path, "")
     stand_in.inject("cuLaunchKernel", code)
-    with pytest.raises(KernelError, match=f"a kernel that was launched before: {said}"):
+    with pytest.raises(KernelError, match=said):
         world.step()
 
 
@@ -242,3 +245,50 @@ def test_who_waits_for_launches_captures_nothing(stand_in: StandIn, monkeypatch:
     before = stand_in.calls("cuCtxSynchronize")
     world.step()
     assert stand_in.calls("cuCtxSynchronize") == before + 3  # once before, and after each of two launches
+
+
+def test_the_variable_says_yes_or_no(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPWORLD_CUDA_SYNC", "false")
+    with pytest.raises(DeviceError, match=r"WARPWORLD_CUDA_SYNC='false': expected 0 or 1"):
+        CudaBackend(HostGpu())
+
+
+def test_a_fault_on_a_stream_of_the_user_s(stand_in: StandIn, tmp_path: Path) -> None:
+    world = toy(tmp_path, "")
+    stand_in.inject("cuLaunchKernel", 719)
+    gpu = world._backend._gpu  # type: ignore[attr-defined]
+    with pytest.raises(KernelError, match="noticed at the launch of 'step'"):
+        gpu.on_stream(12345, world.step)
+
+
+def test_a_fault_from_before_the_first_launch_that_is_waited_for(
+    stand_in: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WARPWORLD_CUDA_SYNC", "1")
+    world = toy(tmp_path, "")
+    stand_in.inject("cuCtxSynchronize", 700)
+    with pytest.raises(KernelError, match="a kernel that was launched before: it read or wrote memory"):
+        world.step()
+
+
+def test_the_first_world_in_another_thread(fresh_driver: StandIn) -> None:
+    raised: list[Exception] = []
+
+    def make() -> None:
+        try:
+            CudaBackend(HostGpu())
+        except DeviceError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    thread.join()
+    assert "the first world on cuda is to be made in the main thread" in str(raised[0])
+
+
+def test_a_compiler_that_is_too_new_is_passed_over(fresh_driver: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = (Nvcc, Path("/new/nvcc"), (13, 0)), (Nvcc, Path("/old/nvcc"), (12, 8))
+    monkeypatch.setattr(cuda_compiler, "_nvccs", lambda *places: found)
+    assert cuda_compiler.find_cuda_compiler(newest=(12, 4)).path == Path("/old/nvcc")  # minor versions get along
+    assert cuda_compiler.find_cuda_compiler(newest=(13, 0)).path == Path("/new/nvcc")
+    assert cuda_compiler.find_cuda_compiler().path == Path("/new/nvcc")

@@ -184,8 +184,8 @@ def test_a_phase_that_waits_for_the_device() -> None:
     world = counting_world(phase)
     message = (
         r"the steps cannot be captured into a CUDA graph: CUDA error: operation not permitted when stream is "
-        r"capturing; mark a Python phase that waits for the device with @warpworld.eager_phase, or set "
-        r"trainer.graph_steps=0"
+        r"capturing; a model or a Python phase may wait for the device: mark such a phase with "
+        r"@warpworld.eager_phase, or set trainer.graph_steps=0"
     )
     with pytest.raises(DeviceError, match=message):
         world.capture(world.step)
@@ -202,3 +202,30 @@ def test_an_eager_phase_is_not_captured_and_said_once(caplog: pytest.LogCaptureF
     with caplog.at_level(logging.INFO, logger="warpworld"):
         assert world.capture(world.step) == world.step
     assert "Toy: steps are not captured, since look is an eager phase" in caplog.text
+
+
+def test_a_model_that_draws_from_torch_is_captured_and_draws_the_same(caplog: pytest.LogCaptureFixture) -> None:
+    def noisy(arrays: Any, active: torch.Tensor) -> None:
+        arrays["x"] = arrays["x"] + torch.rand_like(arrays["x"])
+
+    eager, graph = counting_world(noisy), counting_world(noisy)
+    torch.manual_seed(3)
+    for _ in range(4):
+        eager.step()
+    torch.manual_seed(3)
+    step = graph.capture(graph.step)
+    for _ in range(4):
+        step()
+    assert torch.equal(eager["x"], graph["x"])
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_no_memory_to_check_a_graph_with(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = counting_world(add_one)
+
+    def refuse(out: torch.Tensor | None = None) -> torch.Tensor:
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(world.data, "snapshot", refuse)
+    assert world.capture(world.step) == world.step
+    assert "steps run one by one: there is no memory to check a CUDA graph with" in caplog.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from toys import HEADER, agents, environment
 
 from warpworld import Array, Kernel, World
 from warpworld.managers.cuda_launches import MAX_COPIES, _Launch
+from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
 pytestmark = pytest.mark.stand_in
 
@@ -27,6 +29,13 @@ def own_work(launch: Launch) -> tuple[int, int]:
     """Transition and number of copies that ride in a launch."""
     own = _Launch.from_buffer_copy(launch.parameters[: ctypes.sizeof(_Launch)])
     return own.transition, own.num_copies
+
+
+def test_the_structs_are_those_of_the_header() -> None:
+    text = (INCLUDE_FOLDER / "gpu" / "launch.cuh").read_text()
+    (size,) = re.findall(r"sizeof\(ww_launch\) == (\d+)", text)  # which the compiler confirms
+    assert ctypes.sizeof(_Launch) == int(size)
+    assert re.search(rf"#define WW_MAX_COPIES {MAX_COPIES}\b", text)
 
 
 def world_of(tmp_path: Path, text: str, arrays: list[Array], phases: list[str | Kernel], resets: list[str]) -> World:

@@ -18,14 +18,14 @@ from toys import HEADER, agents, box, environment
 import warpworld
 from warpworld import Array, Group, Kernel, World, environment_names
 from warpworld.managers.cpu_backend import CpuBackend
-from warpworld.managers.cuda_compiler import _find_nvrtc, _load_nvrtc, _read
+from warpworld.managers.cuda_compiler import _load_nvrtc, _nvrtcs, _read
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
 from warpworld.managers.signature import read_signatures
 from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.rollout import Rollout
 
 NVCC = shutil.which("nvcc")
-NVRTC = _find_nvrtc("")
+NVRTC = next(iter(_nvrtcs("")), None)
 ARCHITECTURES = (75, 80, 90, 120)
 
 needs_nvcc = pytest.mark.skipif(NVCC is None, reason="nvcc is not on PATH")

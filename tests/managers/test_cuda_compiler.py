@@ -38,11 +38,11 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.setenv("WARPWORLD_NVCCFLAGS", "")
     spec = SimpleNamespace(submodule_search_locations=[str(found.wheels)])
     monkeypatch.setattr(cuda_compiler.importlib.util, "find_spec", lambda name: spec)  # type: ignore[attr-defined]
-    cuda_compiler._find_nvcc.cache_clear()
-    cuda_compiler._find_nvrtc.cache_clear()
+    cuda_compiler._nvccs.cache_clear()
+    cuda_compiler._nvrtcs.cache_clear()
     yield found
-    cuda_compiler._find_nvcc.cache_clear()
-    cuda_compiler._find_nvrtc.cache_clear()
+    cuda_compiler._nvccs.cache_clear()
+    cuda_compiler._nvrtcs.cache_clear()
 
 
 def test_path_comes_first_then_cuda_home_then_wheels(places: SimpleNamespace) -> None:
@@ -50,10 +50,10 @@ def test_path_comes_first_then_cuda_home_then_wheels(places: SimpleNamespace) ->
     an_nvcc(places.wheels / "cuda_nvcc" / "bin" / "nvcc", "12.1")
     assert find_cuda_compiler() == Nvcc(in_wheel, (13, 0))
     in_home = an_nvcc(places.home / "bin" / "nvcc", "12.9")
-    cuda_compiler._find_nvcc.cache_clear()
+    cuda_compiler._nvccs.cache_clear()
     assert find_cuda_compiler() == Nvcc(in_home, (12, 9))
     on_path = an_nvcc(places.path / "nvcc")
-    cuda_compiler._find_nvcc.cache_clear()
+    cuda_compiler._nvccs.cache_clear()
     assert find_cuda_compiler() == Nvcc(on_path, (12, 4))
     assert find_cuda_compiler().description == f"nvcc 12.4 ({on_path})"
 
@@ -102,8 +102,8 @@ def test_what_nvcc_is_asked_for(places: SimpleNamespace, tmp_path: Path) -> None
 # ---- the real NVRTC, where its wheel is installed -------------------------------------------------------------------
 @pytest.fixture
 def nvrtc(monkeypatch: pytest.MonkeyPatch) -> Nvrtc:
-    monkeypatch.setattr(cuda_compiler, "_find_nvcc", lambda *places: None)
-    cuda_compiler._find_nvrtc.cache_clear()
+    monkeypatch.setattr(cuda_compiler, "_nvccs", lambda *places: ())
+    cuda_compiler._nvrtcs.cache_clear()
     try:
         found = find_cuda_compiler()
     except BuildError:

@@ -25,7 +25,7 @@
   each(cuTexRefDestroy) each(cuTexRefGetAddressMode) each(cuTexRefGetAddress_v2) each(cuTexRefGetArray) \
   each(cuTexRefGetFilterMode) each(cuTexRefGetFlags) each(cuTexRefGetFormat) each(cuTexRefSetAddress2D_v3) \
   each(cuTexRefSetAddressMode) each(cuTexRefSetAddress_v2) each(cuTexRefSetArray) each(cuTexRefSetFilterMode) \
-  each(cuTexRefSetFlags) each(cuTexRefSetFormat)
+  each(cuTexRefSetFlags) each(cuTexRefSetFormat) each(cuGetExportTable)  // the last for NVRTC, which asks for it
 
 #define UNSUPPORTED(name)                    \
   EXPORT int name() {                        \

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from warpworld.errors import DeviceError, WarpworldError, said
 from warpworld.managers.backend import Backend
 from warpworld.managers.data_manager import DataManager
+
+if TYPE_CHECKING:
+    import torch
 
 logger = logging.getLogger(__name__)
 
@@ -32,9 +36,15 @@ def captured(backend: Backend, data: DataManager, run: Callable[[], None]) -> Ca
 
     if not backend.captures:
         return run
-    before = data.snapshot()
+    try:
+        before, expected = data.snapshot(), data.snapshot()
+    except torch.cuda.OutOfMemoryError:
+        logger.warning("steps run one by one: there is no memory to check a CUDA graph with")
+        return run
+    random = _random_state(backend.device)
     backend.warm_up(run)  # whatever is made at the first call is made now: a capture must not see it
-    expected, expected_sums = data.snapshot(), data.checksums()
+    data.snapshot(out=expected)
+    expected_sums = data.checksums()
     data.restore(before)
     try:
         replay = backend.capture(run)
@@ -42,21 +52,39 @@ def captured(backend: Backend, data: DataManager, run: Callable[[], None]) -> Ca
         raise
     except Exception as error:
         raise DeviceError(
-            f"the steps cannot be captured into a CUDA graph: {said(error)}; mark a Python phase that waits for the "
-            "device with @warpworld.eager_phase, or set trainer.graph_steps=0"
+            f"the steps cannot be captured into a CUDA graph: {said(error)}; a model or a Python phase may wait for "
+            "the device: mark such a phase with @warpworld.eager_phase, or set trainer.graph_steps=0"
         ) from error
-    if not torch.equal(data.snapshot(), before):
+    if not data.matches(before):
         logger.warning("steps run one by one: some of them ran, instead of being captured into a CUDA graph")
         data.restore(before)
         return run
+    _set_random_state(backend.device, random)
     replay()
     sums = data.checksums()
     wrong = [name for name, same in zip(data, (sums == expected_sums).tolist(), strict=True) if not same]
-    if wrong or not torch.equal(data.snapshot(), expected):
+    if wrong or not data.matches(expected):
         logger.warning(
             "steps run one by one: as a CUDA graph they do something else to %s; see trainer.graph_steps",
             ", ".join(wrong) or "the store",
         )
         replay = run
     data.restore(before)
+    _set_random_state(backend.device, random)
     return replay
+
+
+def _random_state(device: torch.device) -> torch.Tensor:
+    """State of torch's own generator of the device, which a model may draw from."""
+    import torch
+
+    return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
+
+
+def _set_random_state(device: torch.device, state: torch.Tensor) -> None:
+    import torch
+
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(state, device)
+    else:
+        torch.set_rng_state(state)

@@ -8,16 +8,17 @@ from __future__ import annotations
 import atexit
 import ctypes
 import functools
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.errors import BuildError, DeviceError
+from warpworld.errors import BuildError, DeviceError, KernelError
 from warpworld.managers.backend import RunKernel, Step, WorldConstants
 from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.compiler_errors import explain_failure
 from warpworld.managers.cuda_compiler import HOW_TO_GET_ONE, CudaCompiler, find_cuda_compiler
-from warpworld.managers.cuda_faults import explain_earlier_fault, explain_fault, first_line, waits_for_launches
+from warpworld.managers.cuda_faults import explain_earlier_fault, explain_launch, first_line, waits_for_launches
 from warpworld.managers.cuda_launches import Launch, launches_of
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, WARPS_PER_BLOCK, KernelSource, cuda_entry
@@ -36,6 +37,9 @@ class Driver:
     """PyCUDA in the context that torch uses, with a stream of our own: PyCUDA launches on no other than its own."""
 
     def __init__(self, ordinal: int) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            # PyCUDA's stack of contexts is the thread's own, and one that is not empty when its thread ends, ends all
+            raise DeviceError("the first world on cuda is to be made in the main thread; others may step it then")
         self.drv = _pycuda()
         try:
             self.drv.init()
@@ -160,12 +164,8 @@ class CudaBackend:
 
     def build(self, source: KernelSource) -> Module:
         """Compile a source and load it, or take it from the build cache."""
-        driver, compiler = self._driver, find_cuda_compiler()
-        if compiler.version[0] > driver.version[0]:
-            raise DeviceError(
-                f"the NVIDIA driver is for CUDA {_dotted(driver.version)}, {compiler.description} is newer: update the "
-                f"driver, or put a compiler of CUDA {driver.version[0]} first on PATH"
-            )
+        driver = self._driver
+        compiler = find_cuda_compiler(newest=driver.version)
         path = _build_cubin(source, driver.arch, compiler)
         names = [signature.name for signature in source.signatures]
         try:
@@ -218,39 +218,42 @@ class _Program:
             return self._wait_for_each
         launches = [(each.function._launch_kernel, each.grid, each.block, each.arguments) for each in self._launches]
         current_stream, drv_error = self._gpu.current_stream, self._drv.Error
-        streams = self._streams()
+        # torch's default stream is the driver's, and None is PyCUDA's word for it
+        streams = {0: None, self._own.handle: self._own}
 
-        def run() -> None:
-            handle = current_stream()
-            if handle not in streams:
-                self._gpu.beside(self._own.handle, self._launch_on_own)
-                return
-            stream = streams[handle]
+        def launch_on(stream: Any) -> None:
             try:
                 for launch, grid, block, arguments in launches:
                     launch(grid, block, arguments, 0, stream)
             except drv_error as error:
-                raise explain_earlier_fault(error) from error
+                raise self._explained(error, arguments) from error
+
+        def run() -> None:
+            handle = current_stream()
+            if handle in streams:
+                launch_on(streams[handle])
+            else:
+                self._gpu.beside(self._own.handle, lambda: launch_on(self._own))
 
         return run
 
-    def _streams(self) -> dict[int, Any]:
-        """What PyCUDA calls torch's default stream, which is the driver's, and the stream of our own."""
-        return {0: None, self._own.handle: self._own}
-
-    def _launch_on_own(self) -> None:
-        for each in self._launches:
-            each.function._launch_kernel(each.grid, each.block, each.arguments, 0, self._own)
+    def _explained(self, error: Exception, arguments: bytes, waited: bool = False) -> KernelError:
+        """What an error at the launch with these arguments says."""
+        launch = next(each for each in self._launches if each.arguments is arguments)
+        return explain_launch(error, launch.kernel, str(launch), waited)
 
     def _wait_for_each(self) -> None:
         """Nothing else is under way, so that any stream will do."""
-        self._drv.Context.synchronize()
+        try:
+            self._drv.Context.synchronize()
+        except self._drv.Error as error:
+            raise explain_earlier_fault(error) from error
         for each in self._launches:
             try:
                 each.function._launch_kernel(each.grid, each.block, each.arguments, 0, None)
                 self._drv.Context.synchronize()
             except self._drv.Error as error:
-                raise explain_fault(error, each.kernel, str(each)) from error
+                raise self._explained(error, each.arguments, waited=True) from error
 
 
 def _dotted(version: tuple[int, int]) -> str:

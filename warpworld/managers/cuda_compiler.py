@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from warpworld.errors import BuildError
+from warpworld.errors import BuildError, DeviceError
 from warpworld.managers.host_compiler import run_tool, words_of
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
@@ -121,32 +121,50 @@ def _read(size_of: Callable[..., int], read: Callable[..., int], program: ctypes
     return buffer.raw
 
 
-def find_cuda_compiler() -> CudaCompiler:
+def find_cuda_compiler(newest: Version | None = None) -> CudaCompiler:
     """Nvcc, on PATH, in ``$CUDA_HOME`` or from its wheels; without a host compiler or an nvcc, torch's NVRTC.
+
+    Args:
+        newest: CUDA of the driver, which does not load what a compiler of a later major version makes; such are passed
+            over.
 
     ``$WARPWORLD_NVCCFLAGS`` are the user's own flags, for instance ``--fmad=false`` for the bits of the cpu backend.
 
     Raises:
         BuildError: there is neither.
+        DeviceError: all that there are are too new.
     """
-    places = os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", "")
-    found = _find_nvcc(*places) or _find_nvrtc(places[1])
+    path, home = os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", "")
+    candidates = [*_nvccs(path, home), *_nvrtcs(home)]
+    found = next((each for each in candidates if newest is None or each[2][0] <= newest[0]), None)
+    if found is None and newest is not None and candidates:
+        newer = _made(candidates[0]).description
+        raise DeviceError(
+            f"the NVIDIA driver is for CUDA {_dotted(newest)}, {newer} is newer: update the driver, or put a compiler "
+            f"of CUDA {newest[0]} on PATH"
+        )
     if found is None:
         raise BuildError(
             "no CUDA compiler found (looked for nvcc on PATH, in $CUDA_HOME and in the packages of CUDA, and for "
             f"NVRTC beside torch); {HOW_TO_GET_ONE}"
         )
-    kind, path, version = found
-    return kind(path, version, words_of("WARPWORLD_NVCCFLAGS"))
+    return _made(found)
 
 
 _Found = tuple[type[CudaCompiler], Path, Version]
 
 
+def _made(found: _Found) -> CudaCompiler:
+    kind, path, version = found
+    return kind(path, version, words_of("WARPWORLD_NVCCFLAGS"))
+
+
 @functools.cache
-def _find_nvcc(path: str, home: str) -> _Found | None:
+def _nvccs(path: str, home: str) -> tuple[_Found, ...]:
+    """Every nvcc that works, in the order in which they are looked for."""
+    found: list[_Found] = []
     if not any(shutil.which(host, path=path) for host in ("g++", "clang++", "c++")):
-        return None  # it would fail: nvcc hands all that runs on the host to one of these
+        return ()  # it would fail: nvcc hands all that runs on the host to one of these
     on_path = shutil.which("nvcc", path=path)
     homes = [Path(home) / "bin" / "nvcc"] if home else []
     for candidate in (*([Path(on_path)] if on_path else []), *homes, *_in_wheels("*/bin/nvcc")):
@@ -156,12 +174,14 @@ def _find_nvcc(path: str, home: str) -> _Found | None:
             continue
         release = re.search(r"release (\d+)\.(\d+)", printed)
         if release:
-            return Nvcc, candidate, (int(release.group(1)), int(release.group(2)))
-    return None
+            found.append((Nvcc, candidate, (int(release.group(1)), int(release.group(2)))))
+    return tuple(found)
 
 
 @functools.cache
-def _find_nvrtc(home: str) -> _Found | None:
+def _nvrtcs(home: str) -> tuple[_Found, ...]:
+    """Every NVRTC that loads, in the order in which they are looked for."""
+    found: list[_Found] = []
     homes = sorted(Path(home).glob("lib*/libnvrtc.so*")) if home else []
     for candidate in (*_in_wheels("*/lib/libnvrtc.so*"), *homes):
         try:
@@ -170,8 +190,8 @@ def _find_nvrtc(home: str) -> _Found | None:
             continue
         major, minor = ctypes.c_int(), ctypes.c_int()
         if library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)) == 0:
-            return Nvrtc, candidate, (major.value, minor.value)
-    return None
+            found.append((Nvrtc, candidate, (major.value, minor.value)))
+    return tuple(found)
 
 
 @functools.cache

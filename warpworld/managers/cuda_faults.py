@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from warpworld.errors import DeviceError, KernelError, WarpworldError
 
@@ -10,8 +11,15 @@ SYNC_VARIABLE = "WARPWORLD_CUDA_SYNC"
 
 
 def waits_for_launches() -> bool:
-    """Whether every launch is to be waited for, so that a fault names its kernel."""
-    return os.environ.get(SYNC_VARIABLE, "0") not in ("", "0")
+    """Whether every launch is to be waited for, so that a fault names its kernel.
+
+    Raises:
+        DeviceError: the environment variable says neither yes nor no.
+    """
+    said = os.environ.get(SYNC_VARIABLE) or "0"
+    if said not in ("0", "1"):
+        raise DeviceError(f"{SYNC_VARIABLE}={said!r}: expected 0 or 1")
+    return said == "1"
 
 
 # What a driver's message holds -> what happened. https://docs.nvidia.com/cuda/cuda-driver-api, CUresult
@@ -20,36 +28,44 @@ _FAULTS = {
     "misaligned address": "it read or wrote at an address that is no multiple of the type's size",
     "device-side assert": "an assert() in it failed; the assertion is printed above",
     "illegal instruction": "it executed an illegal instruction",
-    "trap": "it ended itself by __trap()",
-    "launch timed out": "it ran longer than the driver allows on a GPU with a display",
     "timed out and was terminated": "it ran longer than the driver allows on a GPU with a display",
-    "unspecified launch failure": "it faulted (a bad pointer, or a stack that is too small)",
+    "unspecified launch failure": "it faulted (a bad pointer, __trap(), or a stack that is too small)",
+}
+_REFUSALS = {
     "too many resources requested": "it needs more registers or shared memory than a block can have",
-    "out of resources": "it needs more registers or shared memory than a block can have",
-    "stream is capturing": "something that a CUDA graph cannot hold was done while the graph was captured",
+    "stream is capturing": "a CUDA graph that is being captured cannot hold what was done",
 }
 
 
-def explain_fault(error: Exception, kernel: str, shape: str) -> KernelError:
-    """The error to raise where a launch was refused, or faulted while it was waited for.
+def explain_launch(error: Exception, kernel: str, shape: str, waited: bool) -> KernelError:
+    """The error to raise where PyCUDA raised one at a launch: it was refused, or a fault showed.
 
     Args:
         error: what PyCUDA raised.
         kernel: the one that was launched.
         shape: of the launch, in words.
+        waited: whether every launch is waited for, so that a fault is this kernel's.
     """
-    return KernelError(f"kernel '{kernel}' ({shape}): {_in_words(error)}; the GPU is lost to this process: start anew")
+    fault = _found(error, _FAULTS)
+    if fault and not waited:
+        return explain_earlier_fault(error, f", noticed at the launch of '{kernel}' ({shape})")
+    if fault:
+        lost = "; the GPU is lost to this process: start anew"
+        return KernelError(f"kernel '{kernel}' ({shape}): {fault} [{first_line(error)}]{lost}")
+    what = _found(error, _REFUSALS) or "the driver refused the launch"
+    return KernelError(f"kernel '{kernel}' ({shape}) was not launched: {what} [{first_line(error)}]")
 
 
-def explain_earlier_fault(error: Exception) -> KernelError:
+def explain_earlier_fault(error: Exception, noticed: str = "") -> KernelError:
     """The error to raise where a fault shows, but not in which kernel: launches are not waited for.
 
     Args:
         error: what PyCUDA or torch raised.
+        noticed: where, in words.
     """
     return KernelError(
-        f"a kernel that was launched before: {_in_words(error)}; start anew with {SYNC_VARIABLE}=1 to learn which: "
-        "every launch is then waited for"
+        f"a kernel that was launched before{noticed}: {_found(error, _FAULTS)} [{first_line(error)}]; start anew with "
+        f"{SYNC_VARIABLE}=1 to learn which: every launch is then waited for"
     )
 
 
@@ -68,10 +84,9 @@ def explain_torch_error(error: RuntimeError) -> WarpworldError | None:
     return None
 
 
-def _in_words(error: Exception) -> str:
-    said = first_line(error)
-    what = next((words for text, words in _FAULTS.items() if text in said), "it failed")
-    return f"{what} [{said}]"
+def _found(error: Exception, table: Mapping[str, str]) -> str:
+    """What the first text of a table says that the error holds, or nothing."""
+    return next((words for text, words in table.items() if text in str(error)), "")
 
 
 def first_line(error: Exception) -> str:

@@ -69,7 +69,7 @@ class Launch:
     arguments: bytes
 
     def __str__(self) -> str:
-        return f"{self.grid[0]} blocks of {self.block[0]} threads"
+        return f"{self.grid[0]} block{'s' * (self.grid[0] != 1)} of {self.block[0]} threads"
 
 
 def launches_of(

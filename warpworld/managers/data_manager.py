@@ -80,7 +80,6 @@ class DataManager:
         """Lay all arrays out, allocate the block and write the initial values. Nothing moves afterwards."""
         if self.sealed:
             return
-        import torch
 
         order = sorted(self._arrays.values(), key=lambda array: array.name in self._scratch)  # stable: as added
         offsets, end, self._persistent_bytes = {}, 0, 0
@@ -100,7 +99,7 @@ class DataManager:
             view = flat.view(array.full_shape(self._num_envs, self._num_agents))
             self._views[array.name] = view
             if array.initial is not None:
-                view.copy_(torch.from_numpy(self._initial(array)))
+                _write(view, self._initial(array))
         self._block = block
 
     def _no_memory(self, nbytes: int) -> str:
@@ -191,7 +190,10 @@ class DataManager:
         is_number = not isinstance(value, (torch.Tensor, np.ndarray)) and tensor.ndim == 0
         if tensor.shape != view.shape and not is_number:
             raise StoreError(f"array '{name}' has shape {tuple(view.shape)}, the value has {tuple(tensor.shape)}")
-        view.copy_(tensor)
+        if is_number:
+            _write(view, tensor.numpy())
+        else:
+            view.copy_(tensor)
 
     def _as_tensor(self, array: Array, value: Any) -> torch.Tensor:
         """A NumPy array as it is, anything else in the array's dtype."""
@@ -212,9 +214,9 @@ class DataManager:
         """The array for NumPy: a view where the store lies in host memory, else a copy."""
         return self[name].cpu().numpy()
 
-    def snapshot(self) -> torch.Tensor:
-        """A copy of all persistent arrays, as bytes."""
-        return self._persistent().clone()
+    def snapshot(self, out: torch.Tensor | None = None) -> torch.Tensor:
+        """A copy of all persistent arrays, as bytes; ``out``, an earlier snapshot, is written over if it is given."""
+        return self._persistent().clone() if out is None else out.copy_(self._persistent())
 
     def checksums(self) -> torch.Tensor:
         """(arrays,) int64: a number for each array, in order, that changes with its contents as good as always."""
@@ -225,6 +227,12 @@ class DataManager:
         words = self._block.view(torch.int64)
         lengths = [-(-self._bytes_of(array) // ALIGNMENT) * ALIGNMENT // 8 for array in self._arrays.values()]
         return torch.stack([part.sum() for part in words[: sum(lengths)].split(lengths)])
+
+    def matches(self, snapshot: torch.Tensor) -> bool:
+        """Whether the persistent arrays hold what they held at a snapshot, bit for bit; waits for the device."""
+        import torch
+
+        return torch.equal(self._persistent().view(torch.int64), snapshot.view(torch.int64))
 
     def layout(self) -> list[tuple[str, str, list[int]]]:
         """Name, dtype and shape of each persistent array, in the order in which they lie in a snapshot."""
@@ -281,6 +289,19 @@ class DataManager:
         if self._block is None:
             raise StoreError("the store has no memory yet; call reset() first")
         return self._block[: self._persistent_bytes]
+
+
+def _write(view: torch.Tensor, value: np.ndarray) -> None:
+    """Copy a value of the view's dtype into it; a number without a copy from the host, which would be waited for."""
+    import torch
+
+    if value.ndim > 0:
+        view.copy_(torch.from_numpy(value))
+        return
+    if value.dtype.kind == "u" and value.dtype.itemsize > 1:  # which torch can do little with
+        signed = f"int{8 * value.dtype.itemsize}"
+        view, value = view.view(_torch_dtype(signed)), value.view(signed)
+    view.fill_(value.item())
 
 
 def _amount(nbytes: int) -> str:

@@ -51,7 +51,7 @@ class TorchGpu:
         try:
             self.device = torch.device("cuda", torch.cuda.current_device())
             torch.zeros(1, device=self.device)  # makes the context that PyCUDA joins
-        except RuntimeError as error:
+        except (RuntimeError, AssertionError, torch.cuda.DeferredCudaCallError) as error:
             raise DeviceError(f"torch {torch.__version__} finds no GPU that it can use: {first_line(error)}") from error
         self._current_stream = functools.partial(torch._C._cuda_getCurrentRawStream, self.device.index)
 
@@ -85,18 +85,27 @@ class TorchGpu:
         """A CUDA graph of the work which ``run`` puts on ``stream``."""
         import torch
 
-        ours = torch.cuda.ExternalStream(stream, device=self.device)
+        ours, current = torch.cuda.ExternalStream(stream, device=self.device), torch.cuda.current_stream(self.device)
         torch.cuda.synchronize(self.device)
         graph = torch.cuda.CUDAGraph()
+        failure: Exception | None = None
         collects = gc.isenabled()
         gc.disable()  # what is freed while a graph is captured spoils it
         try:
             # thread_local: other threads, such as NCCL's, may ask for events
             with torch.cuda.graph(graph, stream=ours, capture_error_mode="thread_local"):
-                run()
+                try:
+                    run()
+                except Exception as error:
+                    failure = error
+        except RuntimeError as error:  # a spoiled capture does not end well, nor give the stream back
+            torch.cuda.set_stream(current)
+            failure = failure or error
         finally:
             if collects:
                 gc.enable()
+        if failure is not None:
+            raise failure
         return graph.replay
 
     def on_stream(self, stream: int, run: Callable[[], None]) -> None:

@@ -1,5 +1,5 @@
 // What every launch carries besides the author's arguments: the world's context, and the world's own work, which is done
-// before the author's kernel and in the same launch. cuda_backend.py mirrors these structs.
+// before the author's kernel and in the same launch. cuda_launches.py mirrors these structs.
 #pragma once
 
 #include "../context.cuh"
@@ -35,3 +35,4 @@ struct ww_launch {
   int32_t num_copies;
   ww_copy copies[WW_MAX_COPIES];
 };
+static_assert(sizeof(ww_launch) == 648, "as many bytes as cuda_launches.py packs");
