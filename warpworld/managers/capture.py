@@ -58,6 +58,7 @@ def captured(backend: Backend, data: DataManager, run: Callable[[], None]) -> Ca
     if not data.matches(before):
         logger.warning("steps run one by one: some of them ran, instead of being captured into a CUDA graph")
         data.restore(before)
+        _set_random_state(backend.device, random)
         return run
     _set_random_state(backend.device, random)
     replay()
