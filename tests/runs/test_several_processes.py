@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -252,8 +253,9 @@ def test_what_a_launcher_says() -> None:
         ("WORLD_SIZE", "many", "environment variable WORLD_SIZE is 'many', expected a whole number of 1 to"),
         ("LOCAL_RANK", "-1", "environment variable LOCAL_RANK is '-1'"),
         ("MASTER_PORT", "99999", "environment variable MASTER_PORT is '99999', expected a whole number of 1 to 65535"),
-        ("MASTER_ADDR", None, "environment variable MASTER_ADDR is not set, though RANK or WORLD_SIZE is; start "),
-        ("RANK", None, "environment variable RANK is not set"),
+        ("MASTER_ADDR", None, "environment variable MASTER_ADDR is not set, though RANK and WORLD_SIZE are; start"),
+        ("RANK", None, "environment variable RANK is not set, though WORLD_SIZE is; .* or unset it to train with one"),
+        ("WORLD_SIZE", None, "environment variable WORLD_SIZE is not set, though RANK is; start several"),
     ],
 )
 def test_a_wrong_environment(name: str, value: str | None, words: str) -> None:
@@ -273,3 +275,32 @@ def test_more_processes_than_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DeviceError, match="4 processes on a machine with 2 GPUs, expected at most one for each: torch"):
         joining._take_device(launches[1], "cuda")
     assert taken == [1]
+
+
+@pytest.mark.parametrize("local_rank", [0, 1, 3])
+def test_a_launcher_that_shows_each_process_one_gpu(monkeypatch: pytest.MonkeyPatch, local_rank: int) -> None:
+    taken: list[int] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
+    launch = Launch(local_rank, 4, local_rank, 4, "somewhere", 29500, served=True)
+    assert joining._take_device(launch, "cuda") == "cpu:gloo,cuda:nccl"
+    assert taken == [0]
+
+
+def test_two_processes_that_take_the_same_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any, **named: Any) -> None:
+        raise torch.distributed.DistBackendError(
+            "NCCL error in: NCCLUtils.cpp:1\nLast error:\nDuplicate GPU detected : rank 1 and rank 0"
+        )
+
+    monkeypatch.setattr(joining, "_connect", lambda *arguments, **named: torch.distributed.HashStore())
+    monkeypatch.setattr(joining, "Heart", lambda *arguments: None)
+    monkeypatch.setattr(joining.Membership, "_meet", lambda *arguments: None)
+    monkeypatch.setattr(joining, "_take_device", lambda *arguments: "cpu:gloo,cuda:nccl")
+    monkeypatch.setattr(torch.distributed, "init_process_group", refuse)
+    membership = joining.Membership(Launch(0, 2, 0, 2, "somewhere", 29500, served=True))
+    with pytest.raises(
+        DeviceError, match=r"^two processes of this run have the same GPU \(Duplicate GPU detected : rank"
+    ):
+        membership.begin("cuda")

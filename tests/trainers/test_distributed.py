@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 import torch
+import torch.distributed as dist
 from together import alone, together, trained
 
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.environment import get_environment
-from warpworld.errors import ConfigError, ProcessError
+from warpworld.errors import ConfigError, DeviceError, KernelError, ProcessError
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.rollout import Rollout
 from warpworld.trainers.trainer import Trainer, build_policies, build_world
@@ -189,3 +190,60 @@ def test_shares_are_contiguous_and_differ_by_one() -> None:
 def test_fewer_envs_than_processes() -> None:
     with pytest.raises(ConfigError, match=r"trainer.num_envs is 3, expected at least one env for each of the 4 proc"):
         ProcessGroup(0, 4).share(3)
+
+
+# --- whose fault it is ------------------------------------------------------------------------------------------------
+
+GONE = "Connection closed by peer [127.0.0.1]:4321"
+ASSERTED = "CUDA error: device-side assert triggered\nCUDA kernel errors might be reported elsewhere"
+LOST = "CUDA error: unspecified driver error\nmore"
+SHARED = (
+    "NCCL error in: ProcessGroupNCCL.cpp:1, invalid usage (run with NCCL_DEBUG=WARN for details)\n"
+    "ncclInvalidUsage: This usually reflects invalid usage of NCCL library.\n"
+    "Last error:\nDuplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000"
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (RuntimeError(GONE), ProcessError, "^another process of this run ended or cannot be reached any more"),
+        (dist.DistBackendError("ncclRemoteError: gone"), ProcessError, "^another process of this run ended or"),
+        (
+            torch.AcceleratorError(ASSERTED),
+            KernelError,
+            r"^a kernel that was launched before: an assert\(\) in it failed",
+        ),
+        (
+            torch.AcceleratorError(LOST),
+            DeviceError,
+            r"^this process's GPU failed \(CUDA error: unspecified driver error\);",
+        ),
+        (torch.OutOfMemoryError("CUDA out of memory."), DeviceError, "^the GPU's memory is full"),
+        (
+            dist.DistBackendError(SHARED),
+            DeviceError,
+            r"^two processes of this run have the same GPU \(Duplicate GPU detected : rank 1 and rank 0 both on CUDA "
+            r"device 1000\), expected one for each; start as many processes as there are GPUs, give each another in ",
+        ),
+    ],
+)
+def test_whose_fault_it_is(
+    error: Exception, kind: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: Any, **named: Any) -> None:
+        raise error
+
+    group = ProcessGroup(0, 2)
+    calls = {
+        "all_reduce": lambda: group.sum(torch.ones(1)),
+        "all_gather": lambda: group.stack(torch.ones(1)),
+        "broadcast": lambda: group.first_says(torch.ones(1)),
+        "recv": lambda: group.gather(torch.ones(1), [1, 1]),
+    }
+    for name, call in calls.items():
+        monkeypatch.setattr(dist, name, fail)
+        with pytest.raises(kind, match=words) as raised:
+            call()
+        assert raised.value.__cause__ is error
+        assert "\n" not in str(raised.value)

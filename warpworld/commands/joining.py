@@ -68,7 +68,7 @@ class Launch:
             return None
         address = environment.get("MASTER_ADDR")
         if not address:
-            raise _missing("MASTER_ADDR")
+            raise _missing("MASTER_ADDR", environment)
         port = _number(environment, "MASTER_PORT", 1, 65535)
         served = environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
         attempt = _number(environment, "TORCHELASTIC_RESTART_COUNT", 0, 2**31, otherwise=0)
@@ -79,17 +79,19 @@ def _number(environment: Mapping[str, str], name: str, low: int, high: int, othe
     text = environment.get(name)
     if text is None:
         if otherwise is None:
-            raise _missing(name)
+            raise _missing(name, environment)
         return otherwise
     if not text.isdecimal() or not low <= int(text) <= high:
         raise ProcessError(f"environment variable {name} is {text!r}, expected a whole number of {low} to {high}")
     return int(text)
 
 
-def _missing(name: str) -> ProcessError:
+def _missing(name: str, environment: Mapping[str, str]) -> ProcessError:
+    there = [other for other in ("RANK", "WORLD_SIZE") if other in environment]
+    are, them = ("are", "them") if len(there) > 1 else ("is", "it")
     return ProcessError(
-        f"environment variable {name} is not set, though RANK or WORLD_SIZE is; start several processes with "
-        "torchrun --nproc_per_node=N -m warpworld train ..., or unset them to train with one"
+        f"environment variable {name} is not set, though {' and '.join(there)} {are}; start several processes with "
+        f"torchrun --nproc_per_node=N -m warpworld train ..., or unset {them} to train with one"
     )
 
 
@@ -189,12 +191,12 @@ class Membership:
             device: "cpu", "cuda" or "auto", as the run's settings say.
 
         Raises:
-            DeviceError: there are more processes on this machine than GPUs.
+            DeviceError: there are more processes on this machine than GPUs, or two have the same.
             ProcessError: the others cannot be reached.
         """
         from torch.distributed import PrefixStore, init_process_group  # type: ignore[attr-defined]
 
-        from warpworld.trainers.distributed import ProcessGroup
+        from warpworld.trainers.distributed import ProcessGroup, explain_own_gpu
 
         launch = self._launch
         group = ProcessGroup(launch.rank, launch.size, launch.local_rank, launch.local_size)
@@ -203,7 +205,7 @@ class Membership:
             store = PrefixStore("group", self._store)
             init_process_group(backend, store=store, rank=launch.rank, world_size=launch.size)
         except (RuntimeError, ValueError) as error:
-            raise ProcessError(
+            raise explain_own_gpu(error) or ProcessError(
                 f"the processes cannot reach each other: {_first_line(error)}; GLOO_SOCKET_IFNAME and "
                 "NCCL_SOCKET_IFNAME name the network interface to use"
             ) from error
@@ -252,18 +254,22 @@ class Membership:
 
 
 def _take_device(launch: Launch, device: str) -> str:
-    """Take this process's GPU, where one is to be used; returns torch's name for the channels."""
+    """Take this process's GPU, where one is to be used; returns torch's name for the channels.
+
+    A launcher may show each process a GPU of its own and no other. Where a single one is seen that is taken to be so:
+    NCCL tells if two processes have the same.
+    """
     import torch
 
     if device == "cpu" or not torch.cuda.is_available():
         return "gloo"
     count = torch.cuda.device_count()
-    if launch.local_size > count:
+    if launch.local_size > count > 1:
         raise DeviceError(
-            f"{launch.local_size} processes on a machine with {count} GPU{'s' * (count != 1)}, expected at most one "
+            f"{launch.local_size} processes on a machine with {count} GPUs, expected at most one "
             f"for each: torchrun --nproc_per_node={count}, or trainer.device=cpu"
         )
-    torch.cuda.set_device(launch.local_rank)
+    torch.cuda.set_device(launch.local_rank if count > 1 else 0)
     return "cpu:gloo,cuda:nccl"  # what only hosts tell each other does not wait for their devices
 
 

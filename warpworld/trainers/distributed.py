@@ -12,8 +12,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from warpworld.errors import ConfigError, ProcessError
+from warpworld.errors import ConfigError, DeviceError, ProcessError, WarpworldError
 from warpworld.managers.cpu_backend import available_cores
+from warpworld.managers.cuda_faults import explain_torch_error, first_line
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class ProcessGroup:
 
     Raises:
         ProcessError: in each of the collective methods: another process ended or cannot be reached any more.
+        DeviceError, KernelError: likewise: this process's own GPU is full, faulted before, or is another's too.
     """
 
     rank: int = 0
@@ -165,11 +167,27 @@ ALONE = ProcessGroup()
 
 @contextmanager
 def _said_clearly() -> Iterator[None]:
-    """What torch raises where a process of the group is gone, as an error of this package."""
+    """What torch raises where a process of the group is gone, or a GPU is not fit, as an error of this package."""
     try:
         yield
     except RuntimeError as error:
-        raise ProcessError(
+        raise explain_own_gpu(error) or ProcessError(
             "another process of this run ended or cannot be reached any more, so the run ends here too; "
             "go on from its last checkpoint with --resume"
         ) from error
+
+
+def explain_own_gpu(error: Exception) -> WarpworldError | None:
+    """What an error means that torch raised while processes spoke, where it is this process's own GPU's; else None."""
+    if not isinstance(error, RuntimeError):
+        return None
+    shared = next((line for line in str(error).splitlines() if "duplicate gpu" in line.lower()), None)
+    if shared is not None:  # NCCL says it, in the last of several lines
+        return DeviceError(
+            f"two processes of this run have the same GPU ({shared.strip()}), expected one for each; start as many "
+            "processes as there are GPUs, give each another in CUDA_VISIBLE_DEVICES, or set trainer.device=cpu"
+        )
+    explained = explain_torch_error(error)
+    if explained is None and type(error).__name__ == "AcceleratorError":
+        return DeviceError(f"this process's GPU failed ({first_line(error)}); go on from the last checkpoint")
+    return explained
