@@ -104,23 +104,58 @@ def test_a_killed_process_ends_the_others(tmp_path: Path, victim: int) -> None:
     assert finish(tmp_path, "train", "--resume", str(run_folder(tmp_path)), "--stop-at", "1") == 0
 
 
-def test_an_error_in_one_process_ends_all_in_one_line(tmp_path: Path) -> None:
+def broken(folder: Path) -> str:
+    """A config whose rewards are no numbers some day, in one process before the other."""
     for module in ("scattered", "small_worlds"):
-        shutil.copy(f"{TESTS}/trainers/{module}.py", tmp_path)
-    config = tmp_path / "broken.yaml"
+        shutil.copy(f"{TESTS}/trainers/{module}.py", folder)
+    config = folder / "broken.yaml"
     config.write_text(
         "name: scattered:Scattered\nenv: {broken: 0.01}\n"
         "trainer: {device: cpu, num_envs: 4, num_steps: 8, total_env_steps: 3200}\n"
         "policy: {all: {groups: [left, right]}}\nsaving: {checkpoint_every: 1}\n"
     )
+    return str(config)
+
+
+def test_an_error_in_one_process_ends_all_in_one_line(tmp_path: Path) -> None:
     began = time.monotonic()
-    statuses = finish_group(tmp_path, 2, "train", str(config))
+    statuses = finish_group(tmp_path, 2, "train", broken(tmp_path))
     assert statuses == [2, 2]
     assert time.monotonic() - began < 40
     lines = [line for line in said(tmp_path) if line]
     assert len(lines) == 1, lines
     assert "error: Scattered: rewards of env" in lines[0]
     assert last_state(run_folder(tmp_path))["iteration"] >= 1
+
+
+def test_after_an_error_nobody_waits_for_a_device(tmp_path: Path) -> None:
+    script = Path(TESTS, "runs", "waiting_teardown.py")
+    common = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    path = os.pathsep.join((str(Path(TESTS).parent), os.environ.get("PYTHONPATH", "")))
+    processes, began = [], time.monotonic()
+    for rank in range(2):
+        environment = {**os.environ, **common, "PYTHONPATH": path, "RANK": str(rank)}
+        with (tmp_path / f"err{rank}").open("w") as err:
+            command = [sys.executable, str(script), "train", broken(tmp_path)]
+            processes.append(subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=err, stderr=err))
+    assert [process.wait(90) for process in processes] == [2, 2], said(tmp_path)
+    assert time.monotonic() - began < joining.LAST_SECONDS
+    lines = [line for line in said(tmp_path) if line.startswith("error: ")]
+    assert len(lines) == 1, said(tmp_path)
+    assert "error: Scattered: rewards of env" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(DeviceError("x"), 2), (ValueError("x"), 2), (KeyboardInterrupt(), 130), (SystemExit(143), 143)],
+)
+def test_what_a_process_ends_with(error: BaseException, status: int) -> None:
+    assert joining._status(error) == status
+
+
+def test_a_process_with_a_device_ends_in_under_a_minute() -> None:
+    assert joining.DEVICE_FAREWELL_SECONDS < joining.LAST_SECONDS < 60
+    assert joining.DEVICE_FAREWELL_SECONDS > joining.FAILED_BEATS * joining.BEAT_SECONDS  # till the others are ended
 
 
 def test_a_signal_to_one_process_ends_all_with_a_checkpoint(tmp_path: Path) -> None:

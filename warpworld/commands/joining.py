@@ -6,9 +6,11 @@ them was the first to fail.
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 
 JOIN_SECONDS = 60  # to wait for the others at the start; WARPWORLD_JOIN_TIMEOUT sets another
 FAREWELL_SECONDS = 3.0  # for which process 0 keeps its store in the end, so that the others can read it
-LAST_SECONDS = 45  # for a process to end in, after an error
+DEVICE_FAREWELL_SECONDS = FAREWELL_SECONDS + 2 * FAILED_BEATS * BEAT_SECONDS  # where one may keep them waiting
+LAST_SECONDS = 45  # for a process to end in, after an error; more than that
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,8 @@ def joined() -> Iterator[Membership | Alone]:
     """Be one of several processes while the block runs, if the environment says so.
 
     Whatever ends the block in one process ends all of them. Of the errors that they end with the first is raised; in
-    other processes SystemExit takes its place, so that one line is said.
+    other processes SystemExit takes its place, so that one line is said. Where GPUs were in use the process then ends
+    before Python gives its memory back, which may wait for what another process does not do any more.
 
     Raises:
         ProcessError: the others do not come, or cannot be reached.
@@ -119,7 +123,7 @@ def joined() -> Iterator[Membership | Alone]:
             yield membership
             membership.leave()
         except BaseException as error:
-            if membership.fail():
+            if membership.fail(error):
                 raise
             raise SystemExit(FAILED) from error
 
@@ -165,7 +169,7 @@ class Membership:
         self._launch = launch
         self._serves = self.is_first and not launch.served
         self._group: ProcessGroup | None = None
-        self._farewell = FAREWELL_SECONDS
+        self._waits_for_device = False
         seconds = _number(os.environ, "WARPWORLD_JOIN_TIMEOUT", 1, 86400, otherwise=JOIN_SECONDS)
         self._store = _connect(launch, self._serves, seconds)
         self._meet(seconds)
@@ -210,8 +214,7 @@ class Membership:
                 "NCCL_SOCKET_IFNAME name the network interface to use"
             ) from error
         self._group = group
-        if backend != "gloo":  # whose connections close at once; a device may keep the others waiting
-            self._farewell += 2 * FAILED_BEATS * BEAT_SECONDS
+        self._waits_for_device = backend != "gloo"  # whose connections close at once
         group.barrier()
         return group
 
@@ -225,8 +228,11 @@ class Membership:
         self._heart.stop()
         self._bid_farewell()
 
-    def fail(self) -> bool:
+    def fail(self, error: BaseException) -> bool:
         """End after an error, without the others.
+
+        Args:
+            error: what the process ends with.
 
         Returns:
             Whether this process is the first that does, and so the one to say why.
@@ -239,18 +245,38 @@ class Membership:
             first = bool(self._store.add(FAILED_KEY, 1) == 1)
         except RuntimeError:
             first = True  # the store's process is gone, and cannot say anything either
-        if self._group is not None and self._farewell == FAREWELL_SECONDS:
+        if self._waits_for_device:
+            # The error holds the frames it came through, and these what lies on the device: nothing is freed till then.
+            atexit.register(self._end_at_once, error, _status(error) if first else FAILED)
+            return first
+        if self._group is not None:
             destroy_process_group()  # so that those who wait for this process notice now
         self._bid_farewell()
         return first
 
+    def _end_at_once(self, error: BaseException, status: int) -> None:
+        """End when all has been said, and before Python or torch frees anything on the device."""
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        self._bid_farewell()
+        os._exit(status)
+
     def _bid_farewell(self) -> None:
         """Keep the store, if it is this process's, until the others are through with it."""
+        seconds = DEVICE_FAREWELL_SECONDS if self._waits_for_device else FAREWELL_SECONDS
         with suppress(RuntimeError):
-            gone, until = self._store.add(GONE_KEY, 1), time.monotonic() + self._farewell
+            gone, until = self._store.add(GONE_KEY, 1), time.monotonic() + seconds
             while self._serves and gone < self._launch.size and time.monotonic() < until:
                 time.sleep(0.05)
                 gone = self._store.add(GONE_KEY, 0)
+
+
+def _status(error: BaseException) -> int:
+    """What the process is to end with."""
+    if isinstance(error, SystemExit) and isinstance(error.code, int):
+        return error.code
+    return 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else FAILED
 
 
 def _take_device(launch: Launch, device: str) -> str:
