@@ -39,6 +39,7 @@ class StubTrainer:
 
     fail_on_build: Exception | None = None
     fail_after: int = 1000
+    timed_every: int = 1
     failure: BaseException = KeyboardInterrupt()
     world = types.SimpleNamespace(device=types.SimpleNamespace(type="cpu"))
 
@@ -68,12 +69,11 @@ class StubTrainer:
                 "iteration": iteration,
                 "env_steps": iteration * rollout,
                 "agent_steps": iteration * rollout * 4,
-                "perf/env_steps_per_s": 1234.5,
-                "perf/rollout_s": 0.25,
-                "perf/update_s": 0.5,
                 "charts/chaser/episodic_return": None if iteration == 1 else iteration * 1.5,
                 "charts/episodic_length": float("nan"),
             }
+            if iteration % self.timed_every == 0:
+                metrics |= {"perf/env_steps_per_s": 1234.5, "perf/rollout_s": 0.25, "perf/update_s": 0.5}
             run.log(metrics)
             on_iteration(metrics)
         return {}
@@ -118,6 +118,15 @@ def test_train_prints_a_summary_and_leaves_a_run_folder(
     ]
     assert (folder / "curve.png").is_file()
     assert err == "device auto: cpu\n"
+
+
+def test_the_summary_says_which_iterations_were_timed(
+    trainer: type[StubTrainer], here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(trainer, "timed_every", 4)
+    assert main(["train", "run.yaml", "trainer.total_env_steps=320"]) == 0
+    said = "time            0.5 s in rollouts, 1.0 s in updates, in the 2 of 10 iterations that were logged or saved"
+    assert said in capsys.readouterr().out.splitlines()
 
 
 def test_train_stops_where_it_is_told(
@@ -398,6 +407,21 @@ def test_a_resumed_run_estimates_from_its_own_session() -> None:
         progress.update({"env_steps": 960, "agent_steps": 960 * 4, "perf/env_steps_per_s": 16.0})
     assert out.getvalue().startswith(" 60%  960 env steps  16 env steps/s, 64 agent steps/s  0:00:40 left")
     assert progress.session == (160, 640, 10.0)
+
+
+def test_between_two_timed_iterations_the_session_gives_the_speed() -> None:
+    out, now = io.StringIO(), [0.0]
+    config = load_config("run.yaml", ["trainer.total_env_steps=1600"])
+    progress = TrainingProgress(config, Console(file=out), 0.0, clock=lambda: now[0])
+    timed = {"perf/env_steps_per_s": 99.0, "perf/rollout_s": 1.5, "perf/update_s": 0.5}
+    with progress:
+        for iteration, metrics in enumerate(({}, {}, timed), start=1):
+            now[0] += 2.0
+            progress.update({"env_steps": iteration * 160, "agent_steps": iteration * 640, **metrics})
+    speeds = [line.split("  ")[2] for line in out.getvalue().splitlines()]
+    assert speeds == ["80 env steps/s, 320 agent steps/s"] * 2 + ["99 env steps/s, 396 agent steps/s"]
+    assert (progress.iterations, progress.timed) == (3, 1)
+    assert (progress.rollout_seconds, progress.update_seconds) == (1.5, 0.5)
 
 
 def test_display_on_a_terminal() -> None:

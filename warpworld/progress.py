@@ -36,8 +36,10 @@ class TrainingProgress:
 
     Attributes:
         env_steps: env steps so far, in all sessions.
-        rollout_seconds: seconds in rollouts, in this session.
-        update_seconds: seconds in updates, in this session.
+        rollout_seconds: seconds in rollouts, in those iterations of this session that were timed.
+        update_seconds: seconds in updates, likewise.
+        iterations: those of this session.
+        timed: how many of them were timed: those that were logged or saved.
         first: each policy's first mean return.
         last: each policy's latest mean return.
     """
@@ -53,12 +55,13 @@ class TrainingProgress:
         trainer = config.trainer
         self.env_steps = self._first_step = env_steps
         self.rollout_seconds = self.update_seconds = 0.0
+        self.iterations = self.timed = 0
         self._agents = 0  # of an env; known from the first metrics on
         self.first: dict[str, float | None] = dict.fromkeys(config.policy)
         self.last: dict[str, float | None] = dict.fromkeys(config.policy)
         rollout = trainer.num_envs * trainer.num_steps
         self._total = trainer.total_env_steps // rollout * rollout
-        self._speed: float | None = None  # env steps a second
+        self._speed: float | None = None  # env steps a second, of the latest iteration that was timed
         self._length: float | None = None
         self._console = console or Console(file=sys.stdout)
         self._clock = clock
@@ -98,6 +101,8 @@ class TrainingProgress:
         """Take in the metrics of an iteration."""
         self.env_steps = int(metrics.get("env_steps", self.env_steps))
         self._agents = int(metrics.get("agent_steps", 0)) // max(self.env_steps, 1)
+        self.iterations += 1
+        self.timed += "perf/rollout_s" in metrics
         self.rollout_seconds += _number(metrics.get("perf/rollout_s")) or 0.0
         self.update_seconds += _number(metrics.get("perf/update_s")) or 0.0
         self._speed = _number(metrics.get("perf/env_steps_per_s")) or self._speed
@@ -124,9 +129,11 @@ class TrainingProgress:
         return f"{done}  {self._speeds()}  {self._left()} left  mean return: {returns}"
 
     def _speeds(self) -> str:
-        if not self._speed:
+        if not self._agents:
             return "-"
-        return f"{self._speed:,.0f} env steps/s, {self._speed * self._agents:,.0f} agent steps/s"
+        env_steps, _, seconds = self.session
+        speed = self._speed or env_steps / seconds
+        return f"{speed:,.0f} env steps/s, {speed * self._agents:,.0f} agent steps/s"
 
     def _display(self) -> Group:
         bar = Table.grid(padding=(0, 2))
@@ -135,7 +142,7 @@ class TrainingProgress:
             Text(f"{self._fraction():.0%}"),
             Text(f"{self.env_steps:,} of {self._total:,} env steps"),
         )
-        speed = self._speeds() if self._speed else "first rollout"
+        speed = self._speeds() if self._agents else "first rollout"
         length = f", episodes of {self._length:,.1f} steps" if self._length else ""
         clock = Text(f"{duration(self.elapsed)} elapsed, {self._left()} left, {speed}{length}", style="dim")
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")

@@ -26,6 +26,7 @@ from warpworld.policies.fused.networks import SOURCE
 from warpworld.trainers.a2c import A2CLossSettings
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.ppo import PPOLossSettings
+from warpworld.trainers.trainer import fuse_policies
 
 PPO = PPOLossSettings(clip_coef=0.2, clip_vloss=True, norm_adv=True, ent_coef=0.01, vf_coef=0.5)
 ERROR = 1e-5  # relative, L2: float32's own is about 1e-6
@@ -388,6 +389,15 @@ def test_other_policies_are_left_to_torch(policy: Policy, reason: str, caplog: p
         assert not fuse(policy, "mine")
     assert f"policy 'mine' is run by torch, without fused kernels: {reason}" in caplog.text
     assert fused_gradient(policy) is None
+
+
+def test_only_policies_on_the_cpu_are_fused(caplog: pytest.LogCaptureFixture) -> None:
+    elsewhere, here = Case().policy().to("meta"), Case().policy()
+    with caplog.at_level(logging.INFO):
+        fuse_policies({"elsewhere": elsewhere, "here": here, "random": None})
+    assert fused_gradient(elsewhere) is None
+    assert fused_gradient(here) is not None
+    assert "without fused kernels" not in caplog.text
 
 
 def test_without_a_compiler_torch_does_the_work(

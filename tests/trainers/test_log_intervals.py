@@ -43,8 +43,20 @@ def test_metrics_are_read_where_they_are_logged_or_saved(monkeypatch: pytest.Mon
     assert list(run.states) == [0, 6, 11]
     known = {"iteration", "env_steps", "agent_steps", "time"}
     for metrics in seen:
-        others = {name for name in metrics if not name.startswith("perf/")} - known
-        assert bool(others) == (metrics["iteration"] in reads)
+        assert bool(metrics.keys() - known) == (metrics["iteration"] in reads)
+
+
+def test_only_what_is_waited_for_is_timed() -> None:
+    trainer, timed = Trainer(cartpole(iterations=9, log_every=4, checkpoint_every=6)), []
+    speed = {f"perf/{name}" for name in ("rollout_s", "update_s", "env_steps_per_s", "agent_steps_per_s")}
+
+    def note(metrics: dict[str, Any]) -> None:
+        found = {name for name in metrics if name.startswith("perf/")}
+        assert found in (set(), speed)
+        timed.append(bool(found))
+
+    trainer.train(None, on_iteration=note)
+    assert [iteration for iteration, was in enumerate(timed, start=1) if was] == [4, 6, 8, 9]
 
 
 def test_the_course_does_not_depend_on_what_is_read() -> None:

@@ -152,13 +152,16 @@ def _print_summary(run: Run, progress: TrainingProgress) -> None:
     from warpworld.progress import duration, shown
 
     env_steps, agent_steps, seconds = progress.session
+    parts = f"{progress.rollout_seconds:,.1f} s in rollouts, {progress.update_seconds:,.1f} s in updates"
+    if progress.timed < progress.iterations:
+        parts += f", in the {progress.timed:,} of {progress.iterations:,} iterations that were logged or saved"
     done = f"{env_steps:,} in {duration(seconds)} ({env_steps / seconds:,.0f} per second)"
     rows = [
         ("run folder", str(run.path)),
         ("learning curve", _draw(run)),
         ("env steps", done),
         ("agent steps", f"{agent_steps:,} ({agent_steps / seconds:,.0f} per second)"),
-        ("time", f"{progress.rollout_seconds:,.1f} s in rollouts, {progress.update_seconds:,.1f} s in updates"),
+        ("time", parts),
     ]
     for name, last in progress.last.items():
         rows.append((f"{name}", f"mean return {shown(progress.first[name])} at first, {shown(last)} at last"))

@@ -58,6 +58,13 @@ def build_policies(config: RunConfig, world: World, generator: torch.Generator) 
     return policies
 
 
+def fuse_policies(policies: Mapping[str, Policy | None]) -> None:
+    """Give policies on the cpu fused kernels where they can have them; elsewhere there are none, and nothing to say."""
+    for name, policy in policies.items():
+        if policy is not None and all(weight.device.type == "cpu" for weight in policy.parameters()):
+            fuse(policy, name)
+
+
 class Trainer:
     """Trains the policies of one run, alone or as one of several processes that share its envs.
 
@@ -107,9 +114,7 @@ class Trainer:
             load_initial_weights(config, self.policies)
         self.learners = build_learners(config, self.policies, self.processes)
         if config.trainer.fused:
-            for name, policy in self.policies.items():
-                if policy is not None:
-                    fuse(policy, name)
+            fuse_policies(self.policies)
         served = {group: self.policies[name] for name, entry in config.policy.items() for group in entry.groups}
         self.rollout = Rollout(self.world, served, config.trainer.num_steps, config.trainer.graph_steps)
         self.episodes = EpisodeStatistics(self.world, config.trainer.num_steps)
@@ -145,8 +150,7 @@ class Trainer:
 
         Args:
             run: an open run folder; None where another process writes it.
-            on_iteration: called with each iteration's metrics: counters and speed, and all others if it is logged or
-                saved.
+            on_iteration: called with each iteration's metrics: counters, and all others if it is logged or saved.
             stop: asked between two iterations; where it says True in any process the training ends early, with a
                 checkpoint.
 
@@ -173,7 +177,7 @@ class Trainer:
         return metrics
 
     def _iterate(self) -> Metrics:
-        """One rollout and one update, timed apart."""
+        """One rollout and one update, timed apart where the device is waited for before and after."""
         iteration, saving = self.iteration + 1, self.config.saving
         is_read = self._is_due(iteration, saving.log_every) or self._is_due(iteration, saving.checkpoint_every)
         if is_read:
@@ -189,7 +193,8 @@ class Trainer:
         measured = self._measured() if is_read else {}
         updated = time.perf_counter()
         self.seconds = updated - self._started
-        return {**self._counters(), **measured, **self._speed(collected - began, updated - collected)}
+        speed = self._speed(collected - began, updated - collected) if is_read else {}
+        return {**self._counters(), **measured, **speed}
 
     def _is_due(self, iteration: int, every: int) -> bool:
         return iteration % every == 0 or iteration == self.num_iterations
