@@ -144,7 +144,7 @@ def test_frozen_parameters_keep_their_values_and_buffers_their_dtypes(tmp_path: 
     trainer = Trainer(cartpole(type="my_models:HalfFrozen"))
     model = trainer.policies["agent"].model
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    assert trainer.learners["agent"].optimizer.param_groups[0]["params"][0].numel() == 8 * 2 + 2 + 8 + 1
+    assert trainer.learners["agent"].optimizer.param_groups[0]["params"][0].numel() == 8 * 2 + 4 + 8 + 4
     trainer.train(Run.create(trainer.config, tmp_path))
     same = {name for name, value in model.state_dict().items() if torch.equal(value, before[name])}
     assert same == {"trunk.0.weight", "trunk.0.bias", "exact", "steps"}
@@ -156,13 +156,31 @@ def test_flattened_leaves_out_what_requires_no_gradient() -> None:
     layers[0].weight.requires_grad_(False)
     before = copy.deepcopy(layers.state_dict())
     vector = flattened(layers)
-    assert vector.numel() == 3 + 3 + 1
+    assert vector.numel() == 4 + 4 + 4  # 3, 3 and 1
     assert all(torch.equal(value, before[name]) for name, value in layers.state_dict().items())
     with torch.no_grad():
         vector += 1
     assert torch.equal(layers[0].weight, before["0.weight"]) and layers[0].weight.grad is None
     assert torch.equal(layers[0].bias, before["0.bias"] + 1)
     assert torch.equal(layers[1].weight, before["1.weight"] + 1)
+
+
+def test_flattened_aligns_every_parameter_and_its_gradient() -> None:
+    layers = torch.nn.Sequential(torch.nn.Linear(5, 42), torch.nn.Linear(42, 3), torch.nn.Linear(3, 1))
+    before = copy.deepcopy(layers.state_dict())
+    vector = flattened(layers)
+    assert vector.grad is not None
+    start = vector.data_ptr()
+    at = [(parameter.data_ptr() - start) // 4 for parameter in layers.parameters()]
+    assert at == [0, 212, 256, 384, 388, 392]  # of 210, 42, 126, 3, 3 and 1 numbers
+    assert vector.numel() == 396
+    for parameter in layers.parameters():
+        assert parameter.grad is not None
+        assert parameter.data_ptr() % 16 == 0 and parameter.grad.data_ptr() % 16 == 0
+        assert parameter.grad.data_ptr() - vector.grad.data_ptr() == parameter.data_ptr() - start
+    assert all(torch.equal(value, before[name]) for name, value in layers.state_dict().items())
+    sums = [float(value.double().sum()) for value in before.values()]
+    assert float(vector.detach().double().sum()) == pytest.approx(sum(sums), abs=1e-9)
 
 
 def test_a_model_with_lazy_layers_is_trained(tmp_path: Path) -> None:

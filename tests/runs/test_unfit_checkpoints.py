@@ -139,6 +139,23 @@ def test_an_optimizer_that_is_something_else(run: Run, part: str, value: Any) ->
     assert_same(trainer.state_dict(), before)
 
 
+def test_an_optimizer_of_a_version_without_padding(run: Run) -> None:
+    learners = run.load_checkpoint()["learners"]
+    count = sum(weight.numel() for weight in learners["agent"]["policy"].values())
+    state = learners["agent"]["optimizer"]["state"][0]
+    assert len(state["exp_avg"]) > count
+    state |= {name: state[name][:count].clone() for name in ("exp_avg", "exp_avg_sq")}
+    foreign(run, learners=learners)
+    trainer = Trainer(run.config)
+    before = copy.deepcopy(trainer.state_dict())
+    message = (
+        "cannot be resumed: the optimiser's state was saved by an older version of warpworld, which put no padding"
+    )
+    with pytest.raises(RunError, match=message):
+        trainer.resume(run)
+    assert_same(trainer.state_dict(), before)
+
+
 def assert_same(found: Any, expected: Any) -> None:
     if isinstance(expected, dict):
         assert found.keys() == expected.keys()

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from warpworld.errors import RunError
 from warpworld.policies import Policy
@@ -22,6 +23,7 @@ from warpworld.trainers.minibatches import Epoch, Minibatches
 from warpworld.trainers.schedules import Schedule, value_at
 
 ADAM_EPS = 1e-5
+ALIGNMENT = 4  # numbers; 16 bytes of float32, at whose multiples cuBLAS wants every matrix for its fastest kernels
 _UNFIT = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)  # what torch meets a wrong state with
 
 Losses = tuple[Tensor, dict[str, Tensor]]
@@ -45,7 +47,8 @@ class Learner(ABC):
     """One policy's learner: the policy, its optimiser and its settings.
 
     All parameters of the policy that require a gradient are views of one vector, and so are their gradients: the
-    gradient's length and Adam's step are one operation each, whatever the number of layers. Among several processes
+    gradient's length and Adam's step are one operation each, whatever the number of layers. The zeros between the
+    views have no gradient, so that they stay zeros and count for nothing. Among several processes
     each adds up what its own rows say, and one sum over all of them a minibatch makes it what a single process with all
     rows would have; the weights stay the same in all, bit for bit.
 
@@ -239,7 +242,7 @@ class Learner(ABC):
         """Try a saved state of the optimiser on another one, whose step nobody feels.
 
         Raises:
-            RunError: the state is none of Adam's, or one of other sizes.
+            RunError: the state is none of Adam's, one of other sizes, or an older version's.
         """
         vector = nn.Parameter(torch.zeros_like(self._parameters))
         vector.grad = torch.zeros_like(vector)
@@ -247,8 +250,15 @@ class Learner(ABC):
         try:
             trial.load_state_dict(copy.deepcopy(state))
             for key, moment in trial.state[vector].items():
-                if key != "step" and moment.shape != vector.shape:
-                    raise ValueError(f"{key} has shape {tuple(moment.shape)}, expected {tuple(vector.shape)}")
+                if key == "step" or moment.shape == vector.shape:
+                    continue
+                if moment.shape == (sum(parameter.numel() for parameter in _trained(self.policy)),):
+                    raise RunError(
+                        "the optimiser's state was saved by an older version of warpworld, which put no padding "
+                        "between weights; go on with that version, or begin a new run whose policies have the old one "
+                        "as their initial_weights"
+                    )
+                raise ValueError(f"{key} has shape {tuple(moment.shape)}, expected {tuple(vector.shape)}")
             trial.step()
         except _UNFIT as error:
             raise _does_not_fit(error) from error
@@ -277,18 +287,28 @@ def _does_not_fit(error: Exception) -> RunError:
 def flattened(policy: nn.Module) -> nn.Parameter:
     """One vector of all parameters, which they and their gradients become views of; do not move the policy after.
 
-    Parameters with ``requires_grad=False`` are left out and keep their values.
+    Each view begins at a multiple of ``ALIGNMENT`` numbers, with zeros behind it up to the next. Parameters with
+    ``requires_grad=False`` are left out and keep their values.
     """
-    parameters = [parameter for parameter in policy.parameters() if parameter.requires_grad]
-    vector = nn.Parameter(torch.cat([parameter.detach().flatten() for parameter in parameters]))
+    parameters = _trained(policy)
+    padded = [functional.pad(parameter.detach().flatten(), (0, _padding(parameter))) for parameter in parameters]
+    vector = nn.Parameter(torch.cat(padded))
     vector.grad = torch.zeros_like(vector)
     first = 0
     for parameter in parameters:
         part = slice(first, first + parameter.numel())
         parameter.data = vector.detach()[part].view_as(parameter)
         parameter.grad = vector.grad[part].view_as(parameter)
-        first = part.stop
+        first = part.stop + _padding(parameter)
     return vector
+
+
+def _trained(policy: nn.Module) -> list[nn.Parameter]:
+    return [parameter for parameter in policy.parameters() if parameter.requires_grad]
+
+
+def _padding(parameter: Tensor) -> int:
+    return -parameter.numel() % ALIGNMENT
 
 
 @contextlib.contextmanager
