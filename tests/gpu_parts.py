@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks.gpu.part import CheckError, Context, SkippedError
+from benchmarks.gpu.part import CheckError, Context, SkippedError, UnfinishedError
 
 
 def passes(context: Context) -> None:
@@ -21,6 +21,14 @@ def holds_not(context: Context) -> None:
 
 def cannot_be_done(context: Context) -> None:
     raise SkippedError("there is no moon")
+
+
+def runs_late(context: Context) -> None:
+    raise UnfinishedError("3 of 4 by then")
+
+
+def says_its_cache(context: Context) -> None:
+    context.report(cache=os.environ.get("WARPWORLD_CACHE"))
 
 
 def raises(context: Context) -> None:

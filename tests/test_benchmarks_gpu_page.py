@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ import torch
 
 from benchmarks.gpu import main, page, targets, trace
 from benchmarks.gpu.clock import measure, measure_host
-from benchmarks.gpu.contract import read_summary
+from benchmarks.gpu.contract import judge, read_summary
+from benchmarks.gpu.part import CheckError, UnfinishedError
 from benchmarks.gpu.profile import kind_of, shares_of
 from benchmarks.gpu.sanitizer import read_errors
 from benchmarks.gpu.summary import print_summary
@@ -52,17 +55,50 @@ def test_shares_of_an_iteration() -> None:
 
 
 def test_what_pytest_and_the_sanitizer_print_is_read() -> None:
-    output = "....F [ 50%]\n....  [100%]\nFAILED tests/world/test_steps.py::test_it - Assert\n"
+    output = (
+        "tests/world/test_steps.py::test_it FAILED [ 50%]\ntests/world/test_steps.py::test_two[a b] PASSED [100%]\n"
+    )
+    output += "FAILED tests/world/test_steps.py::test_it - Assert\n"
     output += "==== 1 failed, 8 passed, 2 skipped in 12.34s ====\n"
     assert read_summary(output) == {
         "counts": {"failed": 1, "passed": 8, "skipped": 2},
         "failed": ["tests/world/test_steps.py::test_it"],
         "progress": "100%",
     }
-    assert read_summary("... [ 37%]")["progress"] == "37%"
+    assert read_summary("tests/a.py::test_b PASSED [ 37%]")["progress"] == "37%"
     assert read_errors("========= ERROR SUMMARY: 0 errors\n") == 0
     assert read_errors("========= ERROR SUMMARY: 1 error\n") == 1
     assert read_errors("Error: Device not supported") is None
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_failures_of_a_run_that_is_not_over_are_read(workers: int, tmp_path: Path) -> None:
+    tests = "import pytest\n@pytest.mark.parametrize('x', ['a b', 'c'])\ndef test_it(x): assert x == 'c'\n"
+    (tmp_path / "test_some.py").write_text(
+        tests + "@pytest.fixture\ndef broken(): raise OSError\ndef test_two(broken): pass\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
+    command += [*(["-n", str(workers)] if workers else []), str(tmp_path)]
+    output = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    expected = ["test_some.py::test_it[a b]", "test_some.py::test_two"]
+    whole, cut = read_summary(output), read_summary(output.partition("= ERRORS =")[0])
+    assert sorted(whole["failed"]) == sorted(cut["failed"]) == expected
+    assert whole["counts"] == {"failed": 1, "passed": 1, "error": 1}
+    assert (cut["counts"], cut["progress"]) == ({}, "100%")
+
+
+def test_tests_that_were_not_done_are_not_failed_ones() -> None:
+    nothing: dict[str, Any] = {"failed": [], "progress": "37%", "counts": {}}
+    one = {**nothing, "failed": ["tests/a.py::test_b"]}
+    judge(0, nothing, "", 90)
+    with pytest.raises(UnfinishedError, match=r"^not done after 90 s, 37% by then, and no test had failed$"):
+        judge(None, nothing, "", 90)
+    with pytest.raises(CheckError, match=r"^not done after 90 s, 37% by then; 1 failed; tests/a.py::test_b$"):
+        judge(None, one, "", 90)
+    with pytest.raises(CheckError, match=r"^1 failed; tests/a.py::test_b$"):
+        judge(1, one, "", 90)
+    with pytest.raises(CheckError, match="no tests ran"):
+        judge(5, nothing, "no tests ran", 90)
 
 
 def test_clocks_count_the_calls() -> None:

@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from benchmarks.gpu import main
-from benchmarks.gpu.part import Part
+from benchmarks.gpu.part import MARGIN, Part
+from benchmarks.gpu.parts import PARTS
 from benchmarks.gpu.process import run_part
 from benchmarks.gpu.results import keep_parts, put
 
@@ -30,6 +31,7 @@ def part(name: str, **options: Any) -> Part:
         ("passes", "passed", ""),
         ("holds_not", "failed", "3 is not 4"),
         ("cannot_be_done", "skipped", "there is no moon"),
+        ("runs_late", "not finished", "3 of 4 by then"),
         ("raises", "failed", "KeyError: 'lost'"),
         ("dies", "failed", "its process was ended by SIGABRT"),
     ],
@@ -46,7 +48,7 @@ def test_a_part_ends_in_its_own_way(name: str, status: str, reason: str) -> None
 
 def test_a_part_that_hangs_is_ended_with_all_that_it_started() -> None:
     result = run_part(part("hangs"), "cpu", quick=True, limit=3)
-    assert result["status"] == "failed"
+    assert result["status"] == "not finished"
     assert result["reason"].startswith("was ended after its 3 s")
     child = result["figures"]["child"]
     for _ in range(100):
@@ -95,11 +97,50 @@ def test_results_are_written_after_every_part(
 
 
 def test_parts_for_which_no_time_is_left_say_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(main, "PARTS", (part("passes", needs_cuda=False),))
+    monkeypatch.setattr(main, "PARTS", (part("passes", least=30, needs_cuda=False),))
     path = tmp_path / "gpu.json"
-    assert main.main(["--device", "cpu", "--quick", "--budget", "1", "--save", str(path)]) == 0
-    reason = json.loads(path.read_text())["parts"]["passes"]["reason"]
-    assert reason == "the 1 s were over; run it by itself: --only passes"
+    assert main.main(["--device", "cpu", "--quick", "--budget", "29", "--save", str(path)]) == 0
+    found = json.loads(path.read_text())["parts"]["passes"]
+    assert (found["status"], found["seconds"]) == ("skipped", 0)
+    assert found["reason"] == "needs 30 s, of the 29 only 29 were left; by itself: --only passes"
+
+
+def test_every_part_has_time_for_something_once_it_is_begun() -> None:
+    for each in PARTS:
+        assert each.limit >= each.least > MARGIN, each.name
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        (("passed", "skipped"), 0),
+        (("passed", "not finished"), 3),
+        (("failed", "not finished"), 1),
+    ],
+)
+def test_the_exit_status_tells_failed_from_not_finished(
+    statuses: tuple[str, str],
+    expected: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    checks = [part(name, correctness=True, needs_cuda=False) for name in ("first", "second")]
+    monkeypatch.setattr(main, "PARTS", (*checks, part("speed", needs_cuda=False)))
+    ends = {"first": statuses[0], "second": statuses[1], "speed": "failed"}
+    monkeypatch.setattr(
+        main, "run_part", lambda each, *_: {"status": ends[each.name], "reason": "", "seconds": 1.0, "figures": {}}
+    )
+    assert main.main(["--device", "cpu", "--quick"]) == expected
+    said = "not finished, neither passed nor failed: second. By itself: --only second"
+    assert (said in capsys.readouterr().out) == ("not finished" in statuses)
+
+
+def test_all_parts_keep_kernels_in_one_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WARPWORLD_CACHE", str(tmp_path / "chosen"))
+    assert run_part(part("says_its_cache"), "cpu", quick=True, limit=60)["figures"]["cache"] == f"{tmp_path}/chosen"
+    monkeypatch.delenv("WARPWORLD_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert run_part(part("says_its_cache"), "cpu", quick=True, limit=60)["figures"]["cache"] == f"{tmp_path}/warpworld"
 
 
 def test_parts_of_another_commit_or_device_are_not_kept() -> None:

@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from .few_steps import plans
-from .part import NO_FMAD, CheckError, Context
+from .part import NO_FMAD, CheckError, Context, UnfinishedError
 from .process import run_limited
 
 
@@ -21,13 +21,16 @@ def build(context: Context) -> None:
     if context.device == "cuda":
         jobs += [(number, "cuda", NO_FMAD) for number in numbers]
 
+    late: list[str] = []
+
     def run(job: tuple[int, str, dict[str, str]]) -> str:
         number, device, environment = job
         command = [sys.executable, "-m", f"{__package__}.few_steps", str(number), device]
         name = f"build-{number}-{device}-{len(environment)}.txt"
         code, output = run_limited(command, context.left(), context.path.with_name(name), environment)
         if code is None:
-            return f"{plans()[number].name} on {device}: not done in time"
+            late.append(f"{plans()[number].name} on {device}")
+            return ""
         return "" if code == 0 else f"{plans()[number].name} on {device}: {output[-600:]}"
 
     began = time.perf_counter()
@@ -36,3 +39,5 @@ def build(context: Context) -> None:
     context.report(jobs=len(jobs), headline=f"{len(jobs)} runs in {time.perf_counter() - began:.0f} s")
     if failed:
         raise CheckError("\n".join(failed))
+    if late:
+        raise UnfinishedError(f"{len(late)} of {len(jobs)} were not done in time: {', '.join(sorted(set(late)))}")

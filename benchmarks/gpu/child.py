@@ -10,7 +10,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from .part import FAILED, PASSED, SKIPPED, CheckError, Context, SkippedError
+from .part import FAILED, PASSED, SKIPPED, UNFINISHED, CheckError, Context, SkippedError, UnfinishedError
 
 LINES = 12  # of a traceback that are kept
 
@@ -22,6 +22,8 @@ def run(function: str, context: Context) -> dict[str, str]:
         getattr(importlib.import_module(module, __package__), name)(context)
     except SkippedError as skip:
         return {"status": SKIPPED, "reason": str(skip)}
+    except UnfinishedError as unfinished:
+        return {"status": UNFINISHED, "reason": str(unfinished)}
     except CheckError as wrong:
         return {"status": FAILED, "reason": str(wrong)}
     except Exception:

@@ -11,18 +11,22 @@ from typing import Any
 from warpworld.errors import suggest
 
 from . import page
-from .part import FAILED, RUNNING, SKIPPED, Part
+from .part import FAILED, RUNNING, SKIPPED, UNFINISHED, Part
 from .parts import PARTS
 from .process import run_part
 from .results import DEFAULT_PATH, keep_parts, new_results, put, read_results, write
 from .summary import print_summary
 
 BUDGET = 520.0  # seconds of the whole run
-LEAST = 8.0  # seconds that are worth beginning a part for
+NOT_FINISHED = 3  # exit status: nothing failed, but a part that checks results was not finished
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run; returns the exit status: 1 if a part that checks results failed, 2 for a wrong command line."""
+    """Run; returns the exit status.
+
+    It is 1 if a part that checks results failed, 3 if none failed but one was begun and not finished, 2 for a wrong
+    command line. What was skipped does not count; the table says why it was.
+    """
     given = _parser().parse_args(arguments)
     path = given.save
     if path is None and given.device == "cuda" and not given.quick:
@@ -40,8 +44,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     if path is not None:
         print(f"details: {path}")
-    failed = [part.name for part in chosen if part.correctness and results["parts"][part.name]["status"] == FAILED]
-    return 1 if failed else 0
+    return _exit_status([part for part in chosen if part.correctness], results)
+
+
+def _exit_status(checks: Sequence[Part], results: dict[str, Any]) -> int:
+    """That of parts which check results; says which were not finished."""
+    ended = {part.name: results["parts"][part.name]["status"] for part in checks}
+    unfinished = [name for name, status in ended.items() if status == UNFINISHED]
+    if unfinished:
+        print(f"not finished, neither passed nor failed: {', '.join(unfinished)}. By itself: --only {unfinished[0]}")
+    if FAILED in ended.values():
+        return 1
+    return NOT_FINISHED if unfinished else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -72,7 +86,7 @@ def _run(parts: Sequence[Part], given: argparse.Namespace, results: dict[str, An
     began = time.perf_counter()
     for part in parts:
         left = given.budget - (time.perf_counter() - began)
-        result = _why_not(part, given.device, left, given.budget)
+        result = _why_not(part, given.device, max(0.0, left), given.budget)
         if result is None and part.name != "machine" and _is_missing(results):
             result = _skipped("there is no CUDA device")
         if result is None:
@@ -88,8 +102,10 @@ def _run(parts: Sequence[Part], given: argparse.Namespace, results: dict[str, An
 def _why_not(part: Part, device: str, left: float, budget: float) -> dict[str, Any] | None:
     if part.needs_cuda and device != "cuda":
         return _skipped("needs CUDA")
-    if left < LEAST:
-        return _skipped(f"the {budget:g} s were over; run it by itself: --only {part.name}")
+    if left < part.least:
+        return _skipped(
+            f"needs {part.least:g} s, of the {budget:g} only {left:.0f} were left; by itself: --only {part.name}"
+        )
     return None
 
 

@@ -13,10 +13,15 @@ from typing import Any
 NO_FMAD = {"WARPWORLD_NVCCFLAGS": "--fmad=false"}  # for the bits of the cpu
 MARGIN = 8.0  # seconds
 PASSED, FAILED, SKIPPED, RUNNING = "passed", "failed", "skipped", "running"
+UNFINISHED = "not finished"  # its time was over: neither passed nor failed
 
 
 class SkippedError(Exception):
     """The part cannot be done here; the text says why."""
+
+
+class UnfinishedError(Exception):
+    """The time was over before the part was done, and nothing wrong was found; the text says how far it came."""
 
 
 class CheckError(Exception):
@@ -32,6 +37,7 @@ class Part:
         title: what it shows, for people.
         function: ``module:function``, relative to this package with a leading dot; it takes a Context.
         limit: seconds after which the process is ended.
+        least: seconds that it needs for anything to come of it; with fewer left it is not begun.
         correctness: whether its failure makes the whole run fail.
         needs_cuda: whether it says something without a GPU.
         environment: variables that its process gets.
@@ -41,6 +47,7 @@ class Part:
     title: str
     function: str
     limit: float
+    least: float = 20.0
     correctness: bool = False
     needs_cuda: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)

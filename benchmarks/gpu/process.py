@@ -13,27 +13,33 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .part import FAILED, Part
+from warpworld.managers.build_cache import cache_folder
 
-TAIL = 2000  # characters of the output of a part that failed
+from .part import FAILED, UNFINISHED, Part
+
+TAIL = 2000  # characters of the output of a part that did not come to a good end
 
 
 def run_part(part: Part, device: str, quick: bool, limit: float) -> dict[str, Any]:
     """Run a part and say how it ended.
 
+    All parts keep compiled kernels in the same folder, also those that would choose another.
+
     Returns:
-        ``status``, ``reason``, ``seconds``, ``figures``, and ``output``, the last words of one that failed.
+        ``status``, ``reason``, ``seconds``, ``figures``, and ``output``, the last words of one that failed or was not
+        finished.
     """
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="warpworld-gpu-") as folder:
         place = Path(folder)
         command = [sys.executable, "-m", f"{__package__}.child", part.function, folder]
         command += ["--device", device, "--limit", str(limit), *(["--quick"] if quick else [])]
-        code, output = run_limited(command, limit, place / "output.txt", dict(part.environment), own_group=True)
+        environment = {"WARPWORLD_CACHE": str(cache_folder()), **part.environment}
+        code, output = run_limited(command, limit, place / "output.txt", environment, own_group=True)
         seconds = round(time.perf_counter() - began, 1)
-        end = _read(place / "end.json") or {"status": FAILED, "reason": _why(code, limit)}
+        end = _read(place / "end.json") or _end_of(code, limit)
         result = {**end, "seconds": seconds, "figures": _read(place / "figures.json") or {}}
-        return {**result, "output": output[-TAIL:]} if end["status"] == FAILED else result
+        return {**result, "output": output[-TAIL:]} if end["status"] in (FAILED, UNFINISHED) else result
 
 
 def run_limited(
@@ -79,12 +85,14 @@ def _end(process: subprocess.Popen[bytes], group: bool) -> None:
     process.wait()
 
 
-def _why(code: int | None, limit: float) -> str:
+def _end_of(code: int | None, limit: float) -> dict[str, str]:
+    """Status and reason of a part that did not say them itself."""
     if code is None:
-        return f"was ended after its {limit:.0f} s; the figures are those that it had by then"
+        reason = f"was ended after its {limit:.0f} s; the figures are those that it had by then"
+        return {"status": UNFINISHED, "reason": reason}
     if code < 0:
-        return f"its process was ended by {signal.Signals(-code).name}"
-    return f"its process ended with status {code}"
+        return {"status": FAILED, "reason": f"its process was ended by {signal.Signals(-code).name}"}
+    return {"status": FAILED, "reason": f"its process ended with status {code}"}
 
 
 def _read(path: Path) -> dict[str, Any] | None:

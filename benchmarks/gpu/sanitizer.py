@@ -11,7 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from .compare import Course, courses
-from .part import CheckError, Context, SkippedError
+from .part import CheckError, Context, SkippedError, UnfinishedError
 from .process import run_limited
 
 TOOL = "compute-sanitizer"
@@ -27,17 +27,22 @@ def memcheck(context: Context) -> None:
     chosen = courses()
     with ThreadPoolExecutor(AT_ONCE) as pool:
         results = list(pool.map(lambda number: _run(context, number), range(len(chosen))))
-    wrong = []
+    wrong, late = [], []
     for course, (code, output) in zip(chosen, results, strict=True):
         errors = read_errors(output)
         context.row(world=course.name, params=dict(course.params), errors=errors, status=code)
         if errors is None and (refusal := _refusal(output)):
             raise SkippedError(f"{TOOL}: {refusal}")
-        if code != 0 or errors != 0:
-            said = "not done in time" if code is None else _first_error(output)
-            wrong.append(f"{_name(course)}: {said}")
+        if errors or code not in (0, None):
+            wrong.append(f"{_name(course)}: {_first_error(output)}")
+        elif code is None:
+            late.append(_name(course))
+        elif errors is None:
+            wrong.append(f"{_name(course)}: {TOOL} gave no summary: {output[-300:]}")
     if wrong:
         raise CheckError("; ".join(wrong))
+    if late:
+        raise UnfinishedError(f"{len(late)} of {len(chosen)} worlds were not done in time: {'; '.join(late)}")
     context.report(headline=f"{len(chosen)} worlds, 0 errors")
 
 

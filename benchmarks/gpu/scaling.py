@@ -37,7 +37,7 @@ def scale(context: Context) -> None:
         for num_envs in SIZES[: context.size(len(SIZES), 1)]:
             try:
                 _measure(context, case.smaller(num_envs, STEPS), column)
-            except (torch.OutOfMemoryError, WarpworldError) as error:
+            except (torch.cuda.OutOfMemoryError, WarpworldError) as error:
                 context.row(world=case.name, column=column, num_envs=num_envs, ended=str(error).partition("\n")[0])
                 break
     rows = [row for row in context.figures["rows"] if "env_steps_per_s" in row]
