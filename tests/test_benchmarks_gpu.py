@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
-from benchmarks.gpu import columns, compare, few_steps, graphs, launches, scaling, zero_copy
+from benchmarks.gpu import columns, compare, few_steps, graphs, launches, pycuda_launch, scaling, zero_copy
 from benchmarks.gpu.compare import Course
 from benchmarks.gpu.part import CheckError, Context
 from warpworld import World
+from warpworld.managers.cuda_launches import launches_of
 
 
 @pytest.fixture
@@ -59,6 +62,19 @@ def test_launches_and_scaling_report_figures(context: Context) -> None:
     context.figures.clear()
     scaling.scale(context)
     assert [row["num_envs"] for row in context.figures["rows"]] == [64] * 4
+
+
+def test_a_launch_is_held_against_one_with_as_many_bytes_of_arguments() -> None:
+    world, step = launches.idle_step("cpu")
+    on_gpu = replace(step, module=SimpleNamespace(functions={"idle": None}))  # type: ignore[type-var]
+    launch = launches_of([on_gpu], world.data, world._constants, idle=lambda: on_gpu)
+    assert [len(each.arguments) for each in launch] == [pycuda_launch.ARGUMENT_BYTES]
+    assert f"char bytes[{pycuda_launch.ARGUMENT_BYTES}]" in pycuda_launch.SOURCE
+
+
+def test_graphs_are_of_many_steps_and_of_one() -> None:
+    steps = [graphs.build_trainer(case.smaller(4, case.num_steps), "cpu").rollout for case in graphs.CASES]
+    assert [rollout._steps_at_once for rollout in steps] == [16, 7, 1, 16]
 
 
 def test_graphs_compare_the_whole_store(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,6 +148,47 @@ def test_rounding_is_refused_where_bits_are_compared(monkeypatch: pytest.MonkeyP
     course = Course("tag_gridworld", {"num_taggers": 2}, libm=False, num_envs=6)
     found = compare.compare(course, "cpu", 5, exact=True)
     assert found["differences"][0].startswith("step 1: rewards[0, 0] is ")
+
+
+OWN_STATE = Course(
+    "tag_continuous",
+    {"num_taggers": 2, "num_runners": 4, "use_full_observation": True, "observe_own_state": True},
+    libm_columns=(-3, -2),
+    num_envs=2,
+)
+
+
+@pytest.mark.parametrize(
+    ("course", "column", "factor", "is_refused"),
+    [
+        (OWN_STATE, -3, 1 + 2e-7, False),
+        (OWN_STATE, -2, 1 + 2e-7, False),
+        (OWN_STATE, -2, 1.01, True),
+        (OWN_STATE, -4, 1 + 2e-7, True),
+        (OWN_STATE, 0, 1 + 2e-7, True),
+        (replace(OWN_STATE, libm_columns=()), -2, 1 + 2e-7, True),
+    ],
+)
+def test_of_a_reset_only_what_libm_makes_may_be_rounded(
+    course: Course, column: int, factor: float, is_refused: bool
+) -> None:
+    cpu, other = (compare._world(course, "cpu") for _ in range(2))
+    for world in (cpu, other):
+        world["observations"][..., column] = 0.7
+    other["observations"][0, 0, column] *= factor
+    found = compare.Differences(course)
+    found.look(cpu, other, step=0, exact=True)
+    assert bool(found.differences) == is_refused
+    assert not found.bit_for_bit
+
+
+def test_the_columns_that_libm_makes_are_those_of_the_own_direction() -> None:
+    course = next(course for course in compare.COURSES if course.libm_columns)
+    world = compare._world(course, "cpu")
+    seen, direction = world["observations"], world["direction"]
+    torch.testing.assert_close(
+        seen[..., list(course.libm_columns)], torch.stack([direction.cos(), direction.sin()], -1)
+    )
 
 
 def test_a_difference_beyond_the_tolerance_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

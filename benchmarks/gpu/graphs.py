@@ -14,7 +14,8 @@ from .part import CheckError, Context
 NUM_ROLLOUTS = 3
 CASES = (
     CARTPOLE.smaller(500, 2 * GRAPH_STEPS),
-    TAG_GRIDWORLD.smaller(500, 2 * GRAPH_STEPS + 3, episode_length=25),  # 3 steps are left over
+    TAG_GRIDWORLD.smaller(500, 35, episode_length=25),  # five graphs of 7 steps, the most that divide it
+    TAG_GRIDWORLD.smaller(500, 37, episode_length=25),  # a prime number: graphs of one step
     TAG_CONTINUOUS.smaller(20, 2 * GRAPH_STEPS, episode_length=25),
 )
 

@@ -1,7 +1,8 @@
 """What the host spends on a launch and on the replay of a graph.
 
-A frozen launch is timed beside the bare call of PyCUDA that it must end in, of a kernel that does nothing: the
-difference is our own. Of a rollout of one graph both are told: the replay, and the whole of ``collect()``.
+A frozen launch is timed beside the bare call of PyCUDA that it must end in, of a kernel that does nothing and takes
+arguments of as many bytes: the difference is our own. Of a rollout of one graph both are told: the replay, and the
+whole of ``collect()``.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import warpworld
+from warpworld.managers.backend import RunKernel
 
 from .cases import GRAPH_STEPS, TAG_GRIDWORLD, build_trainer, replay_of
 from .clock import measure_host
 from .part import Context
-from .pycuda_launch import bare_launch
+from .pycuda_launch import ARGUMENT_BYTES, bare_launch
 
 IDLE = Path(__file__).with_name("idle.cu")
 
@@ -30,7 +32,7 @@ def measure_launches(context: Context) -> None:
     context.report(launch_seconds=frozen)
     if context.device == "cuda":
         bare = host(bare_launch())
-        context.report(pycuda_launch_seconds=bare, own_seconds=frozen - bare)
+        context.report(argument_bytes=ARGUMENT_BYTES, pycuda_launch_seconds=bare, own_seconds=frozen - bare)
     world = warpworld.make("tag_gridworld", num_envs=32, device=context.device)
     world.reset()
     context.report(world_step_seconds=host(world.step))
@@ -48,12 +50,18 @@ def measure_launches(context: Context) -> None:
 
 def _frozen_launch(device: str) -> Callable[[], None]:
     """A program of one launch."""
+    world, step = idle_step(device)
+    return world.program([step])
+
+
+def idle_step(device: str) -> tuple[warpworld.World, RunKernel]:
+    """A world, and the launch of idle.cu in it."""
     world = warpworld.make("tag_gridworld", num_envs=1, device=device)
     functions = world.kernels(IDLE, {})
     functions.build([])
     index = world.kernel_index()
     world.reset()
-    return world.program([functions.step("idle", index)])
+    return world, functions.step("idle", index)
 
 
 def _headline(context: Context) -> str:

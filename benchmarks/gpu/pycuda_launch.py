@@ -1,14 +1,20 @@
-"""A launch of an empty kernel by nothing but PyCUDA."""
+"""A launch of an empty kernel by nothing but PyCUDA, with as many bytes of arguments as one of the package's has."""
 
 from __future__ import annotations
 
+import ctypes
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from warpworld.managers.cuda_compiler import find_cuda_compiler
+from warpworld.managers.cuda_launches import _Launch
 
-SOURCE = 'extern "C" __global__ void empty(const float* x) {}'
+ARGUMENT_BYTES = ctypes.sizeof(_Launch) + 8  # of idle.cu: what every launch carries, and one pointer
+SOURCE = f"""
+struct Arguments {{ char bytes[{ARGUMENT_BYTES}]; }};
+extern "C" __global__ void empty(const Arguments arguments) {{}}
+"""
 
 
 def bare_launch() -> Callable[[], None]:
@@ -18,14 +24,8 @@ def bare_launch() -> Callable[[], None]:
 
     major, minor = torch.cuda.get_device_capability()
     function = pycuda.driver.module_from_buffer(_cubin(f"sm_{major}{minor}")).get_function("empty")
-    argument = torch.zeros(1, device="cuda")
-    packed = argument.data_ptr().to_bytes(8, "little")
-    grid, block = (1, 1, 1), (32, 1, 1)
-    if hasattr(function, "_launch_kernel"):
-        return lambda: function._launch_kernel(grid, block, packed, 0, None)
-    function.prepare("P")
-    pointer = argument.data_ptr()
-    return lambda: function.prepared_async_call(grid, block, None, pointer)
+    packed, grid, block = bytes(ARGUMENT_BYTES), (1, 1), (32, 1, 1)
+    return lambda: function._launch_kernel(grid, block, packed, 0, None)
 
 
 def _cubin(arch: str) -> bytes:

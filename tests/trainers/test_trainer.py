@@ -184,7 +184,7 @@ def test_cartpole_is_learnt(fused: str) -> None:
     assert sum(returns[-5:]) / 5 > 100
 
 
-@pytest.fixture(params=["torch", "fused"])
+@pytest.fixture(params=["torch", pytest.param("fused", marks=pytest.mark.cpu_backend)])
 def minibatches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What every minibatch was, and what the policy made of it."""
     seen: list[dict[str, Any]] = []
