@@ -6,17 +6,19 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from benchmarks.gpu import main, page, targets, trace
+from benchmarks.gpu import main, page, profile, targets, trace
+from benchmarks.gpu.cases import TAG_GRIDWORLD
 from benchmarks.gpu.clock import measure, measure_host
 from benchmarks.gpu.contract import judge, read_summary
-from benchmarks.gpu.part import CheckError, UnfinishedError
-from benchmarks.gpu.profile import kind_of, shares_of
+from benchmarks.gpu.part import CheckError, Context, SkippedError, UnfinishedError
+from benchmarks.gpu.profile import gaps_of, kinds_of, shares_of
 from benchmarks.gpu.sanitizer import read_errors
 from benchmarks.gpu.summary import print_summary
 from benchmarks.gpu.trace import Event
@@ -43,15 +45,65 @@ def test_events_are_read_in_order_and_added_up() -> None:
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_without_a_device_nothing_is_seen() -> None:
-    assert trace.record(lambda: None, "cpu") == []
+    assert trace.record(lambda: None, "cpu") == ([], 0.0)
+
+
+ITERATION = {  # event, and what it belongs to
+    "Memcpy DtoH": "other",
+    "void at::native::elementwise<FillFunctor<int>>": "other",
+    "sgemm": "policy",
+    "ww_entry_sample": "sampling",
+    "ww_entry_step": "env",
+    "tanh": "policy",
+    "ww_entry_act_masked": "sampling",
+    "ww_entry_reset_fixed": "env",
+    "ww_entry_add_episodes": "other",
+    "sgemm_backward": "update",
+    "Memset (Device)": "update",
+}
+
+
+def events_of(names: Iterable[str]) -> list[Event]:
+    """One after the other, each of half a second and a gap as long behind it."""
+    kind = {"Memcpy": "gpu_memcpy", "Memset": "gpu_memset"}
+    return [Event(name, kind.get(name.split()[0], "kernel"), i, i + 0.5) for i, name in enumerate(names)]
 
 
 def test_shares_of_an_iteration() -> None:
-    names = ["ww_entry_step", "ww_entry_sample", "sgemm", "ww_end_step"]
-    rollout = [Event(name, "kernel", float(i), i + 0.5) for i, name in enumerate(names)]
-    assert [kind_of(event) for event in rollout] == ["env", "sampling", "policy", "env"]
-    found = shares_of(rollout, [Event("adam", "kernel", 9.0, 11.0)], iteration=10.0)
-    assert found == pytest.approx({"env": 0.1, "sampling": 0.05, "policy": 0.05, "update": 0.2, "idle": 0.6})
+    events = events_of(ITERATION)
+    assert kinds_of(events) == list(ITERATION.values())
+    found = shares_of(events, seconds=20.0)
+    expected = {"env": 1.0, "policy": 1.0, "sampling": 1.0, "update": 1.0, "other": 1.5, "idle": 14.5}
+    assert found == pytest.approx({name: seconds / 20 for name, seconds in expected.items()})
+    assert sum(found.values()) == pytest.approx(1)
+    assert gaps_of(events, seconds=20.0) == pytest.approx({"inside": 0.5 / 20, "to the next": 9.5 / 20})
+
+
+def test_the_trainers_own_iteration_is_profiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    trainers = []
+
+    def record(call: Any, device: str) -> tuple[list[Event], float]:
+        trainer = call.__self__
+        before = trainer.iteration, trainer.env_steps
+        call()
+        assert (trainer.iteration, trainer.env_steps) == (before[0] + 1, before[1] + 2 * 4)
+        trainers.append(trainer)
+        return events_of(ITERATION), 20.0
+
+    monkeypatch.setattr(profile, "record", record)
+    context = Context("cpu", quick=True, limit=60.0, path=tmp_path / "figures.json")
+    profile.profile(context, TAG_GRIDWORLD.smaller(2, 4))
+    (row,) = context.figures["rows"]
+    assert trainers[0].iteration == profile.WARM_UP + profile.REPEATS + 1
+    assert row["profiled_seconds"] == 20 and 0 < row["seconds_per_iteration"] < 20
+    assert row["longest"][0]["seconds"] == 0.5 and row["device_events"] == len(ITERATION)
+
+
+def test_where_the_profiler_sees_nothing_the_part_is_skipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(profile, "record", lambda call, device: ([], 0.0))
+    context = Context("cpu", quick=True, limit=60.0, path=tmp_path / "figures.json")
+    with pytest.raises(SkippedError, match="the profiler sees nothing"):
+        profile.profile(context, TAG_GRIDWORLD.smaller(2, 4))
 
 
 def test_what_pytest_and_the_sanitizer_print_is_read() -> None:
@@ -134,9 +186,10 @@ def made_up() -> dict[str, Any]:
     """Results of no machine, for tests of what is made of them."""
     both = [speed("tag_gridworld", "inference", 60e6), speed("tag_gridworld", "training", 30e6)]
     theirs = [speed("tag_gridworld", "inference", 10e6), speed("tag_gridworld", "training", 10e6)]
-    gap = {"rollout": 0.01, "update": 0.07}
-    shares = {"env": 0.2, "policy": 0.3, "sampling": 0.1, "update": 0.35, "idle": 0.05}
+    gap = {"inside": 0.01, "to the next": 0.07}
+    shares = {"env": 0.2, "policy": 0.3, "sampling": 0.1, "update": 0.32, "other": 0.03, "idle": 0.05}
     profiled = {"world": "tag_gridworld", "num_envs": 2000, "num_steps": 96, "seconds_per_iteration": 0.01}
+    profiled |= {"profiled_seconds": 0.012}
     scaled = [
         speed("cartpole", "simulation", 1e9, agents=1),
         {**speed("cartpole", "simulation", 2e9, 1), "num_envs": 1},
@@ -191,7 +244,7 @@ def test_the_page_has_the_figures_of_the_results_and_no_others(tmp_path: Path) -
         "tag_continuous: skipped: rl-warp-drive is not installed",
         "ended: no memory \\| for it",
         "| compare | a title | failed | step 3: x differs |",
-        "| tag_gridworld, 2,000 x 96 steps | 10.00 | 20% | 30% | 10% | 35% | 5% | 7.0% |",
+        "| tag_gridworld, 2,000 x 96 steps | 10.00 | 12.00 | 20% | 30% | 10% | 32% | 3% | 5% | 7.0% |",
     ):
         assert said in text
     assert (tmp_path / "docs" / "images" / "gpu-scaling.png").stat().st_size > 1000

@@ -107,17 +107,19 @@ def _peers(results: Results) -> str:
 
 
 def _shares(results: Results) -> str:
-    names = ("env", "policy", "sampling", "update", "idle")
+    names = ("env", "policy", "sampling", "update", "other", "idle")
     rows = [
         (
             f"{row['world']}, {row['num_envs']:,} x {row['num_steps']} steps",
             f"{row['seconds_per_iteration'] * 1e3:.2f}",
+            f"{row['profiled_seconds'] * 1e3:.2f}",
             *(f"{row['shares'][name]:.0%}" for name in names),
             f"{max(row['largest_gap_share'].values()):.1%}",
         )
         for row in _rows(results, "profile")
     ]
-    return _table(("", "ms an iteration", *names, "largest gap"), rows)
+    table = _table(("", "ms an iteration", "ms when profiled", *names, "largest gap"), rows)
+    return "\n\n".join([table, *(["Shares are of the profiled iteration."] if rows else [])])
 
 
 def _scaling(results: Results) -> str:

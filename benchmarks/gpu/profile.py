@@ -1,7 +1,9 @@
-"""Where a training iteration goes: env, policy, sampling, update, idle; and the largest gap in which the device waits.
+"""Where a training iteration goes: env, policy, sampling, update, other, idle; and the largest gap of the device.
 
-Shares are of an iteration's time without the profiler. Kernels are told apart by their names in the profiled rollout;
-what the device does outside the rollout is the update's.
+One of the trainer's own iterations is recorded, and shares are of its length under the profiler, which is longer than
+without; both are told. Kernels are told apart by their names: those of the world and its draws are the package's own,
+what follows the last of them is the update's, and before it torch's are the policy's, with the one that advances the
+row. Copies and fills of the rollout and the adding up of episodes are other things.
 """
 
 from __future__ import annotations
@@ -15,53 +17,43 @@ from .clock import synchronise
 from .part import Context, SkippedError
 from .trace import Event, busy, largest_gap, record
 
-OUR_KERNELS = "ww_"  # how the kernels that the package emits are called
-SAMPLERS = ("sample", "ww_entry_act")
-REPEATS = 5
+SAMPLERS = ("ww_entry_sample", "ww_entry_act")
+ENV = ("ww_entry_step", "ww_entry_reset", "ww_entry_idle")  # idle: the world's own work with no kernel behind it
+OURS = "ww_"  # how all kernels that the package emits begin
+FILL = "FillFunctor"  # of torch's zero_(), which no policy calls
+WARM_UP, REPEATS = 3, 5
+KINDS = ("env", "policy", "sampling", "update", "other")
 
 
 def profile_iterations(context: Context) -> None:
     """Of both games."""
     said = []
     for case in (TAG_GRIDWORLD, TAG_CONTINUOUS):
-        shares = _profile(context, case)
+        shares = profile(context, case)
         said.append(f"{case.name} idle {shares['idle']:.0%}")
     context.report(headline=", ".join(said))
 
 
-def _profile(context: Context, case: Case) -> dict[str, float]:
+def profile(context: Context, case: Case) -> dict[str, float]:
+    """Record one iteration of a trainer that is warm."""
     trainer = build_trainer(case, context.device)
-
-    def rollout() -> None:
-        trainer.rollout.collect()
-        trainer.episodes.finished()
-
-    def update() -> None:
-        trainer.rollout.check_finite()
-        trainer._update()
-
-    for _ in range(3):
-        rollout()
-        update()
-    times = [(_seconds(rollout, context.device), _seconds(update, context.device)) for _ in range(REPEATS)]
-    iteration = statistics.median(first + second for first, second in times)
-    of_rollout, of_update = record(rollout, context.device), record(update, context.device)
-    if not of_rollout:
+    for _ in range(WARM_UP):
+        trainer._iterate()
+    times = [_seconds(trainer._iterate, context.device) for _ in range(REPEATS)]
+    events, seconds = record(trainer._iterate, context.device)
+    if not events:
         raise SkippedError("the profiler sees nothing of the device here")
-    shares = shares_of(of_rollout, of_update, iteration)
+    shares = shares_of(events, seconds)
     context.row(
         world=case.name,
         num_envs=case.num_envs,
         num_steps=case.num_steps,
-        seconds_per_iteration=iteration,
-        rollout_seconds=statistics.median(first for first, _ in times),
+        seconds_per_iteration=statistics.median(times),
+        profiled_seconds=seconds,
         shares=shares,
-        largest_gap_share={
-            "rollout": largest_gap(of_rollout) / iteration,
-            "update": largest_gap(of_update) / iteration,
-        },
-        device_events={"rollout": len(of_rollout), "update": len(of_update)},
-        longest=_longest(of_rollout + of_update),
+        largest_gap_share=gaps_of(events, seconds),
+        device_events=len(events),
+        longest=_longest(events),
     )
     return shares
 
@@ -74,22 +66,39 @@ def _seconds(call: Callable[[], object], device: str) -> float:
     return time.perf_counter() - start
 
 
-def shares_of(rollout: list[Event], update: list[Event], iteration: float) -> dict[str, float]:
-    """Shares of an iteration of ``iteration`` seconds; they sum up to 1 where no two events overlap."""
-    parts: dict[str, list[Event]] = {"env": [], "policy": [], "sampling": []}
-    for event in rollout:
-        parts[kind_of(event)].append(event)
-    shares = {name: busy(events) / iteration for name, events in parts.items()}
-    shares["update"] = busy(update) / iteration
-    shares["idle"] = max(0.0, 1.0 - (busy(rollout) + busy(update)) / iteration)
+def shares_of(events: list[Event], seconds: float) -> dict[str, float]:
+    """Shares of an iteration of ``seconds`` whose events are in order; they sum up to 1 where no two overlap."""
+    by_kind: dict[str, list[Event]] = {name: [] for name in KINDS}
+    for event, kind in zip(events, kinds_of(events), strict=True):
+        by_kind[kind].append(event)
+    shares = {name: busy(found) / seconds for name, found in by_kind.items()}
+    shares["idle"] = 1.0 - busy(events) / seconds
     return shares
 
 
-def kind_of(event: Event) -> str:
-    """What a rollout's event belongs to."""
-    if OUR_KERNELS not in event.name:
-        return "policy"
-    return "sampling" if any(name in event.name for name in SAMPLERS) else "env"
+def kinds_of(events: list[Event]) -> list[str]:
+    """What each event of an iteration, in order, belongs to."""
+    in_rollout = [i for i, event in enumerate(events) if event.name.startswith(SAMPLERS + ENV)]
+    last = in_rollout[-1] if in_rollout else -1
+    return [_kind(event, is_update=i > last) for i, event in enumerate(events)]
+
+
+def _kind(event: Event, is_update: bool) -> str:
+    if event.name.startswith(SAMPLERS):
+        return "sampling"
+    if event.name.startswith(ENV):
+        return "env"
+    if event.name.startswith(OURS):
+        return "other"
+    if is_update:
+        return "update"
+    return "policy" if event.category == "kernel" and FILL not in event.name else "other"
+
+
+def gaps_of(events: list[Event], seconds: float) -> dict[str, float]:
+    """Shares of an iteration: its largest gap, and the one from its last event to the first of the next iteration."""
+    first, last = events[0].start, max(event.end for event in events)
+    return {"inside": largest_gap(events) / seconds, "to the next": max(0.0, seconds - (last - first)) / seconds}
 
 
 def _longest(events: list[Event], most: int = 8) -> list[dict[str, object]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,20 +32,26 @@ class Event:
     end: float
 
 
-def record(call: Callable[[], object], device: str) -> list[Event]:
-    """Run ``call`` under the profiler and wait for the device; what it did, in order. Empty where it cannot be seen."""
+def record(call: Callable[[], object], device: str) -> tuple[list[Event], float]:
+    """Run ``call`` under the profiler and wait for the device.
+
+    Returns:
+        What the device did, in order, empty where it cannot be seen; and the seconds of the call, with the waiting.
+    """
     from torch.profiler import ProfilerActivity, profile, supported_activities
 
     if ProfilerActivity.CUDA not in supported_activities():
-        return []
+        return [], 0.0
     synchronise(device)
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        start = time.perf_counter()
         call()
         synchronise(device)
+        seconds = time.perf_counter() - start
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.json"
         profiler.export_chrome_trace(str(path))
-        return read_events(json.loads(path.read_text()))
+        return read_events(json.loads(path.read_text())), seconds
 
 
 def read_events(trace: dict[str, Any]) -> list[Event]:
