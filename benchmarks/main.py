@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from warpworld.errors import DeclarationError, suggest
+from warpworld.errors import BuildError, DeclarationError, suggest
 from warpworld.managers.cpu_backend import available_cores
 from warpworld.managers.host_compiler import find_compiler
 
@@ -62,6 +62,14 @@ def _processor() -> str:
     )
 
 
+def _compiler() -> str | None:
+    """The host's C++ compiler; a GPU needs none."""
+    try:
+        return find_compiler().version
+    except BuildError:
+        return None
+
+
 def conditions() -> dict[str, object]:
     """Date, commit, machine, compiler and Python of a measurement."""
     try:
@@ -75,6 +83,6 @@ def conditions() -> dict[str, object]:
         "commit": commit or None,
         "device": _processor(),
         "cores": available_cores(),
-        "compiler": find_compiler().version,
+        "compiler": _compiler(),
         "python": platform.python_version(),
     }

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks.gpu import main
+from benchmarks.gpu import main, results
 from benchmarks.gpu.part import MARGIN, Part
 from benchmarks.gpu.parts import PARTS
 from benchmarks.gpu.process import run_part
 from benchmarks.gpu.results import keep_parts, put
+from benchmarks.main import conditions
 
 HERE = Path(__file__).resolve().parent
 
@@ -80,8 +81,8 @@ def test_results_are_written_after_every_part(
     monkeypatch.setattr(main, "PARTS", parts)
     assert main.main(["--device", "cpu", "--quick", "--save", str(path)]) == 1
     assert seen == [{"passes": "running"}, {"passes": "passed", "holds_not": "running"}]
-    results = json.loads(path.read_text())
-    assert results["parts"]["dies"] | {"date": ""} == {
+    written = json.loads(path.read_text())
+    assert written["parts"]["dies"] | {"date": ""} == {
         "title": "dies",
         "date": "",
         "status": "skipped",
@@ -89,7 +90,7 @@ def test_results_are_written_after_every_part(
         "seconds": 0.0,
         "figures": {},
     }
-    assert {"date", "commit", "device", "host", "quick"} <= set(results)
+    assert {"date", "commit", "device", "host", "quick"} <= set(written)
     assert "holds_not" in capsys.readouterr().out
     monkeypatch.setattr(main, "PARTS", parts[:1])
     assert main.main(["--device", "cpu", "--quick", "--only", "passes", "--save", str(path)]) == 0
@@ -155,6 +156,24 @@ def test_parts_of_another_commit_or_device_are_not_kept() -> None:
     assert set(fresh["parts"]) == {"compare", "machine"}
     put(fresh, "machine", "", {"figures": {"device": "GPU 2"}})
     assert set(fresh["parts"]) == {"machine"} and fresh["device"] == "GPU 2"
+
+
+def test_parts_are_not_kept_where_the_commit_is_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "gpu.json"
+    monkeypatch.setattr(main, "PARTS", (part("passes", needs_cuda=False),))
+    monkeypatch.setattr(results, "conditions", lambda: {**conditions(), "commit": None})
+    words = ["--device", "cpu", "--quick", "--only", "passes", "--save", str(path)]
+    assert main.main(words) == 0  # there is nothing to keep yet
+    written = path.read_text()
+    with pytest.raises(SystemExit, match=r"git does not tell which one this is; give it with --commit, or write"):
+        main.main(words)
+    assert path.read_text() == written
+    assert main.main([*words, "--commit", "a"]) == 0
+
+
+def test_conditions_are_known_without_a_host_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert results.new_results("cuda", quick=False, commit="a")["host"]["compiler"] is None
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

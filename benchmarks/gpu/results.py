@@ -40,7 +40,15 @@ def keep_parts(results: dict[str, Any], earlier: dict[str, Any] | None) -> None:
     """Take over the parts of an earlier run of the same commit, so that parts can be run one after the other.
 
     Those of another device are dropped again as soon as the part "machine" has seen which one this is.
+
+    Raises:
+        SystemExit: there are earlier parts, and nobody knows which commit this is.
     """
+    if earlier and earlier["parts"] and results["commit"] is None:
+        raise SystemExit(
+            "--only keeps the parts that FILE has of the same commit, and git does not tell which one this is; "
+            "give it with --commit, or write another file with --save"
+        )
     if earlier and earlier["commit"] == results["commit"] and earlier["quick"] == results["quick"]:
         results["parts"] = dict(earlier["parts"])
         results["device"] = earlier["device"] or results["device"]
