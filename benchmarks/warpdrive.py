@@ -10,6 +10,7 @@ import copy
 import statistics
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -76,14 +77,16 @@ class Speeds:
     Attributes:
         timings: seconds of a step of all envs ("simulation"), of a rollout ("inference"), of an iteration ("training").
         num_agents: agents of an env.
-        way: which of its parts were driven, and why.
+        way: which of its parts were driven.
         shims: what was done so that it runs.
+        failure: why its trainer was not driven; None where it was.
     """
 
     timings: dict[str, Timing]
     num_agents: int
     way: str
     shims: list[str]
+    failure: str | None = None
 
 
 def measure(run: Run) -> Speeds:
@@ -95,17 +98,17 @@ def measure(run: Run) -> Speeds:
     wrapper = _wrapped_env(run)
     shims.append(remember_first_observation(wrapper))
     agents = _agents_of(run, wrapper.env)
+    way, failure = "its own trainer, TrainerA2C, with its own loop", None
     try:
-        trainer = _trainer(run, wrapper, agents)
-        timings = _time_training(trainer)
-        way = "its own trainer, TrainerA2C, with its own loop"
+        timings = _time_training(_trainer(run, wrapper, agents))
     except Exception as error:
-        timings, way = {}, f"its kernels alone, since its trainer fails: {type(error).__name__}: {error}"
+        timings, way, failure = {}, "its kernels alone", f"{type(error).__name__}: {error}"
+        traceback.print_exc()  # the part keeps the last lines
         wrapper = _wrapped_env(run)
         remember_first_observation(wrapper)
         _push_placeholders(run, wrapper, agents)
     timings["simulation"] = _time_steps(wrapper, run)
-    return Speeds(timings, wrapper.n_agents, way, shims)
+    return Speeds(timings, wrapper.n_agents, way, shims, failure)
 
 
 def _wrapped_env(run: Run) -> Any:

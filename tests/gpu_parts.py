@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks.gpu.part import CheckError, Context, SkippedError, UnfinishedError
+from benchmarks.gpu.part import CheckError, Context, PartialError, SkippedError, UnfinishedError
 
 
 def passes(context: Context) -> None:
@@ -25,6 +25,11 @@ def cannot_be_done(context: Context) -> None:
 
 def runs_late(context: Context) -> None:
     raise UnfinishedError("3 of 4 by then")
+
+
+def does_half(context: Context) -> None:
+    context.report(found=1)
+    raise PartialError("1 of 2")
 
 
 def says_its_cache(context: Context) -> None:

@@ -33,6 +33,7 @@ def part(name: str, **options: Any) -> Part:
         ("holds_not", "failed", "3 is not 4"),
         ("cannot_be_done", "skipped", "there is no moon"),
         ("runs_late", "not finished", "3 of 4 by then"),
+        ("does_half", "in part", "1 of 2"),
         ("raises", "failed", "KeyError: 'lost'"),
         ("dies", "failed", "its process was ended by SIGABRT"),
     ],

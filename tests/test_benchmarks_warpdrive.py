@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 
-from benchmarks.gpu.part import Context, SkippedError
+from benchmarks.gpu.part import Context, PartialError, SkippedError
 
 
 @pytest.fixture
@@ -22,6 +24,48 @@ def test_warpdrive_is_skipped_where_it_is_missing(context: Context, monkeypatch:
     monkeypatch.setattr(warpdrive, "is_installed", lambda: False)
     with pytest.raises(SkippedError, match="rl-warp-drive is not installed"):
         warpdrive.tag_gridworld(context)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_trainer_that_fails_is_told(fails: bool, context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    from benchmarks import warpdrive as peer
+    from benchmarks.clock import Timing
+    from benchmarks.gpu import warpdrive
+
+    def time_training(trainer: object) -> dict[str, Timing]:
+        if fails:
+            raise AttributeError("module 'gym' has no attribute 'Env'")
+        return {column: Timing(0.5, 0.5, 0.0) for column in ("inference", "training")}
+
+    stand_ins = {
+        "prepare": lambda: [],
+        "raise_heap_limit": lambda: "",
+        "remember_first_observation": lambda wrapper: "",
+        "_wrapped_env": lambda run: SimpleNamespace(env=None, n_agents=5),
+        "_agents_of": lambda run, env: {},
+        "_trainer": lambda run, wrapper, agents: None,
+        "_push_placeholders": lambda run, wrapper, agents: None,
+        "_time_training": time_training,
+        "_time_steps": lambda wrapper, run: Timing(0.001, 0.001, 0.0),
+    }
+    for name, stand_in in stand_ins.items():
+        monkeypatch.setattr(peer, name, stand_in)
+    for name in ("warp_drive", "warp_drive.utils", "warp_drive.utils.autoinit_pycuda"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    sys.modules["warp_drive.utils"].autoinit_pycuda = None  # type: ignore[attr-defined]
+    monkeypatch.setattr(warpdrive, "is_installed", lambda: True)
+    if not fails:
+        warpdrive.tag_gridworld(context)
+        assert [row["column"] for row in context.figures["rows"]] == ["inference", "simulation", "training"]
+        assert "trainer fails" not in context.figures["headline"]
+        return
+    with pytest.raises(
+        PartialError, match=r"^its trainer fails: AttributeError: module 'gym' has no attribute 'Env'; "
+    ):
+        warpdrive.tag_gridworld(context)
+    assert [row["column"] for row in context.figures["rows"]] == ["simulation"]
+    assert context.figures["headline"].endswith("; simulation 2 M env steps/s")
+    assert context.figures["way"] == "its kernels alone"
 
 
 def test_warpdrive_is_given_equal_work() -> None:

@@ -10,7 +10,18 @@ import sys
 import traceback
 from pathlib import Path
 
-from .part import FAILED, PASSED, SKIPPED, UNFINISHED, CheckError, Context, SkippedError, UnfinishedError
+from .part import (
+    FAILED,
+    PARTIAL,
+    PASSED,
+    SKIPPED,
+    UNFINISHED,
+    CheckError,
+    Context,
+    PartialError,
+    SkippedError,
+    UnfinishedError,
+)
 
 LINES = 12  # of a traceback that are kept
 
@@ -22,6 +33,8 @@ def run(function: str, context: Context) -> dict[str, str]:
         getattr(importlib.import_module(module, __package__), name)(context)
     except SkippedError as skip:
         return {"status": SKIPPED, "reason": str(skip)}
+    except PartialError as partial:
+        return {"status": PARTIAL, "reason": str(partial)}
     except UnfinishedError as unfinished:
         return {"status": UNFINISHED, "reason": str(unfinished)}
     except CheckError as wrong:

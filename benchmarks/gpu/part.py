@@ -14,6 +14,7 @@ NO_FMAD = {"WARPWORLD_NVCCFLAGS": "--fmad=false"}  # for the bits of the cpu
 MARGIN = 8.0  # seconds
 PASSED, FAILED, SKIPPED, RUNNING = "passed", "failed", "skipped", "running"
 UNFINISHED = "not finished"  # its time was over: neither passed nor failed
+PARTIAL = "in part"  # some of what it measures could not be measured
 
 
 class SkippedError(Exception):
@@ -22,6 +23,10 @@ class SkippedError(Exception):
 
 class UnfinishedError(Exception):
     """The time was over before the part was done, and nothing wrong was found; the text says how far it came."""
+
+
+class PartialError(Exception):
+    """Some of what the part measures could not be measured; the text says what, and why."""
 
 
 class CheckError(Exception):

@@ -15,7 +15,7 @@ from typing import Any
 
 from warpworld.managers.build_cache import cache_folder
 
-from .part import FAILED, UNFINISHED, Part
+from .part import FAILED, PARTIAL, UNFINISHED, Part
 
 TAIL = 2000  # characters of the output of a part that did not come to a good end
 
@@ -26,8 +26,8 @@ def run_part(part: Part, device: str, quick: bool, limit: float) -> dict[str, An
     All parts keep compiled kernels in the same folder, also those that would choose another.
 
     Returns:
-        ``status``, ``reason``, ``seconds``, ``figures``, and ``output``, the last words of one that failed or was not
-        finished.
+        ``status``, ``reason``, ``seconds``, ``figures``, and ``output``, the last words of one that did not come to a
+        good end.
     """
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="warpworld-gpu-") as folder:
@@ -39,7 +39,7 @@ def run_part(part: Part, device: str, quick: bool, limit: float) -> dict[str, An
         seconds = round(time.perf_counter() - began, 1)
         end = _read(place / "end.json") or _end_of(code, limit)
         result = {**end, "seconds": seconds, "figures": _read(place / "figures.json") or {}}
-        return {**result, "output": output[-TAIL:]} if end["status"] in (FAILED, UNFINISHED) else result
+        return {**result, "output": output[-TAIL:]} if end["status"] in (FAILED, PARTIAL, UNFINISHED) else result
 
 
 def run_limited(

@@ -11,7 +11,7 @@ from ..clock import Timing
 from ..warpdrive import Run, measure
 from ..warpdrive_shims import is_installed
 from .cases import TAG_CONTINUOUS, TAG_GRIDWORLD, Case
-from .part import Context, SkippedError
+from .part import Context, PartialError, SkippedError
 
 SEEDS = {"tag_gridworld": 20, "tag_continuous": 274880}  # of its run configurations
 OURS_ALONE = ("start", "start_seed", "observe_own_state")
@@ -36,7 +36,12 @@ def _measure(context: Context, case: Case, iterations: int) -> None:
         steps = 1 if column == "simulation" else case.num_steps
         _row(context, case, column, timing, case.num_envs * steps, found.num_agents)
     said = [f"{row['column']} {row['env_steps_per_s'] / 1e6:.3g} M" for row in context.figures["rows"]]
-    context.report(headline=", ".join(said) + " env steps/s")
+    headline = ", ".join(said) + " env steps/s"
+    if found.failure:
+        headline = f"its trainer fails: {found.failure}; {headline}"
+    context.report(headline=headline)
+    if found.failure:
+        raise PartialError(headline)
 
 
 def run_of(case: Case, iterations: int) -> Run:
