@@ -11,9 +11,20 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks.gpu import columns, compare, few_steps, graphs, launches, pycuda_launch, scaling, zero_copy
+from benchmarks.gpu import (
+    builds,
+    columns,
+    compare,
+    few_steps,
+    graphs,
+    launches,
+    pycuda_launch,
+    sanitizer,
+    scaling,
+    zero_copy,
+)
 from benchmarks.gpu.compare import Course
-from benchmarks.gpu.part import CheckError, Context
+from benchmarks.gpu.part import CheckError, Context, SkippedError, UnfinishedError
 from warpworld import World
 from warpworld.managers.cuda_launches import launches_of
 
@@ -92,6 +103,46 @@ def test_graphs_compare_the_whole_store(context: Context, monkeypatch: pytest.Mo
     monkeypatch.setattr(graphs, "build_trainer", other_seed)
     with pytest.raises(CheckError, match=r"tag_gridworld, rollout 0: these arrays differ: rollout_observations_tagger"):
         graphs.compare(context)
+
+
+Ran = tuple[int | None, str]  # exit status, None after its time; what was printed
+CLEAN = "========= ERROR SUMMARY: 0 errors\n"
+
+
+@pytest.mark.parametrize(
+    ("ends", "error", "said"),
+    [
+        ([(0, CLEAN), (0, CLEAN)], None, "2 worlds, 0 errors"),
+        ([(0, CLEAN), (None, "")], UnfinishedError, r"^1 of 2 worlds were not done in time: tag_gridworld"),
+        ([(None, ""), (77, "========= Invalid __global__ read\n" + "ERROR SUMMARY: 1 error")], CheckError, "Invalid"),
+        ([(0, CLEAN), (0, "it ran")], CheckError, "tag_gridworld {}: compute-sanitizer gave no summary: it ran"),
+        ([(1, "Error: Device not supported"), (0, CLEAN)], SkippedError, "Device not supported"),
+    ],
+)
+def test_memcheck_tells_errors_from_worlds_that_were_not_done(
+    ends: list[Ran], error: type[Exception] | None, said: str, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sanitizer.shutil, "which", lambda tool: tool)
+    monkeypatch.setattr(sanitizer, "courses", lambda: [Course("cartpole", {}), Course("tag_gridworld", {})])
+    monkeypatch.setattr(sanitizer, "_run", lambda context, number: ends[number])
+    if error is None:
+        sanitizer.memcheck(context)
+        assert context.figures["headline"] == said
+        return
+    with pytest.raises(error, match=said):
+        sanitizer.memcheck(context)
+
+
+@pytest.mark.parametrize(
+    ("end", "error", "said"),
+    [((None, ""), UnfinishedError, "^2 of 2 were not done in time"), ((1, "nvcc fatal"), CheckError, "nvcc fatal")],
+)
+def test_builds_tell_errors_from_what_was_not_done(
+    end: Ran, error: type[Exception], said: str, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builds, "run_limited", lambda *_: end)
+    with pytest.raises(error, match=said):
+        builds.build(context)
 
 
 # ---- comparison -----------------------------------------------------------------------------------------------------
