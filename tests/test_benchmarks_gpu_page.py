@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -123,15 +124,16 @@ def test_what_pytest_and_the_sanitizer_print_is_read() -> None:
     assert read_errors("Error: Device not supported") is None
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, 1])
 def test_failures_of_a_run_that_is_not_over_are_read(workers: int, tmp_path: Path) -> None:
     tests = "import pytest\n@pytest.mark.parametrize('x', ['a b', 'c'])\ndef test_it(x): assert x == 'c'\n"
     (tmp_path / "test_some.py").write_text(
         tests + "@pytest.fixture\ndef broken(): raise OSError\ndef test_two(broken): pass\n"
     )
     command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
-    command += [*(["-n", str(workers)] if workers else []), str(tmp_path)]
-    output = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    command += [*(["-p", "xdist", "-n", str(workers)] if workers else []), str(tmp_path)]
+    few = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    output = subprocess.run(command, cwd=tmp_path, env=few, capture_output=True, text=True, check=False).stdout
     expected = ["test_some.py::test_it[a b]", "test_some.py::test_two"]
     whole, cut = read_summary(output), read_summary(output.partition("= ERRORS =")[0])
     assert sorted(whole["failed"]) == sorted(cut["failed"]) == expected
