@@ -30,8 +30,8 @@ SAYS = {
     "wild_pointer": "invalid memory access",
     "division": "integer division by zero",
     "recursion": "stack overflow: local variables of one agent take more than 64 KiB",
-    "endless": "no progress within 0.2 s",
-    "barriers": "no progress within 0.2 s",
+    "endless": "no progress within 0.5 s",
+    "barriers": "no progress within 0.5 s",
     "give_up": "the C library gave up",
 }
 NUMBERS = ("mode", "late", "bad_env", "bad_agent")
@@ -50,7 +50,7 @@ def faulty_world(workers: int, num_agents: int = NUM_AGENTS, kernel: str = "step
 def worlds() -> Iterator[dict[int, World]]:
     """By number of workers."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WARPWORLD_KERNEL_TIMEOUT", "0.2")
+        patch.setenv("WARPWORLD_KERNEL_TIMEOUT", "0.5")
         yield {workers: faulty_world(workers) for workers in WORKERS}
 
 
@@ -111,7 +111,7 @@ def skip_big_stacks() -> None:
 def test_faults_of_a_single_agent(mode: str, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if mode == "recursion":
         skip_big_stacks()
-    monkeypatch.setenv("WARPWORLD_KERNEL_TIMEOUT", "0.2")
+    monkeypatch.setenv("WARPWORLD_KERNEL_TIMEOUT", "0.5")
     world = faulty_world(workers, num_agents=1)
     said = fault(world, MODES.index(mode), bad_agent=0)
     assert f"kernel 'step', env {BAD_ENV}, agent 0: " in said
