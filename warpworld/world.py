@@ -13,6 +13,7 @@ import numpy as np
 from warpworld.environment import Array, Environment, Group, Kernel, Phase, get_environment, placed_groups
 from warpworld.errors import BindError, DeclarationError, StoreError, suggest
 from warpworld.managers.backend import (
+    Backend,
     BeginReset,
     BeginStep,
     Copy,
@@ -58,6 +59,7 @@ class World:
         first_env: global index of env 0, where a world is spread over several processes.
         envs_per_warp: how many envs share a warp, 0 for one env a block; None for what the device likes best. Results
             do not depend on it.
+        backend: where it runs, in the place of ``device`` and ``num_workers``.
 
     Raises:
         DeclarationError, BindError, BuildError, DeviceError: the declaration, a kernel or the device is wrong.
@@ -72,6 +74,7 @@ class World:
         num_workers: int | None = None,
         first_env: int = 0,
         envs_per_warp: int | None = None,
+        backend: Backend | None = None,
     ) -> None:
         if not isinstance(environment, Environment):
             raise DeclarationError(f"a World is made of an Environment object, not of {environment!r}")
@@ -89,10 +92,12 @@ class World:
             raise DeclarationError(
                 f"envs_per_warp={envs_per_warp}: {self.num_agents} agents each do not fit a warp of 32"
             )
-        self._backend = open_backend(device, num_workers)
+        self._backend = backend or open_backend(device, num_workers)
         self._constants = WorldConstants(self.num_envs, self.first_env, int(seed))
         self._envs_per_warp = envs_per_warp
-        self.data = DataManager(self._backend.allocate, self.num_envs, self.num_agents, self._backend.free_memory)
+        self.data = DataManager(
+            self._backend.allocate, self.num_envs, self.num_agents, self._backend.free_memory, self._backend.padding
+        )
         self._extra_steps: list[Step] = []
         self._num_foreign_kernels = 0
         self._reset: Callable[[], None] = self.step

@@ -148,6 +148,7 @@ class Backend(Protocol):
         device: where torch sees the memory.
         packs_envs: whether small envs are to share a warp where their kernels allow it.
         warps_per_block: of kernels whose envs share warps.
+        padding: bytes that are left free behind each array of the store.
         captures: whether ``capture`` works.
     """
 
@@ -155,6 +156,7 @@ class Backend(Protocol):
     device: torch.device
     packs_envs: bool
     warps_per_block: int
+    padding: int
     captures: bool
 
     def allocate(self, nbytes: int) -> torch.Tensor:

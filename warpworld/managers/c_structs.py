@@ -11,7 +11,7 @@ from warpworld.managers.data_manager import DataManager
 POINTER, INT, UNSIGNED, UINT64 = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_uint64
 
 
-def struct(name: str, **fields: Any) -> type[ctypes.Structure]:
+def struct(name: str, /, **fields: Any) -> type[ctypes.Structure]:
     """A C struct of these fields, in this order."""
     return type(name, (ctypes.Structure,), {"_fields_": list(fields.items())})
 

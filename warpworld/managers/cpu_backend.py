@@ -92,7 +92,7 @@ def _processor() -> str:
 
 def _headers() -> list[bytes]:
     """All that the package's own headers say to a host compiler."""
-    paths = [*INCLUDE_FOLDER.glob("*.cuh"), *(INCLUDE_FOLDER / "cpu").iterdir()]
+    paths = [*INCLUDE_FOLDER.glob("*.cuh"), *(INCLUDE_FOLDER / "cpu").rglob("*")]
     return [path.read_bytes() for path in sorted(paths) if path.is_file()]
 
 
@@ -150,6 +150,7 @@ class CpuBackend:
     name = "cpu"
     packs_envs = False  # lanes that nobody uses would cost time here
     warps_per_block = 1
+    padding = 0
     captures = False
 
     def __init__(self, num_workers: int | None = None) -> None:
@@ -283,9 +284,13 @@ class CpuProgram:
         if step.envs_per_block > 1:
             slot, agent = divmod(agent, int(step.module.source.constants["NUM_AGENTS"]))
             env = env * step.envs_per_block + slot
-        where = ":".join(str(part) for part in self._place(step, error))
-        first_env = int(self._program.context.first_env)
-        raise KernelError(f"{where}: kernel '{kernel}', env {first_env + env}, agent {agent}: {text}")
+        env += int(self._program.context.first_env)
+        raise self._failure(error.code, step, env, agent, self._place(step, error), text)
+
+    def _failure(
+        self, code: int, step: RunKernel, env: int, agent: int, place: tuple[str, int], text: str
+    ) -> KernelError:
+        return KernelError(f"{place[0]}:{place[1]}: kernel '{step.name}', env {env}, agent {agent}: {text}")
 
     def _place(self, step: RunKernel, error: ctypes.Structure) -> tuple[str, int]:
         """File and line of an error; where that is not known, of its kernel."""

@@ -139,6 +139,7 @@ class CudaBackend:
 
     name = "cuda"
     warps_per_block = WARPS_PER_BLOCK
+    padding = 0
     packs_envs = True
 
     def __init__(self, gpu: Gpu | None = None) -> None:

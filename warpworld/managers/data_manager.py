@@ -38,6 +38,7 @@ class DataManager:
         num_agents: agents of an env.
         free_memory: how many bytes could be allocated, None where nobody can say; for what is said where there are too
             few.
+        padding: bytes that are left free behind each array, a multiple of ``ALIGNMENT``.
     """
 
     def __init__(
@@ -46,8 +47,9 @@ class DataManager:
         num_envs: int,
         num_agents: int,
         free_memory: Callable[[], int | None] = lambda: None,
+        padding: int = 0,
     ) -> None:
-        self._allocate, self._free_memory = allocate, free_memory
+        self._allocate, self._free_memory, self._padding = allocate, free_memory, padding
         self._num_envs, self._num_agents = num_envs, num_agents
         self._arrays: dict[str, Array] = {}
         self._scratch: set[str] = set()
@@ -85,7 +87,7 @@ class DataManager:
         offsets, end, self._persistent_bytes = {}, 0, 0
         for array in order:
             offsets[array.name] = end
-            end += -(-self._bytes_of(array) // ALIGNMENT) * ALIGNMENT
+            end += self._room_of(array)
             if array.name not in self._scratch:
                 self._persistent_bytes = end
         try:
@@ -136,6 +138,10 @@ class DataManager:
     def _bytes_of(self, array: Array) -> int:
         return math.prod(array.full_shape(self._num_envs, self._num_agents)) * np.dtype(array.dtype).itemsize
 
+    def _room_of(self, array: Array) -> int:
+        """Bytes from the start of an array to that of the next."""
+        return -(-self._bytes_of(array) // ALIGNMENT) * ALIGNMENT + self._padding
+
     # ---- at any time ------------------------------------------------------------------------------------------------
     @property
     def sealed(self) -> bool:
@@ -145,7 +151,7 @@ class DataManager:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays together, padding included."""
-        return sum(-(-self._bytes_of(array) // ALIGNMENT) * ALIGNMENT for array in self._arrays.values())
+        return sum(map(self._room_of, self._arrays.values()))
 
     def __contains__(self, name: object) -> bool:
         return name in self._arrays
@@ -225,7 +231,7 @@ class DataManager:
         if self._block is None:
             raise StoreError("the store has no memory yet; call reset() first")
         words = self._block.view(torch.int64)
-        lengths = [-(-self._bytes_of(array) // ALIGNMENT) * ALIGNMENT // 8 for array in self._arrays.values()]
+        lengths = [self._room_of(array) // 8 for array in self._arrays.values()]
         return torch.stack([part.sum() for part in words[: sum(lengths)].split(lengths)])
 
     def matches(self, snapshot: torch.Tensor) -> bool:

@@ -64,7 +64,14 @@ class HostCompiler:
         return (*_COMMON_FLAGS, *flags, *(_ZIG_FLAGS if self.link_command else ()), *self.extra_flags)
 
     def build_library(
-        self, text: str, flags: Sequence[str], folders: Sequence[Path], scratch: Path, target: Path
+        self,
+        text: str,
+        flags: Sequence[str],
+        folders: Sequence[Path],
+        scratch: Path,
+        target: Path,
+        objects: Sequence[Path] = (),
+        wrapped: Sequence[str] = (),
     ) -> str:
         """Compile C++ text into a shared library.
 
@@ -74,26 +81,32 @@ class HostCompiler:
             folders: where included files are looked for.
             scratch: folder for temporary files.
             target: the library that is to be written.
+            objects: from ``build_object``, to link into it; ``flags`` are not for the linker then.
+            wrapped: functions whose calls are to go to their ``__wrap_`` twins in ``objects``.
 
         Returns:
             What the compiler printed if it failed, else an empty string.
         """
-        source, unit = scratch / "source.cpp", scratch / "source.o"
+        unit = scratch / "source.o"
+        if self.link_command or objects:
+            to_linker = "" if self.link_command else "-Wl,"
+            link = [*(self.link_command or self.command), "-shared", *(f"{to_linker}--wrap={name}" for name in wrapped)]
+            log = self.build_object(text, flags, folders, scratch, unit)
+            return log or _run([*link, str(unit), *map(str, objects), "-o", str(target)])
+        return _run([*self._compile(text, flags, folders, scratch), "-shared", "-o", str(target), "-lpthread"])
+
+    def build_object(
+        self, text: str, flags: Sequence[str], folders: Sequence[Path], scratch: Path, target: Path
+    ) -> str:
+        """Compile C++ text into an object file; arguments and result as of ``build_library``."""
+        return _run([*self._compile(text, flags, folders, scratch), "-c", "-o", str(target)])
+
+    def _compile(self, text: str, flags: Sequence[str], folders: Sequence[Path], scratch: Path) -> list[str]:
+        """The words that compile a text, but for what is to become of it."""
+        source = scratch / "source.cpp"
         source.write_text(text)
         include = [word for folder in folders for word in ("-I", str(folder))]
-        compile_words = [*self.command, *self.all_flags(flags), *include]
-        if self.link_command:
-            commands = [
-                [*compile_words, "-c", str(source), "-o", str(unit)],
-                [*self.link_command, "-shared", str(unit), "-o", str(target)],
-            ]
-        else:
-            commands = [[*compile_words, "-shared", str(source), "-o", str(target), "-lpthread"]]
-        for command in commands:
-            result = run_tool(command)
-            if result.returncode != 0:
-                return result.stderr.strip() or f"{command[0]} failed with status {result.returncode}"
-        return ""
+        return [*self.command, *self.all_flags(flags), *include, str(source)]
 
 
 def run_tool(command: Sequence[str], timeout: float | None = None) -> subprocess.CompletedProcess[str]:
@@ -102,6 +115,14 @@ def run_tool(command: Sequence[str], timeout: float | None = None) -> subprocess
     return subprocess.run(
         command, capture_output=True, text=True, errors="replace", check=False, timeout=timeout, env=environment
     )
+
+
+def _run(command: Sequence[str]) -> str:
+    """Run a compiler or linker; what it printed if it failed, else an empty string."""
+    result = run_tool(command)
+    if result.returncode == 0:
+        return ""
+    return result.stderr.strip() or f"{command[0]} failed with status {result.returncode}"
 
 
 def _version(command: tuple[str, ...]) -> str | None:
@@ -166,23 +187,33 @@ def find_compiler() -> HostCompiler:
 
 
 def source_line(library: Path, offset: int, hidden: Path) -> tuple[str, int] | None:
-    """File and line of a place in a library, if addr2line is there to say it.
+    """File and line of a place in a library, if addr2line is there to say it; see ``source_lines``."""
+    return source_lines(library, [offset], hidden).get(offset)
+
+
+def source_lines(library: Path, offsets: Sequence[int], hidden: Path) -> dict[int, tuple[str, int]]:
+    """Files and lines of places in a library; of those that addr2line, if it is there, can tell.
 
     Args:
         library: compiled with line numbers.
-        offset: of the place from the library's start.
+        offsets: of the places from the library's start.
         hidden: a folder; of functions inlined into one another, the innermost is taken whose file exists outside of it.
     """
     tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
-    if tool is None:
-        return None
+    if tool is None or not offsets:
+        return {}
     try:
-        printed = run_tool([tool, "-i", "-e", str(library), hex(offset)], timeout=60).stdout
+        printed = run_tool([tool, "-a", "-i", "-e", str(library), *map(hex, offsets)], timeout=60).stdout
     except (OSError, subprocess.TimeoutExpired):
-        return None
+        return {}
+    found: dict[int, tuple[str, int]] = {}
+    offset = 0
     for place in printed.splitlines():
+        if place.startswith("0x"):  # the address, before its places
+            offset = int(place, 16)
+            continue
         file, _, line = place.rpartition(":")
         number = line.split(" ")[0]
-        if number.isdigit() and hidden not in Path(file).parents and Path(file).is_file():
-            return file, int(number)
-    return None
+        if offset not in found and number.isdigit() and hidden not in Path(file).parents and Path(file).is_file():
+            found[offset] = (file, int(number))
+    return found

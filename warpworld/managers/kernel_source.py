@@ -56,6 +56,7 @@ class KernelSource:
         signatures: its kernels, in order.
         threads: threads of a block, for each kernel.
         envs_per_warp: 0, or how many envs share a warp.
+        checked: whether every access of memory is to be told to the check runtime; on a CPU only.
     """
 
     path: Path
@@ -64,6 +65,7 @@ class KernelSource:
     signatures: tuple[Signature, ...]
     threads: tuple[int, ...]
     envs_per_warp: int = 0
+    checked: bool = False
 
     def included(self) -> Iterator[tuple[Path, bytes]]:
         """Path and contents of every file that the author's file includes and that can be found."""
@@ -100,7 +102,9 @@ class KernelSource:
         settings = f"#define WW_MAX_THREADS_PER_ENV {max(threads, default=1)}\n"
         if packed:
             settings += f"#define WW_ENVS_PER_WARP {self.envs_per_warp}\n"
-        if packed or self.uses_warp_words():
+        if self.checked:
+            settings += "#define WW_CHECK\n"
+        if packed or self.checked or self.uses_warp_words():
             settings += "#define WW_WARP_SCHEDULER\n"
         entries = "".join(f"WW_KERNEL({s.name}, {n})\n" for s, n in zip(self.signatures, threads, strict=True))
         return (

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "abi.hpp"
+#include "checks.hpp"
 
 namespace ww {
 
@@ -11,6 +12,18 @@ struct Same {  // keeps a value argument out of template deduction
 };
 template <class T>
 using Value = typename Same<T>::type;
+
+#ifdef WW_CHECK
+
+// There is one worker. Not instrumented: ww_check_atomic tells of it, here it would look like a plain read and write.
+template <class T, class Operation>
+__attribute__((noinline, no_sanitize("thread"))) static T atomic_update(T* target, Operation operation) {
+  const T old = *target;
+  *target = operation(old);
+  return old;
+}
+
+#else
 
 template <class T, class Operation>
 static WW_INLINE T atomic_update(T* target, Operation operation) {
@@ -27,11 +40,14 @@ static WW_INLINE T atomic_update(T* target, Operation operation) {
   return old;
 }
 
+#endif
+
 }  // namespace ww
 
 #define WW_ATOMIC(name, result)                                                            \
   template <class T>                                                                       \
   static WW_INLINE T name(T* target, ww::Value<T> value) {                                 \
+    WW_CHECKED(ww_check_atomic(target, sizeof(T)));                                        \
     return ww::atomic_update(target, [&]([[maybe_unused]] T old) -> T { return result; }); \
   }
 WW_ATOMIC(atomicAdd, old + value)
@@ -48,5 +64,6 @@ WW_ATOMIC(atomicDec, old == T(0) || old > value ? value : T(old - 1))
 
 template <class T>
 static WW_INLINE T atomicCAS(T* target, ww::Value<T> expected, ww::Value<T> value) {
+  WW_CHECKED(ww_check_atomic(target, sizeof(T)));
   return ww::atomic_update(target, [&](T old) -> T { return old == expected ? value : old; });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "abi.hpp"
+#include "checks.hpp"
 #ifdef WW_WARP_SCHEDULER
 #include "warps.hpp"
 #else

@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "checks.hpp"
 #include "fiber.hpp"
 
 namespace ww {
@@ -49,7 +50,8 @@ static inline void make_ready(Warps& w, unsigned thread) {
 // All threads of the block wait at its barrier or have returned.
 static inline void release_block(Warps& w) {
   const Site* site = nullptr;
-  for (unsigned t = 0; t < w.threads; t++) {
+  for (unsigned i = 0; i < w.threads; i++) {
+    const unsigned t = WW_TURN(i);
     if (w.wait[t] != Wait::block) continue;
     if (!site) site = w.site[t];
     if (w.site[t] != site) {
@@ -61,6 +63,7 @@ static inline void release_block(Warps& w) {
     make_ready(w, t);
   }
   w.num_at_block = 0;
+  WW_CHECKED(ww_check_block_barrier());
 }
 
 // Releases the lanes of every warp mask whose lanes have all arrived; lanes that have returned count as arrived.
@@ -75,13 +78,16 @@ static inline void release_warps(Warps& w) {
         if (mask >> j & 1)
           complete = w.wait[base + j] == Wait::returned || (w.wait[base + j] == Wait::warp && w.mask[base + j] == mask);
       if (!complete) continue;
+      [[maybe_unused]] uint32_t met = 0;
       for (unsigned j = 0; j < lanes; j++)
         if (w.wait[base + j] == Wait::warp && w.mask[base + j] == mask) {
           w.exchanged[base + j] = w.value[base + j];
           make_ready(w, base + j);
+          met |= 1u << j;
         } else if (mask >> j & 1) {
           w.exchanged[base + j] = 0;
         }
+      WW_CHECKED(ww_check_warp_barrier(base, met));
     }
   }
 }
@@ -148,17 +154,20 @@ struct Runner<kernel, threads> {
   static void start_block(Warps& w) {
     w.num_ready = threads;
     w.next_ready = w.num_returned = w.num_at_block = 0;
+    blockIdx.x = w.block;
+    WW_CHECKED(ww_check_block(w.launch, threads));
     for (unsigned t = 0; t < threads; t++) {
       w.wait[t] = Wait::none;
-      w.ready[t] = (uint16_t)t;
+      w.ready[t] = (uint16_t)WW_TURN(t);
     }
-    blockIdx.x = w.block;
   }
 
-  __attribute__((noinline, flatten)) static void loop(A... args) {
+  __attribute__((noinline)) WW_FLATTEN static void loop(A... args) {
     Warps& w = warps();
     for (;;) {
+      WW_CHECKED(ww_check_inside(true));
       kernel(args...);
+      WW_CHECKED(ww_check_inside(false));
       const unsigned me = threadIdx.x;
       w.wait[me] = Wait::returned;
       if (++w.num_returned == threads) {

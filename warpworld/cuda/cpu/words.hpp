@@ -40,12 +40,30 @@ WW_FUNCTION int env_id() { return (int)blockIdx.x; }
 WW_FUNCTION int lane() { return WW_MAX_THREADS_PER_ENV == 1 ? 0 : (int)threadIdx.x; }
 WW_FUNCTION int num_lanes() { return (int)blockDim.x; }
 WW_FUNCTION int agent_id() { return lane(); }
+#ifdef WW_CHECK  // kernels run for all envs then, to see that those who sit a launch out keep still
+WW_FUNCTION bool is_active() { return ww_world().active[blockIdx.x]; }
+#else
 WW_FUNCTION constexpr bool is_active() { return true; }
+#endif
 #define sync_env() __syncthreads()
 #define WW_SHARED_SLOT
 #define WW_SHARED_SLOTS
 
 #endif
+
+#ifdef WW_CHECK
+
+// One worker, and room around the values that nobody should write to.
+#define ENV_SHARED(type, name, n)                                                                            \
+  static_assert(sizeof(type) * (n) <= 48 * 1024, "ENV_SHARED: an env may share at most 48 KB");              \
+  static struct {                                                                                            \
+    char before[128];                                                                                        \
+    alignas(128) type values WW_SHARED_SLOTS[n];                                                             \
+    char behind[1024];                                                                                       \
+  } ww_shared_##name;                                                                                        \
+  type(&name)[n] = *(type(*)[n])ww_check_shared(#name, ww_shared_##name.values WW_SHARED_SLOT, sizeof(type), n)
+
+#else
 
 // One slot a worker, as it is one an env of the block on a GPU: no thread-local storage to look up. 48 KB is what a
 // CUDA block may have.
@@ -55,3 +73,5 @@ WW_FUNCTION constexpr bool is_active() { return true; }
     type values WW_SHARED_SLOTS[n];                                                                          \
   } ww_shared_##name[WW_MAX_WORKERS];                                                                        \
   type(&name)[n] = ww_shared_##name[ww_this_thread.worker].values WW_SHARED_SLOT
+
+#endif

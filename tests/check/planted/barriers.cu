@@ -1,0 +1,30 @@
+// Barriers that do not meet, and kernels that are ended.
+#include <warpworld.cuh>
+
+extern "C" __global__ void two_sites(float* x) {
+  if (!is_active()) return;
+  if (agent_id() < 2)
+    sync_env();  // two_sites
+  else
+    sync_env();
+  x[agent_index()] += 1.0f;
+}
+
+extern "C" __global__ void warp_and_block(float* x) {
+  if (threadIdx.x == 1)
+    __syncwarp();  // warp_and_block
+  else
+    __syncthreads();
+  x[blockIdx.x * blockDim.x + threadIdx.x] += 1.0f;
+}
+
+extern "C" __global__ void assertion(float* x, const int* timestep) {
+  if (!is_active()) return;
+  assert(timestep[env_id()] < 5 || agent_id() != 3);  // assertion
+  x[agent_index()] += 1.0f;
+}
+
+extern "C" __global__ void division(int* hits, const int* timestep) {
+  if (!is_active()) return;
+  if (agent_id() == 1) hits[env_id()] = 10 / (timestep[env_id()] - 3);  // division
+}

@@ -1,0 +1,20 @@
+// Kernels without `if (!is_active()) return;`.
+#include <warpworld.cuh>
+
+extern "C" __global__ void open_step(float* x) {
+  x[agent_index()] += 1.0f;  // open_step
+}
+
+extern "C" __global__ void open_reset(float* x) {
+  x[agent_index()] = 0.0f;  // open_reset
+}
+
+extern "C" __global__ void guarded_step(float* x) {
+  const float before = x[agent_index()];  // a lane without an agent may read
+  if (!is_active()) return;
+  x[agent_index()] = before + 1.0f;
+}
+
+extern "C" __global__ void guarded_reset(float* x) {
+  if (is_active()) x[agent_index()] = 0.0f;
+}

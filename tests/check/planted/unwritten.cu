@@ -1,0 +1,45 @@
+// Reads of what nobody has written, or of what the episode before has left.
+#include <warpworld.cuh>
+
+extern "C" __global__ void shared_row(float* y) {
+  if (!is_active()) return;
+  ENV_SHARED(float, row, NUM_AGENTS);
+  if (agent_id() == 0) row[0] = 1.0f;
+  sync_env();  // row[0] is written, and nothing else
+  y[agent_index()] = row[agent_id() == 3 ? 1 : 0];  // shared_row
+}
+
+extern "C" __global__ void shared_of_before(float* y, const int* timestep) {
+  if (!is_active()) return;
+  ENV_SHARED(float, kept, NUM_AGENTS);
+  if (timestep[env_id()] == 1) kept[agent_id()] = 1.0f;
+  if (timestep[env_id()] == 2) y[agent_index()] = kept[agent_id()];  // shared_of_before
+}
+
+extern "C" __global__ void array(const float* empty, float* y) {
+  if (!is_active()) return;
+  y[agent_index()] = empty[agent_index()];  // array
+}
+
+extern "C" __global__ void half(float* empty, float* y) {
+  if (!is_active()) return;
+  if (agent_id() != 2) empty[agent_index()] = 1.0f;
+  sync_env();
+  y[agent_index()] = empty[agent_index()];  // half
+}
+
+extern "C" __global__ void age(float* kept, float* y) {
+  if (!is_active()) return;
+  y[agent_index()] = kept[agent_index()];  // age
+  kept[agent_index()] = y[agent_index()] + 1.0f;
+}
+
+extern "C" __global__ void forget(float* y) {
+  if (!is_active()) return;
+  y[agent_index()] = 0.0f;
+}
+
+extern "C" __global__ void remember(float* kept, float* y) {
+  if (!is_active()) return;
+  kept[agent_index()] = y[agent_index()] = 0.0f;
+}

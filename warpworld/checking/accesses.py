@@ -1,0 +1,198 @@
+"""From what the check runtime saw to findings: places become lines, offsets become indices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from warpworld.checking.check_backend import CheckBackend
+from warpworld.checking.findings import Finding, Place
+from warpworld.checking.native import OTHER_ENV, OUT_OF_BOUNDS, RACE, SHARED, STALE, STORE, UNGUARDED, UNWRITTEN
+from warpworld.managers.data_manager import DataManager
+from warpworld.managers.host_compiler import source_lines
+from warpworld.managers.kernel_source import INCLUDE_FOLDER
+
+
+class Accesses:
+    """Tells of a world's accesses.
+
+    Args:
+        backend: that watched them.
+        data: the world's store, sealed.
+        kernels: names by their number in the world.
+    """
+
+    def __init__(self, backend: CheckBackend, data: DataManager, kernels: dict[int, str]) -> None:
+        self._backend, self._data, self._kernels = backend, data, kernels
+        self._lines: dict[int, Place] = {}
+
+    def findings(self) -> list[Finding]:
+        """A finding for each thing that the runtime saw."""
+        if self._backend.runtime is None:
+            return []
+        natives = self._backend.runtime.findings()
+        self._look_up({pc for native in natives for pc in (native.pc, native.other_pc) if pc})
+        return [self._finding(native) for native in natives]
+
+    def writer(self, array: str, offset: int) -> int:
+        """The place that wrote a byte of an array last; 0 if no kernel did."""
+        assert self._backend.runtime is not None
+        return self._backend.runtime.writer(self._index_of(array), offset)
+
+    def _index_of(self, array: str) -> int:
+        assert self._backend.runtime is not None
+        return next(i for i, watched in enumerate(self._backend.runtime.arrays) if watched.name == array)
+
+    def line(self, pc: int, kernel: str) -> Place:
+        """The author's line at a place; that of the kernel where it is not known."""
+        self._look_up({pc} if pc else ())
+        return self._lines.get(pc) or self.kernel_line(kernel)
+
+    def kernel_line(self, kernel: str) -> Place:
+        """Where a kernel begins."""
+        assert self._backend.module is not None
+        source = self._backend.module.source
+        lines = {signature.name: signature.line for signature in source.signatures}
+        return Place(str(source.path), lines.get(kernel, 0))
+
+    def _look_up(self, pcs: Iterable[int]) -> None:
+        wanted = [pc for pc in pcs if pc not in self._lines]
+        if wanted and self._backend.module is not None:
+            found = source_lines(self._backend.module.path, wanted, INCLUDE_FOLDER)
+            self._lines.update({pc: Place(*place) for pc, place in found.items()})
+
+    def _finding(self, native: Any) -> Finding:
+        assert self._backend.runtime is not None
+        region = self._backend.runtime.region(native.region)
+        kernel = self._kernels.get(native.kernel_index, "")
+        name = region.name.decode() if region is not None else ""
+        index, element = self._element(region, native) if region is not None else ((), "memory of no array")
+        tell = {
+            RACE: _race,
+            OUT_OF_BOUNDS: _out_of_bounds,
+            OTHER_ENV: _other_env,
+            UNWRITTEN: _unwritten,
+            UNGUARDED: _unguarded,
+            STALE: _stale,
+        }[native.kind]
+        place = self.line(native.pc, kernel)
+        other = self.line(native.other_pc, kernel) if native.kind == RACE else None
+        kind, message, advice = tell(native, element, _where(place, other), region)
+        return Finding(
+            kind=kind,
+            place=place,
+            message=f"kernel '{kernel}', env {native.env}: {message}",
+            advice=advice,
+            note=native.kind == RACE and bool(native.same),
+            kernel=kernel,
+            array=name,
+            index=index,
+            env=native.env,
+            agents=(native.thread, native.other_thread) if native.kind == RACE else (native.thread,),
+            writes=(bool(native.write), bool(native.other_write)) if native.kind == RACE else (bool(native.write),),
+            other=other,
+            step=native.step,
+        )
+
+    def _element(self, region: Any, native: Any) -> tuple[tuple[int, ...], str]:
+        """Index and name of what was accessed."""
+        name = region.name.decode()
+        if region.kind != STORE:
+            item, what = region.item or native.size, "shared" if region.kind == SHARED else "__device__"
+            element = native.offset // item
+            return (element,), f"{what} {name}" if region.bytes == item else f"{what} {name}[{element}]"
+        item, shape = region.unit, tuple(self._data[name].shape)
+        if not 0 <= native.offset < region.bytes:
+            return (native.offset // item,), f"'{name}' of shape {shape} at element {native.offset // item}"
+        index = tuple(int(i) for i in np.unravel_index(native.offset // item, shape)) if shape else ()
+        return index, element_name(self._data, name, index)
+
+
+def element_name(data: DataManager, name: str, index: tuple[int, ...]) -> str:
+    """An element in words: "x[env 2, agent 1]"."""
+    per = data.array(name).per
+    lead = {"agent": ("env ", "agent "), "env": ("env ",), "world": ()}[per]
+    parts = [f"{lead[i] if i < len(lead) else ''}{n}" for i, n in enumerate(index)]
+    return f"{name}[{', '.join(parts)}]" if parts else name
+
+
+def _where(place: Place, other: Place | None) -> str:
+    """Where the other access was, seen from this one."""
+    if other is None or other == place:
+        return "at the same line"
+    return f"at line {other.line}" if other.file == place.file else f"at {other}"
+
+
+def _verb(write: int, atomic: int, past: bool = False) -> str:
+    if atomic:
+        return "updated atomically" if past else "updates atomically"
+    return ("wrote" if past else "writes") if write else ("read" if past else "reads")
+
+
+def _race(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
+    now, before = _verb(native.write, native.atomic), _verb(native.other_write, native.other_atomic, past=True)
+    if native.env == native.other_env:
+        who, between = f"agent {native.other_thread}", "with no barrier between"
+    else:
+        who, between = f"agent {native.other_thread} of env {native.other_env}", "in the same launch"
+    values = ""
+    if native.same:
+        values = "; the value stayed the same"
+    elif native.write and native.other_write and not (native.atomic or native.other_atomic):
+        values = "; the values differ"
+    message = f"agent {native.thread} {now} {element}, which {who} {before} {where}, {between}{values}"
+    if native.same:
+        return "race", message, "this does no harm; it is clearer if one agent writes"
+    return "race", message, _race_advice(native)
+
+
+def _race_advice(native: Any) -> str:
+    if native.env != native.other_env:
+        return "give each env a part of its own, or use atomics where the order does not matter"
+    if native.atomic or native.other_atomic:
+        return "put sync_env() between the plain access and the atomic one, or make both atomic"
+    if native.write and native.other_write:
+        return "use an atomic operation such as atomicAdd, or let one agent do it after sync_env()"
+    return "put sync_env() between the write and the read"
+
+
+def _out_of_bounds(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
+    bounds = "far from any" if region is None else "out of its bounds"
+    message = f"agent {native.thread} {_verb(native.write, native.atomic)} {element}, {bounds}"
+    return "out-of-bounds", message, "check the index against the array's declared shape"
+
+
+def _other_env(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
+    message = f"agent {native.thread} {_verb(native.write, native.atomic)} {element}, which is env {native.other_env}'s"
+    return (
+        "other-env",
+        message,
+        "start indices at env_id() or agent_index(); a kernel that is to touch other envs is declared with "
+        "Kernel(..., own_env_only=False)",
+    )
+
+
+def _unwritten(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
+    if region.kind == SHARED:
+        return (
+            "unwritten",
+            f"agent {native.thread} reads {element}, which no agent of the env has written in this launch",
+            "write it and call sync_env() before it is read: shared memory holds anything at first",
+        )
+    return (
+        "unwritten",
+        f"agent {native.thread} reads {element}, which nobody has written",
+        "write it in the reset kernel, or declare the array with an initial value",
+    )
+
+
+def _unguarded(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
+    message = f"a thread writes {element}, though no agent is there or its env sits this launch out"
+    return "guard", message, "begin the kernel with `if (!is_active()) return;`"
+
+
+def _stale(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
+    message = f"agent {native.thread} reads {element}, which the reset left as it was in the episode before"
+    return "reset", message, "write it in the reset kernel, or declare the array with on_reset='initial' or 'keep'"

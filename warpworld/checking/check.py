@@ -1,0 +1,162 @@
+"""A check: a world under random actions, watched at each access, beside twins that must walk the same course."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from warpworld.checking.actions import RandomActions
+from warpworld.checking.contents import Contents
+from warpworld.checking.course import Course
+from warpworld.checking.findings import Finding, Place, Report, distinct
+from warpworld.checking.native import BACKWARD, SHUFFLED, STOPPED
+from warpworld.checking.twins import Trace, Twin
+from warpworld.environment import Environment, get_environment
+from warpworld.errors import DeclarationError
+
+NUM_ENVS, NUM_STEPS = 5, 120
+WARP = 32  # lanes
+_DIVERGED, _DEADLOCK = 2, 3  # of ww_error_code
+
+
+def check(
+    environment: str | Environment, num_envs: int = NUM_ENVS, steps: int = NUM_STEPS, seed: int = 0, **params: Any
+) -> Report:
+    """Look for races, accesses out of bounds and other faults in an environment's kernels, on a CPU.
+
+    Args:
+        environment: a registered name, ``module:Class``, or an Environment.
+        num_envs: envs to step, at least 2.
+        steps: how many, with random actions; some envs are reset on the way.
+        seed: of the world and of the actions.
+        **params: the environment's Params, if it is given by name.
+
+    Raises:
+        WarpworldError: the environment cannot be built.
+    """
+    if isinstance(environment, str):
+        environment = get_environment(environment)(**params)
+    elif params:
+        raise DeclarationError(f"{environment.name} has its parameters already; {', '.join(params)} cannot be given")
+    for name, value, least in (("num_envs", num_envs, 2), ("steps", steps, 1)):
+        if not isinstance(value, (int, np.integer)) or value < least:
+            raise DeclarationError(f"{name}={value!r}: a check takes a whole number of at least {least}")
+    start = time.perf_counter()
+    with contextlib.ExitStack() as stack:
+        run = _Check(environment, num_envs, seed, stack)
+        done = run.run(steps)
+        findings = distinct(run.findings())
+    stopped = "" if done == steps else f"the check ended in step {done} of {steps}, where a kernel was ended"
+    return Report(environment.name, num_envs, steps, seed, findings, stopped, time.perf_counter() - start)
+
+
+class _Check:
+    def __init__(self, environment: Environment, num_envs: int, seed: int, stack: contextlib.ExitStack) -> None:
+        self._environment, self._num_envs, self._seed, self._stack = environment, num_envs, seed, stack
+        self._main = self._course()
+        self._contents, self._trace = Contents(self._main), Trace.of(self._main)
+        self._actions = RandomActions(self._main.world, seed)
+        self._twins = list(self._make_twins())
+
+    def run(self, steps: int) -> int:
+        """Step the world and its twins; how many steps were done."""
+        self._move(0, lambda course: course.world.reset())
+        chosen = np.random.default_rng(self._seed)
+        for step in range(1, steps + 1):
+            if self._main.stopped is not None:
+                return step - 1
+            self._actions.draw()
+            self._move(step, self._step)
+            if step % max(steps // 4, 1) == 0:
+                self._reset_some(step, chosen.random(self._num_envs) < 0.5)
+        return steps if self._main.stopped is None else steps - 1
+
+    def findings(self) -> Iterator[Finding]:
+        """Everything that was found, the same thing several times."""
+        accesses = self._main.accesses.findings()
+        packed = [twin.course.accesses.findings() for twin in self._twins if twin.course.backend.watching]
+        seen = [*accesses, *(finding for findings in packed for finding in findings)]
+        yield from seen
+        yield from self._contents.findings
+        for course in (self._main, *(twin.course for twin in self._twins)):
+            yield from _ended(course, seen)
+        explained = {finding.kernel for finding in seen if not finding.note}
+        for twin in self._twins:  # what differs where accesses are wrong is no news
+            if twin.finding is not None and twin.finding.kernel not in explained:
+                yield twin.finding
+
+    def _course(self, **settings: Any) -> Course:
+        num_envs = settings.pop("num_envs", self._num_envs)
+        course = Course(self._environment, num_envs, self._seed, **settings)
+        self._stack.callback(course.close)
+        return course
+
+    def _make_twins(self) -> Iterator[Twin]:
+        for order, words in ((BACKWARD, "when agents run backward"), (SHUFFLED, "when agents run in a shuffled order")):
+            course = self._course(order=order, watching=False)
+            advice = "let the outcome not depend on which agent comes first: it is not defined on a GPU"
+            yield Twin(course, self._trace, "order", words, advice, rounds=True)
+        alone = self._course(num_envs=1, first_env=self._num_envs - 1, watching=False)
+        advice = "let an env depend on nothing but itself; num_envs is a number that changes from run to run"
+        yield Twin(alone, self._trace, "neighbours", "when this env is alone in its world", advice, rounds=False)
+        envs_per_warp = self._packing()
+        if envs_per_warp:
+            packed = self._course(envs_per_warp=envs_per_warp)
+            words = f"when {envs_per_warp} envs share a warp, as on a GPU"
+            advice = "use agent_id(), lane() and sync_env() in place of a thread's place in its block"
+            yield Twin(packed, self._trace, "packing", words, advice, rounds=False)
+
+    def _packing(self) -> int:
+        """How many envs would share a warp on a GPU; 0 where none would."""
+        module, agents = self._main.backend.module, self._main.world.num_agents
+        if module is None or agents > WARP or set(module.source.threads) != {agents}:
+            return 0
+        return WARP // agents if module.source.uses_header_words_only() else 0
+
+    def _move(self, step: int, act: Callable[[Course], None]) -> None:
+        self._trace.start()
+        self._main.backend.world_step = step
+        self._main.move(act)
+        if self._main.stopped is None:
+            for twin in self._twins:
+                twin.move(act, step)
+
+    def _step(self, course: Course) -> None:
+        self._actions.put(course.world, course.envs)
+        course.world.step()
+
+    def _reset_some(self, step: int, chosen: np.ndarray) -> None:
+        import torch
+
+        mask = torch.from_numpy(chosen)
+        self._move(step, lambda course: course.world.reset(mask[course.envs]))
+
+
+def _ended(course: Course, seen: list[Finding]) -> Iterator[Finding]:
+    """What a kernel was ended for, unless the access that did it is told of already."""
+    stopped = course.stopped
+    if stopped is None or stopped.code == STOPPED:
+        return
+    place = Place(stopped.file, stopped.line)
+    if any(finding.kind == "out-of-bounds" and finding.place == place for finding in seen):
+        return
+    meets = stopped.code in (_DIVERGED, _DEADLOCK)
+    advice = (
+        "make every branch around a barrier the same for all agents of the env"
+        if meets
+        else "mend what the message says; the check went no further"
+    )
+    yield Finding(
+        kind="barrier" if meets else "fault",
+        place=place,
+        message=f"kernel '{stopped.kernel}', env {stopped.env}, agent {stopped.agent}: {stopped.text}",
+        advice=advice,
+        kernel=stopped.kernel,
+        env=stopped.env,
+        agents=(stopped.agent,),
+        step=course.backend.world_step,
+    )

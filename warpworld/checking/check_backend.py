@@ -1,0 +1,213 @@
+"""The cpu backend of a check: kernels tell of each access of memory, and run one launch at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from warpworld.checking.native import FORWARD, CheckRuntime, WatchedArray
+from warpworld.checking.symbols import variables_of
+from warpworld.errors import BuildError, KernelError
+from warpworld.managers import cpu_backend
+from warpworld.managers.backend import RunKernel, Step, WorldConstants
+from warpworld.managers.build_cache import cached, content_key
+from warpworld.managers.compiler_errors import explain_failure, first_error
+from warpworld.managers.cpu_backend import CpuBackend, CpuProgram, Module
+from warpworld.managers.data_manager import DataManager
+from warpworld.managers.host_compiler import KERNEL_FLAGS, HostCompiler, find_compiler
+from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
+
+if TYPE_CHECKING:
+    import torch
+
+GUARD = 1 << 20  # bytes around each array in which an access is known to be out of bounds
+
+# At -O0 nothing is folded or moved: what the author wrote is what is seen.
+CHECK_FLAGS = (*(flag for flag in KERNEL_FLAGS if flag not in ("-O3", "-g1")), "-O0", "-g", "-fsanitize=thread")
+WRAPPED = ("memcpy", "memmove", "memset")  # what compilers make of copies of structs
+RUNTIME_FLAGS = ("-O3", "-g1", "-DWW_CHECK")
+
+
+class Observer(Protocol):
+    """Who wants to know of each launch."""
+
+    def before_kernel(self, step: RunKernel) -> None:
+        """A kernel is about to run."""
+
+    def after_kernel(self, step: RunKernel) -> None:
+        """A kernel has run."""
+
+
+@dataclass(eq=False)
+class KernelStoppedError(KernelError):
+    """A kernel was ended.
+
+    Attributes:
+        code: of ww_error_code, or STOPPED.
+        kernel: its name.
+        env, agent: who it was.
+        file, line: the place, or that of the kernel.
+        text: what happened.
+    """
+
+    code: int
+    kernel: str
+    env: int
+    agent: int
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: kernel '{self.kernel}', env {self.env}, agent {self.agent}: {self.text}"
+
+
+class CheckBackend(CpuBackend):
+    """One worker, with room around each array.
+
+    Attributes:
+        watching: whether accesses are looked at, or only run.
+        observer: is told of each launch.
+        world_step: number of the world's step, for findings.
+        module: the one that was built last.
+        runtime: what is known of the world, once its store is sealed.
+
+    Args:
+        order: in which agents run.
+        watching: see above.
+    """
+
+    padding = GUARD
+
+    def __init__(self, order: int = FORWARD, watching: bool = True) -> None:
+        super().__init__(num_workers=1)
+        self.order, self.watching = order, watching
+        self.observer: Observer | None = None
+        self.world_step = 0
+        self.module: Module | None = None
+        self.runtime: CheckRuntime | None = None
+
+    def allocate(self, nbytes: int) -> torch.Tensor:
+        """A zeroed block, with as much room before it as there is behind each array."""
+        return super().allocate(nbytes + GUARD)[GUARD:]
+
+    def build(self, source: KernelSource) -> Module:
+        """Compile a source for a check, or take it from the build cache."""
+        cpu_backend._runtime()
+        source = replace(source, checked=True)
+        compiler, text = find_compiler(), source.host_text()
+        folders, runtime = [INCLUDE_FOLDER, source.path.parent], _check_runtime(find_compiler())
+        included = [data for _, data in source.included()]
+        flags = compiler.all_flags(CHECK_FLAGS)
+        own = [compiler.version, *flags, cpu_backend._processor(), runtime.name]
+        key = content_key(["check", text, *own, *included, *cpu_backend._headers()])
+
+        def build(scratch: Path, target: Path) -> None:
+            log = compiler.build_library(text, CHECK_FLAGS, folders, scratch, target, [runtime], WRAPPED)
+            if log:
+                raise _cannot_instrument(compiler, log) or explain_failure(source, log)
+
+        self.module = Module(cached(key, ".so", build), source)
+        return self.module
+
+    def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Callable[[], None]:
+        """Freeze steps against a sealed store: one launch each, between which the observer looks."""
+        if self.runtime is None and self.module is not None:
+            self.runtime = self._open(self.module, data, world.num_envs)
+        calls = [self._call(step, data, world) for step in steps]
+
+        def run() -> None:
+            for call in calls:
+                call()
+
+        return run
+
+    def _call(self, step: Step, data: DataManager, world: WorldConstants) -> Callable[[], None]:
+        if not isinstance(step, RunKernel):
+            return CheckedProgram([step], data, world, 1).frozen()
+        # Those who sit the launch out run as well: on a GPU they do, and is_active() is what keeps them still.
+        run = CheckedProgram([replace(step, active_only=False)], data, world, 1).frozen()
+        runtime = self.runtime
+        assert runtime is not None  # the kernel is of the module that was built
+
+        def call() -> None:
+            if self.observer is not None:
+                self.observer.before_kernel(step)
+            runtime.begin(self.watching, step.own_env_only, self.world_step)
+            try:
+                run()
+            finally:
+                runtime.end()
+            if self.observer is not None:
+                self.observer.after_kernel(step)
+
+        return call
+
+    def _open(self, module: Module, data: DataManager, num_envs: int) -> CheckRuntime:
+        arrays = [_watched(data, name, num_envs) for name in data]
+        first = min(array.address for array in arrays)
+        end = max(array.address + array.nbytes for array in arrays)
+        return CheckRuntime(
+            module._library,
+            arrays,
+            variables_of(module.path),
+            int(module.source.constants["NUM_AGENTS"]),
+            module.source.envs_per_warp,
+            self.order,
+            (first - GUARD, end + GUARD),
+        )
+
+
+class CheckedProgram(CpuProgram):
+    """Steps whose faults say what they were, for a finding."""
+
+    def _failure(
+        self, code: int, step: RunKernel, env: int, agent: int, place: tuple[str, int], text: str
+    ) -> KernelError:
+        return KernelStoppedError(code, step.name, env, agent, *place, text)
+
+
+def _watched(data: DataManager, name: str, num_envs: int) -> WatchedArray:
+    array = data.array(name)
+    item = np.dtype(array.dtype).itemsize
+    nbytes = math.prod(data[name].shape) * item
+    return WatchedArray(
+        name=name,
+        address=data.pointer(name),
+        nbytes=nbytes,
+        env_bytes=0 if array.per == "world" else nbytes // num_envs,
+        item_bytes=item,
+        # The copies of what was seen last are the world's own work.
+        written=array.initial is not None or name.startswith("final_"),
+    )
+
+
+def _check_runtime(compiler: HostCompiler) -> Path:
+    """The check runtime's object file, built once per compiler."""
+    text = '#include "cpu/check/runtime.cpp"\n'
+    key = content_key(
+        ["check runtime", text, compiler.version, *compiler.all_flags(RUNTIME_FLAGS), *cpu_backend._headers()]
+    )
+
+    def build(scratch: Path, target: Path) -> None:
+        log = compiler.build_object(text, RUNTIME_FLAGS, [INCLUDE_FOLDER], scratch, target)
+        if log:
+            raise BuildError(f"the check runtime does not compile with {compiler.version}: {first_error(log)}", log)
+
+    return cached(key, ".o", build)
+
+
+def _cannot_instrument(compiler: HostCompiler, log: str) -> BuildError | None:
+    """The error to raise where a compiler does not know the option that a check is built with."""
+    if "-fsanitize" not in first_error(log):
+        return None
+    return BuildError(
+        f"{compiler.version} cannot build for a check, which needs -fsanitize=thread: {first_error(log)}; set CXX to "
+        "g++ or clang++",
+        log,
+    )

@@ -1,0 +1,111 @@
+"""Values that should not be in an array: NaN, infinities, what lies outside of declared bounds and spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box, Dict
+
+from warpworld.checking.accesses import element_name
+from warpworld.checking.course import Course
+from warpworld.checking.findings import Finding
+from warpworld.managers.backend import RunKernel
+from warpworld.spaces import observation_names
+
+LOOKED_AT = 64  # bad elements of an array, for one that a kernel wrote
+Limits = tuple[Any, Any]
+
+
+class Contents:
+    """Looks at what kernels have written, after each of them; of each array a kind of finding is told once.
+
+    Attributes:
+        findings: so far.
+
+    Args:
+        course: whose world it looks at.
+    """
+
+    def __init__(self, course: Course) -> None:
+        self.findings: list[Finding] = []
+        self._course, self._told = course, set[tuple[str, str]]()
+        self._bounds = _bounds(course)
+        self._spaces = _spaces(course)
+        course.after_kernel.append(self.look)
+
+    def look(self, step: RunKernel) -> None:
+        """Look at the arrays that a kernel may have written."""
+        for name in self._course.writable(step):
+            view = self._course.world.data.numpy(name)
+            low, high = self._bounds.get(name, (-np.inf, np.inf))
+            if view.dtype.kind == "f" and ("not-finite", name) not in self._told:
+                legal = np.isfinite(view) | (np.isinf(view) & (name in self._bounds) & (view >= low) & (view <= high))
+                self._tell("not-finite", step, name, ~legal, "", "look for a division by 0, or a root of less than 0")
+            if name in self._bounds and ("bounds", name) not in self._told:
+                outside, words = (view < low) | (view > high), f", outside of its bounds ({low:g}, {high:g})"
+                self._tell("bounds", step, name, outside, words, "clamp it, or declare wider bounds")
+            if name in self._spaces and ("observation", name) not in self._told:
+                low, high = self._spaces[name]
+                outside, words = (view < low) | (view > high), ", outside of the declared observation space"
+                self._tell("observation", step, name, outside, words, "scale it, or declare a wider space")
+
+    def _tell(self, kind: str, step: RunKernel, name: str, bad: np.ndarray, words: str, advice: str) -> None:
+        """Tell of the first bad element that a kernel wrote."""
+        if not bad.any():
+            return
+        data = self._course.world.data
+        view = data.numpy(name)
+        for flat in np.flatnonzero(bad)[:LOOKED_AT]:
+            pc = self._course.accesses.writer(name, int(flat) * view.itemsize)
+            if pc:
+                break
+        else:
+            return
+        index = tuple(int(i) for i in np.unravel_index(flat, view.shape))
+        per = data.array(name).per
+        self._told.add((kind, name))
+        self.findings.append(
+            Finding(
+                kind=kind,
+                place=self._course.accesses.line(pc, step.name),
+                message=f"kernel '{step.name}': {element_name(data, name, index)} became {view[index]:g}{words}",
+                advice=advice,
+                kernel=step.name,
+                array=name,
+                index=index,
+                env=index[0] if per != "world" else None,
+                agents=(index[1],) if per == "agent" else (),
+                writes=(True,),
+                step=self._course.backend.world_step,
+            )
+        )
+
+
+def _bounds(course: Course) -> dict[str, Limits]:
+    """Lowest and highest legal values by array; of floats as the array's dtype rounds them."""
+    found = {}
+    for name in course.world.data:
+        array = course.world.data.array(name)
+        if array.bounds is not None:
+            low, high = array.bounds
+            is_float = array.dtype.startswith("float")
+            found[name] = tuple(np.array(array.bounds, array.dtype)) if is_float else (low, high)
+    return found
+
+
+def _spaces(course: Course) -> Mapping[str, Limits]:
+    """Lowest and highest legal observations by array, in the array's shape without envs."""
+    world = course.world
+    found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+    for group in world.groups.values():
+        spaces = group.observation.spaces if isinstance(group.observation, Dict) else {"": group.observation}
+        for key, name in observation_names(world.groups, group).items():
+            shape = world.data.array(name).full_shape(world.num_envs, world.num_agents)[1:]
+            low, high = found.setdefault(name, (np.full(shape, -np.inf), np.full(shape, np.inf)))
+            agents = group.slice if world.data.array(name).per == "agent" else slice(None)
+            space = spaces[key]
+            assert isinstance(space, Box)
+            low[agents], high[agents] = space.low, space.high
+    return {name: (low.astype(np.float32), high.astype(np.float32)) for name, (low, high) in found.items()}

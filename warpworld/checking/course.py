@@ -1,0 +1,125 @@
+"""One world of a check, and what its kernels leave in its arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from warpworld.checking.accesses import Accesses
+from warpworld.checking.check_backend import CheckBackend, KernelStoppedError
+from warpworld.checking.native import FORWARD
+from warpworld.environment import Environment
+from warpworld.managers.backend import RunKernel
+from warpworld.spaces import observation_arrays
+from warpworld.world import World
+
+AfterKernel = Callable[[RunKernel], None]
+
+
+class Course:
+    """A world that is stepped on the check backend.
+
+    Attributes:
+        world: see above.
+        envs: its envs, among those of the check.
+        backend: its backend.
+        accesses: tells what was seen of its accesses.
+        after_kernel: called after each kernel, in order.
+        stopped: the kernel that was ended, after which the course goes no further.
+
+    Args:
+        environment: what kind of world.
+        num_envs: how many envs.
+        seed: of its random numbers.
+        first_env: global index of env 0.
+        order: in which agents run.
+        watching: whether accesses are looked at.
+        envs_per_warp: 0 for one env a block.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        num_envs: int,
+        seed: int,
+        first_env: int = 0,
+        order: int = FORWARD,
+        watching: bool = True,
+        envs_per_warp: int = 0,
+    ) -> None:
+        self.backend = CheckBackend(order, watching)
+        self.world = World(
+            environment, num_envs, seed=seed, first_env=first_env, envs_per_warp=envs_per_warp, backend=self.backend
+        )
+        self.envs = slice(first_env, first_env + num_envs)
+        self.kernels: dict[int, str] = {}
+        self.accesses = Accesses(self.backend, self.world.data, self.kernels)
+        self.after_kernel: list[AfterKernel] = []
+        self.stopped: KernelStoppedError | None = None
+        self._reset_began = 0  # when the resets of this move began; 0 if there are none
+        self._own = [
+            array.name
+            for array in (*environment.arrays(), *observation_arrays(self.world.groups))
+            if array.on_reset == "kernel" and array.per != "world" and not array.read_only
+        ]
+        entries = [*environment.phases(), *environment.resets()]
+        self._all_kernels = not any(callable(entry) for entry in entries)
+        self.backend.observer = _Watcher(self)
+
+    def move(self, act: Callable[[Course], None]) -> None:
+        """Carry out a step or a reset, unless the course has ended."""
+        if self.stopped is not None:
+            return
+        self._reset_began = 0
+        try:
+            act(self)
+        except KernelStoppedError as stopped:
+            self.stopped = stopped
+            return
+        if self._reset_began:
+            self._end_episodes(self._reset_began)
+
+    def close(self) -> None:
+        """Free what the check runtime knows of the world."""
+        if self.backend.runtime is not None:
+            self.backend.runtime.close()
+
+    def writable(self, step: RunKernel) -> list[str]:
+        """The arrays that a kernel may write."""
+        source = step.module.source
+        signature = next(signature for signature in source.signatures if signature.name == step.name)
+        bound = zip(signature.parameters, step.arguments, strict=True)
+        return [argument.array for parameter, argument in bound if argument.array is not None and not parameter.const]
+
+    def began_reset(self) -> None:
+        """The first kernel of a move's resets is about to run."""
+        if not self._reset_began and self.backend.runtime is not None:
+            self._reset_began = self.backend.runtime.now()
+
+    def _end_episodes(self, began: int) -> None:
+        """What the resets of this move have not written is of the episodes that are over."""
+        runtime = self.backend.runtime
+        if runtime is None or not self._all_kernels:
+            return
+        envs = np.flatnonzero(self.world.data.numpy("active"))
+        for index, array in enumerate(runtime.arrays):
+            if array.name in self._own:
+                for env in envs:
+                    runtime.reset(index, int(env) * array.env_bytes, array.env_bytes, began)
+
+
+class _Watcher:
+    """Is told of each launch by the backend."""
+
+    def __init__(self, course: Course) -> None:
+        self._course = course
+
+    def before_kernel(self, step: RunKernel) -> None:
+        self._course.kernels[step.index] = step.name
+        if step.active_only:
+            self._course.began_reset()
+
+    def after_kernel(self, step: RunKernel) -> None:
+        for call in self._course.after_kernel:
+            call(step)

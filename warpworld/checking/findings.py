@@ -1,0 +1,138 @@
+"""What a check has found, and how it is told."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a kernel file; 0 where only the file is known."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong at one place.
+
+    Attributes:
+        kind: one of ``KINDS``.
+        place: where.
+        message: what happens there.
+        advice: what to do about it; a sentence.
+        note: it is worth knowing, but does no harm.
+        kernel: name of the kernel.
+        array: name of the array, or of the variable.
+        index: of the element: (env, agent, component ...) as the array has these dimensions.
+        env: who was at it.
+        agents: the agents concerned, that of ``place`` first.
+        writes: for each of them, whether it wrote.
+        other: the place of the second of them.
+        step: of the world, 0 for the first reset.
+    """
+
+    kind: str
+    place: Place
+    message: str
+    advice: str
+    note: bool = False
+    kernel: str = ""
+    array: str = ""
+    index: tuple[int, ...] = ()
+    env: int | None = None
+    agents: tuple[int, ...] = ()
+    writes: tuple[bool, ...] = ()
+    other: Place | None = None
+    step: int | None = None
+
+    def __str__(self) -> str:
+        kind = f"note: {self.kind}" if self.note else self.kind
+        return f"{self.place}: {kind}: {self.message}\n    {self.advice}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        place = {"file": self.place.file, "line": self.place.line}
+        return {**dataclasses.asdict(self), "place": None, "other": None} | {
+            "place": place,
+            "other": {"file": self.other.file, "line": self.other.line} if self.other else None,
+        }
+
+
+KINDS = {
+    "race": "two agents at one element, at least one of them writing, with no barrier between",
+    "out-of-bounds": "an access beside an array",
+    "other-env": "an access to another env's part of an array",
+    "unwritten": "a read of what nobody has written",
+    "reset": "a read of what the episode before has left",
+    "guard": "a write by a thread that has no agent, or whose env sits the launch out",
+    "barrier": "agents of one env that wait at different barriers, or for each other",
+    "fault": "a kernel that was ended: an assertion, a bad address, a division by zero, no end",
+    "not-finite": "NaN or infinity in an array",
+    "bounds": "a value outside of the array's declared bounds",
+    "observation": "an observation outside of its declared space",
+    "order": "a result that depends on the order in which agents run",
+    "neighbours": "a result that depends on the number of envs or on the neighbours",
+    "packing": "a result that depends on how many envs share a warp",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of a check.
+
+    Attributes:
+        environment: its name.
+        num_envs, steps, seed: what was checked.
+        findings: in the order of files and lines; notes among them.
+        stopped: why the check ended before its last step, or nothing.
+        seconds: how long it took, compiling included.
+    """
+
+    environment: str
+    num_envs: int
+    steps: int
+    seed: int
+    findings: tuple[Finding, ...] = field(default=())
+    stopped: str = ""
+    seconds: float = 0.0
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is nothing to mend; notes do not count."""
+        return all(finding.note for finding in self.findings)
+
+    def __str__(self) -> str:
+        errors = sum(not finding.note for finding in self.findings)
+        notes = len(self.findings) - errors
+        found = f"{errors} finding{'s' * (errors != 1)}" + (f", {notes} note{'s' * (notes != 1)}" if notes else "")
+        how = f"{self.num_envs} envs, {self.steps} steps, seed {self.seed}"
+        end = f"\n{self.stopped}" if self.stopped else ""
+        return "\n".join([*map(str, self.findings), f"{self.environment}: {found} ({how}, {self.seconds:.1f} s){end}"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "findings"}
+        return {**own, "clean": self.clean, "findings": [finding.as_dict() for finding in self.findings]}
+
+
+def distinct(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """One finding of each kind, array and place: rather one that does harm, of races rather one of two writes."""
+    best: dict[tuple[Any, ...], Finding] = {}
+    for finding in findings:
+        places = sorted((place.file, place.line) for place in (finding.place, finding.other) if place)
+        key = (finding.kind, finding.kernel, finding.array, *places)
+        if key not in best or _weight(finding) > _weight(best[key]):
+            best[key] = finding
+    return tuple(sorted(best.values(), key=lambda finding: (finding.place.file, finding.place.line, finding.kind)))
+
+
+def _weight(finding: Finding) -> tuple[bool, int]:
+    return not finding.note, sum(finding.writes)

@@ -1,0 +1,178 @@
+"""The check runtime that is linked into a module, as Python calls it (cuda/cpu/check/findings.hpp)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from warpworld.checking.symbols import Variable
+from warpworld.errors import DeviceError
+from warpworld.managers.c_structs import INT, POINTER, UINT64, UNSIGNED, struct
+
+INT64 = ctypes.c_int64
+RACE, OUT_OF_BOUNDS, OTHER_ENV, UNWRITTEN, UNGUARDED, STALE = range(1, 7)
+STORE, SHARED, VARIABLE = range(3)
+STOPPED = 100  # error code: ended before an access that would have done harm
+FORWARD, BACKWARD, SHUFFLED = range(3)  # orders of agents
+
+_Region = struct(
+    "_Region",
+    **dict(name=ctypes.c_char_p, base=POINTER, bytes=UINT64, env_bytes=UINT64, unit=UNSIGNED, item=UNSIGNED),
+    **dict(kind=INT, written=INT),
+)
+_Variable = struct("_Variable", name=ctypes.c_char_p, offset=UINT64, bytes=UINT64, thread_local_storage=INT)
+NativeFinding = struct(
+    "NativeFinding",
+    **dict(kind=INT, region=INT, kernel_index=INT, env=UNSIGNED, thread=UNSIGNED, other_env=UNSIGNED),
+    **dict(other_thread=UNSIGNED, write=INT, other_write=INT, atomic=INT, other_atomic=INT, same=INT),
+    **dict(size=UNSIGNED, step=UNSIGNED, offset=INT64, pc=UINT64, other_pc=UINT64, count=UINT64),
+)
+_Settings = struct(
+    "_Settings",
+    **dict(regions=POINTER, variables=POINTER, num_regions=UNSIGNED, num_variables=UNSIGNED, num_agents=UNSIGNED),
+    **dict(envs_per_warp=UNSIGNED, order=UNSIGNED, harmless=POINTER, harmless_end=POINTER),
+)
+
+
+@dataclass(frozen=True)
+class WatchedArray:
+    """An array of the store, as the check runtime sees it.
+
+    Attributes:
+        name: the array's.
+        address: of its first byte.
+        nbytes: how large it is.
+        env_bytes: bytes of one env's part; 0 where all envs share the array.
+        item_bytes: of one element.
+        written: whether its contents are defined before any kernel runs.
+    """
+
+    name: str
+    address: int
+    nbytes: int
+    env_bytes: int
+    item_bytes: int
+    written: bool
+
+
+class CheckRuntime:
+    """What the check runtime knows of one world.
+
+    Args:
+        library: the module.
+        arrays: of the store, in the order in which findings count them.
+        variables: of the module.
+        num_agents: of an env.
+        envs_per_warp: 0 for one env a block.
+        order: in which agents run: FORWARD, BACKWARD or SHUFFLED.
+        harmless: first and last address of memory in which a wrong access does no harm.
+    """
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        arrays: Sequence[WatchedArray],
+        variables: Sequence[Variable],
+        num_agents: int,
+        envs_per_warp: int,
+        order: int,
+        harmless: tuple[int, int],
+    ) -> None:
+        self._library = _declared(library)
+        self.arrays = tuple(arrays)
+        regions = (_Region * max(len(arrays), 1))(*map(_region, arrays))
+        natives = (_Variable * max(len(variables), 1))(*map(_variable, variables))
+        settings = _Settings(
+            regions=ctypes.addressof(regions),
+            variables=ctypes.addressof(natives),
+            num_regions=len(arrays),
+            num_variables=len(variables),
+            num_agents=num_agents,
+            envs_per_warp=envs_per_warp,
+            order=order,
+            harmless=harmless[0],
+            harmless_end=harmless[1],
+        )
+        self._keep = (regions, natives)
+        self._state = library.ww_check_open(ctypes.addressof(settings))
+        if not self._state:
+            raise DeviceError("no memory to watch the arrays with; check fewer envs or agents")
+
+    def begin(self, watching: bool, own_env_only: bool, step: int) -> None:
+        """The launches that follow are this world's."""
+        self._library.ww_check_begin(self._state, watching, own_env_only, step)
+
+    def end(self) -> None:
+        """The launches are over."""
+        self._library.ww_check_end(self._state)
+
+    def findings(self) -> list[Any]:
+        """Every NativeFinding so far, one of each kind a place."""
+        first = POINTER()
+        count = self._library.ww_check_findings(self._state, ctypes.byref(first))
+        return list((NativeFinding * count).from_address(first.value)) if count and first.value else []
+
+    def region(self, index: int) -> Any:
+        """A region by its number, or None."""
+        address = self._library.ww_check_region(self._state, index)
+        return _Region.from_address(address) if address else None
+
+    def now(self) -> int:
+        """A moment, for ``reset``."""
+        return int(self._library.ww_check_now(self._state))
+
+    def reset(self, index: int, offset: int, nbytes: int, since: int) -> None:
+        """An env starts a new episode: what of its part was written before a moment only is of the old one."""
+        self._library.ww_check_reset(self._state, index, offset, nbytes, since)
+
+    def writer(self, index: int, offset: int) -> int:
+        """The place in the module that wrote a byte of a region last; 0 if no kernel did."""
+        return int(self._library.ww_check_writer(self._state, index, offset))
+
+    def close(self) -> None:
+        """Free what is known; nothing may be asked afterwards."""
+        if self._state:
+            self._library.ww_check_close(self._state)
+            self._state = None
+
+
+def _region(array: WatchedArray) -> ctypes.Structure:
+    return _Region(
+        name=array.name.encode(),
+        base=array.address,
+        bytes=array.nbytes,
+        env_bytes=array.env_bytes,
+        unit=array.item_bytes,
+        item=array.item_bytes,
+        kind=STORE,
+        written=array.written,
+    )
+
+
+def _variable(variable: Variable) -> ctypes.Structure:
+    return _Variable(
+        name=variable.name.encode(),
+        offset=variable.offset,
+        bytes=variable.nbytes,
+        thread_local_storage=variable.thread_local,
+    )
+
+
+def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
+    """The library, whose functions know their arguments' types."""
+    for name, returns, arguments in (
+        ("open", POINTER, [POINTER]),
+        ("close", None, [POINTER]),
+        ("begin", None, [POINTER, INT, INT, UNSIGNED]),
+        ("end", None, [POINTER]),
+        ("findings", UNSIGNED, [POINTER, POINTER]),
+        ("region", POINTER, [POINTER, UNSIGNED]),
+        ("now", UNSIGNED, [POINTER]),
+        ("reset", None, [POINTER, UNSIGNED, UINT64, UINT64, UNSIGNED]),
+        ("writer", UINT64, [POINTER, UNSIGNED, UINT64]),
+    ):
+        function = getattr(library, f"ww_check_{name}")
+        function.restype, function.argtypes = returns, arguments
+    return library

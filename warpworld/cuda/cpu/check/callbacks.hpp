@@ -1,0 +1,65 @@
+// The functions that a compiler calls at each access of memory under -fsanitize=thread. They are this runtime's own: the
+// module is linked without the sanitizer's, which would have to be loaded before Python.
+#pragma once
+
+#include "access.hpp"
+
+#define WW_CALLBACK extern "C" __attribute__((visibility("hidden")))
+#define WW_AT __builtin_return_address(0)
+#define WW_READ_WRITE(prefix, bytes)                                                                       \
+  WW_CALLBACK void __tsan_##prefix##read##bytes(char* p) { ww_check::access(p, bytes, false, false, WW_AT); } \
+  WW_CALLBACK void __tsan_##prefix##write##bytes(char* p) { ww_check::access(p, bytes, true, false, WW_AT); } \
+  WW_CALLBACK void __tsan_##prefix##read_write##bytes(char* p) {                                           \
+    ww_check::access(p, bytes, false, false, WW_AT);                                                       \
+    ww_check::access(p, bytes, true, false, WW_AT);                                                        \
+  }
+#define WW_SIZES(prefix)                                                                                   \
+  WW_READ_WRITE(prefix, 1) WW_READ_WRITE(prefix, 2) WW_READ_WRITE(prefix, 4) WW_READ_WRITE(prefix, 8)      \
+  WW_READ_WRITE(prefix, 16)
+WW_SIZES()
+WW_SIZES(unaligned_)
+WW_SIZES(volatile_)
+WW_SIZES(unaligned_volatile_)
+#undef WW_SIZES
+#undef WW_READ_WRITE
+
+WW_CALLBACK void __tsan_read_range(char* p, size_t bytes) {
+  ww_check::access(p, (unsigned)bytes, false, false, WW_AT);
+}
+WW_CALLBACK void __tsan_write_range(char* p, size_t bytes) {
+  ww_check::access(p, (unsigned)bytes, true, false, WW_AT);
+}
+
+// Some compilers call the first, others the second; the linker sends the C library's own names to the second.
+#define WW_COPY_FUNCTION(function, name)                                              \
+  WW_CALLBACK void* function(char* target, const char* source, size_t bytes) {        \
+    ww_check::access((char*)source, (unsigned)bytes, false, false, WW_AT);            \
+    ww_check::access(target, (unsigned)bytes, true, false, WW_AT);                    \
+    return __real_##name(target, source, bytes);                                      \
+  }
+#define WW_SET_FUNCTION(function)                                                     \
+  WW_CALLBACK void* function(char* target, int value, size_t bytes) {                 \
+    ww_check::access(target, (unsigned)bytes, true, false, WW_AT);                    \
+    return __real_memset(target, value, bytes);                                       \
+  }
+extern "C" {
+void* __real_memcpy(void*, const void*, size_t);
+void* __real_memmove(void*, const void*, size_t);
+void* __real_memset(void*, int, size_t);
+}
+WW_COPY_FUNCTION(__tsan_memcpy, memcpy)
+WW_COPY_FUNCTION(__wrap_memcpy, memcpy)
+WW_COPY_FUNCTION(__tsan_memmove, memmove)
+WW_COPY_FUNCTION(__wrap_memmove, memmove)
+WW_SET_FUNCTION(__tsan_memset)
+WW_SET_FUNCTION(__wrap_memset)
+#undef WW_COPY_FUNCTION
+#undef WW_SET_FUNCTION
+
+WW_CALLBACK void __tsan_init() {}
+WW_CALLBACK void __tsan_func_entry(void*) {}
+WW_CALLBACK void __tsan_func_exit() {}
+WW_CALLBACK void __tsan_vptr_update(void**, void*) {}
+WW_CALLBACK void __tsan_vptr_read(void**) {}
+WW_CALLBACK void __tsan_atomic_thread_fence(int) {}
+WW_CALLBACK void __tsan_atomic_signal_fence(int) {}

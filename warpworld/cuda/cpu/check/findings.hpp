@@ -1,0 +1,56 @@
+// What passes between the check runtime and Python (warpworld/checking/native.py mirrors these structs).
+#pragma once
+
+#include <stdint.h>
+
+#define WW_CHECK_STOPPED 100  // error code: a kernel was ended before an access that would have done harm
+
+extern "C" {
+
+enum ww_finding_kind {
+  WW_RACE = 1,           // two accesses of one element that no barrier orders, at least one of them a write
+  WW_OUT_OF_BOUNDS = 2,  // an access beside an array
+  WW_OTHER_ENV = 3,      // an access to another env's part of an array
+  WW_UNWRITTEN = 4,      // a read of an element that nobody has written
+  WW_UNGUARDED = 5,      // a write by a thread that has no agent, or whose env sits the launch out
+  WW_STALE = 6,          // a read of what the episode before has left, where the reset should have written
+};
+
+enum ww_region_kind { WW_STORE = 0, WW_SHARED = 1, WW_VARIABLE = 2 };
+
+struct ww_region {
+  const char* name;
+  char* base;
+  uint64_t bytes, env_bytes;  // env_bytes: of one env's part; 0 where all envs share the array
+  uint32_t unit;              // bytes of what is watched as one
+  uint32_t item;              // bytes of an element; 0 where that is not known
+  int32_t kind;
+  int32_t written;  // its contents are defined from the start
+};
+
+struct ww_variable {  // of the module, by its offset in the image or in the thread-local block
+  const char* name;
+  uint64_t offset, bytes;
+  int32_t thread_local_storage;
+};
+
+struct ww_finding {
+  int32_t kind, region, kernel_index;
+  uint32_t env, thread, other_env, other_thread;
+  int32_t write, other_write, atomic, other_atomic;
+  int32_t same;  // the value was the same before and after
+  uint32_t size, step;
+  int64_t offset;           // from the region's start
+  uint64_t pc, other_pc;    // offsets in the module's image; 0 if there is none
+  uint64_t count;
+};
+
+struct ww_check_settings {
+  const ww_region* regions;
+  const ww_variable* variables;
+  uint32_t num_regions, num_variables;
+  uint32_t num_agents, envs_per_warp;  // envs_per_warp: 0 for one env a block
+  uint32_t order;                      // 0 forward, 1 backward, 2 shuffled
+  char *harmless, *harmless_end;  // memory in which a wrong access does no harm
+};
+}

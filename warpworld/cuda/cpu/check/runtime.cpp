@@ -1,0 +1,142 @@
+// The check runtime: linked into every module that is built for a check, compiled once per compiler.
+
+#include "../checks.hpp"
+#include "callbacks.hpp"
+
+using ww_check::current;
+using ww_check::State;
+
+// ---- from the scheduler and the header's words (../checks.hpp) -----------------------------------------------------
+extern "C" {
+
+static uint32_t mixed(uint32_t x) {
+  x = (x ^ x >> 16) * 0x7FEB352Du;
+  x = (x ^ x >> 15) * 0x846CA68Bu;
+  return x ^ x >> 16;
+}
+
+static void take_turns(State& s, unsigned threads) {
+  for (unsigned i = 0; i < threads; i++) s.turn[i] = (uint16_t)(s.order == 1 ? threads - 1 - i : i);
+  if (s.order < 2) return;
+  for (unsigned i = threads; i > 1; i--) {
+    const unsigned j = mixed(s.interval * 1031u + i) % i;
+    const uint16_t other = s.turn[j];
+    s.turn[j] = s.turn[i - 1];
+    s.turn[i - 1] = other;
+  }
+}
+
+__attribute__((visibility("hidden"))) void ww_check_block(const ww_launch* launch, unsigned threads) {
+  if (!current) return;
+  const ww_check::Busy at_work;
+  State& s = *current;
+  s.block_start = ++s.interval;
+  s.stacks = launch->stacks;
+  s.stacks_end = launch->stacks + threads * launch->stack_stride;
+  s.clocks.start(threads);
+  memset(s.inside, 0, sizeof s.inside);
+  take_turns(s, threads);
+}
+
+__attribute__((visibility("hidden"))) unsigned ww_check_turn(unsigned i) { return current ? current->turn[i] : i; }
+
+__attribute__((visibility("hidden"))) void ww_check_inside(bool inside) {
+  if (current) current->inside[threadIdx.x] = inside;
+}
+
+__attribute__((visibility("hidden"))) void ww_check_block_barrier() {
+  if (current) current->interval++;
+}
+
+__attribute__((visibility("hidden"))) void ww_check_warp_barrier(unsigned first, uint32_t lanes) {
+  const ww_check::Busy at_work;
+  if (current) current->clocks.meet(first, lanes);
+}
+
+__attribute__((visibility("hidden"))) void ww_check_atomic(void* address, unsigned size) {
+  ww_check::access((char*)address, size, true, true, __builtin_return_address(0));
+}
+
+__attribute__((visibility("hidden"))) void* ww_check_shared(const char* name, void* values, unsigned item,
+                                                            unsigned count) {
+  const ww_check::Busy at_work;
+  if (current && !current->regions.find((char*)values))
+    current->regions.add({name, (char*)values, (uint64_t)item * count, 0, 1, item, WW_SHARED, 0});
+  return values;
+}
+
+// ---- for Python ----------------------------------------------------------------------------------------------------
+#define WW_EXPORT __attribute__((visibility("default")))
+
+// What is known of one world. Null if there is no memory.
+WW_EXPORT State* ww_check_open(const ww_check_settings* settings) {
+  State* s = (State*)calloc(1, sizeof(State));
+  if (!s) return nullptr;
+  s->interval = ww_check::from_the_start;
+  s->image.look();
+  s->variables = settings->variables;
+  s->num_variables = settings->num_variables;
+  s->num_agents = settings->num_agents;
+  s->envs_per_warp = settings->envs_per_warp;
+  s->order = settings->order;
+  s->harmless = settings->harmless;
+  s->harmless_end = settings->harmless_end;
+  bool fits = true;
+  for (unsigned i = 0; i < settings->num_regions; i++) fits = s->regions.add(settings->regions[i]) && fits;
+  for (unsigned i = 0; i < settings->num_variables; i++) {
+    const ww_variable& v = settings->variables[i];
+    if (!v.thread_local_storage)
+      fits = s->regions.add({v.name, s->image.base + v.offset, v.bytes, 0, 1, 0, WW_VARIABLE, 1}) && fits;
+  }
+  if (fits) return s;
+  s->regions.clear();
+  free(s);
+  return nullptr;
+}
+
+WW_EXPORT void ww_check_close(State* s) {
+  if (current == s) current = nullptr;
+  s->regions.clear();
+  free(s);
+}
+
+// The launches that follow are this world's.
+WW_EXPORT void ww_check_begin(State* s, int watching, int own_env_only, unsigned step) {
+  current = s;
+  s->watching = watching;
+  s->own_env_only = own_env_only;
+  s->step = step;
+  s->launch_start = ++s->interval;
+}
+
+WW_EXPORT void ww_check_end(State* s) {
+  const ww_check::Busy at_work;
+  if (s->watching) ww_check::settle(*s);
+  current = nullptr;
+}
+
+WW_EXPORT unsigned ww_check_findings(State* s, const ww_finding** findings) {
+  *findings = s->findings;
+  return s->num_findings;
+}
+
+WW_EXPORT const ww_region* ww_check_region(State* s, unsigned index) { return s->regions.at(index); }
+
+// A moment, to ask later what has been written since.
+WW_EXPORT uint32_t ww_check_now(State* s) { return ++s->interval; }
+
+// What of a part of a region nobody has written since a moment, but somebody before, is of an episode that is over.
+WW_EXPORT void ww_check_reset(State* s, unsigned index, uint64_t offset, uint64_t bytes, uint32_t since) {
+  const ww_check::Region& region = *s->regions.at(index);
+  for (uint64_t unit = offset / region.unit; unit * region.unit < offset + bytes; unit++) {
+    ww_check::Cell& cell = region.cells[unit];
+    cell.stale = cell.write.interval && cell.write.interval < since;
+  }
+}
+
+// The place that wrote a byte of a region last; 0 if no kernel did.
+WW_EXPORT uint64_t ww_check_writer(State* s, unsigned index, uint64_t offset) {
+  const ww_check::Region& region = *s->regions.at(index);
+  return region.cells[offset / region.unit].write.pc;
+}
+}

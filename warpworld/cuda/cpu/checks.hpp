@@ -1,0 +1,34 @@
+// Where the check build looks into a kernel; in other builds these words are nothing. What they end in is check/.
+#pragma once
+
+#include "abi.hpp"
+
+#ifdef WW_CHECK
+
+extern "C" {
+// A block begins, of so many threads on the stacks of this launch.
+void ww_check_block(const ww_launch* launch, unsigned threads);
+// The thread whose turn is the i-th: agents may run in any order.
+unsigned ww_check_turn(unsigned i);
+// A thread begins the author's kernel, or has returned from it.
+void ww_check_inside(bool inside);
+// All threads of the block have met.
+void ww_check_block_barrier(void);
+// The threads first + i of the bits i of `lanes` have met.
+void ww_check_warp_barrier(unsigned first, uint32_t lanes);
+// The thread updates memory by an atomic operation.
+void ww_check_atomic(void* address, unsigned size);
+// An array that the threads of an env share; returns its values.
+void* ww_check_shared(const char* name, void* values, unsigned item, unsigned count);
+}
+#define WW_CHECKED(call) call
+#define WW_TURN(i) ww_check_turn(i)
+#define WW_FLATTEN  // a place in the author's file is told by the function it is in
+
+#else
+
+#define WW_CHECKED(call) ((void)0)
+#define WW_TURN(i) (i)
+#define WW_FLATTEN __attribute__((flatten))
+
+#endif
