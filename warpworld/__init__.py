@@ -1,5 +1,6 @@
 """Multi-agent reinforcement learning on one device: environments as CUDA kernels, on a GPU or on a CPU."""
 
+from warpworld.checking import check
 from warpworld.environment import Array, Environment, Group, Kernel, eager_phase, environment_names, register
 from warpworld.errors import WarpworldError
 from warpworld.world import World, make
@@ -13,6 +14,7 @@ __all__ = [
     "Kernel",
     "WarpworldError",
     "World",
+    "check",
     "eager_phase",
     "environment_names",
     "make",

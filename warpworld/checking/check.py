@@ -14,8 +14,9 @@ from warpworld.checking.contents import Contents
 from warpworld.checking.course import Course
 from warpworld.checking.findings import Finding, Place, Report, distinct
 from warpworld.checking.native import BACKWARD, SHUFFLED, STOPPED
+from warpworld.checking.targets import find_environment
 from warpworld.checking.twins import Trace, Twin
-from warpworld.environment import Environment, get_environment
+from warpworld.environment import Environment
 from warpworld.errors import DeclarationError
 
 NUM_ENVS, NUM_STEPS = 5, 120
@@ -24,24 +25,32 @@ _DIVERGED, _DEADLOCK = 2, 3  # of ww_error_code
 
 
 def check(
-    environment: str | Environment, num_envs: int = NUM_ENVS, steps: int = NUM_STEPS, seed: int = 0, **params: Any
+    environment: str | type[Environment] | Environment,
+    num_envs: int = NUM_ENVS,
+    steps: int = NUM_STEPS,
+    seed: int = 0,
+    **params: Any,
 ) -> Report:
     """Look for races, accesses out of bounds and other faults in an environment's kernels, on a CPU.
 
     Args:
-        environment: a registered name, ``module:Class``, or an Environment.
+        environment: a registered name, ``module:Class``, ``file.py:Class``, a class, or an Environment.
         num_envs: envs to step, at least 2.
         steps: how many, with random actions; some envs are reset on the way.
         seed: of the world and of the actions.
-        **params: the environment's Params, if it is given by name.
+        **params: the environment's Params, if it is given by name or class.
 
     Raises:
         WarpworldError: the environment cannot be built.
     """
     if isinstance(environment, str):
-        environment = get_environment(environment)(**params)
+        environment = find_environment(environment)
+    if isinstance(environment, type):
+        environment = environment(**params)
     elif params:
         raise DeclarationError(f"{environment.name} has its parameters already; {', '.join(params)} cannot be given")
+    if environment.source_path() is None:
+        raise DeclarationError(f"{environment.name}: there is nothing to check, since `source` names no kernel file")
     for name, value, least in (("num_envs", num_envs, 2), ("steps", steps, 1)):
         if not isinstance(value, (int, np.integer)) or value < least:
             raise DeclarationError(f"{name}={value!r}: a check takes a whole number of at least {least}")

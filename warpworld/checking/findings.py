@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 
@@ -16,7 +17,9 @@ class Place:
     line: int
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}" if self.line else self.file
+        path = Path(self.file)
+        shown = path.relative_to(Path.cwd()) if Path.cwd() in path.parents else path
+        return f"{shown}:{self.line}" if self.line else str(shown)
 
 
 @dataclass(frozen=True)

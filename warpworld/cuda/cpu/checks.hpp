@@ -14,7 +14,7 @@ unsigned ww_check_turn(unsigned i);
 void ww_check_inside(bool inside);
 // All threads of the block have met.
 void ww_check_block_barrier(void);
-// The threads first + i of the bits i of `lanes` have met.
+// The threads first + i of the bits i of `lanes` have met, or have returned.
 void ww_check_warp_barrier(unsigned first, uint32_t lanes);
 // The thread updates memory by an atomic operation.
 void ww_check_atomic(void* address, unsigned size);

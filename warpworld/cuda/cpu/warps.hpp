@@ -78,16 +78,14 @@ static inline void release_warps(Warps& w) {
         if (mask >> j & 1)
           complete = w.wait[base + j] == Wait::returned || (w.wait[base + j] == Wait::warp && w.mask[base + j] == mask);
       if (!complete) continue;
-      [[maybe_unused]] uint32_t met = 0;
       for (unsigned j = 0; j < lanes; j++)
         if (w.wait[base + j] == Wait::warp && w.mask[base + j] == mask) {
           w.exchanged[base + j] = w.value[base + j];
           make_ready(w, base + j);
-          met |= 1u << j;
         } else if (mask >> j & 1) {
           w.exchanged[base + j] = 0;
         }
-      WW_CHECKED(ww_check_warp_barrier(base, met));
+      WW_CHECKED(ww_check_warp_barrier(base, lanes == 32 ? mask : mask & ((1u << lanes) - 1)));
     }
   }
 }

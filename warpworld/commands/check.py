@@ -1,0 +1,51 @@
+"""`warpworld check`: what is wrong with an environment's kernels."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from warpworld.commands.numbers import at_least
+
+FOUND = 1  # exit status
+
+
+def add_parsers(commands: Any) -> None:
+    """Add the command to the command line."""
+    check = commands.add_parser(
+        "check",
+        help="find races and other faults in an environment's kernels, without a GPU",
+        description="Run an environment's kernels on a CPU under random actions, watch every access of memory, and "
+        "tell what is wrong. Exit status: 0 clean, 1 something was found, 2 the check could not run.",
+    )
+    check.add_argument(
+        "environment", metavar="NAME", help="a registered name, module:Class, or a file: path/to/env.py[:Class]"
+    )
+    check.add_argument("params", metavar="key=value", nargs="*", help="parameters of the environment: num_taggers=3")
+    check.add_argument("--steps", type=at_least(1, 10**6), default=120, help="steps to take (default: 120)")
+    check.add_argument("--envs", type=at_least(2, 10**4), default=5, help="envs to step (default: 5)")
+    check.add_argument("--seed", type=at_least(0), default=0, help="seed of world and actions (default: 0)")
+    check.add_argument("--format", choices=("text", "json"), default="text", help="how to tell (default: text)")
+    check.set_defaults(command=_check)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from warpworld.checking.check import check
+    from warpworld.checking.targets import find_environment
+
+    environment = find_environment(arguments.environment)(**_params(arguments.params))
+    report = check(environment, arguments.envs, arguments.steps, arguments.seed)
+    print(json.dumps(report.as_dict(), indent=2) if arguments.format == "json" else report)
+    return 0 if report.clean else FOUND
+
+
+def _params(words: Sequence[str]) -> dict[str, Any]:
+    """Values of parameters, read as a config's are."""
+    from warpworld.config.document import Document
+
+    document = Document("the command line", {})
+    for word in words:
+        document.override(word)
+    return document.data
