@@ -67,7 +67,10 @@ setup(
         ],
         "dev": ["mypy>=1.11", "pre-commit>=3.7", "ruff>=0.6"],
     },
-    entry_points={"console_scripts": ["warpworld = warpworld.cli:main"]},
+    entry_points={
+        "console_scripts": ["warpworld = warpworld.cli:main"],
+        "pytest11": ["warpworld = warpworld.checking.pytest_plugin"],
+    },
     classifiers=[
         "Development Status :: 3 - Alpha",
         "Environment :: GPU :: NVIDIA CUDA",

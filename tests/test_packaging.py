@@ -188,3 +188,16 @@ def test_installed_command_trains(installed: Path, tmp_path: Path) -> None:
     assert list((folder / "checkpoints").iterdir())
     assert {path.name for path in tmp_path.iterdir()} == {"cache", "runs"}
     assert files(package) == before
+
+
+def test_pytest_finds_the_fixture_of_the_installed_package(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "test_walk.py").write_text(
+        "def test_clean(check_environment):\n    assert check_environment('cartpole', steps=3).clean\n"
+        "def test_unknown(check_environment):\n    check_environment('cartpol')\n"
+    )
+    command = [str(installed / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_walk.py"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHONPATH"))}
+    result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+    assert result.returncode == 1, result.stdout
+    assert "1 failed, 1 passed" in result.stdout
+    assert "unknown environment 'cartpol'. Did you mean 'cartpole'?" in result.stdout

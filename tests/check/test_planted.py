@@ -50,6 +50,7 @@ ONE_FINDING = [
     Expected("races.cu", "device_variable", "race", "counter", (0,), 1, (0, 0), TWO_WRITES),
     Expected("races.cu", "in_helper", "race", "hits", (0,), 0, (1, 0), TWO_WRITES, at="helper"),
     Expected("races.cu", "vectors", "race", "points", (0, 0, 0), 0, (1, 0), TWO_WRITES),
+    Expected("races.cu", "returned", "race", "pairs", (0,), 0, (1, 0), TWO_WRITES),
     Expected("warps.cu", "no_syncwarp", "race", "line", (0,), 0, (1, 0), READ_AFTER_WRITE, "no_syncwarp before"),
     Expected("warps.cu", "wrong_lanes", "race", "line", (1,), 0, (2, 1), READ_AFTER_WRITE, "wrong_lanes before"),
     Expected("bounds.cu", "far", "out-of-bounds", "x", (100001,), 0, (1,), WRITE),

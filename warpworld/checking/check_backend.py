@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from warpworld.checking.native import FORWARD, CheckRuntime, WatchedArray
-from warpworld.checking.symbols import variables_of
+from warpworld.checking.symbols import assignments_of, variables_of
 from warpworld.errors import BuildError, KernelError
 from warpworld.managers import cpu_backend
 from warpworld.managers.backend import RunKernel, Step, WorldConstants
@@ -27,8 +27,15 @@ if TYPE_CHECKING:
 
 GUARD = 1 << 20  # bytes around each array in which an access is known to be out of bounds
 
-# At -O0 nothing is folded or moved: what the author wrote is what is seen.
-CHECK_FLAGS = (*(flag for flag in KERNEL_FLAGS if flag not in ("-O3", "-g1")), "-O0", "-g", "-fsanitize=thread")
+# At -O0 nothing is folded or moved: what the author wrote is what is seen. With copies elided, g++ does not show a
+# struct that goes from a function's return into an array.
+CHECK_FLAGS = (
+    *(flag for flag in KERNEL_FLAGS if flag not in ("-O3", "-g1")),
+    "-O0",
+    "-g",
+    "-fsanitize=thread",
+    "-fno-elide-constructors",
+)
 WRAPPED = ("memcpy", "memmove", "memset")  # what compilers make of copies of structs
 RUNTIME_FLAGS = ("-O3", "-g1", "-DWW_CHECK")
 
@@ -156,6 +163,7 @@ class CheckBackend(CpuBackend):
             module._library,
             arrays,
             variables_of(module.path),
+            assignments_of(module.path),
             int(module.source.constants["NUM_AGENTS"]),
             module.source.envs_per_warp,
             self.order,

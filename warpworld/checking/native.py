@@ -31,7 +31,8 @@ NativeFinding = struct(
 )
 _Settings = struct(
     "_Settings",
-    **dict(regions=POINTER, variables=POINTER, num_regions=UNSIGNED, num_variables=UNSIGNED, num_agents=UNSIGNED),
+    **dict(regions=POINTER, variables=POINTER, assignments=POINTER, num_regions=UNSIGNED, num_variables=UNSIGNED),
+    **dict(num_assignments=UNSIGNED, num_agents=UNSIGNED),
     **dict(envs_per_warp=UNSIGNED, order=UNSIGNED, harmless=POINTER, harmless_end=POINTER),
 )
 
@@ -64,6 +65,7 @@ class CheckRuntime:
         library: the module.
         arrays: of the store, in the order in which findings count them.
         variables: of the module.
+        assignments: offset and size of functions whose accesses are their callers'.
         num_agents: of an env.
         envs_per_warp: 0 for one env a block.
         order: in which agents run: FORWARD, BACKWARD or SHUFFLED.
@@ -75,6 +77,7 @@ class CheckRuntime:
         library: ctypes.CDLL,
         arrays: Sequence[WatchedArray],
         variables: Sequence[Variable],
+        assignments: Sequence[tuple[int, int]],
         num_agents: int,
         envs_per_warp: int,
         order: int,
@@ -84,18 +87,21 @@ class CheckRuntime:
         self.arrays = tuple(arrays)
         regions = (_Region * max(len(arrays), 1))(*map(_region, arrays))
         natives = (_Variable * max(len(variables), 1))(*map(_variable, variables))
+        ranges = (UINT64 * (2 * len(assignments)))(*(number for pair in assignments for number in pair))
         settings = _Settings(
             regions=ctypes.addressof(regions),
             variables=ctypes.addressof(natives),
+            assignments=ctypes.addressof(ranges),
             num_regions=len(arrays),
             num_variables=len(variables),
+            num_assignments=len(assignments),
             num_agents=num_agents,
             envs_per_warp=envs_per_warp,
             order=order,
             harmless=harmless[0],
             harmless_end=harmless[1],
         )
-        self._keep = (regions, natives)
+        self._keep = (regions, natives, ranges)
         self._state = library.ww_check_open(ctypes.addressof(settings))
         if not self._state:
             raise DeviceError("no memory to watch the arrays with; check fewer envs or agents")

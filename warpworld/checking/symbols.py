@@ -10,8 +10,9 @@ from pathlib import Path
 
 _SECTION, _SYMBOL = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")  # ELF64, little-endian
 _SYMBOL_TABLE = 2
-_OBJECT, _THREAD_LOCAL = 1, 6  # types of symbols
+_OBJECT, _FUNCTION, _THREAD_LOCAL = 1, 2, 6  # types of symbols
 _OWN = re.compile(r"^(_?ww_|_ZN2ww|_ZZN2ww|_ZGV|_ZT|__|_(?:DYNAMIC|GLOBAL_OFFSET))|ww_(site|shared|kernel)_")
+_ASSIGNMENT = re.compile(r"^_ZN.*aSE(?:OS|RKS)\d*_$")  # operator=(T&&), operator=(const T&) of T
 _NAME = re.compile(r"(\d+)([A-Za-z_]\w*)")
 
 
@@ -39,6 +40,14 @@ def variables_of(library: Path) -> list[Variable]:
         if kind in (_OBJECT, _THREAD_LOCAL) and nbytes and not _OWN.search(symbol):
             found[kind, offset] = Variable(plain_name(symbol), offset, nbytes, kind == _THREAD_LOCAL)
     return list(found.values())
+
+
+def assignments_of(library: Path) -> list[tuple[int, int]]:
+    """Offset and size of each function that assigns one struct to another of its type."""
+    symbols = _symbols(library.read_bytes())
+    return sorted(
+        {(offset, nbytes) for name, kind, offset, nbytes in symbols if kind == _FUNCTION and _ASSIGNMENT.match(name)}
+    )
 
 
 def plain_name(symbol: str) -> str:

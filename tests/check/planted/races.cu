@@ -85,6 +85,21 @@ extern "C" __global__ void vectors(float2* points) {
   points[env_id() * NUM_AGENTS + agent_id() / 2] = make_float2((float)agent_id(), 1.0f);  // vectors
 }
 
+struct Pair {
+  float first, second;
+};
+
+__device__ Pair pair_of(int agent) { return Pair{(float)agent, 1.0f}; }
+
+extern "C" __global__ void returned(float* y) {
+  if (!is_active()) return;
+  ENV_SHARED(Pair, pairs, 2);
+  Pair* mine = &pairs[agent_id() / 2];
+  *mine = pair_of(agent_id());  // returned
+  sync_env();
+  y[agent_index()] = mine->first;
+}
+
 // ---- correct kernels -----------------------------------------------------------------------------------------------
 extern "C" __global__ void correct(float* x, float* y, int* hits, int* total, bool* flags) {
   if (!is_active()) return;

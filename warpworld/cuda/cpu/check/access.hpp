@@ -25,11 +25,13 @@ struct State {
   ww_finding findings[most_findings];
   unsigned num_findings;
   const ww_variable* variables;
-  unsigned num_variables, num_agents, envs_per_warp, order;
+  const ww_assignment* assignments;
+  unsigned num_variables, num_assignments, num_agents, envs_per_warp, order;
   char *harmless, *harmless_end;
   bool watching, own_env_only, locals_known;
   uint32_t interval, launch_start, block_start, step;
   bool inside[WW_MAX_THREADS];
+  const void* caller[WW_MAX_THREADS];  // of the function that a thread entered last, while it is in it
   uint16_t turn[WW_MAX_THREADS];
   const char *stacks, *stacks_end;
 };
@@ -211,6 +213,15 @@ static bool never_written(const State& s, const Region& region, const Cell* firs
   return true;
 }
 
+// The place in the module of whoever wrote the access: structs are copied by functions of the compiler's own.
+static uint32_t place_of(const State& s, const void* return_address) {
+  const uint32_t pc = (uint32_t)((const char*)return_address - 1 - s.image.base);
+  for (unsigned i = 0; i < s.num_assignments; i++)
+    if (pc - s.assignments[i].offset < s.assignments[i].bytes && s.caller[threadIdx.x])
+      return (uint32_t)((const char*)s.caller[threadIdx.x] - 1 - s.image.base);
+  return pc;
+}
+
 static void access(char* address, unsigned size, bool write, bool atomic, const void* return_address) {
   State* state = current;
   const unsigned thread = threadIdx.x;
@@ -221,7 +232,7 @@ static void access(char* address, unsigned size, bool write, bool atomic, const 
   settle(s);
   Region* region = s.regions.find(address);
   if (!region && found_locals(s)) region = s.regions.find(address);
-  const uint32_t pc = (uint32_t)((const char*)return_address - 1 - s.image.base);
+  const uint32_t pc = place_of(s, return_address);
   if (!region) {
     if (!is_foreign(s, address)) outside(s, address, size, write, pc);
     return;

@@ -57,8 +57,12 @@ WW_SET_FUNCTION(__wrap_memset)
 #undef WW_SET_FUNCTION
 
 WW_CALLBACK void __tsan_init() {}
-WW_CALLBACK void __tsan_func_entry(void*) {}
-WW_CALLBACK void __tsan_func_exit() {}
+WW_CALLBACK void __tsan_func_entry(void* caller) {
+  if (ww_check::current) ww_check::current->caller[threadIdx.x] = caller;
+}
+WW_CALLBACK void __tsan_func_exit() {
+  if (ww_check::current) ww_check::current->caller[threadIdx.x] = nullptr;
+}
 WW_CALLBACK void __tsan_vptr_update(void**, void*) {}
 WW_CALLBACK void __tsan_vptr_read(void**) {}
 WW_CALLBACK void __tsan_atomic_thread_fence(int) {}

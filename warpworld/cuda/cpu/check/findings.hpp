@@ -34,6 +34,10 @@ struct ww_variable {  // of the module, by its offset in the image or in the thr
   int32_t thread_local_storage;
 };
 
+struct ww_assignment {  // a function of the module that the compiler wrote: what it does is its caller's
+  uint64_t offset, bytes;
+};
+
 struct ww_finding {
   int32_t kind, region, kernel_index;
   uint32_t env, thread, other_env, other_thread;
@@ -48,7 +52,8 @@ struct ww_finding {
 struct ww_check_settings {
   const ww_region* regions;
   const ww_variable* variables;
-  uint32_t num_regions, num_variables;
+  const ww_assignment* assignments;
+  uint32_t num_regions, num_variables, num_assignments;
   uint32_t num_agents, envs_per_warp;  // envs_per_warp: 0 for one env a block
   uint32_t order;                      // 0 forward, 1 backward, 2 shuffled
   char *harmless, *harmless_end;  // memory in which a wrong access does no harm

@@ -76,6 +76,8 @@ WW_EXPORT State* ww_check_open(const ww_check_settings* settings) {
   s->image.look();
   s->variables = settings->variables;
   s->num_variables = settings->num_variables;
+  s->assignments = settings->assignments;
+  s->num_assignments = settings->num_assignments;
   s->num_agents = settings->num_agents;
   s->envs_per_warp = settings->envs_per_warp;
   s->order = settings->order;
