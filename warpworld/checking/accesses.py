@@ -155,7 +155,7 @@ def _race_advice(native: Any) -> str:
         return "put sync_env() between the plain access and the atomic one, or make both atomic"
     if native.write and native.other_write:
         return "use an atomic operation such as atomicAdd, or let one agent do it after sync_env()"
-    return "put sync_env() between the write and the read"
+    return "put sync_env() between the write and the read; where agents compete, do both in one atomic operation"
 
 
 def _out_of_bounds(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
