@@ -51,6 +51,7 @@ ONE_FINDING = [
     Expected("races.cu", "in_helper", "race", "hits", (0,), 0, (1, 0), TWO_WRITES, at="helper"),
     Expected("races.cu", "vectors", "race", "points", (0, 0, 0), 0, (1, 0), TWO_WRITES),
     Expected("races.cu", "returned", "race", "pairs", (0,), 0, (1, 0), TWO_WRITES),
+    Expected("races.cu", "several_readers", "race", "hits", (0,), 0, (1, 0), WRITE_AFTER_READ, "read by several"),
     Expected("warps.cu", "no_syncwarp", "race", "line", (0,), 0, (1, 0), READ_AFTER_WRITE, "no_syncwarp before"),
     Expected("warps.cu", "wrong_lanes", "race", "line", (1,), 0, (2, 1), READ_AFTER_WRITE, "wrong_lanes before"),
     Expected("bounds.cu", "far", "out-of-bounds", "x", (100001,), 0, (1,), WRITE),
@@ -124,6 +125,14 @@ def test_an_index_that_is_one_off_meets_the_next_env_and_at_the_end_nobody() -> 
     ]
 
 
+def test_a_write_that_repeats_another_is_a_note_and_reading_it_is_not() -> None:
+    before, line = line_of("races.cu", "covered before"), line_of("races.cu", "covered")
+    assert found("covered", "races.cu") == [
+        ("race", before, "hits", (0,), 0, (1, 0), True),
+        ("race", line, "hits", (0,), 0, (3, 1), False),
+    ]
+
+
 def test_a_wild_access_is_not_carried_out() -> None:
     report = checked("bounds.cu", "very_far")
     assert "memory of no array" in report.findings[0].message
@@ -177,6 +186,13 @@ def test_what_a_result_must_not_depend_on(
         number for number, line in enumerate((PLANTED / "conditions.cu").read_text().splitlines(), 1)
         if f"void {kernel}(" in line
     )  # fmt: skip
+
+
+def test_a_reset_that_shows_an_agent_nothing_new_is_found() -> None:
+    (finding,) = found("age", "unwritten.cu", "half_seen")
+    lines = (PLANTED / "unwritten.cu").read_text().splitlines()
+    line = next(number for number, line in enumerate(lines, 1) if "void half_seen(" in line)
+    assert finding == ("reset", line, "observations", (0, 2, 0), 0, (), False)
 
 
 def test_values_are_told_when_they_first_appear() -> None:

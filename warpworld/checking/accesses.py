@@ -103,11 +103,20 @@ class Accesses:
             item, what = region.item or native.size, "shared" if region.kind == SHARED else "__device__"
             element = native.offset // item
             return (element,), f"{what} {name}" if region.bytes == item else f"{what} {name}[{element}]"
-        item, shape = region.unit, tuple(self._data[name].shape)
         if not 0 <= native.offset < region.bytes:
-            return (native.offset // item,), f"'{name}' of shape {shape} at element {native.offset // item}"
-        index = tuple(int(i) for i in np.unravel_index(native.offset // item, shape)) if shape else ()
+            element = native.offset // region.item
+            return (element,), f"'{name}' of shape {tuple(self._data[name].shape)} at element {element}"
+        index = self.index_of(name, native.offset)
         return index, element_name(self._data, name, index)
+
+    def index_of(self, array: str, offset: int) -> tuple[int, ...]:
+        """Index of the element at a byte of an array."""
+        view = self._data[array]
+        return (
+            tuple(int(i) for i in np.unravel_index(offset // view.element_size(), tuple(view.shape)))
+            if view.ndim
+            else ()
+        )
 
 
 def element_name(data: DataManager, name: str, index: tuple[int, ...]) -> str:

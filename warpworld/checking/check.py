@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from warpworld.checking.accesses import element_name
 from warpworld.checking.actions import RandomActions
 from warpworld.checking.contents import Contents
 from warpworld.checking.course import Course
@@ -91,6 +92,7 @@ class _Check:
         seen = [*accesses, *(finding for findings in packed for finding in findings)]
         yield from seen
         yield from self._contents.findings
+        yield from _not_observed(self._main)
         for course in (self._main, *(twin.course for twin in self._twins)):
             yield from _ended(course, seen)
         explained = {finding.kernel for finding in seen if not finding.note}
@@ -143,6 +145,25 @@ class _Check:
 
         mask = torch.from_numpy(chosen)
         self._move(step, lambda course: course.world.reset(mask[course.envs]))
+
+
+def _not_observed(course: Course) -> Iterator[Finding]:
+    """Observations that a reset has left as they were; no kernel reads them, but policies do."""
+    resets = [name for name in course.kernels.values() if name in course.resets]
+    for name, (offset, step) in course.unseen.items():
+        index = course.accesses.index_of(name, offset)
+        element = element_name(course.world.data, name, index)
+        yield Finding(
+            kind="reset",
+            place=course.accesses.kernel_line(resets[-1]),
+            message=f"kernel '{resets[-1]}' leaves {element} as it was, and policies see it",
+            advice="write every observation in the reset kernel: it is the first of the new episode",
+            kernel=resets[-1],
+            array=name,
+            index=index,
+            env=index[0],
+            step=step,
+        )
 
 
 def _ended(course: Course, seen: list[Finding]) -> Iterator[Finding]:

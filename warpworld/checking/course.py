@@ -9,7 +9,7 @@ import numpy as np
 from warpworld.checking.accesses import Accesses
 from warpworld.checking.check_backend import CheckBackend, KernelStoppedError
 from warpworld.checking.native import FORWARD
-from warpworld.environment import Environment
+from warpworld.environment import Environment, Kernel
 from warpworld.managers.backend import RunKernel
 from warpworld.spaces import observation_arrays
 from warpworld.world import World
@@ -26,6 +26,8 @@ class Course:
         backend: its backend.
         accesses: tells what was seen of its accesses.
         after_kernel: called after each kernel, in order.
+        resets: what its resets run.
+        unseen: by observations array, the first byte that a reset has left as it was, and the step.
         stopped: the kernel that was ended, after which the course goes no further.
 
     Args:
@@ -56,13 +58,17 @@ class Course:
         self.kernels: dict[int, str] = {}
         self.accesses = Accesses(self.backend, self.world.data, self.kernels)
         self.after_kernel: list[AfterKernel] = []
+        self.unseen: dict[str, tuple[int, int]] = {}
         self.stopped: KernelStoppedError | None = None
         self._reset_began = 0  # when the resets of this move began; 0 if there are none
+        observations = observation_arrays(self.world.groups)
+        self._observations = [array.name for array in observations]
         self._own = [
             array.name
-            for array in (*environment.arrays(), *observation_arrays(self.world.groups))
+            for array in (*environment.arrays(), *observations)
             if array.on_reset == "kernel" and array.per != "world" and not array.read_only
         ]
+        self.resets = [entry.name if isinstance(entry, Kernel) else entry for entry in environment.resets()]
         entries = [*environment.phases(), *environment.resets()]
         self._all_kernels = not any(callable(entry) for entry in entries)
         self.backend.observer = _Watcher(self)
@@ -104,9 +110,10 @@ class Course:
             return
         envs = np.flatnonzero(self.world.data.numpy("active"))
         for index, array in enumerate(runtime.arrays):
-            if array.name in self._own:
-                for env in envs:
-                    runtime.reset(index, int(env) * array.env_bytes, array.env_bytes, began)
+            for env in envs if array.name in self._own else ():
+                first = runtime.reset(index, int(env) * array.env_bytes, array.env_bytes, began)
+                if first is not None and array.name in self._observations:
+                    self.unseen.setdefault(array.name, (first, self.backend.world_step))
 
 
 class _Watcher:

@@ -129,9 +129,14 @@ class CheckRuntime:
         """A moment, for ``reset``."""
         return int(self._library.ww_check_now(self._state))
 
-    def reset(self, index: int, offset: int, nbytes: int, since: int) -> None:
-        """An env starts a new episode: what of its part was written before a moment only is of the old one."""
-        self._library.ww_check_reset(self._state, index, offset, nbytes, since)
+    def reset(self, index: int, offset: int, nbytes: int, since: int) -> int | None:
+        """An env starts a new episode: what of its part was written before a moment only is of the old one.
+
+        Returns:
+            The first byte that was not written since.
+        """
+        first = self._library.ww_check_reset(self._state, index, offset, nbytes, since)
+        return None if first < 0 else int(first)
 
     def writer(self, index: int, offset: int) -> int:
         """The place in the module that wrote a byte of a region last; 0 if no kernel did."""
@@ -176,7 +181,7 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         ("findings", UNSIGNED, [POINTER, POINTER]),
         ("region", POINTER, [POINTER, UNSIGNED]),
         ("now", UNSIGNED, [POINTER]),
-        ("reset", None, [POINTER, UNSIGNED, UINT64, UINT64, UNSIGNED]),
+        ("reset", INT64, [POINTER, UNSIGNED, UINT64, UINT64, UNSIGNED]),
         ("writer", UINT64, [POINTER, UNSIGNED, UINT64]),
     ):
         function = getattr(library, f"ww_check_{name}")

@@ -5,8 +5,9 @@ extern "C" __global__ void open_step(float* x) {
   x[agent_index()] += 1.0f;  // open_step
 }
 
-extern "C" __global__ void open_reset(float* x) {
+extern "C" __global__ void open_reset(float* x, float* observations) {
   x[agent_index()] = 0.0f;  // open_reset
+  if (is_active()) observations[agent_index()] = 0.0f;
 }
 
 extern "C" __global__ void guarded_step(float* x) {
@@ -15,6 +16,6 @@ extern "C" __global__ void guarded_step(float* x) {
   x[agent_index()] = before + 1.0f;
 }
 
-extern "C" __global__ void guarded_reset(float* x) {
-  if (is_active()) x[agent_index()] = 0.0f;
+extern "C" __global__ void guarded_reset(float* x, float* observations) {
+  if (is_active()) x[agent_index()] = observations[agent_index()] = 0.0f;
 }

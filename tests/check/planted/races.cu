@@ -100,6 +100,20 @@ extern "C" __global__ void returned(float* y) {
   y[agent_index()] = mine->first;
 }
 
+// Agents 0 and 1 read, then 1 writes: it collides with 0, though it was the last to read.
+extern "C" __global__ void several_readers(float* y, int* hits) {
+  if (!is_active()) return;
+  if (agent_id() < 2) y[agent_index()] = (float)hits[env_id()];  // read by several
+  if (agent_id() == 1) hits[env_id()] = 5 + hits[env_id()];    // several_readers
+}
+
+// A write that changes nothing, after one that did: whoever reads between them sees it or not.
+extern "C" __global__ void covered(float* y, int* hits, const int* timestep) {
+  if (!is_active()) return;
+  if (agent_id() < 2) hits[env_id()] = timestep[env_id()];       // covered before
+  if (agent_id() == 3) y[agent_index()] = (float)hits[env_id()];  // covered
+}
+
 // ---- correct kernels -----------------------------------------------------------------------------------------------
 extern "C" __global__ void correct(float* x, float* y, int* hits, int* total, bool* flags) {
   if (!is_active()) return;

@@ -34,12 +34,18 @@ extern "C" __global__ void age(float* kept, float* y) {
   kept[agent_index()] = y[agent_index()] + 1.0f;
 }
 
-extern "C" __global__ void forget(float* y) {
+extern "C" __global__ void forget(float* y, float* observations) {
   if (!is_active()) return;
-  y[agent_index()] = 0.0f;
+  y[agent_index()] = observations[agent_index()] = 0.0f;
 }
 
-extern "C" __global__ void remember(float* kept, float* y) {
+extern "C" __global__ void remember(float* kept, float* y, float* observations) {
+  if (!is_active()) return;
+  kept[agent_index()] = y[agent_index()] = observations[agent_index()] = 0.0f;
+}
+
+extern "C" __global__ void half_seen(float* kept, float* y, float* observations) {
   if (!is_active()) return;
   kept[agent_index()] = y[agent_index()] = 0.0f;
+  if (agent_id() != 2) observations[agent_index()] = 0.0f;
 }
