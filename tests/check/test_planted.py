@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -200,10 +202,19 @@ def test_values_are_told_when_they_first_appear() -> None:
     assert checked("values.cu", "observation").findings[0].step == 3  # 0.5 * 3 is the first above 1
 
 
+OTHERS = {
+    "clang++": ("clang++", shutil.which("clang++")),
+    "zig": (f"{sys.executable} -m ziglang c++", importlib.util.find_spec("ziglang")),
+}
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("clang++") is None, reason="needs clang++")
+@pytest.mark.parametrize("compiler", OTHERS)
 @pytest.mark.parametrize("expected", ONE_FINDING, ids=lambda expected: expected.kernel)
-def test_clang_finds_the_same(expected: Expected, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CXX", "clang++")
+def test_other_compilers_find_the_same(compiler: str, expected: Expected, monkeypatch: pytest.MonkeyPatch) -> None:
+    command, here = OTHERS[compiler]
+    if here is None:
+        pytest.skip(f"needs {compiler}")
+    monkeypatch.setenv("CXX", command)
     (finding,) = checked(expected.source, expected.kernel, expected.reset).findings
     assert_found(finding, expected)
