@@ -21,6 +21,7 @@ from warpworld.environment import Environment
 from warpworld.errors import DeclarationError
 
 NUM_ENVS, NUM_STEPS = 5, 120
+ENVS, STEPS = (2, 1000), (1, 100_000)  # fewest and most: the check runtime counts barriers in 32 bits
 WARP = 32  # lanes
 _DIVERGED, _DEADLOCK = 2, 3  # of ww_error_code
 
@@ -36,8 +37,8 @@ def check(
 
     Args:
         environment: a registered name, ``module:Class``, ``file.py:Class``, a class, or an Environment.
-        num_envs: envs to step, at least 2.
-        steps: how many, with random actions; some envs are reset on the way.
+        num_envs: envs to step, 2 to 1000.
+        steps: how many, 1 to 100,000, with random actions; some envs are reset on the way.
         seed: of the world and of the actions.
         **params: the environment's Params, if it is given by name or class.
 
@@ -52,9 +53,9 @@ def check(
         raise DeclarationError(f"{environment.name} has its parameters already; {', '.join(params)} cannot be given")
     if environment.source_path() is None:
         raise DeclarationError(f"{environment.name}: there is nothing to check, since `source` names no kernel file")
-    for name, value, least in (("num_envs", num_envs, 2), ("steps", steps, 1)):
-        if not isinstance(value, (int, np.integer)) or value < least:
-            raise DeclarationError(f"{name}={value!r}: a check takes a whole number of at least {least}")
+    for name, value, (least, most) in (("num_envs", num_envs, ENVS), ("steps", steps, STEPS)):
+        if not isinstance(value, (int, np.integer)) or not least <= value <= most:
+            raise DeclarationError(f"{name}={value!r}: a check takes a whole number from {least} to {most}")
     start = time.perf_counter()
     with contextlib.ExitStack() as stack:
         run = _Check(environment, num_envs, seed, stack)

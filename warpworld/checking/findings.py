@@ -74,7 +74,7 @@ KINDS = {
     "out-of-bounds": "an access beside an array",
     "other-env": "an access to another env's part of an array",
     "unwritten": "a read of what nobody has written",
-    "reset": "a read of what the episode before has left",
+    "reset": "a read of what the episode before has left, or observations that a reset has left as they were",
     "guard": "a write by a thread that has no agent, or whose env sits the launch out",
     "barrier": "agents of one env that wait at different barriers, or for each other",
     "fault": "a kernel that was ended: an assertion, a bad address, a division by zero, no end",

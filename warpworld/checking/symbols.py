@@ -11,7 +11,10 @@ from pathlib import Path
 _SECTION, _SYMBOL = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")  # ELF64, little-endian
 _SYMBOL_TABLE = 2
 _OBJECT, _FUNCTION, _THREAD_LOCAL = 1, 2, 6  # types of symbols
-_OWN = re.compile(r"^(_?ww_|_ZN2ww|_ZZN2ww|_ZGV|_ZT|__|_(?:DYNAMIC|GLOBAL_OFFSET))|ww_(site|shared|kernel)_")
+# What the header, the check runtime and the compiler put beside the author's variables.
+_OWN = re.compile(
+    r"^(_?ww_|_ZZ?N\d+ww(_check)?|_ZGV|_ZT|__|_DYNAMIC|_GLOBAL_OFFSET|completed\.)|ww_(site|shared|kernel|wrapped)"
+)
 _ASSIGNMENT = re.compile(r"^_ZN.*aSE(?:OS|RKS)\d*_$")  # operator=(T&&), operator=(const T&) of T
 _NAME = re.compile(r"(\d+)([A-Za-z_]\w*)")
 

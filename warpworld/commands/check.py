@@ -24,8 +24,8 @@ def add_parsers(commands: Any) -> None:
         "environment", metavar="NAME", help="a registered name, module:Class, or a file: path/to/env.py[:Class]"
     )
     check.add_argument("params", metavar="key=value", nargs="*", help="parameters of the environment: num_taggers=3")
-    check.add_argument("--steps", type=at_least(1, 10**6), default=120, help="steps to take (default: 120)")
-    check.add_argument("--envs", type=at_least(2, 10**4), default=5, help="envs to step (default: 5)")
+    check.add_argument("--steps", type=at_least(1, 100_000), default=120, help="steps to take (default: 120)")
+    check.add_argument("--envs", type=at_least(2, 1000), default=5, help="envs to step (default: 5)")
     check.add_argument("--seed", type=at_least(0), default=0, help="seed of world and actions (default: 0)")
     check.add_argument("--format", choices=("text", "json"), default="text", help="how to tell (default: text)")
     check.set_defaults(command=_check)

@@ -54,7 +54,7 @@ WW_COPY_FUNCTION(__wrap_memmove, memmove)
 WW_SET_FUNCTION(__tsan_memset)
 WW_SET_FUNCTION(__wrap_memset)
 // Linkers wrap a name only where somebody uses it.
-__attribute__((used)) static const void* const wrapped[] = {(void*)memcpy, (void*)memmove, (void*)memset};
+__attribute__((used)) static const void* const ww_wrapped[] = {(void*)memcpy, (void*)memmove, (void*)memset};
 #undef WW_COPY_FUNCTION
 #undef WW_SET_FUNCTION
 
