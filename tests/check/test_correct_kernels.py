@@ -113,6 +113,18 @@ def test_a_kernel_is_clean(source: str, kernel: str, size: int, arrays: list[Arr
         assert_clean(report)
 
 
+def fill(store: Any, active: Any) -> None:
+    store["empty"].fill_(0.0)
+
+
+def test_what_a_python_phase_has_written_counts_as_written() -> None:
+    arrays = [Array("empty", "float32", on_reset="keep"), Array("y", "float32", initial=0)]
+    source = Path(__file__).parent / "planted" / "unwritten.cu"
+    assert_clean(check(environment(source, arrays, [agents(4)], phases=[fill, "array"], resets=()), steps=4))
+    report = check(environment(source, arrays, [agents(4)], phases=["array"], resets=()), steps=4)
+    assert [finding.kind for finding in report.findings] == ["unwritten"]
+
+
 # ---- groups whose actions and observations differ -------------------------------------------------------------------
 GROUPS = """#include <warpworld.cuh>
 extern "C" __global__ void step(const int* actions_cat, const float* actions_dog, const bool* action_mask,

@@ -87,13 +87,14 @@ class CheckBackend(CpuBackend):
     Args:
         order: in which agents run.
         watching: see above.
+        python_writes: whether Python phases write the store, which nobody sees: then nothing of it counts as unwritten.
     """
 
     padding = GUARD
 
-    def __init__(self, order: int = FORWARD, watching: bool = True) -> None:
+    def __init__(self, order: int = FORWARD, watching: bool = True, python_writes: bool = False) -> None:
         super().__init__(num_workers=1)
-        self.order, self.watching = order, watching
+        self.order, self.watching, self._python_writes = order, watching, python_writes
         self.observer: Observer | None = None
         self.world_step = 0
         self.module: Module | None = None
@@ -156,7 +157,7 @@ class CheckBackend(CpuBackend):
         return call
 
     def _open(self, module: Module, data: DataManager, num_envs: int) -> CheckRuntime:
-        arrays = [_watched(data, name, num_envs) for name in data]
+        arrays = [_watched(data, name, num_envs, self._python_writes) for name in data]
         first = min(array.address for array in arrays)
         end = max(array.address + array.nbytes for array in arrays)
         return CheckRuntime(
@@ -180,7 +181,7 @@ class CheckedProgram(CpuProgram):
         return KernelStoppedError(code, step.name, env, agent, *place, text)
 
 
-def _watched(data: DataManager, name: str, num_envs: int) -> WatchedArray:
+def _watched(data: DataManager, name: str, num_envs: int, python_writes: bool) -> WatchedArray:
     array = data.array(name)
     item = np.dtype(array.dtype).itemsize
     nbytes = math.prod(data[name].shape) * item
@@ -191,7 +192,7 @@ def _watched(data: DataManager, name: str, num_envs: int) -> WatchedArray:
         env_bytes=0 if array.per == "world" else nbytes // num_envs,
         item_bytes=item,
         # The copies of what was seen last are the world's own work.
-        written=array.initial is not None or name.startswith("final_"),
+        written=python_writes or array.initial is not None or name.startswith("final_"),
     )
 
 

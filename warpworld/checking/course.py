@@ -50,7 +50,9 @@ class Course:
         watching: bool = True,
         envs_per_warp: int = 0,
     ) -> None:
-        self.backend = CheckBackend(order, watching)
+        entries = [*environment.phases(), *environment.resets()]
+        self._all_kernels = not any(callable(entry) for entry in entries)
+        self.backend = CheckBackend(order, watching, python_writes=not self._all_kernels)
         self.world = World(
             environment, num_envs, seed=seed, first_env=first_env, envs_per_warp=envs_per_warp, backend=self.backend
         )
@@ -69,8 +71,6 @@ class Course:
             if array.on_reset == "kernel" and array.per != "world" and not array.read_only
         ]
         self.resets = [entry.name if isinstance(entry, Kernel) else entry for entry in environment.resets()]
-        entries = [*environment.phases(), *environment.resets()]
-        self._all_kernels = not any(callable(entry) for entry in entries)
         self.backend.observer = _Watcher(self)
 
     def move(self, act: Callable[[Course], None]) -> None:
