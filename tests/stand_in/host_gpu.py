@@ -35,6 +35,14 @@ class HostGpu:
 
         return int(pycuda.driver.mem_get_info()[0])
 
+    def random_state(self) -> torch.Tensor:
+        """State of torch's generator."""
+        return torch.get_rng_state()
+
+    def set_random_state(self, state: torch.Tensor) -> None:
+        """Write back what ``random_state`` returned."""
+        torch.set_rng_state(state)
+
     def current_stream(self) -> int:
         """The handle of the stream that ``on_stream`` or a graph's replay has made the current one; 0 at first."""
         return self._stream

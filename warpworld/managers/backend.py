@@ -175,6 +175,12 @@ class Backend(Protocol):
     def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Program:
         """Freeze steps against a sealed store."""
 
+    def random_state(self) -> torch.Tensor:
+        """State of torch's own generator of the device."""
+
+    def set_random_state(self, state: torch.Tensor) -> None:
+        """Write back what ``random_state`` returned."""
+
     def warm_up(self, run: Callable[[], None]) -> None:
         """Carry ``run`` out where it will be captured."""
 

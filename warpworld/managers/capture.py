@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from warpworld.errors import DeviceError, WarpworldError, said
 from warpworld.managers.backend import Backend
 from warpworld.managers.data_manager import DataManager
-
-if TYPE_CHECKING:
-    import torch
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +37,7 @@ def captured(backend: Backend, data: DataManager, run: Callable[[], None]) -> Ca
     except torch.cuda.OutOfMemoryError:
         logger.warning("steps run one by one: there is no memory to check a CUDA graph with")
         return run
-    random = _random_state(backend.device)
+    random = backend.random_state()  # of torch's own generator: a model may draw from it
     backend.warm_up(run)  # whatever is made at the first call is made now: a capture must not see it
     data.snapshot(out=expected)
     expected_sums = data.checksums()
@@ -58,9 +54,9 @@ def captured(backend: Backend, data: DataManager, run: Callable[[], None]) -> Ca
     if not data.matches(before):
         logger.warning("steps run one by one: some of them ran, instead of being captured into a CUDA graph")
         data.restore(before)
-        _set_random_state(backend.device, random)
+        backend.set_random_state(random)
         return run
-    _set_random_state(backend.device, random)
+    backend.set_random_state(random)
     replay()
     sums = data.checksums()
     wrong = [name for name, same in zip(data, (sums == expected_sums).tolist(), strict=True) if not same]
@@ -71,21 +67,5 @@ def captured(backend: Backend, data: DataManager, run: Callable[[], None]) -> Ca
         )
         replay = run
     data.restore(before)
-    _set_random_state(backend.device, random)
+    backend.set_random_state(random)
     return replay
-
-
-def _random_state(device: torch.device) -> torch.Tensor:
-    """State of torch's own generator of the device, which a model may draw from."""
-    import torch
-
-    return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
-
-
-def _set_random_state(device: torch.device, state: torch.Tensor) -> None:
-    import torch
-
-    if device.type == "cuda":
-        torch.cuda.set_rng_state(state, device)
-    else:
-        torch.set_rng_state(state)

@@ -195,6 +195,18 @@ class CpuBackend:
         """Freeze steps against a sealed store."""
         return CpuProgram(steps, data, world, self.num_workers).frozen()
 
+    def random_state(self) -> torch.Tensor:
+        """State of torch's own generator."""
+        import torch
+
+        return torch.get_rng_state()
+
+    def set_random_state(self, state: torch.Tensor) -> None:
+        """Write back what ``random_state`` returned."""
+        import torch
+
+        torch.set_rng_state(state)
+
     def warm_up(self, run: Callable[[], None]) -> None:
         """Nothing is captured here."""
         raise DeviceError("device 'cpu' captures nothing; see Backend.captures")

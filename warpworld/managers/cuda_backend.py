@@ -201,6 +201,14 @@ class CudaBackend:
         """
         return self._gpu.capture(self._driver.stream.handle, run)
 
+    def random_state(self) -> torch.Tensor:
+        """State of torch's own generator of the GPU."""
+        return self._gpu.random_state()
+
+    def set_random_state(self, state: torch.Tensor) -> None:
+        """Write back what ``random_state`` returned."""
+        self._gpu.set_random_state(state)
+
     def warm_up(self, run: Callable[[], None]) -> None:
         """Carry out the work of ``run`` on the stream that it will be captured on."""
         self._gpu.on_stream(self._driver.stream.handle, run)

@@ -25,6 +25,12 @@ class Gpu(Protocol):
     def free_memory(self) -> int:
         """Bytes that could be allocated."""
 
+    def random_state(self) -> torch.Tensor:
+        """State of torch's own generator of the device."""
+
+    def set_random_state(self, state: torch.Tensor) -> None:
+        """Write back what ``random_state`` returned."""
+
     def current_stream(self) -> int:
         """The driver's handle of the stream that work is to go to now; 0 is the default one."""
 
@@ -67,6 +73,18 @@ class TorchGpu:
 
         kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         return torch.cuda.mem_get_info(self.device)[0] + kept
+
+    def random_state(self) -> torch.Tensor:
+        """State of torch's own generator of the device."""
+        import torch
+
+        return torch.cuda.get_rng_state(self.device)
+
+    def set_random_state(self, state: torch.Tensor) -> None:
+        """Write back what ``random_state`` returned."""
+        import torch
+
+        torch.cuda.set_rng_state(state, self.device)
 
     def current_stream(self) -> int:
         """The driver's handle of torch's current stream; 0 is the default one."""
