@@ -127,7 +127,7 @@ def exit_status(child: int, seconds: float) -> int:
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_launches_after_fork(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WARPWORLD_KERNEL_TIMEOUT", "0.2")
+    monkeypatch.setenv("WARPWORLD_KERNEL_TIMEOUT", "0.5")
     world, twin, busy = wanderers(3, num_envs=2000), wanderers(3, num_envs=2000), wanderers(2)
     wandered(world)
     wandered(twin)
@@ -140,17 +140,19 @@ def test_launches_after_fork(monkeypatch: pytest.MonkeyPatch) -> None:
 
     thread = threading.Thread(target=keep_busy)  # some of the forks come in the middle of its launches
     thread.start()
-    for _ in range(5):
-        child = os.fork()
-        if child == 0:
-            status = 9
-            try:
-                status = in_child(world, expected)
-            finally:
-                os._exit(status)
-        assert exit_status(child, seconds=60) == 0
-    stop.set()
-    thread.join()
+    try:
+        for _ in range(5):
+            child = os.fork()
+            if child == 0:
+                status = 9
+                try:
+                    status = in_child(world, expected)
+                finally:
+                    os._exit(status)
+            assert exit_status(child, seconds=60) == 0
+    finally:
+        stop.set()
+        thread.join()
     assert wandered(world) == expected
 
 
