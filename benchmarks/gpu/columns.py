@@ -79,7 +79,7 @@ def _simulations(context: Context, case: Case) -> None:
         steps = Steps(world, graphs)
         timing = measure(steps, context.device, *_windows(context))
         used, env_steps, column = memory.used(), case.num_envs * STEPS_PER_DRAW, _named("simulation", graphs)
-        _row(context, case, column, timing, env_steps, world.num_agents, used, graphs=steps.replayed)
+        add_row(context, case, column, timing, env_steps, world.num_agents, memory_bytes=used, graphs=steps.replayed)
 
 
 def _named(column: str, graphs: bool) -> str:
@@ -92,7 +92,9 @@ def _random(context: Context, case: Case) -> None:
     timing = measure(trainer.rollout.collect, context.device, *_windows(context))
     used = memory.used()
     env_steps = case.num_envs * case.num_steps
-    _row(context, case, "random", timing, env_steps, trainer.world.num_agents, used, graphs=replays(trainer))
+    add_row(
+        context, case, "random", timing, env_steps, trainer.world.num_agents, memory_bytes=used, graphs=replays(trainer)
+    )
 
 
 def _inference(context: Context, case: Case, graphs: bool) -> None:
@@ -101,14 +103,14 @@ def _inference(context: Context, case: Case, graphs: bool) -> None:
     timing = measure(trainer.rollout.collect, context.device, *_windows(context))
     used = memory.used()
     env_steps = case.num_envs * case.num_steps
-    _row(
+    add_row(
         context,
         case,
         _named("inference", graphs),
         timing,
         env_steps,
         trainer.world.num_agents,
-        used,
+        memory_bytes=used,
         graphs=replays(trainer),
     )
 
@@ -124,7 +126,7 @@ def _training(context: Context, case: Case, iterations: int) -> None:
     env_steps = case.num_envs * case.num_steps
     share = statistics.median(rollout / whole for rollout, whole in zip(rollouts, seconds, strict=True))
     row = {"rollout_share": share, "iterations": iterations, "graphs": replays(trainer)}
-    _row(context, case, "training", timing, env_steps, trainer.world.num_agents, used, **row)
+    add_row(context, case, "training", timing, env_steps, trainer.world.num_agents, memory_bytes=used, **row)
 
 
 def _train(trainer: Any, device: str) -> tuple[list[float], list[float]]:
@@ -146,9 +148,10 @@ def _windows(context: Context) -> tuple[float, int]:
     return (0.002, 2) if context.quick else (0.25, 7)
 
 
-def _row(
-    context: Context, case: Case, column: str, timing: Timing, env_steps: int, agents: int, memory: int, **more: Any
+def add_row(
+    context: Context, case: Case, column: str, timing: Timing, env_steps: int, agents: int, **more: Any
 ) -> None:
+    """Write down what a call of so many env steps took; ``more`` are further columns."""
     context.row(
         world=case.name,
         column=column,
@@ -159,7 +162,6 @@ def _row(
         agent_steps_per_s=env_steps / timing.median * agents,
         seconds_per_call=timing.median,
         spread=timing.spread,
-        memory_bytes=memory,
         **more,
     )
 

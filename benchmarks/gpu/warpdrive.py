@@ -7,10 +7,10 @@ more work; it resets every env to the same start, and so do we here.
 
 from __future__ import annotations
 
-from ..clock import Timing
 from ..warpdrive import Run, measure
 from ..warpdrive_shims import is_installed
 from .cases import TAG_CONTINUOUS, TAG_GRIDWORLD, Case
+from .columns import add_row
 from .part import Context, PartialError, SkippedError
 
 SEEDS = {"tag_gridworld": 20, "tag_continuous": 274880}  # of its run configurations
@@ -34,7 +34,7 @@ def _measure(context: Context, case: Case, iterations: int) -> None:
     context.report(way=found.way, shims=found.shims)
     for column, timing in sorted(found.timings.items()):
         steps = 1 if column == "simulation" else case.num_steps
-        _row(context, case, column, timing, case.num_envs * steps, found.num_agents)
+        add_row(context, case, column, timing, case.num_envs * steps, found.num_agents, system="WarpDrive")
     said = [f"{row['column']} {row['env_steps_per_s'] / 1e6:.3g} M" for row in context.figures["rows"]]
     headline = ", ".join(said) + " env steps/s"
     if found.failure:
@@ -67,19 +67,4 @@ def run_of(case: Case, iterations: int) -> Run:
         num_steps=case.num_steps,
         policies=dict.fromkeys(case.policies or {}, policy),
         iterations=iterations,
-    )
-
-
-def _row(context: Context, case: Case, column: str, timing: Timing, env_steps: int, agents: int) -> None:
-    context.row(
-        world=case.name,
-        system="WarpDrive",
-        column=column,
-        num_envs=case.num_envs,
-        agents=agents,
-        num_steps=case.num_steps,
-        env_steps_per_s=env_steps / timing.median,
-        agent_steps_per_s=env_steps / timing.median * agents,
-        seconds_per_call=timing.median,
-        spread=timing.spread,
     )
