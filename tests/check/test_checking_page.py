@@ -6,18 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
+from pages import blocks, page
 
 from warpworld.checking import KINDS
 from warpworld.cli import main
 
 pytestmark = pytest.mark.cpu_backend
 
-PAGE = (Path(__file__).parent.parent.parent / "docs" / "checking.md").read_text()
+PAGE = page("checking")
 SECONDS = re.compile(r"\d+\.\d s\)")
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
 def mended(kernels: str, replacement: str) -> str:
@@ -31,9 +28,9 @@ def test_the_example_prints_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    kernels, replacement = blocks("cuda")
-    (tmp_path / "berries.py").write_text(blocks("python")[0])
-    for text, expected in zip((kernels, mended(kernels, replacement)), blocks("text"), strict=True):
+    kernels, replacement = blocks(PAGE, "cuda")
+    (tmp_path / "berries.py").write_text(blocks(PAGE, "python")[0])
+    for text, expected in zip((kernels, mended(kernels, replacement)), blocks(PAGE, "text"), strict=True):
         (tmp_path / "berries.cu").write_text(text)
         assert main(["check", "berries.py"]) == 1
         assert SECONDS.sub("", capsys.readouterr().out) == SECONDS.sub("", expected)

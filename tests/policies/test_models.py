@@ -11,6 +11,7 @@ import pytest
 import torch
 import yaml
 from my_models import Shared
+from pages import blocks, page
 
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError
@@ -208,8 +209,7 @@ def test_dropout_does_nothing(tmp_path: Path) -> None:
 
 
 def test_the_guide_s_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    guide = (Path(__file__).resolve().parents[2] / "docs" / "learning.md").read_text(encoding="utf-8")
-    (tmp_path / "models_of_the_guide.py").write_text(guide.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    (tmp_path / "models_of_the_guide.py").write_text(blocks(page("learning"), "python")[0], encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     trainer = Trainer(cartpole(type="models_of_the_guide:Wide", width=32))
     assert trainer.policies["agent"].model.policy.weight.shape == (2, 32)

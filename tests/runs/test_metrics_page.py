@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from pages import page
+
 from warpworld.config import load_config
 from warpworld.runs import Run
 from warpworld.trainers.trainer import Trainer
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
-
 
 def on_the_page() -> set[str]:
     """The names in the first column of the page's tables."""
-    return set(re.findall(r"^\| `([^`]+)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    return set(re.findall(r"^\| `([^`]+)` \|", page("metrics"), re.MULTILINE))
 
 
 def logged(tmp_path: Path, *words: str) -> set[str]:
@@ -36,7 +36,7 @@ def test_what_is_said_to_be_of_ppo_alone(tmp_path: Path) -> None:
     frozen = logged(tmp_path, "policy.tagger.train=false", "policy.runner.train=false")
     learning = {name for name in on_the_page() if "losses/" in name or name.endswith("learning_rate")}
     assert frozen == on_the_page() - learning
-    text = PAGE.read_text(encoding="utf-8")
+    text = page("metrics")
     of_ppo = set(re.findall(r"^\| `([^`]+)` \| PPO only", text, re.MULTILINE))
     path = tmp_path / "a2c.yaml"
     path.write_text(
