@@ -319,7 +319,7 @@ class TestRegistry:
 
     @pytest.mark.parametrize("name", [None, 3, Pursuit])
     def test_not_a_name(self, name: Any) -> None:
-        with pytest.raises(DeclarationError, match="expected a registered name or 'module:Class'"):
+        with pytest.raises(DeclarationError, match=r"expected a registered name, 'module:Class' or 'file\.py:Class'"):
             get_environment(name)
 
     def test_module_and_class(self) -> None:

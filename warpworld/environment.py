@@ -17,7 +17,7 @@ from gymnasium.spaces import Space
 
 from warpworld.errors import DeclarationError, suggest
 from warpworld.gym_spaces import as_gymnasium
-from warpworld.importing import import_named
+from warpworld.importing import class_in_file, import_named, split_file
 
 if TYPE_CHECKING:
     from warpworld.report.drawing import Drawing
@@ -332,13 +332,19 @@ def environment_names() -> list[str]:
 
 
 def get_environment(name: str) -> type[Environment]:
-    """The Environment registered as ``name``, or named as ``module:Class``.
+    """The Environment registered as ``name``, or named as ``module:Class``, ``path/to/file.py:Class`` or a file alone.
 
     Raises:
         DeclarationError: nothing of that name; the nearest one is suggested.
     """
     if not isinstance(name, str):
-        raise DeclarationError(f"environment {name!r}: expected a registered name or 'module:Class'")
+        raise DeclarationError(f"environment {name!r}: expected a registered name, 'module:Class' or 'file.py:Class'")
+    path, class_name = split_file(name)
+    if path:
+        try:
+            return class_in_file(path, class_name, Environment)
+        except ImportError as error:
+            raise DeclarationError(str(error)) from error
     if ":" in name:
         try:
             found = import_named(name)

@@ -430,10 +430,10 @@ def make(
     final_observations: bool = False,
     **params: Any,
 ) -> World:
-    """Make a world of the environment registered as ``name``.
+    """Make a world of the environment that ``name`` names.
 
     Args:
-        name: a registered name, or ``module:Class``.
+        name: a registered name, ``module:Class``, or ``path/to/file.py``.
         num_envs: envs to step together.
         device: "cpu", "cuda", or "auto" for the best one that works.
         seed: of all random numbers.

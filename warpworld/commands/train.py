@@ -63,7 +63,7 @@ def _start(source: str, overrides: Sequence[str], stop_at: int | None, members: 
     if run is None:
         return _run_along(trainer, stop_at)
     with contextlib.closing(run):
-        print(f"training {config.name} with {config.trainer.num_envs:,} envs; run folder: {run.path}", flush=True)
+        print(f"training {config.title} with {config.trainer.num_envs:,} envs; run folder: {run.path}", flush=True)
         return _run(trainer, run, stop_at)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -28,6 +29,7 @@ from warpworld.config.types import (
 )
 from warpworld.environment import Environment, Group, get_environment, placed_groups
 from warpworld.errors import ConfigError, DeclarationError, suggest
+from warpworld.importing import split_file
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -158,6 +160,12 @@ class RunConfig(_Section):
     policy: Annotated[dict[str, PolicyConfig], Field(min_length=1)] = Field(description="one entry per policy")
     saving: SavingConfig = Field(default=SavingConfig(), description="what the run leaves behind")
 
+    @property
+    def title(self) -> str:
+        """What people call the environment: its name, without the folders where that is a file."""
+        path, class_name = split_file(self.name)
+        return self.name if not path else ":".join(filter(None, (Path(path).stem, class_name)))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain nested dicts, with every default filled in."""
         return self.model_dump()
@@ -177,11 +185,11 @@ def load_config(source: str | Path, overrides: Iterable[str] = ()) -> RunConfig:
     Raises:
         ConfigError: of one or two lines: where, which key, what was given, what was expected.
     """
-    document = _read(source)
+    document, folder = _read(source)
     for text in overrides:
         _refuse_new_policy(document, text)
         document.override(text)
-    return _build(document)
+    return _build(document, folder)
 
 
 def config_from_dict(data: Mapping[str, Any], source: str = "config") -> RunConfig:
@@ -194,7 +202,7 @@ def config_from_dict(data: Mapping[str, Any], source: str = "config") -> RunConf
         plain = json.loads(json.dumps(dict(data)))
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigError(f"{source}: {error}, expected plain numbers, texts, lists and dicts") from error
-    return _build(Document(source, plain))
+    return _build(Document(source, plain), Path())
 
 
 def packaged_configs() -> dict[str, Traversable]:
@@ -209,12 +217,13 @@ def packaged_configs() -> dict[str, Traversable]:
     return dict(sorted(found.items()))
 
 
-def _read(source: str | Path) -> Document:
+def _read(source: str | Path) -> tuple[Document, Path]:
+    """The document, and the folder that files named in it are relative to."""
     path, packaged = Path(source), packaged_configs()
     try:
         if str(source) in packaged and not path.is_file():
-            return Document.parse(packaged[str(source)].read_bytes(), f"packaged config '{source}'")
-        return Document.parse(path.read_bytes(), str(source))
+            return Document.parse(packaged[str(source)].read_bytes(), f"packaged config '{source}'"), Path()
+        return Document.parse(path.read_bytes(), str(source)), path.parent
     except FileNotFoundError as error:
         hint = suggest(path.name.removesuffix(".yaml").removesuffix(".yml"), packaged)
         raise ConfigError(
@@ -236,10 +245,12 @@ def _refuse_new_policy(document: Document, text: str) -> None:
         raise ConfigError(f"command line, {text}: no policy '{path[1]}' in {document.source}.{hint} {known(policies)}")
 
 
-def _build(document: Document) -> RunConfig:
+def _build(document: Document, folder: Path) -> RunConfig:
     _fill_sections(document.data)
     config: RunConfig = validated(TypeAdapter(RunConfig), document.data, document, (), partial(_keys_at, document.data))
     name_origin = document.where(("name",))
+    base = Path() if ("name",) in document.overrides else folder
+    config = config.model_copy(update={"name": _with_absolute_path(config.name, base)})
     try:
         cls = get_environment(config.name)
     except (DeclarationError, ValueError) as error:
@@ -249,6 +260,12 @@ def _build(document: Document) -> RunConfig:
     _check_policies(config, groups, document)
     _check_sizes(config, groups, document)
     return config.model_copy(update={"policy": _with_models(config.policy, document)})
+
+
+def _with_absolute_path(name: str, folder: Path) -> str:
+    """An environment's name, which holds from anywhere also where it is a file."""
+    path, class_name = split_file(name)
+    return name if not path else ":".join(filter(None, (os.path.abspath(folder / path), class_name)))
 
 
 def _keys_at(data: Mapping[str, Any], path: KeyPath) -> dict[str, str]:
@@ -330,7 +347,7 @@ def _check_policies(config: RunConfig, groups: dict[str, Group], document: Docum
             if group not in groups:
                 hint = suggest(group, groups)
                 raise ConfigError(
-                    f"{where}: {dotted(key)}: {config.name} has no group '{group}'.{hint} {known(groups)}"
+                    f"{where}: {dotted(key)}: {config.title} has no group '{group}'.{hint} {known(groups)}"
                 )
             if group in served:
                 by = f"policies '{served[group]}' and '{name}'" if served[group] != name else f"policy '{name}' twice"
@@ -342,7 +359,7 @@ def _check_policies(config: RunConfig, groups: dict[str, Group], document: Docum
     for group in groups:
         if group not in served:
             raise ConfigError(
-                f"{document.where(('policy',))}: no policy plays group '{group}' of {config.name}: "
+                f"{document.where(('policy',))}: no policy plays group '{group}' of {config.title}: "
                 f"add an entry policy.{group}, or name it in the groups of another policy"
             )
 

@@ -124,7 +124,7 @@ def record(
         actor.freeze()
     steps = _play(world, actors, watch, episodes)
     frames, drawn = _drawn(world, steps)
-    return Recording(config.name, about, world.groups, frames, drawn)
+    return Recording(config.title, about, world.groups, frames, drawn)
 
 
 @dataclass(frozen=True, eq=False)

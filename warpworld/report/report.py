@@ -59,7 +59,7 @@ def write_report(runs: Sequence[Run], path: str | Path, recordings: Mapping[Path
 def _title(data: Sequence[RunData]) -> str:
     if len(data) == 1:
         return data[0].name
-    names = list(dict.fromkeys(run.config.name for run in data))
+    names = list(dict.fromkeys(run.config.title for run in data))
     return f"{len(data)} runs of {', '.join(names)}"
 
 
@@ -74,6 +74,6 @@ def _lead(data: Sequence[RunData]) -> str:
     done = int(run.last("env_steps") or 0)
     budget = config.trainer.total_env_steps
     return (
-        f"A run of {config.name} that {learnt} in {config.trainer.num_envs:,} envs, seed {config.trainer.seed}: "
+        f"A run of {config.title} that {learnt} in {config.trainer.num_envs:,} envs, seed {config.trainer.seed}: "
         f"{done:,} of {budget:,} env steps."
     )

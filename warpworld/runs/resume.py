@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import operator
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from warpworld.config import RunConfig, load_config
 from warpworld.config.document import Document
 from warpworld.errors import ConfigError, RunError
+from warpworld.importing import split_file
 from warpworld.runs.run import Run
 
 logger = logging.getLogger(__name__)
@@ -74,12 +77,20 @@ def check_same_course(saved: str, config: RunConfig) -> None:
     except ConfigError as error:
         raise RunError(str(error)) from error
     now = _flat(_values(config.to_yaml(), "config.yaml"))
-    for key in before.keys() & now.keys():
-        if before[key] != now[key] and key not in (*FREE_KEYS, "saving.directory"):
+    for key in before.keys() & now.keys() - {*FREE_KEYS, "saving.directory"}:
+        same = _same_environment if key == "name" else operator.eq
+        if not same(before[key], now[key]):
             raise RunError(
                 f"{key} was {before[key]!r} when it was saved and is {now[key]!r} in config.yaml; put it back, "
                 "or start a new run with the new value"
             )
+
+
+def _same_environment(before: str, now: str) -> bool:
+    """Whether both names are the same, or those of one file in two folders: projects are moved."""
+    files = split_file(before), split_file(now)
+    names = [(Path(path).name, class_name) for path, class_name in files if path]
+    return before == now or (len(names) == 2 and names[0] == names[1])
 
 
 def _values(text: str, source: str) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class Run:
         if config.saving.wandb is not None:
             import_wandb()
         parent = Path(config.saving.directory if directory is None else directory)
-        name = f"{re.sub(r'[^A-Za-z0-9_-]+', '_', config.name)}-{time.strftime('%Y%m%d-%H%M%S')}"
+        name = f"{re.sub(r'[^A-Za-z0-9_-]+', '_', config.title)}-{time.strftime('%Y%m%d-%H%M%S')}"
         unfinished = parent / f".{name}.{os.getpid()}.tmp"
         try:
             parent.mkdir(parents=True, exist_ok=True)

@@ -67,7 +67,7 @@ def play(
     world.reset()
     for actor in actors:
         actor.freeze()
-    totals, lengths = _play(world, actors, rewards, rounds, config.name)
+    totals, lengths = _play(world, actors, rewards, rounds, config.title)
     returns = {}
     for name in policies:
         agents = [totals[:, :, world.groups[group].slice] for group in config.policy[name].groups]
