@@ -54,6 +54,10 @@ class ProcessError(WarpworldError):
     """Of the processes that train a run together, one is missing or ended."""
 
 
+class TemplateError(WarpworldError):
+    """A new environment cannot be written: its name will not do, or something is in the way."""
+
+
 class TrainingError(WarpworldError):
     """A number that the training depends on is NaN or infinite."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pydantic
 import pytest
@@ -14,6 +15,7 @@ from warpworld.config import RunConfig, config_from_dict, load_config, packaged_
 from warpworld.config.document import Document
 from warpworld.environment import get_environment
 from warpworld.errors import ConfigError
+from warpworld.templates.writing import MODULE, TEMPLATE
 
 PACKAGED = ("cartpole", "tag_continuous", "tag_gridworld")
 
@@ -134,9 +136,9 @@ def test_packaged_config_gives_every_parameter_of_its_environment(name: str) -> 
     assert list(data["env"]) == list(get_environment(name).Params.__dataclass_fields__)
 
 
-@pytest.mark.parametrize("name", PACKAGED)
-def test_packaged_config_gives_every_key_with_its_description(name: str) -> None:
-    text = packaged_configs()[name].read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", [*PACKAGED, str(TEMPLATE / f"{MODULE}.yaml")])
+def test_config_that_comes_along_gives_every_key_with_its_description(name: str) -> None:
+    text = packaged_configs().get(name, Path(name)).read_text(encoding="utf-8")
     described = _descriptions(load_config(name))
     seen = set()
     parents: list[str] = []

@@ -34,6 +34,14 @@ def test_a_run_is_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         assert gif.n_frames == 8
 
 
+def test_one_run_is_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("runs/a-1", "runs/a-2"):
+        (tmp_path / name).mkdir(parents=True)
+    assert main(["watch", "runs/a-1", "runs/a-2", "env.length=5"]) == 2
+    message = "error: 2 run folders are named, expected one; the last of them: runs/a-2\n"
+    assert capsys.readouterr().err == message
+
+
 def test_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(Plain, tmp_path, checkpoints=(0, 7))
     before = names(run.path)

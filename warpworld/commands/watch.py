@@ -58,6 +58,9 @@ def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
     from warpworld.runs import Run
 
     name = arguments.run
+    runs = [name, *(word for word in arguments.overrides if Path(word).is_dir())]
+    if len(runs) > 1:  # of a pattern such as runs/walk-*
+        raise RunError(f"{len(runs)} run folders are named, expected one; the last of them: {max(runs)}")
     if Path(name).is_dir() or not (name in packaged_configs() or Path(name).is_file()):
         run = Run.open(name)
         how = arguments.episodes, arguments.seed, arguments.greedy, arguments.checkpoint
