@@ -21,6 +21,7 @@ from warpworld.managers.cpu_backend import CpuBackend
 from warpworld.managers.cuda_compiler import _load_nvrtc, _nvrtcs, _read
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
 from warpworld.managers.signature import read_signatures
+from warpworld.templates.writing import MODULE, TEMPLATE
 from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.rollout import Rollout
 
@@ -157,6 +158,15 @@ def test_environments(
 
 def test_every_environment_is_compiled() -> None:
     assert set(SIZES) == set(environment_names())
+
+
+@pytest.mark.slow
+def test_what_warpworld_new_writes(
+    sources: list[KernelSource], check: Callable[[KernelSource], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("warpworld.environment._registry", {})
+    world = warpworld.make(str(TEMPLATE / f"{MODULE}.py"), num_envs=2, device="cpu")
+    check(dataclasses.replace(sources[0], envs_per_warp=32 // world.num_agents))
 
 
 @pytest.mark.slow

@@ -133,7 +133,7 @@ def test_the_template_s_names_stand_for_themselves_only() -> None:
         ("mine", "'mine' would hide the module 'mine', which is '"),
         ("discs", "'discs' would make a class Discs, a name that the file needs already: choose another name"),
         ("value_error", "'value_error' would make a class ValueError, a name that the file needs already"),
-        ("taken", "'taken' exists already, and nothing is overwritten: choose another name, or --into"),
+        ("taken", "'taken' exists already, and nothing is overwritten: choose another name or folder (--into)"),
         ("linked", "'linked' exists already, and nothing is overwritten"),
     ],
 )

@@ -42,7 +42,9 @@ def write_environment(name: str, into: str | Path = ".") -> Path:
     if not into.is_dir():
         raise TemplateError(f"'{into}' is no folder, expected one in which '{module}' can be made: mkdir -p {into}")
     if os.path.lexists(folder):
-        raise TemplateError(f"'{folder}' exists already, and nothing is overwritten: choose another name, or --into")
+        raise TemplateError(
+            f"'{folder}' exists already, and nothing is overwritten: choose another name or folder (--into)"
+        )
     _check_shadows(name, module)
     unfinished = into / f".{module}.{os.getpid()}.tmp"
     try:
