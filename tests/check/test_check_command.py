@@ -11,8 +11,8 @@ import pytest
 from planted_worlds import line_of, planted
 
 import warpworld
+from warpworld.checking.targets import find_environment
 from warpworld.cli import main
-from warpworld.environment import get_environment
 from warpworld.errors import BuildError, DeclarationError
 
 pytestmark = pytest.mark.cpu_backend
@@ -193,4 +193,4 @@ def test_a_kernel_that_does_not_compile_is_told_at_its_own_line(walk: Path, caps
 def test_a_file_of_a_package_is_not_imported_twice() -> None:
     from warpworld.envs.cartpole import cartpole
 
-    assert get_environment(f"{cartpole.__file__}:CartPole") is cartpole.CartPole
+    assert find_environment(f"{cartpole.__file__}:CartPole") is cartpole.CartPole

@@ -15,8 +15,9 @@ from warpworld.checking.contents import Contents
 from warpworld.checking.course import Course
 from warpworld.checking.findings import Finding, Place, Report, distinct
 from warpworld.checking.native import BACKWARD, SHUFFLED, STOPPED
+from warpworld.checking.targets import find_environment
 from warpworld.checking.twins import Trace, Twin
-from warpworld.environment import Environment, get_environment
+from warpworld.environment import Environment
 from warpworld.errors import DeclarationError
 
 NUM_ENVS, NUM_STEPS = 5, 120
@@ -45,7 +46,7 @@ def check(
         WarpworldError: the environment cannot be built.
     """
     if isinstance(environment, str):
-        environment = get_environment(environment)
+        environment = find_environment(environment)
     if isinstance(environment, type):
         environment = environment(**params)
     elif params:
