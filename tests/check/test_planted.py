@@ -158,7 +158,7 @@ def test_a_reset_without_a_guard_is_found_where_it_writes_to_envs_that_go_on(
         ("two_sites", "barrier", "different barriers"),
         ("warp_and_block", "barrier", "deadlock"),
         ("assertion", "fault", "assertion failed: timestep"),
-        ("division", "fault", "integer division by zero"),
+        ("trap", "fault", "__trap() was called"),
     ],
 )
 def test_a_kernel_that_is_ended_is_a_finding(kernel: str, kind: str, words: str) -> None:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from warpworld.checking.check_backend import CheckBackend
 from warpworld.checking.findings import Finding, Place
-from warpworld.checking.native import OTHER_ENV, OUT_OF_BOUNDS, RACE, SHARED, STALE, STORE, UNGUARDED, UNWRITTEN
+from warpworld.checking.native import (
+    OTHER_ENV,
+    OUT_OF_BOUNDS,
+    RACE,
+    SHARED,
+    STALE,
+    STORE,
+    UNDEFINED,
+    UNGUARDED,
+    UNWRITTEN,
+)
+from warpworld.checking.undefined import explain, index_of
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.host_compiler import source_lines
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
@@ -34,7 +45,7 @@ class Accesses:
             return []
         natives = self._backend.runtime.findings()
         self._look_up({pc for native in natives for pc in (native.pc, native.other_pc) if pc})
-        return [self._finding(native) for native in natives]
+        return first_causes([self._finding(native) for native in natives])
 
     def writer(self, array: str, offset: int) -> int:
         """The place that wrote a byte of an array last; 0 if no kernel did."""
@@ -69,6 +80,8 @@ class Accesses:
         kernel = self._kernels.get(native.kernel_index, "")
         name = region.name.decode() if region is not None else ""
         index, element = self._element(region, native) if region is not None else ((), "memory of no array")
+        if native.kind == UNDEFINED and region is None:
+            index = index_of(native.undefined)
         tell = {
             RACE: _race,
             OUT_OF_BOUNDS: _out_of_bounds,
@@ -76,6 +89,7 @@ class Accesses:
             UNWRITTEN: _unwritten,
             UNGUARDED: _unguarded,
             STALE: _stale,
+            UNDEFINED: _undefined,
         }[native.kind]
         place = self.line(native.pc, kernel)
         other = self.line(native.other_pc, kernel) if native.kind == RACE else None
@@ -125,6 +139,19 @@ def element_name(data: DataManager, name: str, index: tuple[int, ...]) -> str:
     lead = {"agent": ("env ", "agent "), "env": ("env ",), "world": ()}[per]
     parts = [f"{lead[i] if i < len(lead) else ''}{n}" for i, n in enumerate(index)]
     return f"{name}[{', '.join(parts)}]" if parts else name
+
+
+def first_causes(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings without those that say the same once more, or what came of it."""
+    beside = {(f.place, f.env, f.agents) for f in findings if f.kind == "out-of-bounds" and f.array}
+    undefined = {(f.kernel, f.env, f.agents) for f in findings if f.kind == "undefined"}
+
+    def follows(f: Finding) -> bool:
+        if f.kind == "undefined":  # an index of shared memory, which has a name
+            return bool(f.index) and not f.array and (f.place, f.env, f.agents) in beside
+        return f.kind == "out-of-bounds" and not f.array and (f.kernel, f.env, f.agents) in undefined
+
+    return [finding for finding in findings if not follows(finding)]
 
 
 def _where(place: Place, other: Place | None) -> str:
@@ -205,3 +232,8 @@ def _unguarded(native: Any, element: str, where: str, region: Any) -> tuple[str,
 def _stale(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
     message = f"agent {native.thread} reads {element}, which the reset left as it was in the episode before"
     return "reset", message, "write it in the reset kernel, or declare the array with on_reset='initial' or 'keep'"
+
+
+def _undefined(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
+    message, advice = explain(native.undefined, element if region is not None else "an address")
+    return "undefined", f"agent {native.thread} {message}", advice

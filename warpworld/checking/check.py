@@ -175,6 +175,8 @@ def _ended(course: Course, seen: list[Finding]) -> Iterator[Finding]:
     place = Place(stopped.file, stopped.line)
     if any(finding.kind == "out-of-bounds" and finding.place == place for finding in seen):
         return
+    if any(finding.kind == "undefined" and finding.kernel == stopped.kernel for finding in seen):
+        return  # its stack may be overwritten
     meets = stopped.code in (_DIVERGED, _DEADLOCK)
     advice = (
         "make every branch around a barrier the same for all agents of the env"

@@ -29,6 +29,11 @@ GUARD = 1 << 20  # bytes around each array in which an access is known to be out
 
 # At -O0 nothing is folded or moved: what the author wrote is what is seen. With copies elided, g++ does not show a
 # struct that goes from a function's return into an array.
+# What means something for a GPU: of shifts the number of places, as CUDA defines the rest; no division of floats by 0.
+UNDEFINED = (
+    *("shift-exponent", "signed-integer-overflow", "integer-divide-by-zero", "float-cast-overflow", "null"),
+    *("alignment", "bool"),
+)
 CHECK_FLAGS = (
     *(flag for flag in KERNEL_FLAGS if flag not in ("-O3", "-g1")),
     "-O0",
@@ -111,12 +116,13 @@ class CheckBackend(CpuBackend):
         compiler, text = find_compiler(), source.host_text()
         folders, runtime = [INCLUDE_FOLDER, source.path.parent], _check_runtime(find_compiler())
         included = [data for _, data in source.included()]
-        flags = compiler.all_flags(CHECK_FLAGS)
+        asked = _flags(compiler)
+        flags = compiler.all_flags(asked)
         own = [compiler.version, *flags, cpu_backend._processor(), runtime.name]
         key = content_key(["check", text, *own, *included, *cpu_backend._headers()])
 
         def build(scratch: Path, target: Path) -> None:
-            log = compiler.build_library(text, CHECK_FLAGS, folders, scratch, target, [runtime], WRAPPED)
+            log = compiler.build_library(text, asked, folders, scratch, target, [runtime], WRAPPED)
             if log:
                 raise _cannot_instrument(compiler, log) or explain_failure(source, log)
 
@@ -211,12 +217,18 @@ def _check_runtime(compiler: HostCompiler) -> Path:
     return cached(key, ".o", build)
 
 
+def _flags(compiler: HostCompiler) -> tuple[str, ...]:
+    """What kernels are compiled with; clang's `bounds` would end a kernel without a word."""
+    undefined = ",".join([*UNDEFINED, "array-bounds" if "clang" in compiler.version else "bounds"])
+    return (*CHECK_FLAGS, f"-fsanitize={undefined},return", f"-fsanitize-recover={undefined}")
+
+
 def _cannot_instrument(compiler: HostCompiler, log: str) -> BuildError | None:
     """The error to raise where a compiler does not know the option that a check is built with."""
     if "-fsanitize" not in first_error(log):
         return None
     return BuildError(
-        f"{compiler.version} cannot build for a check, which needs -fsanitize=thread: {first_error(log)}; set CXX to "
-        "g++ or clang++",
+        f"{compiler.version} cannot build for a check, which needs -fsanitize=thread and -fsanitize=undefined: "
+        f"{first_error(log)}; set CXX to g++ or clang++",
         log,
     )

@@ -61,7 +61,7 @@ class HostCompiler:
 
     def all_flags(self, flags: Sequence[str]) -> tuple[str, ...]:
         """What a compilation that asks for ``flags`` is given."""
-        return (*_COMMON_FLAGS, *flags, *(_ZIG_FLAGS if self.link_command else ()), *self.extra_flags)
+        return (*_COMMON_FLAGS, *(_ZIG_FLAGS if self.link_command else ()), *flags, *self.extra_flags)
 
     def build_library(
         self,

@@ -24,7 +24,7 @@ extern "C" __global__ void assertion(float* x, const int* timestep) {
   x[agent_index()] += 1.0f;
 }
 
-extern "C" __global__ void division(int* hits, const int* timestep) {
+extern "C" __global__ void trap(const int* timestep) {
   if (!is_active()) return;
-  if (agent_id() == 1) hits[env_id()] = 10 / (timestep[env_id()] - 3);  // division
+  if (agent_id() == 1 && timestep[env_id()] == 3) __trap();  // trap
 }

@@ -14,6 +14,35 @@ enum ww_finding_kind {
   WW_UNWRITTEN = 4,      // a read of an element that nobody has written
   WW_UNGUARDED = 5,      // a write by a thread that has no agent, or whose env sits the launch out
   WW_STALE = 6,          // a read of what the episode before has left, where the reset should have written
+  WW_UNDEFINED = 7,      // what is undefined in C++
+};
+
+enum ww_undefined_kind {
+  WW_ADD = 1,
+  WW_SUBTRACT = 2,
+  WW_MULTIPLY = 3,
+  WW_NEGATE = 4,
+  WW_DIVIDE = 5,
+  WW_SHIFT = 6,
+  WW_CAST = 7,       // a float to a whole number that cannot hold it
+  WW_LOAD = 8,       // of a value that the type does not have
+  WW_INDEX = 9,      // outside of an array of known size
+  WW_NULL = 10,
+  WW_ALIGNMENT = 11,
+  WW_NO_RETURN = 12,
+};
+
+enum ww_value_kind { WW_NO_VALUE = 0, WW_SIGNED = 1, WW_UNSIGNED = 2, WW_REAL = 3 };
+
+struct ww_value {
+  uint64_t bits;  // of 64-bit numbers
+  int32_t kind;
+};
+
+struct ww_undefined {
+  int32_t what;
+  const char* type;      // its name, in quotes; in the module
+  ww_value left, right;  // operands
 };
 
 enum ww_region_kind { WW_STORE = 0, WW_SHARED = 1, WW_VARIABLE = 2 };
@@ -47,6 +76,7 @@ struct ww_finding {
   int64_t offset;           // from the region's start
   uint64_t pc, other_pc;    // offsets in the module's image; 0 if there is none
   uint64_t count;
+  ww_undefined undefined;
 };
 
 struct ww_check_settings {

@@ -1,7 +1,7 @@
 // The check runtime: linked into every module that is built for a check, compiled once per compiler.
 
 #include "../checks.hpp"
-#include "callbacks.hpp"
+#include "undefined.hpp"
 
 using ww_check::current;
 using ww_check::State;
