@@ -13,6 +13,7 @@ from warpworld.checking.native import (
     OTHER_ENV,
     OUT_OF_BOUNDS,
     RACE,
+    REPEATED,
     SHARED,
     STALE,
     STORE,
@@ -90,16 +91,17 @@ class Accesses:
             UNGUARDED: _unguarded,
             STALE: _stale,
             UNDEFINED: _undefined,
+            REPEATED: _repeated,
         }[native.kind]
         place = self.line(native.pc, kernel)
-        other = self.line(native.other_pc, kernel) if native.kind == RACE else None
+        other = self.line(native.other_pc, kernel) if native.kind in (RACE, REPEATED) else None
         kind, message, advice = tell(native, element, _where(place, other), region)
         return Finding(
             kind=kind,
             place=place,
             message=f"kernel '{kernel}', env {native.env}: {message}",
             advice=advice,
-            note=native.kind == RACE and bool(native.same),
+            note=bool(native.same),
             kernel=kernel,
             array=name,
             index=index,
@@ -237,3 +239,11 @@ def _stale(native: Any, element: str, where: str, region: Any) -> tuple[str, str
 def _undefined(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
     message, advice = explain(native.undefined, element if region is not None else "an address")
     return "undefined", f"agent {native.thread} {message}", advice
+
+
+def _repeated(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
+    before = " before" if where.endswith("same line") else ""
+    message = f"agent {native.thread} draws the same random numbers as {where}{before}"
+    if native.same:
+        return "random", message, "if it is not one draw that is meant twice, make Random::env() once and pass it on"
+    return "random", message, "make one Random, and pass it on by reference"

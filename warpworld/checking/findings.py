@@ -79,6 +79,7 @@ KINDS = {
     "barrier": "agents of one env that wait at different barriers, or for each other",
     "fault": "a kernel that was ended: an assertion, a bad address, no end",
     "undefined": "what is undefined in C++: a GPU may do another thing than a CPU",
+    "random": "random numbers that one agent draws twice",
     "not-finite": "NaN or infinity in an array",
     "bounds": "a value outside of the array's declared bounds",
     "observation": "an observation outside of its declared space",

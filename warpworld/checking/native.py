@@ -12,7 +12,7 @@ from warpworld.errors import DeviceError
 from warpworld.managers.c_structs import INT, POINTER, UINT64, UNSIGNED, struct
 
 INT64 = ctypes.c_int64
-RACE, OUT_OF_BOUNDS, OTHER_ENV, UNWRITTEN, UNGUARDED, STALE, UNDEFINED = range(1, 8)
+RACE, OUT_OF_BOUNDS, OTHER_ENV, UNWRITTEN, UNGUARDED, STALE, UNDEFINED, REPEATED = range(1, 9)
 STORE, SHARED, VARIABLE = range(3)
 STOPPED = 100  # error code: ended before an access that would have done harm
 FORWARD, BACKWARD, SHUFFLED = range(3)  # orders of agents

@@ -41,6 +41,9 @@ class Random {
       counter_.x++;
       left_ = 4;
     }
+#ifdef WW_CHECK
+    ww_check_draw(counter_.w & 0xFFFFu, ((counter_.x - 1) << 2) + (uint32_t)(4 - left_));
+#endif
     const uint32_t word = words_.x;
     words_ = ww_uint4{words_.y, words_.z, words_.w, 0u};
     left_--;

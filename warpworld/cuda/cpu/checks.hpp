@@ -18,6 +18,8 @@ void ww_check_block_barrier(void);
 void ww_check_warp_barrier(unsigned first, uint32_t lanes);
 // The thread updates memory by an atomic operation.
 void ww_check_atomic(void* address, unsigned size);
+// The thread draws a random number: the `number`-th word of a stream, which is the agent's, or 0xFFFF for all agents.
+void ww_check_draw(uint32_t stream, uint32_t number);
 // An array that the threads of an env share; returns its values.
 void* ww_check_shared(const char* name, void* values, unsigned item, unsigned count);
 }

@@ -17,6 +17,13 @@ struct Pending {
   unsigned num_races;
 };
 
+// A random number that a thread has drawn.
+struct Draw {
+  uint32_t block_start, number, pc;
+  uint16_t thread, stream;  // stream: whose numbers they are
+};
+constexpr uint32_t num_draws = 1 << 16;  // remembered of a block, by hash; three quarters of it are used
+
 struct State {
   Regions regions;
   Clocks clocks;
@@ -34,6 +41,8 @@ struct State {
   const void* caller[WW_MAX_THREADS];  // of the function that a thread entered last, while it is in it
   uint16_t turn[WW_MAX_THREADS];
   const char *stacks, *stacks_end;
+  Draw draws[num_draws], repeated[WW_MAX_THREADS];  // repeated: the last that a thread has drawn again
+  uint32_t draws_of_block, num_draws_of_block;
 };
 
 static State* current;  // of the world that steps now

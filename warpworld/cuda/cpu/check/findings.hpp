@@ -15,6 +15,7 @@ enum ww_finding_kind {
   WW_UNGUARDED = 5,      // a write by a thread that has no agent, or whose env sits the launch out
   WW_STALE = 6,          // a read of what the episode before has left, where the reset should have written
   WW_UNDEFINED = 7,      // what is undefined in C++
+  WW_REPEATED = 8,       // random numbers that the thread has drawn before
 };
 
 enum ww_undefined_kind {
@@ -71,7 +72,7 @@ struct ww_finding {
   int32_t kind, region, kernel_index;
   uint32_t env, thread, other_env, other_thread;
   int32_t write, other_write, atomic, other_atomic;
-  int32_t same;  // the value was the same before and after
+  int32_t same;  // the value was the same before and after; numbers that all agents share, drawn again at one place
   uint32_t size, step;
   int64_t offset;           // from the region's start
   uint64_t pc, other_pc;    // offsets in the module's image; 0 if there is none

@@ -1,6 +1,7 @@
 // The check runtime: linked into every module that is built for a check, compiled once per compiler.
 
 #include "../checks.hpp"
+#include "draws.hpp"
 #include "undefined.hpp"
 
 using ww_check::current;
@@ -55,6 +56,13 @@ __attribute__((visibility("hidden"))) void ww_check_warp_barrier(unsigned first,
 
 __attribute__((visibility("hidden"))) void ww_check_atomic(void* address, unsigned size) {
   ww_check::access((char*)address, size, true, true, __builtin_return_address(0));
+}
+
+__attribute__((visibility("hidden"))) void ww_check_draw(uint32_t stream, uint32_t number) {
+  if (!current || !current->watching || !current->inside[threadIdx.x]) return;
+  const ww_check::Busy at_work;
+  if (ww_check::lane_of(*current, blockIdx.x, threadIdx.x).active)
+    ww_check::note_draw(*current, stream, number, ww_check::place_of(*current, __builtin_return_address(0)));
 }
 
 __attribute__((visibility("hidden"))) void* ww_check_shared(const char* name, void* values, unsigned item,
