@@ -197,6 +197,15 @@ def test_a_reset_that_shows_an_agent_nothing_new_is_found() -> None:
     assert finding == ("reset", line, "observations", (0, 2, 0), 0, (), False)
 
 
+@pytest.mark.parametrize(("reset", "agent"), [("forget", 0), ("half_forget", 2)])
+def test_what_a_reset_leaves_and_nobody_reads_is_a_note(reset: str, agent: int) -> None:
+    report = checked("unwritten.cu", "trail", reset)
+    (finding,) = report.findings  # env 1 is reset first
+    assert (finding.kind, finding.array, finding.index, finding.note) == ("reset", "kept", (1, agent), True)
+    assert f"kernel '{reset}' leaves kept[env 1, agent {agent}] as the episode before left it" in finding.message
+    assert report.clean
+
+
 def test_values_are_told_when_they_first_appear() -> None:
     assert checked("values.cu", "not_a_number").findings[0].step == 4  # 0 / |0|
     assert checked("values.cu", "observation").findings[0].step == 3  # 0.5 * 3 is the first above 1

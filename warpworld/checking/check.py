@@ -93,7 +93,7 @@ class _Check:
         seen = [*accesses, *(finding for findings in packed for finding in findings)]
         yield from seen
         yield from self._contents.findings
-        yield from _not_observed(self._main)
+        yield from _left_by_resets(self._main, seen)
         for course in (self._main, *(twin.course for twin in self._twins)):
             yield from _ended(course, seen)
         explained = {finding.kernel for finding in seen if not finding.note}
@@ -148,17 +148,25 @@ class _Check:
         self._move(step, lambda course: course.world.reset(mask[course.envs]))
 
 
-def _not_observed(course: Course) -> Iterator[Finding]:
-    """Observations that a reset has left as they were; no kernel reads them, but policies do."""
+def _left_by_resets(course: Course, seen: list[Finding]) -> Iterator[Finding]:
+    """What resets have left as it was: observations, which policies read; as notes, what no kernel has read since."""
     resets = [name for name in course.kernels.values() if name in course.resets]
-    for name, (offset, step) in course.unseen.items():
+    stale = {finding.array for finding in seen if finding.kind == "reset"}
+    for name, (offset, step) in course.left.items():
+        if name in stale:
+            continue
+        observed = name in course.observations
         index = course.accesses.index_of(name, offset)
         element = element_name(course.world.data, name, index)
         yield Finding(
             kind="reset",
             place=course.accesses.kernel_line(resets[-1]),
-            message=f"kernel '{resets[-1]}' leaves {element} as it was, and policies see it",
-            advice="write every observation in the reset kernel: it is the first of the new episode",
+            message=f"kernel '{resets[-1]}' leaves {element} as "
+            + ("it was, and policies see it" if observed else "the episode before left it"),
+            advice="write every observation in the reset kernel: it is the first of the new episode"
+            if observed
+            else 'no kernel has read it since; declare the array with on_reset="keep" if that is meant',
+            note=not observed,
             kernel=resets[-1],
             array=name,
             index=index,

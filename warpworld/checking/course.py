@@ -27,7 +27,8 @@ class Course:
         accesses: tells what was seen of its accesses.
         after_kernel: called after each kernel, in order.
         resets: what its resets run.
-        unseen: by observations array, the first byte that a reset has left as it was, and the step.
+        left: by array, the first byte that a reset has left as it was, and the step; of arrays without observations,
+            as a kernel of the episode before had written it.
         stopped: the kernel that was ended, after which the course goes no further.
 
     Args:
@@ -60,11 +61,11 @@ class Course:
         self.kernels: dict[int, str] = {}
         self.accesses = Accesses(self.backend, self.world.data, self.kernels)
         self.after_kernel: list[AfterKernel] = []
-        self.unseen: dict[str, tuple[int, int]] = {}
+        self.left: dict[str, tuple[int, int]] = {}
         self.stopped: KernelStoppedError | None = None
         self._reset_began = 0  # when the resets of this move began; 0 if there are none
         observations = observation_arrays(self.world.groups)
-        self._observations = [array.name for array in observations]
+        self.observations = [array.name for array in observations]
         self._own = [
             array.name
             for array in (*environment.arrays(), *observations)
@@ -111,9 +112,10 @@ class Course:
         envs = np.flatnonzero(self.world.data.numpy("active"))
         for index, array in enumerate(runtime.arrays):
             for env in envs if array.name in self._own else ():
-                first = runtime.reset(index, int(env) * array.env_bytes, array.env_bytes, began)
-                if first is not None and array.name in self._observations:
-                    self.unseen.setdefault(array.name, (first, self.backend.world_step))
+                by_kernels = array.name not in self.observations
+                first = runtime.reset(index, int(env) * array.env_bytes, array.env_bytes, began, by_kernels)
+                if first is not None:
+                    self.left.setdefault(array.name, (first, self.backend.world_step))
 
 
 class _Watcher:

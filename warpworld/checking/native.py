@@ -132,13 +132,13 @@ class CheckRuntime:
         """A moment, for ``reset``."""
         return int(self._library.ww_check_now(self._state))
 
-    def reset(self, index: int, offset: int, nbytes: int, since: int) -> int | None:
+    def reset(self, index: int, offset: int, nbytes: int, since: int, by_kernels: bool) -> int | None:
         """An env starts a new episode: what of its part was written before a moment only is of the old one.
 
         Returns:
-            The first byte that was not written since.
+            The first byte that was not written since; ``by_kernels``: of those that a kernel wrote before.
         """
-        first = self._library.ww_check_reset(self._state, index, offset, nbytes, since)
+        first = self._library.ww_check_reset(self._state, index, offset, nbytes, since, by_kernels)
         return None if first < 0 else int(first)
 
     def writer(self, index: int, offset: int) -> int:
@@ -184,7 +184,7 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         ("findings", UNSIGNED, [POINTER, POINTER]),
         ("region", POINTER, [POINTER, UNSIGNED]),
         ("now", UNSIGNED, [POINTER]),
-        ("reset", INT64, [POINTER, UNSIGNED, UINT64, UINT64, UNSIGNED]),
+        ("reset", INT64, [POINTER, UNSIGNED, UINT64, UINT64, UNSIGNED, INT]),
         ("writer", UINT64, [POINTER, UNSIGNED, UINT64]),
     ):
         function = getattr(library, f"ww_check_{name}")

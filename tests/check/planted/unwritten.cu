@@ -49,3 +49,14 @@ extern "C" __global__ void half_seen(float* kept, float* y, float* observations)
   kept[agent_index()] = y[agent_index()] = 0.0f;
   if (agent_id() != 2) observations[agent_index()] = 0.0f;
 }
+
+extern "C" __global__ void trail(float* kept) {
+  if (!is_active()) return;
+  kept[agent_index()] = 1.0f;
+}
+
+extern "C" __global__ void half_forget(float* kept, float* observations) {
+  if (!is_active()) return;
+  if (agent_id() != 2) kept[agent_index()] = 0.0f;
+  observations[agent_index()] = 0.0f;
+}

@@ -136,14 +136,17 @@ WW_EXPORT const ww_region* ww_check_region(State* s, unsigned index) { return s-
 WW_EXPORT uint32_t ww_check_now(State* s) { return ++s->interval; }
 
 // What of a part of a region nobody has written since a moment, but somebody before, is of an episode that is over.
-// Returns the first byte that nobody has written since; -1 if all of the part was.
-WW_EXPORT int64_t ww_check_reset(State* s, unsigned index, uint64_t offset, uint64_t bytes, uint32_t since) {
+// Returns the first byte that nobody has written since; -1 if all of the part was. `kernels`: of those alone that a kernel
+// wrote before.
+WW_EXPORT int64_t ww_check_reset(State* s, unsigned index, uint64_t offset, uint64_t bytes, uint32_t since,
+                                 int kernels) {
   const ww_check::Region& region = *s->regions.at(index);
   int64_t first = -1;
   for (uint64_t unit = offset / region.unit; unit * region.unit < offset + bytes; unit++) {
     ww_check::Cell& cell = region.cells[unit];
     cell.stale = cell.write.interval && cell.write.interval < since;
-    if (first < 0 && cell.write.interval < since) first = (int64_t)(unit * region.unit);
+    const bool counts = !kernels || cell.write.interval > ww_check::from_the_start;
+    if (first < 0 && counts && cell.write.interval < since) first = (int64_t)(unit * region.unit);
   }
   return first;
 }
