@@ -23,6 +23,7 @@ ARRAYS = [
     Array("empty", "float32", on_reset="keep"),
     Array("kept", "float32", initial=0),
     Array("flags", "bool", initial=False, on_reset="keep"),
+    Array("fixed", "float32", initial=1, read_only=True, on_reset="keep"),
     Array("hits", "int32", per="env", initial=0, on_reset="keep"),
     Array("owner", "int32", per="env", initial=-1, on_reset="keep"),
     Array("sum", "float32", per="env", initial=0, on_reset="keep"),

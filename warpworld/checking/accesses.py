@@ -13,6 +13,7 @@ from warpworld.checking.native import (
     OTHER_ENV,
     OUT_OF_BOUNDS,
     RACE,
+    READ_ONLY,
     REPEATED,
     SHARED,
     STALE,
@@ -53,6 +54,11 @@ class Accesses:
         assert self._backend.runtime is not None
         return self._backend.runtime.writer(self._index_of(array), offset)
 
+    def reader(self, array: str, offset: int) -> int:
+        """The place that read a byte of an array last, in the kernel that ran last; 0 if none did."""
+        assert self._backend.runtime is not None
+        return self._backend.runtime.reader(self._index_of(array), offset)
+
     def _index_of(self, array: str) -> int:
         assert self._backend.runtime is not None
         return next(i for i, watched in enumerate(self._backend.runtime.arrays) if watched.name == array)
@@ -92,6 +98,7 @@ class Accesses:
             STALE: _stale,
             UNDEFINED: _undefined,
             REPEATED: _repeated,
+            READ_ONLY: _read_only,
         }[native.kind]
         place = self.line(native.pc, kernel)
         other = self.line(native.other_pc, kernel) if native.kind in (RACE, REPEATED) else None
@@ -247,3 +254,8 @@ def _repeated(native: Any, element: str, where: str, region: Any) -> tuple[str, 
     if native.same:
         return "random", message, "if it is not one draw that is meant twice, make Random::env() once and pass it on"
     return "random", message, "make one Random, and pass it on by reference"
+
+
+def _read_only(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
+    message = f"agent {native.thread} writes {element}, which kernels may only read"
+    return "read-only", message, "leave it to the world or the caller, or declare an array of your own"

@@ -15,6 +15,7 @@ from warpworld.checking.contents import Contents
 from warpworld.checking.course import Course
 from warpworld.checking.findings import Finding, Place, Report, distinct
 from warpworld.checking.native import BACKWARD, SHUFFLED, STOPPED
+from warpworld.checking.read_actions import ReadActions
 from warpworld.checking.targets import find_environment
 from warpworld.checking.twins import Trace, Twin
 from warpworld.environment import Environment
@@ -70,6 +71,7 @@ class _Check:
         self._environment, self._num_envs, self._seed, self._stack = environment, num_envs, seed, stack
         self._main = self._course()
         self._contents, self._trace = Contents(self._main), Trace.of(self._main)
+        self._read_actions = ReadActions(self._main)
         self._actions = RandomActions(self._main.world, seed)
         self._twins = list(self._make_twins())
 
@@ -93,6 +95,7 @@ class _Check:
         seen = [*accesses, *(finding for findings in packed for finding in findings)]
         yield from seen
         yield from self._contents.findings
+        yield from self._read_actions.findings
         yield from _left_by_resets(self._main, seen)
         for course in (self._main, *(twin.course for twin in self._twins)):
             yield from _ended(course, seen)

@@ -19,6 +19,7 @@ from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.compiler_errors import explain_failure, first_error
 from warpworld.managers.cpu_backend import CpuBackend, CpuProgram, Module
 from warpworld.managers.data_manager import DataManager
+from warpworld.managers.function_manager import READ_ONLY
 from warpworld.managers.host_compiler import KERNEL_FLAGS, HostCompiler, find_compiler
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
 
@@ -199,6 +200,7 @@ def _watched(data: DataManager, name: str, num_envs: int, python_writes: bool) -
         item_bytes=item,
         # The copies of what was seen last are the world's own work.
         written=python_writes or array.initial is not None or name.startswith("final_"),
+        read_only=array.read_only or name in READ_ONLY,
     )
 
 

@@ -14,7 +14,7 @@ from warpworld.managers.backend import RunKernel
 from warpworld.spaces import observation_arrays
 from warpworld.world import World
 
-AfterKernel = Callable[[RunKernel], None]
+KernelCall = Callable[[RunKernel], None]
 
 
 class Course:
@@ -25,7 +25,7 @@ class Course:
         envs: its envs, among those of the check.
         backend: its backend.
         accesses: tells what was seen of its accesses.
-        after_kernel: called after each kernel, in order.
+        before_kernel, after_kernel: called before and after each kernel, in order.
         resets: what its resets run.
         left: by array, the first byte that a reset has left as it was, and the step; of arrays without observations,
             as a kernel of the episode before had written it.
@@ -60,7 +60,8 @@ class Course:
         self.envs = slice(first_env, first_env + num_envs)
         self.kernels: dict[int, str] = {}
         self.accesses = Accesses(self.backend, self.world.data, self.kernels)
-        self.after_kernel: list[AfterKernel] = []
+        self.before_kernel: list[KernelCall] = []
+        self.after_kernel: list[KernelCall] = []
         self.left: dict[str, tuple[int, int]] = {}
         self.stopped: KernelStoppedError | None = None
         self._reset_began = 0  # when the resets of this move began; 0 if there are none
@@ -128,6 +129,8 @@ class _Watcher:
         self._course.kernels[step.index] = step.name
         if step.active_only:
             self._course.began_reset()
+        for call in self._course.before_kernel:
+            call(step)
 
     def after_kernel(self, step: RunKernel) -> None:
         for call in self._course.after_kernel:

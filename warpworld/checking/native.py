@@ -12,7 +12,7 @@ from warpworld.errors import DeviceError
 from warpworld.managers.c_structs import INT, POINTER, UINT64, UNSIGNED, struct
 
 INT64 = ctypes.c_int64
-RACE, OUT_OF_BOUNDS, OTHER_ENV, UNWRITTEN, UNGUARDED, STALE, UNDEFINED, REPEATED = range(1, 9)
+RACE, OUT_OF_BOUNDS, OTHER_ENV, UNWRITTEN, UNGUARDED, STALE, UNDEFINED, REPEATED, READ_ONLY = range(1, 10)
 STORE, SHARED, VARIABLE = range(3)
 STOPPED = 100  # error code: ended before an access that would have done harm
 FORWARD, BACKWARD, SHUFFLED = range(3)  # orders of agents
@@ -20,7 +20,7 @@ FORWARD, BACKWARD, SHUFFLED = range(3)  # orders of agents
 _Region = struct(
     "_Region",
     **dict(name=ctypes.c_char_p, base=POINTER, bytes=UINT64, env_bytes=UINT64, unit=UNSIGNED, item=UNSIGNED),
-    **dict(kind=INT, written=INT),
+    **dict(kind=INT, written=INT, read_only=INT),
 )
 _Variable = struct("_Variable", name=ctypes.c_char_p, offset=UINT64, bytes=UINT64, thread_local_storage=INT)
 _Value = struct("_Value", bits=UINT64, kind=INT)
@@ -51,6 +51,7 @@ class WatchedArray:
         env_bytes: bytes of one env's part; 0 where all envs share the array.
         item_bytes: of one element.
         written: whether its contents are defined before any kernel runs.
+        read_only: whether kernels must not write it.
     """
 
     name: str
@@ -59,6 +60,7 @@ class WatchedArray:
     env_bytes: int
     item_bytes: int
     written: bool
+    read_only: bool
 
 
 class CheckRuntime:
@@ -141,6 +143,10 @@ class CheckRuntime:
         first = self._library.ww_check_reset(self._state, index, offset, nbytes, since, by_kernels)
         return None if first < 0 else int(first)
 
+    def reader(self, index: int, offset: int) -> int:
+        """The place in the module that read a byte of a region last, in the launch that ended last; 0 if none did."""
+        return int(self._library.ww_check_reader(self._state, index, offset))
+
     def writer(self, index: int, offset: int) -> int:
         """The place in the module that wrote a byte of a region last; 0 if no kernel did."""
         return int(self._library.ww_check_writer(self._state, index, offset))
@@ -162,6 +168,7 @@ def _region(array: WatchedArray) -> ctypes.Structure:
         item=array.item_bytes,
         kind=STORE,
         written=array.written,
+        read_only=array.read_only,
     )
 
 
@@ -185,6 +192,7 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         ("region", POINTER, [POINTER, UNSIGNED]),
         ("now", UNSIGNED, [POINTER]),
         ("reset", INT64, [POINTER, UNSIGNED, UINT64, UINT64, UNSIGNED, INT]),
+        ("reader", UINT64, [POINTER, UNSIGNED, UINT64]),
         ("writer", UINT64, [POINTER, UNSIGNED, UINT64]),
     ):
         function = getattr(library, f"ww_check_{name}")

@@ -263,6 +263,7 @@ static void access(char* address, unsigned size, bool write, bool atomic, const 
     found.other_env = (uint32_t)(offset / region->env_bytes);
     return keep(s, found);
   }
+  if (write && region->read_only) return keep(s, described(s, WW_READ_ONLY, region, address, size, true, pc));
   Cell *first = region->cells + offset / region->unit, *end = region->cells + (offset + size - 1) / region->unit + 1;
   if ((!write || atomic) && never_written(s, *region, first, end))
     keep(s, described(s, WW_UNWRITTEN, region, address, size, write, pc));

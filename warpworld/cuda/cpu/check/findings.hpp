@@ -16,6 +16,7 @@ enum ww_finding_kind {
   WW_STALE = 6,          // a read of what the episode before has left, where the reset should have written
   WW_UNDEFINED = 7,      // what is undefined in C++
   WW_REPEATED = 8,       // random numbers that the thread has drawn before
+  WW_READ_ONLY = 9,      // a write to an array that kernels may only read
 };
 
 enum ww_undefined_kind {
@@ -56,6 +57,7 @@ struct ww_region {
   uint32_t item;              // bytes of an element; 0 where that is not known
   int32_t kind;
   int32_t written;  // its contents are defined from the start
+  int32_t read_only;
 };
 
 struct ww_variable {  // of the module, by its offset in the image or in the thread-local block

@@ -151,6 +151,13 @@ WW_EXPORT int64_t ww_check_reset(State* s, unsigned index, uint64_t offset, uint
   return first;
 }
 
+// The place that read a byte of a region last, in the launch that ended last; 0 if none did.
+WW_EXPORT uint64_t ww_check_reader(State* s, unsigned index, uint64_t offset) {
+  const ww_check::Region& region = *s->regions.at(index);
+  const ww_check::Access& read = region.cells[offset / region.unit].read;
+  return read.interval >= s->launch_start ? read.pc : 0;
+}
+
 // The place that wrote a byte of a region last; 0 if no kernel did.
 WW_EXPORT uint64_t ww_check_writer(State* s, unsigned index, uint64_t offset) {
   const ww_check::Region& region = *s->regions.at(index);

@@ -1,0 +1,82 @@
+"""Actions that kernels read although they are outside of their space."""
+
+from __future__ import annotations
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from warpworld.checking.accesses import element_name
+from warpworld.checking.course import Course
+from warpworld.checking.findings import Finding
+from warpworld.environment import Group
+from warpworld.managers.backend import RunKernel
+from warpworld.spaces import action_heads
+
+
+class ReadActions:
+    """Looks at the actions that stand before each kernel, and at what the kernel has read of them.
+
+    Attributes:
+        findings: so far, one of each group.
+
+    Args:
+        course: whose world it looks at.
+    """
+
+    def __init__(self, course: Course) -> None:
+        self.findings: list[Finding] = []
+        self._course, self._told = course, set[str]()
+        self._outside: list[tuple[Group, str, np.ndarray]] = []  # group, array, (wrong, 3) indices
+        course.before_kernel.append(self._before)
+        course.after_kernel.append(self._after)
+
+    def _before(self, step: RunKernel) -> None:
+        """Note which actions are outside of their spaces."""
+        world = self._course.world
+        self._outside = []
+        for group in world.groups.values():
+            name, first = world.action_array(group.name)
+            actions = world.data.numpy(name)[:, first : first + group.size]
+            wrong = np.argwhere(~_within(group, actions)) + np.array([0, first, 0])
+            if len(wrong) and group.name not in self._told:
+                self._outside.append((group, name, wrong))
+
+    def _after(self, step: RunKernel) -> None:
+        """Tell of the first of them that the kernel has read."""
+        data, accesses = self._course.world.data, self._course.accesses
+        for group, name, wrong in self._outside:
+            view = data.numpy(name)
+            for index in (tuple(int(i) for i in row) for row in wrong):
+                pc = accesses.reader(name, int(np.ravel_multi_index(index, view.shape)) * view.itemsize)
+                if pc:
+                    self._told.add(group.name)
+                    element = element_name(data, name, index)
+                    self._tell(step, group, name, index, pc, f"{element}, which is {view[index]:g}")
+                    break
+
+    def _tell(self, step: RunKernel, group: Group, name: str, index: tuple[int, ...], pc: int, words: str) -> None:
+        self.findings.append(
+            Finding(
+                kind="action",
+                place=self._course.accesses.line(pc, step.name),
+                message=f"kernel '{step.name}' reads {words}: outside of the action space of group '{group.name}', "
+                f"{group.action}",
+                advice="look for whoever writes actions: a phase, or a kernel through a cast",
+                kernel=step.name,
+                array=name,
+                index=index,
+                env=index[0],
+                agents=(index[1],),
+                writes=(False,),
+                step=self._course.backend.world_step,
+            )
+        )
+
+
+def _within(group: Group, actions: np.ndarray) -> np.ndarray:
+    """Which actions, (envs, agents, heads), are in a group's space."""
+    heads = action_heads(group.action)
+    if heads:
+        return (actions >= 0) & (actions < np.array(heads))
+    assert isinstance(group.action, Box)
+    return (actions >= group.action.low) & (actions <= group.action.high)
