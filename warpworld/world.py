@@ -34,6 +34,8 @@ from warpworld.spaces import group_suffix, observation_arrays, observation_names
 if TYPE_CHECKING:
     import torch
 
+    from warpworld.checking.findings import Report
+
 logger = logging.getLogger(__name__)
 
 MAX_KERNELS = 16  # the kernel's number has four bits of the random counter
@@ -403,6 +405,23 @@ class World:
         except KeyError:
             hint = suggest(name, self.groups)
             raise StoreError(f"no group '{name}'.{hint} Groups: {', '.join(self.groups)}") from None
+
+    def check(self, num_envs: int = 5, steps: int = 120, seed: int = 0) -> Report:
+        """Look for faults in the kernels of this world's environment, as ``warpworld.check`` does.
+
+        Worlds of its own are stepped for it, on a CPU; this one is not touched.
+
+        Args:
+            num_envs: envs to step, 2 to 1000.
+            steps: how many, 1 to 100,000, with random actions.
+            seed: of those worlds and of the actions.
+
+        Raises:
+            DeclarationError: a number is out of these ranges, or the environment has no kernels.
+        """
+        from warpworld.checking.check import check  # which steps worlds
+
+        return check(self.environment, num_envs, steps, seed)
 
     def snapshot(self) -> torch.Tensor:
         """A copy of the store's persistent part, as bytes."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from planted_worlds import line_of, planted
+from toys import environment
 
 import warpworld
 from warpworld.checking.targets import find_environment
@@ -194,3 +195,20 @@ def test_a_file_of_a_package_is_not_imported_twice() -> None:
     from warpworld.envs.cartpole import cartpole
 
     assert find_environment(f"{cartpole.__file__}:CartPole") is cartpole.CartPole
+
+
+def test_a_world_checks_its_environment_and_stays_as_it_is() -> None:
+    world = warpworld.World(planted("bounds.cu", "next_agent"), 2, device="cpu")
+    world.reset()
+    world.step()
+    before = world.snapshot()
+    report = world.check(num_envs=3, steps=4, seed=1)
+    assert {finding.kind for finding in report.findings} == {"other-env", "out-of-bounds"}
+    assert (report.num_envs, report.steps, report.seed) == (3, 4, 1)
+    assert world.snapshot().equal(before)
+
+
+def test_a_world_without_kernels_has_nothing_to_check() -> None:
+    world = warpworld.World(environment(None, phases=[lambda arrays, active: None]), 2, device="cpu")
+    with pytest.raises(DeclarationError, match="there is nothing to check"):
+        world.check()
