@@ -15,7 +15,7 @@ _OBJECT, _FUNCTION, _THREAD_LOCAL = 1, 2, 6  # types of symbols
 _OWN = re.compile(
     r"^(_?ww_|_ZZ?N\d+ww(_check)?|_ZGV|_ZT|__|_DYNAMIC|_GLOBAL_OFFSET|completed\.)|ww_(site|shared|kernel|wrapped)"
 )
-_ASSIGNMENT = re.compile(r"^_ZN.*aSE(?:OS|RKS)\d*_$")  # operator=(T&&), operator=(const T&) of T
+_ASSIGNMENT = re.compile(r"^_ZN.*(?:aS|C[12])E(?:OS|RKS)\d*_$")  # operator= and constructor of T, from a T
 _NAME = re.compile(r"(\d+)([A-Za-z_]\w*)")
 
 
@@ -46,7 +46,7 @@ def variables_of(library: Path) -> list[Variable]:
 
 
 def assignments_of(library: Path) -> list[tuple[int, int]]:
-    """Offset and size of each function that assigns one struct to another of its type."""
+    """Offset and size of each function that makes one struct as another of its type is."""
     symbols = _symbols(library.read_bytes())
     return sorted(
         {(offset, nbytes) for name, kind, offset, nbytes in symbols if kind == _FUNCTION and _ASSIGNMENT.match(name)}
