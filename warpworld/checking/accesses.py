@@ -257,5 +257,5 @@ def _repeated(native: Any, element: str, where: str, region: Any) -> tuple[str, 
 
 
 def _read_only(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
-    message = f"agent {native.thread} writes {element}, which kernels may only read"
+    message = f"agent {native.thread} writes {element}, which is read-only for kernels"
     return "read-only", message, "leave it to the world or the caller, or declare an array of your own"
