@@ -101,7 +101,7 @@ static int num_wrong;
 static void check(bool right, const char* what, unsigned workers) {
   if (right) return;
   num_wrong++;
-  printf("wrong with %u workers: %s\n", workers, what);
+  fprintf(stdout, "wrong with %u workers: %s\n", workers, what);
 }
 
 struct Job {
@@ -183,7 +183,7 @@ static void check_faults(unsigned workers) {
       if (code == WW_TIMEOUT) job.program.timeout_milliseconds = 100;
       const int got = job.run();
       check(got == code, "code of a fault", workers);
-      if (got != code) printf("  %d instead of %d: %s\n", got, code, job.program.error.text);
+      if (got != code) fprintf(stdout, "  %d instead of %d: %s\n", got, code, job.program.error.text);
       if (code && code != WW_DIVERGED)
         check(job.program.error.block == 3 && job.program.error.thread == 2, "place of a fault", workers);
       check_count(workers);
@@ -219,6 +219,6 @@ int main() {
     check_faults(workers);
 #endif
   }
-  if (num_wrong == 0) printf("ok\n");
+  if (num_wrong == 0) fprintf(stdout, "ok\n");
   return num_wrong != 0;
 }

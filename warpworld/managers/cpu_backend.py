@@ -34,7 +34,7 @@ from warpworld.managers.c_structs import INT, POINTER, UINT64, UNSIGNED, Context
 from warpworld.managers.compiler_errors import explain_failure, first_error
 from warpworld.managers.copies import copy_fields
 from warpworld.managers.data_manager import DataManager
-from warpworld.managers.host_compiler import KERNEL_FLAGS, RUNTIME_FLAGS, find_compiler, source_line
+from warpworld.managers.host_compiler import RUNTIME_FLAGS, debugging, find_compiler, kernel_flags, source_line
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
 
 if TYPE_CHECKING:
@@ -143,8 +143,8 @@ class CpuBackend:
     """Kernels on the host's cores, arrays in host memory.
 
     Args:
-        num_workers: threads that step envs, the calling one included; None means one per core. Results do not depend
-            on it.
+        num_workers: threads that step envs, the calling one included; None means one per core, and under
+            ``$WARPWORLD_DEBUG=1`` one in all. Results do not depend on it.
     """
 
     name = "cpu"
@@ -158,7 +158,8 @@ class CpuBackend:
 
         if sys.platform != "linux":
             raise DeviceError(f"device 'cpu' runs on Linux, not on {sys.platform}; on Windows, use it under WSL")
-        workers = min(available_cores(), MAX_WORKERS) if num_workers is None else num_workers
+        most = 1 if debugging() else min(available_cores(), MAX_WORKERS)
+        workers = most if num_workers is None else num_workers
         if not isinstance(workers, (int, np.integer)) or not 1 <= workers <= MAX_WORKERS:
             raise DeviceError(f"num_workers={workers!r}: expected 1 to {MAX_WORKERS}")
         self.device = torch.device("cpu")
@@ -181,11 +182,11 @@ class CpuBackend:
         _runtime()
         compiler, text = find_compiler(), source.host_text()
         included = [data for _, data in source.included()]
-        flags = compiler.all_flags(KERNEL_FLAGS)
+        flags = compiler.all_flags(kernel_flags())
         key = content_key(["module", text, compiler.version, *flags, _processor(), *included, *_headers()])
 
         def build(scratch: Path, target: Path) -> None:
-            log = compiler.build_library(text, KERNEL_FLAGS, [INCLUDE_FOLDER, source.path.parent], scratch, target)
+            log = compiler.build_library(text, kernel_flags(), [INCLUDE_FOLDER, source.path.parent], scratch, target)
             if log:
                 raise explain_failure(source, log)
 

@@ -1,9 +1,13 @@
-"""Finds the host C++ compiler that the cpu backend builds kernels with, and runs it."""
+"""Finds the host C++ compiler that the cpu backend builds kernels with, and runs it.
+
+``$WARPWORLD_DEBUG=1``: kernels are compiled for a debugger, and one worker steps envs where nobody asks for more.
+"""
 
 from __future__ import annotations
 
 import functools
 import importlib.util
+import logging
 import os
 import platform
 import shlex
@@ -16,6 +20,9 @@ from pathlib import Path
 
 from warpworld.errors import BuildError
 
+logger = logging.getLogger(__name__)
+
+DEBUG_VARIABLE = "WARPWORLD_DEBUG"
 HOW_TO_GET_ONE = "install g++ or clang++, or run: pip install ziglang"
 
 _X86 = platform.machine() in ("x86_64", "AMD64")
@@ -30,16 +37,37 @@ _NATIVE_FLAGS = {"x86_64": ("-march=native",), "AMD64": ("-march=native",), "aar
 _ZIG_FLAGS = ("-UNDEBUG", "-fno-sanitize=undefined")  # zig sets its own defaults by -O level
 
 RUNTIME_FLAGS = ("-O3", "-g1", "-ftls-model=initial-exec")
-# No fused multiply-add that the source does not ask for: the same bits from every compiler.
+# No fused multiply-add that the source does not ask for: the same bits from every compiler. printf is the headers' own,
+# so compilers must not make puts() of it.
 KERNEL_FLAGS = (
     *("-O3", *_NATIVE_FLAGS.get(platform.machine(), ())),
     *("-g1", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-Wno-narrowing", "-Wno-unknown-pragmas"),
+    *("-fno-builtin-printf", "-Wformat"),
 )
 # The package's own numerics, which nothing has to match bit for bit: fused multiply-adds where they are faster.
 LIBRARY_FLAGS = (
     *("-O3", *_NATIVE_FLAGS.get(platform.machine(), ())),
     *("-g1", "-ffp-contract=fast", "-fno-trapping-math", "-fno-math-errno", "-Wno-psabi", "-Wno-unknown-pragmas"),
 )
+
+
+def debugging() -> bool:
+    """Whether kernels are to be built for a debugger.
+
+    Raises:
+        BuildError: ``$WARPWORLD_DEBUG`` is neither 0 nor 1.
+    """
+    said = os.environ.get(DEBUG_VARIABLE) or "0"
+    if said not in ("0", "1"):
+        raise BuildError(f"{DEBUG_VARIABLE}={said!r}: expected 0 or 1")
+    return said == "1"
+
+
+def kernel_flags() -> tuple[str, ...]:
+    """What kernels are compiled with. For a debugger nothing is optimised, and header words are functions to call."""
+    if not debugging():
+        return KERNEL_FLAGS
+    return (*(flag for flag in KERNEL_FLAGS if flag not in ("-O3", "-g1")), "-O0", "-g", "-DWW_DEBUG")
 
 
 @dataclass(frozen=True)
@@ -118,9 +146,12 @@ def run_tool(command: Sequence[str], timeout: float | None = None) -> subprocess
 
 
 def _run(command: Sequence[str]) -> str:
-    """Run a compiler or linker; what it printed if it failed, else an empty string."""
+    """Run a compiler or linker; what it printed if it failed, else an empty string. Warnings are passed on."""
     result = run_tool(command)
     if result.returncode == 0:
+        for line in dict.fromkeys(result.stderr.splitlines()):
+            if ": warning: " in line:
+                logger.warning("%s", line)
         return ""
     return result.stderr.strip() or f"{command[0]} failed with status {result.returncode}"
 

@@ -1,6 +1,7 @@
 // What passes between a compiled kernel module, the runtime library and Python (cpu_backend.py mirrors these structs).
 #pragma once
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +55,9 @@ struct ww_kernel {
 
 // Records the first error of a launch and leaves the kernel; never returns.
 [[noreturn]] void ww_fail(int code, const char* file, int line, const char* text);
+
+// What a kernel prints: `is_active` is false of a thread that should keep still. Returns how many bytes, or -1.
+int ww_print(int env, int agent, int is_active, const char* format, va_list values);
 
 // One per worker thread. It lives in the runtime library: as thread-locals of every module it would use up the static
 // TLS block of the process after a handful of modules.

@@ -31,6 +31,10 @@ void* ww_check_shared(const char* name, void* values, unsigned item, unsigned co
 
 #define WW_CHECKED(call) ((void)0)
 #define WW_TURN(i) (i)
+#ifdef WW_DEBUG  // the kernel is to be a function that a debugger sees
+#define WW_FLATTEN
+#else
 #define WW_FLATTEN __attribute__((flatten))
+#endif
 
 #endif

@@ -16,7 +16,7 @@
 #define __constant__
 #define __managed__
 #define __shared__ thread_local
-#define __forceinline__ inline __attribute__((always_inline))
+#define __forceinline__ WW_INLINE
 #define __noinline__  // empty, as the C++ library writes __attribute__((__noinline__))
 #define __launch_bounds__(...)
 #define __grid_constant__

@@ -13,6 +13,7 @@
 #include <atomic>
 
 #include "abi.hpp"
+#include "lines.hpp"
 #include "stacks.hpp"
 
 namespace ww {
@@ -24,6 +25,9 @@ struct alignas(128) Worker {
   pthread_t thread;
   Stacks stacks;
   void* scheduler;
+  Lines lines;
+  std::atomic<bool> printing;    // holds, perhaps, a lock of the C library: the watchdog's signal has to wait
+  std::atomic<bool> stop_asked;  // it came meanwhile
   // of the fault that was caught
   int fault_signal, fault_code;
   char *fault_address, *fault_pc, *fault_sp;
@@ -109,6 +113,7 @@ static void on_fault(int signal_number, siginfo_t* info, void* context) {
   const bool late = signal_number == stop_signal && stop_serial.load() != launch_serial.load();
   if (!worker || !worker->in_kernel.load(std::memory_order_relaxed) || late)
     return call_previous(signal_number, info, context);
+  if (signal_number == stop_signal && worker->printing.load()) return worker->stop_asked.store(true);
   leave_kernels(*worker);
   worker->fault_signal = signal_number;
   worker->fault_code = info->si_code;
@@ -231,4 +236,13 @@ static void explain_fault(const Worker& worker) {
   worker.fault_signal = 0;
   ww::record_error(code, file, line, text);
   siglongjmp(worker.escape, 1);
+}
+
+int ww_print(int env, int agent, int is_active, const char* format, va_list values) {
+  ww::Worker& worker = *ww::this_worker;
+  worker.printing.store(true);
+  const int length = worker.lines.print({ww_this_thread.kernel, env, agent, (bool)is_active}, format, values);
+  worker.printing.store(false);
+  if (worker.stop_asked.exchange(false)) pthread_kill(pthread_self(), ww::stop_signal);
+  return length;
 }

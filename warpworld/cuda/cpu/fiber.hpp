@@ -5,7 +5,11 @@
 
 #include "abi.hpp"
 
+#ifdef WW_DEBUG  // functions of their own: a debugger's `next` goes over a barrier to the same agent
+#define WW_INLINE inline
+#else
 #define WW_INLINE inline __attribute__((always_inline))
+#endif
 #define WW_COLD __attribute__((noinline, cold))
 #define WW_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -41,8 +45,9 @@ extern "C" {
 void ww_fiber_entry() __attribute__((visibility("hidden")));
 __attribute__((visibility("hidden"), used)) void ww_fiber_main();
 }
+// Nobody called it: there unwinders stop.
 asm(".text\n.p2align 4\n.type ww_fiber_entry,@function\n.hidden ww_fiber_entry\nww_fiber_entry:\n"
-    "\txorl %ebp, %ebp\n\tcall ww_fiber_main\n\tud2\n.size ww_fiber_entry,.-ww_fiber_entry\n");
+    "\t.cfi_startproc\n\t.cfi_undefined rip\n\txorl %ebp, %ebp\n\tcall ww_fiber_main\n\tud2\n\t.cfi_endproc\n.size ww_fiber_entry,.-ww_fiber_entry\n");
 
 // A fiber that will start in ww_fiber_main on the stack that ends at `top` (16-byte aligned). Once the frame's three
 // words are popped the stack pointer must be a multiple of 16 again, as it is before every call.
@@ -85,7 +90,8 @@ void ww_fiber_entry() __attribute__((visibility("hidden")));
 __attribute__((visibility("hidden"), used)) void ww_fiber_main();
 }
 asm(".text\n.p2align 4\n.type ww_fiber_entry,%function\n.hidden ww_fiber_entry\nww_fiber_entry:\n"
-    "\thint #36\n\tmov x29, xzr\n\tmov x30, xzr\n\tbl ww_fiber_main\n\tbrk #1\n"
+    "\t.cfi_startproc\n\t.cfi_undefined x30\n\thint #36\n\tmov x29, xzr\n\tmov x30, xzr\n\tbl ww_fiber_main\n"
+    "\tbrk #1\n\t.cfi_endproc\n"
     ".size ww_fiber_entry,.-ww_fiber_entry\n");
 
 static WW_INLINE void* ww_fresh_fiber(char* top) {

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "checks.hpp"
 #include "fiber.hpp"
 
 namespace ww {
@@ -86,7 +87,7 @@ struct RingRunner;
 template <class... A, void (*kernel)(A...), unsigned threads>
 struct RingRunner<kernel, threads> {
   // What every fiber runs. The kernel is called at one place only: with more, compilers stop inlining it.
-  __attribute__((noinline, flatten)) static void loop(A... args) {
+  __attribute__((noinline)) WW_FLATTEN static void loop(A... args) {
     Ring& r = ring();
     bool returned = threadIdx.x < r.returned_before;
     for (;;) {
@@ -146,7 +147,7 @@ struct LoopRunner;
 
 template <class... A, void (*kernel)(A...)>
 struct LoopRunner<kernel> {
-  __attribute__((noinline, flatten)) static void loop(unsigned first, unsigned end, A... args) {
+  __attribute__((noinline)) WW_FLATTEN static void loop(unsigned first, unsigned end, A... args) {
     for (unsigned block = first; block < end; ++block) {
       blockIdx.x = block;
       kernel(args...);

@@ -73,7 +73,10 @@ __attribute__((noinline)) static void run_shares(Worker& worker, unsigned index,
   ww_this_thread.scheduler = worker.scheduler;
   volatile unsigned first = 0, end = 0;
   if (sigsetjmp(worker.escape, 0) != 0) {
+    worker.printing.store(false);
+    worker.stop_asked.store(false);
     if (worker.fault_signal) explain_fault(worker);
+    worker.lines.end_line();
     done(end - first);
   }
   unsigned a, b;
@@ -85,6 +88,7 @@ __attribute__((noinline)) static void run_shares(Worker& worker, unsigned index,
       enter_kernels(worker);
       run_steps(program, launch, a, b);
       leave_kernels(worker);
+      worker.lines.end_line();
     }
     done(b - a);
   }
@@ -191,9 +195,14 @@ static void after_fork() {
   sleepers.store(0);
   generation.store(0);
   claim.store(nothing_left);
-  for (Worker& worker : workers) worker.in_kernel.store(0);
+  for (Worker& worker : workers) {
+    worker.in_kernel.store(0);
+    worker.printing.store(false);
+    worker.lines.writing.store(false);
+  }
   forget_watchdog();
   pthread_mutex_init(&launch_lock, nullptr);
+  pthread_mutex_init(&output_lock, nullptr);
 }
 
 static unsigned rounded_up(unsigned n, unsigned granularity) {

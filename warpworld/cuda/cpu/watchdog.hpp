@@ -67,6 +67,13 @@ static unsigned total_progress() {
   return total;
 }
 
+// A reader who takes his time is no endless loop.
+static bool waits_for_reader() {
+  for (const Worker& worker : workers)
+    if (worker.lines.writing.load(std::memory_order_relaxed)) return true;
+  return false;
+}
+
 // Costs a launch nothing but the two changes of launch_serial: it looks 50 times a second whether the same launch still
 // runs. Only then is Ctrl-C watched, so that a program's own handler is left alone otherwise.
 static void* watch(void*) {
@@ -84,7 +91,10 @@ static void* watch(void*) {
       continue;
     }
     watch_interrupt();
-    idle = progress_now == progress ? idle + poll_milliseconds : 0;
+    if (progress_now != progress)
+      idle = 0;
+    else if (!waits_for_reader())
+      idle += poll_milliseconds;
     progress = progress_now;
     since_interrupt = interrupts.load() && watching_interrupt ? since_interrupt + poll_milliseconds : 0;
     if (since_interrupt > interrupt_grace_milliseconds)

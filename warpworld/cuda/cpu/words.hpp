@@ -3,8 +3,13 @@
 // out.
 #pragma once
 
+#ifdef WW_DEBUG  // functions that a debugger can call, whether the kernel does or not
+#define WW_FUNCTION static __attribute__((used))
+#define WW_METHOD inline
+#else
 #define WW_FUNCTION static inline __attribute__((always_inline))
 #define WW_METHOD inline __attribute__((always_inline))
+#endif
 
 WW_FUNCTION const ww_context& ww_world() { return *ww_this_thread.context; }
 WW_FUNCTION int ww_kernel_index() { return ww_this_thread.kernel_index; }
@@ -75,3 +80,5 @@ WW_FUNCTION constexpr bool is_active() { return true; }
   type(&name)[n] = ww_shared_##name[ww_this_thread.worker].values WW_SHARED_SLOT
 
 #endif
+
+#include "printf.hpp"
