@@ -6,14 +6,15 @@ import logging
 import os
 import re
 import shutil
-import subprocess
-import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
-from kernel_worlds import HERE, kernel_world
+import torch
+from kernel_worlds import kernel_world
 from toys import HEADER, agents, environment
 
 from warpworld import Array, World
@@ -26,15 +27,6 @@ ARRAYS = [
     *(Array(name, "int32", (1,), per="world", initial=0) for name in ("mode", "length")),
     Array("x", "float32", initial=0.0),
 ]
-IN_A_PROCESS = """
-import sys
-from test_printf import printing_world
-world = printing_world(num_envs=40, workers=2)
-world["mode"] = int(sys.argv[1])
-for _ in range(int(sys.argv[2])):
-    world.step()
-print("end", file=sys.stderr)
-"""
 
 
 def printing_world(num_envs: int = 2, num_agents: int = 3, workers: int = 1, **settings: object) -> World:
@@ -51,11 +43,19 @@ def printed(world: World, mode: int, capfd: pytest.CaptureFixture[str], length: 
     return text.splitlines()
 
 
-def process(mode: int, steps: int = 1, **settings: object) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-c", IN_A_PROCESS, str(mode), str(steps)]
-    folders = [str(HERE), str(HERE.parent), *sys.path]
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
-    return subprocess.Popen(command, env=environ, stderr=subprocess.PIPE, **settings)  # type: ignore[call-overload,no-any-return]
+@contextmanager
+def output_to(descriptor: int | None) -> Iterator[None]:
+    """Standard output leads somewhere else meanwhile; nowhere with None."""
+    before = os.dup(1)
+    if descriptor is None:
+        os.close(1)
+    else:
+        os.dup2(descriptor, 1)
+    try:
+        yield
+    finally:
+        os.dup2(before, 1)
+        os.close(before)
 
 
 def test_a_line_tells_who_printed_it(capfd: pytest.CaptureFixture[str]) -> None:
@@ -166,7 +166,6 @@ def test_a_slow_reader_is_no_endless_loop(monkeypatch: pytest.MonkeyPatch) -> No
     world = printing_world(num_envs=1, num_agents=1)
     world["mode"], world["length"] = 5, 1_000_000  # more than a pipe holds
     reading, writing = os.pipe()
-    before = os.dup(1)
     got: list[int] = []
 
     def read_late() -> None:
@@ -176,38 +175,37 @@ def test_a_slow_reader_is_no_endless_loop(monkeypatch: pytest.MonkeyPatch) -> No
 
     reader = threading.Thread(target=read_late)
     reader.start()
-    os.dup2(writing, 1)
     try:
-        world.step()
+        with output_to(writing):
+            world.step()
     finally:
-        os.dup2(before, 1)
         os.close(writing)
         reader.join()
     assert sum(got) == len("[step, env 0, agent 0] ") + 1_000_000 + len(" end\n")
 
 
 def test_standard_output_may_be_a_file(tmp_path: Path) -> None:
-    with open(tmp_path / "out", "wb") as file:
-        child = process(6, steps=3, stdout=file)
-        assert child.communicate()[1] == b"end\n"
+    world = printing_world(num_envs=40, workers=2)
+    world["mode"] = 6
+    with open(tmp_path / "out", "wb") as file, output_to(file.fileno()):
+        for _ in range(3):
+            world.step()
     lines = (tmp_path / "out").read_text().splitlines()
     assert len(lines) == 40 * 3 * 5 * 3
     assert all(re.fullmatch(r"\[step, env \d+, agent [012]\] 0{29}[0-4]", line) for line in lines)
 
 
-def test_a_closed_pipe_costs_the_lines_only() -> None:
+@pytest.mark.parametrize("pipe", [True, False])
+def test_a_closed_output_costs_the_lines_only(pipe: bool, capfd: pytest.CaptureFixture[str]) -> None:
+    world = printing_world(num_envs=40, workers=2)
+    world["mode"] = 6
     reading, writing = os.pipe()
     os.close(reading)
-    child = process(6, stdout=writing)
+    with output_to(writing if pipe else None):
+        world.step()
     os.close(writing)
-    assert child.communicate()[1] == b"end\n"
-    assert child.returncode == 0
-
-
-def test_a_closed_standard_output_costs_the_lines_only() -> None:
-    child = process(6, preexec_fn=lambda: os.close(1))
-    assert child.communicate()[1] == b"end\n"
-    assert child.returncode == 0
+    assert (world["x"] == torch.arange(120.0).reshape(40, 3)).all()
+    assert len(printed(world, 6, capfd)) == 40 * 3 * 5
 
 
 def test_printing_changes_no_result(capfd: pytest.CaptureFixture[str]) -> None:
