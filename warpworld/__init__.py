@@ -3,6 +3,7 @@
 from warpworld.checking import check
 from warpworld.environment import Array, Environment, Group, Kernel, eager_phase, environment_names, register
 from warpworld.errors import WarpworldError
+from warpworld.tracing import Trace
 from warpworld.world import World, make
 
 __version__ = "0.1.0"
@@ -12,6 +13,7 @@ __all__ = [
     "Environment",
     "Group",
     "Kernel",
+    "Trace",
     "WarpworldError",
     "World",
     "check",

@@ -1,0 +1,84 @@
+"""`warpworld run`: a world under random actions, and what one of its envs does."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from warpworld.commands.numbers import at_least
+from warpworld.errors import RunError
+
+if TYPE_CHECKING:
+    from warpworld.tracing.stepping import Episodes
+    from warpworld.world import World
+
+DEVICES = ("auto", "cpu", "cuda")
+MOST = 2**31 - 1
+
+
+def add_parsers(commands: Any) -> None:
+    """Add the command to the command line."""
+    run = commands.add_parser(
+        "run",
+        help="step an environment with random actions, and write down what one env does",
+        description="Step a world with random actions and tell what happened. --trace writes every array of one env, "
+        "step by step, as CSV.",
+    )
+    run.add_argument(
+        "environment", metavar="NAME", help="a registered name, module:Class, or a file: path/to/env.py[:Class]"
+    )
+    run.add_argument("params", metavar="key=value", nargs="*", help="parameters of the environment: num_taggers=3")
+    run.add_argument("--steps", type=at_least(1), default=120, help="steps to take (default: 120)")
+    run.add_argument("--envs", type=at_least(1, MOST), default=5, help="envs to step (default: 5)")
+    run.add_argument("--seed", type=at_least(0), default=0, help="seed of world and actions (default: 0)")
+    run.add_argument("--device", choices=DEVICES, default="auto", help="where to step (default: auto)")
+    run.add_argument("--trace", metavar="ENV", type=at_least(0), help="write this env's arrays, step by step")
+    run.add_argument("--arrays", metavar="NAME,...", help="the arrays to trace (default: all)")
+    run.add_argument("--output", metavar="FILE", help="where the trace goes (default: NAME-envENV.csv, here)")
+    run.set_defaults(command=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from warpworld.checking.targets import find_environment
+    from warpworld.commands.check import _params
+    from warpworld.tracing.stepping import step_at_random
+    from warpworld.tracing.trace import Trace
+    from warpworld.world import World
+
+    if arguments.trace is None and (arguments.output or arguments.arrays):
+        raise RunError("--output and --arrays are about a trace; say of which env: --trace 0")
+    environment = find_environment(arguments.environment)(**_params(arguments.params))
+    world = World(environment, arguments.envs, arguments.device, arguments.seed)
+    if arguments.trace is None:
+        _tell(world, arguments, step_at_random(world, arguments.steps, arguments.seed))
+        return 0
+    path = arguments.output or f"{environment.name}-env{arguments.trace}.csv"
+    chosen = arguments.arrays.split(",") if arguments.arrays else None
+    with Trace(world, arguments.trace, path, chosen) as trace:
+        episodes = step_at_random(world, arguments.steps, arguments.seed, trace)
+    _tell(world, arguments, episodes)
+    print(f"{path}: env {arguments.trace}, {trace.rows:,} rows")
+    return 0
+
+
+def _tell(world: World, arguments: argparse.Namespace, episodes: Episodes) -> None:
+    name = world.environment.name
+    envs, agents = _counted(world.num_envs, "env"), _counted(world.num_agents, "agent")
+    print(f"{name}: {envs} of {agents} on {world.device.type}, seed {arguments.seed}")
+    ended = f"{_counted(len(episodes.lengths), 'episode')} ended"
+    if episodes.lengths:
+        ended += f": {episodes.terminated:,} terminated, {episodes.truncated:,} truncated, "
+        ended += f"{_mean(episodes.lengths):.1f} steps long on average"
+    print(f"{_counted(arguments.steps, 'step')} of each env; {ended}")
+    if episodes.lengths:
+        returns = ", ".join(f"{name} {_mean(values):.4g}" for name, values in episodes.returns.items())
+        print(f"rewards of an episode, mean over agents: {returns}")
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'s' * (number != 1)}"
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,73 @@
+"""Steps a world with random actions, and counts what happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from warpworld.checking.actions import RandomActions
+from warpworld.tracing.trace import Trace
+from warpworld.world import World
+
+
+@dataclass
+class Episodes:
+    """The episodes that ended.
+
+    Attributes:
+        terminated: how many ended by themselves.
+        truncated: how many were cut by a limit.
+        lengths: of each, in steps.
+        returns: by group, the sum of rewards in each episode, mean over the group's agents.
+    """
+
+    terminated: int = 0
+    truncated: int = 0
+    lengths: list[int] = field(default_factory=list)
+    returns: dict[str, list[float]] = field(default_factory=dict)
+
+
+def step_at_random(world: World, steps: int, seed: int, trace: Trace | None = None) -> Episodes:
+    """Reset a world and step it.
+
+    Args:
+        world: any.
+        steps: how many.
+        seed: of the actions; with the same one and as many envs, those of ``warpworld.check``.
+        trace: is written, if there is one.
+
+    Raises:
+        KernelError: a kernel faulted.
+    """
+    actions, everyone = RandomActions(world, seed), slice(0, world.num_envs)
+    episodes = Episodes(returns={name: [] for name in world.groups})
+    lengths, rewards = np.zeros(world.num_envs, np.int64), np.zeros((world.num_envs, world.num_agents))
+    world.reset()
+    if trace is not None:
+        trace.reset()
+    for _ in range(steps):
+        actions.draw()
+        actions.put(world, everyone)
+        world.step()
+        if trace is not None:
+            trace.step()
+        lengths += 1
+        rewards += world.data.numpy("rewards")
+        _count(world, episodes, lengths, rewards)
+    return episodes
+
+
+def _count(world: World, episodes: Episodes, lengths: np.ndarray, rewards: np.ndarray) -> None:
+    """Count the envs that ended in this step; their sums begin anew."""
+    terminated = world.data.numpy("terminated")
+    ended = np.flatnonzero(terminated | world.data.numpy("truncated"))
+    if not len(ended):
+        return
+    episodes.terminated += int(terminated.sum())
+    episodes.truncated += len(ended) - int(terminated.sum())
+    episodes.lengths += lengths[ended].tolist()
+    for name, group in world.groups.items():
+        episodes.returns[name] += rewards[ended, group.slice].mean(axis=1).tolist()
+    lengths[ended] = 0
+    rewards[ended] = 0.0
