@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from debugger import SETUP, gdb
 from kernel_worlds import HERE, kernel_world, run
 
 from warpworld import Array
@@ -34,48 +32,8 @@ def line_of(mark: str) -> int:
     return line
 
 
-@functools.cache
-def why_no_gdb() -> str:
-    """Why gdb cannot be driven here; empty if it can."""
-    gdb = shutil.which("gdb")
-    if gdb is None:
-        return "gdb is not here"
-    tried = subprocess.run(
-        [gdb, "-nx", "--batch", "-ex", "run", "--args", sys.executable, "-c", ""],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    return "" if "exited normally" in tried.stdout else f"gdb may not trace processes here: {tried.stderr.strip()}"
-
-
-def gdb(commands: Sequence[str], compiler: str, *program: str, folder: Path) -> str:
-    """What gdb says."""
-    if why_no_gdb():
-        pytest.skip(why_no_gdb())
-    if shutil.which(compiler) is None:
-        pytest.skip(f"no {compiler} here")
-    words = [word for command in commands for word in ("-ex", command)]
-    environ = {
-        **os.environ,
-        "CXX": compiler,
-        "WARPWORLD_DEBUG": "1",
-        "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent), *sys.path]),
-        "DEBUGINFOD_URLS": "",  # nothing is fetched
-    }
-    return subprocess.run(
-        ["gdb", "-nx", "-q", "--batch", *words, "--args", sys.executable, *program],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        env=environ,
-        cwd=folder,
-    ).stdout
-
-
-SETUP = ("set breakpoint pending on", "maintenance set target-non-stop off", "set width 0")
+def python_path() -> str:
+    return os.pathsep.join([str(HERE), str(HERE.parent), *sys.path])
 
 
 @pytest.mark.parametrize("compiler", ["g++", pytest.param("clang++", marks=pytest.mark.slow)])
@@ -96,7 +54,9 @@ def test_gdb_stops_in_one_agent_of_one_env(compiler: str, tmp_path: Path) -> Non
         *("next", "echo == barrier\\n", "frame", "next", "echo == behind\\n", "frame"),
         *("output agent_id()", "echo \\n== shared\\n", "output seen[4]", "echo \\n== end\\n", "delete", "continue"),
     )
-    said = gdb(commands, compiler, "-c", PROGRAM, folder=tmp_path)
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler} here")
+    said = gdb(commands, ["-c", PROGRAM], tmp_path, CXX=compiler, PYTHONPATH=python_path())
     parts = dict(part.partition("\n")[::2] for part in said.split("== ")[1:])
     frames = [line for line in parts["where"].splitlines() if line.startswith("#")]
     assert frames[0].startswith("#0  step (x=")
@@ -120,7 +80,8 @@ def test_gdb_stops_where_a_kernel_faults(tmp_path: Path) -> None:
         "from test_faults import *\nworld = faulty_world(None, 1)\nworld['mode'] = MODES.index('null_pointer')\n"
         "world['bad_env'] = 3\nworld.step()"
     )
-    said = gdb([*SETUP, "run", "echo == where\\n", "backtrace 1"], "g++", "-c", program, folder=tmp_path)
+    commands = [*SETUP, "run", "echo == where\\n", "backtrace 1"]
+    said = gdb(commands, ["-c", program], tmp_path, PYTHONPATH=python_path())
     assert "received signal SIGSEGV" in said
     assert "faults.cu:" in said.partition("== where")[2]
 
