@@ -291,6 +291,17 @@ def test_a_world_that_was_reset_already_is_refused(world: World, tmp_path: Path)
         Trace(world, 0, tmp_path / "trace.csv")
 
 
+def test_a_trace_that_is_not_open_or_not_reset_says_so(world: World, tmp_path: Path) -> None:
+    trace = Trace(world, 0, tmp_path / "trace.csv")
+    world.reset()
+    with pytest.raises(RunError, match=r"trace\.csv' is not open; write a trace inside of `with Trace"):
+        trace.reset()
+    other = World(world.environment, 3, device="cpu")
+    with pytest.raises(RunError, match=r"call its reset\(\) behind the world's"), Trace(other, 0, trace.path) as trace:
+        other.reset()
+        trace.step()
+
+
 @pytest.mark.parametrize("name", ["tag_gridworld", "tag_continuous", "cartpole"])
 def test_shipped_environments_can_be_traced(name: str, tmp_path: Path) -> None:
     world = warpworld.make(name, 2, device="cpu")

@@ -56,7 +56,7 @@ class Trace:
     Raises:
         DeclarationError: the world has no such env.
         StoreError: the world was reset already, or there is no such array.
-        RunError: the file cannot be written, or is there and no trace.
+        RunError: the file cannot be written, or is there and no trace; the trace is not open, or not reset yet.
     """
 
     def __init__(self, world: World, env: int, path: str | Path, arrays: Sequence[str] | None = None) -> None:
@@ -107,6 +107,8 @@ class Trace:
 
     def step(self) -> None:
         """Write the world's step that has just been made, and the reset in it if the env ended."""
+        if self._episode == 0:
+            raise RunError("a trace begins with an episode; call its reset() behind the world's, before step()")
         self._step += 1
         self._timestep += 1
         values = {
@@ -132,6 +134,8 @@ class Trace:
         return self._world[name] if self._copies[name] is None else self._world[name][self._env]
 
     def _write(self, event: str, values: Mapping[str, torch.Tensor]) -> None:
+        if self._writer is None:
+            raise RunError(f"'{self.path}' is not open; write a trace inside of `with Trace(...) as trace:`")
         numbers = {name: value.cpu().numpy() for name, value in values.items()}
         numbers["timestep"] = np.array(self._timestep)  # of an ended env the world has set it back already
         blank = {source.array.name for source in self._shown if source.of_steps and event == "reset"}
