@@ -212,3 +212,15 @@ def test_a_world_without_kernels_has_nothing_to_check() -> None:
     world = warpworld.World(environment(None, phases=[lambda arrays, active: None]), 2, device="cpu")
     with pytest.raises(DeclarationError, match="there is nothing to check"):
         world.check()
+
+
+def test_what_a_kernel_prints_is_shown_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "speaks.cu"
+    path.write_text("""#include <warpworld.cuh>
+extern "C" __global__ void step(const int* timestep) {
+  if (is_active()) printf("step %d\\n", timestep[env_id()]);
+}
+""")
+    assert warpworld.check(environment(path, resets=()), num_envs=2, steps=1).clean
+    printed = capfd.readouterr().out.splitlines()
+    assert printed == [f"[step, env {env}, agent {agent}] step 1" for env in range(2) for agent in range(2)]

@@ -69,7 +69,7 @@ def check(
 class _Check:
     def __init__(self, environment: Environment, num_envs: int, seed: int, stack: contextlib.ExitStack) -> None:
         self._environment, self._num_envs, self._seed, self._stack = environment, num_envs, seed, stack
-        self._main = self._course()
+        self._main = self._course(speaks=True)
         self._contents, self._trace = Contents(self._main), Trace.of(self._main)
         self._read_actions = ReadActions(self._main)
         self._actions = RandomActions(self._main.world, seed)

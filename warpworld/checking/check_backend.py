@@ -93,14 +93,17 @@ class CheckBackend(CpuBackend):
     Args:
         order: in which agents run.
         watching: see above.
+        speaks: whether what kernels print is seen.
         python_writes: whether Python phases write the store, which nobody sees: then nothing of it counts as unwritten.
     """
 
     padding = GUARD
 
-    def __init__(self, order: int = FORWARD, watching: bool = True, python_writes: bool = False) -> None:
+    def __init__(
+        self, order: int = FORWARD, watching: bool = True, python_writes: bool = False, speaks: bool = True
+    ) -> None:
         super().__init__(num_workers=1)
-        self.order, self.watching, self._python_writes = order, watching, python_writes
+        self.order, self.watching, self.speaks, self._python_writes = order, watching, speaks, python_writes
         self.observer: Observer | None = None
         self.world_step = 0
         self.module: Module | None = None
@@ -176,6 +179,7 @@ class CheckBackend(CpuBackend):
             module.source.envs_per_warp,
             self.order,
             (first - GUARD, end + GUARD),
+            self.speaks,
         )
 
 

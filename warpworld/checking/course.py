@@ -39,6 +39,7 @@ class Course:
         order: in which agents run.
         watching: whether accesses are looked at.
         envs_per_warp: 0 for one env a block.
+        speaks: whether what its kernels print is seen.
     """
 
     def __init__(
@@ -50,10 +51,11 @@ class Course:
         order: int = FORWARD,
         watching: bool = True,
         envs_per_warp: int = 0,
+        speaks: bool = False,
     ) -> None:
         entries = [*environment.phases(), *environment.resets()]
         self._all_kernels = not any(callable(entry) for entry in entries)
-        self.backend = CheckBackend(order, watching, python_writes=not self._all_kernels)
+        self.backend = CheckBackend(order, watching, python_writes=not self._all_kernels, speaks=speaks)
         self.world = World(
             environment, num_envs, seed=seed, first_env=first_env, envs_per_warp=envs_per_warp, backend=self.backend
         )

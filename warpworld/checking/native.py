@@ -36,7 +36,7 @@ _Settings = struct(
     "_Settings",
     **dict(regions=POINTER, variables=POINTER, assignments=POINTER, num_regions=UNSIGNED, num_variables=UNSIGNED),
     **dict(num_assignments=UNSIGNED, num_agents=UNSIGNED),
-    **dict(envs_per_warp=UNSIGNED, order=UNSIGNED, harmless=POINTER, harmless_end=POINTER),
+    **dict(envs_per_warp=UNSIGNED, order=UNSIGNED, harmless=POINTER, harmless_end=POINTER, speaks=INT),
 )
 
 
@@ -75,6 +75,7 @@ class CheckRuntime:
         envs_per_warp: 0 for one env a block.
         order: in which agents run: FORWARD, BACKWARD or SHUFFLED.
         harmless: first and last address of memory in which a wrong access does no harm.
+        speaks: whether what kernels print is seen.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class CheckRuntime:
         envs_per_warp: int,
         order: int,
         harmless: tuple[int, int],
+        speaks: bool,
     ) -> None:
         self._library = _declared(library)
         self.arrays = tuple(arrays)
@@ -105,6 +107,7 @@ class CheckRuntime:
             order=order,
             harmless=harmless[0],
             harmless_end=harmless[1],
+            speaks=speaks,
         )
         self._keep = (regions, natives, ranges)
         self._state = library.ww_check_open(ctypes.addressof(settings))

@@ -20,6 +20,8 @@ void ww_check_warp_barrier(unsigned first, uint32_t lanes);
 void ww_check_atomic(void* address, unsigned size);
 // The thread draws a random number: the `number`-th word of a stream, which is the agent's, or 0xFFFF for all agents.
 void ww_check_draw(uint32_t stream, uint32_t number);
+// Whether what the kernel prints is to be seen: a check runs several worlds of one course.
+bool ww_check_speaks(void);
 // An array that the threads of an env share; returns its values.
 void* ww_check_shared(const char* name, void* values, unsigned item, unsigned count);
 }

@@ -9,6 +9,9 @@
 
 extern "C" inline __attribute__((visibility("hidden"), no_sanitize("thread"), format(printf, 1, 2))) int printf(
     const char* format, ...) {
+#ifdef WW_CHECK
+  if (!ww_check_speaks()) return 0;  // a twin repeats what was said
+#endif
   va_list values;
   va_start(values, format);
   const int length = ww_print(ww_world().first_env + env_id(), agent_id(), is_active(), format, values);

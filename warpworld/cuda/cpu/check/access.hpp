@@ -35,7 +35,7 @@ struct State {
   const ww_assignment* assignments;
   unsigned num_variables, num_assignments, num_agents, envs_per_warp, order;
   char *harmless, *harmless_end;
-  bool watching, own_env_only, locals_known;
+  bool watching, own_env_only, locals_known, speaks;
   uint32_t interval, launch_start, block_start, step;
   bool inside[WW_MAX_THREADS];
   const void* caller[WW_MAX_THREADS];  // of the function that a thread entered last, while it is in it

@@ -90,5 +90,6 @@ struct ww_check_settings {
   uint32_t num_agents, envs_per_warp;  // envs_per_warp: 0 for one env a block
   uint32_t order;                      // 0 forward, 1 backward, 2 shuffled
   char *harmless, *harmless_end;  // memory in which a wrong access does no harm
+  int32_t speaks;                 // what kernels print is seen
 };
 }

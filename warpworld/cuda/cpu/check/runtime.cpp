@@ -65,6 +65,8 @@ __attribute__((visibility("hidden"))) void ww_check_draw(uint32_t stream, uint32
     ww_check::note_draw(*current, stream, number, ww_check::place_of(*current, __builtin_return_address(0)));
 }
 
+__attribute__((visibility("hidden"))) bool ww_check_speaks() { return !current || current->speaks; }
+
 __attribute__((visibility("hidden"))) void* ww_check_shared(const char* name, void* values, unsigned item,
                                                             unsigned count) {
   const ww_check::Busy at_work;
@@ -90,6 +92,7 @@ WW_EXPORT State* ww_check_open(const ww_check_settings* settings) {
   s->envs_per_warp = settings->envs_per_warp;
   s->order = settings->order;
   s->harmless = settings->harmless;
+  s->speaks = settings->speaks;
   s->harmless_end = settings->harmless_end;
   bool fits = true;
   for (unsigned i = 0; i < settings->num_regions; i++) fits = s->regions.add(settings->regions[i]) && fits;
