@@ -142,17 +142,21 @@ class Group:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that departs from the rule of one thread per agent, or that touches other envs.
+    """A kernel that departs from a rule: one thread per agent, its own env only, parameters bound by name.
 
     Attributes:
         name: the ``__global__`` function.
         threads_per_env: threads of a block; None means one per agent.
         own_env_only: False if it reads or writes other envs' parts; it then gets a launch of its own.
+        arguments: what its parameters are bound to, in their order and not by their names: each the name of an array,
+            of a Params field or of a world constant, or a number. Such a kernel may take a read-only array as a
+            pointer that is not to const; ``warpworld check`` tells of writes.
     """
 
     name: str
     threads_per_env: int | None = None
     own_env_only: bool = True
+    arguments: tuple[str | int | float, ...] | None = None
 
     def __post_init__(self) -> None:
         _check_identifier("kernel", self.name)
@@ -161,6 +165,23 @@ class Kernel:
             raise DeclarationError(
                 f"kernel '{self.name}': threads_per_env={threads!r}, expected 1 to {MAX_THREADS_PER_ENV} (a CUDA block)"
             )
+        if self.arguments is not None:
+            object.__setattr__(self, "arguments", tuple(map(self._argument, _as_list(self.name, self.arguments))))
+
+    def _argument(self, given: Any) -> str | int | float:
+        plain = given.item() if isinstance(given, np.generic) else given
+        if not isinstance(plain, (str, int, float)):
+            raise DeclarationError(
+                f"kernel '{self.name}': arguments has {given!r}; expected the name of an array or a parameter, or a "
+                "number"
+            )
+        return plain
+
+
+def _as_list(kernel: str, arguments: Any) -> list[Any]:
+    if isinstance(arguments, str) or not isinstance(arguments, Sequence):
+        raise DeclarationError(f"kernel '{kernel}': arguments={arguments!r}, expected a tuple, one entry per parameter")
+    return list(arguments)
 
 
 def eager_phase(phase: Callable[..., None]) -> Callable[..., None]:
@@ -176,12 +197,14 @@ class Environment:
         name: the registered name; the class's name until it is registered.
         source: the ``.cu`` file, relative to the file of the class that names it; None for an env in Python alone.
         compile_time: Params that the kernels need as constants: each becomes the macro of its upper-case name.
+        includes: headers that are put before the text of ``source``, for files that do not include what they need.
         params: this world's ``Params``.
     """
 
     name: ClassVar[str] = ""
     source: ClassVar[str | Path | None] = None
     compile_time: ClassVar[tuple[str, ...]] = ()
+    includes: ClassVar[tuple[str, ...]] = ()
 
     @dataclass(frozen=True)
     class Params:
@@ -224,6 +247,10 @@ class Environment:
     def resets(self) -> Sequence[Phase | Kernel]:
         """What runs for the envs that start a new episode."""
         return ["reset"]
+
+    def constants(self) -> Mapping[str, Any]:
+        """Contents of the file's ``__constant__`` and ``__device__`` variables that kernels only read, by name."""
+        return {}
 
     def truncations(self, num_steps: int) -> int:
         """Most time limits that one env can reach in ``num_steps`` steps; sizes the store of final observations."""

@@ -23,10 +23,11 @@ from warpworld.managers.backend import (
     WorldConstants,
     open_backend,
 )
+from warpworld.managers.binding import Number
 from warpworld.managers.capture import captured
 from warpworld.managers.copies import check_copies
 from warpworld.managers.data_manager import DataManager
-from warpworld.managers.function_manager import FunctionManager, Number
+from warpworld.managers.function_manager import FunctionManager
 from warpworld.phases import PythonStep, sequence
 from warpworld.reserved import ON_REQUEST, requested_array, reserved_arrays
 from warpworld.spaces import group_suffix, observation_arrays, observation_names, space_constants
@@ -164,7 +165,14 @@ class World:
                 )
             return None
         functions = FunctionManager(
-            self._backend, self.data, path, self._kernel_constants(), self._scalars(), envs_per_warp=self._envs_per_warp
+            self._backend,
+            self.data,
+            path,
+            self._kernel_constants(),
+            self._scalars(),
+            envs_per_warp=self._envs_per_warp,
+            includes=self.environment.includes,
+            contents=self.environment.constants(),
         )
         if self._resets == ["reset"] and "reset" not in functions.signatures and self._has_initial():
             self._resets = []  # then the arrays with an initial value are restored
@@ -185,7 +193,7 @@ class World:
         for array in (*reserved_arrays(self.groups), *self.environment.arrays()):
             self.data.add(array)
         if self._functions is not None:
-            names = {p.name for s in self._functions.signatures.values() for p in s.parameters if p.pointer}
+            names = self._named_arrays(self._functions)
             finals = {f"final_{array.name}" for array in observation_arrays(self.groups)}
             for name in sorted(names):
                 if name not in self.data and (name in ON_REQUEST or name in finals):
@@ -203,11 +211,18 @@ class World:
                 Array(f"{array.name}_initial", array.dtype, shape, per="world", initial=initial), scratch=True
             )
 
+    def _named_arrays(self, functions: FunctionManager) -> set[str]:
+        """What kernels take that may be an array: by the names of pointers, or in their lists of arguments."""
+        given = {kernel.name: kernel.arguments for kernel in self._kernels() if kernel.arguments is not None}
+        by_name = [signature for signature in functions.signatures.values() if signature.name not in given]
+        listed = {entry for arguments in given.values() for entry in arguments if isinstance(entry, str)}
+        return listed | {p.name for signature in by_name for p in signature.parameters if p.pointer}
+
     def _build_kernels(self) -> None:
         if self._functions is None:
             return
         for kernel in self._kernels():
-            self._functions.arguments(kernel.name)
+            self._functions.arguments(kernel.name, kernel.arguments)
         self._functions.build(self._kernels())
 
     # ---- before the first reset --------------------------------------------------------------------------------------
@@ -345,7 +360,9 @@ class World:
         if isinstance(entry, Kernel):
             if self._functions is None:
                 raise BindError(f"{self.environment.name}: kernel '{entry.name}' without a source file")
-            return self._functions.step(entry.name, self._check_index(index), active_only, entry.own_env_only)
+            return self._functions.step(
+                entry.name, self._check_index(index), active_only, entry.own_env_only, entry.arguments
+            )
         return PythonStep(entry, self._check_index(index))
 
     def _sequence(self, steps: Iterable[Step | PythonStep]) -> Callable[[], None]:

@@ -340,6 +340,11 @@ EXPORT int cuModuleGetFunction(Function** function, Module* module, const char* 
   return find_function(function, module, name);
 }
 
+EXPORT int cuModuleGetGlobal_v2(DevicePointer* address, size_t* bytes, Module* module, const char* name) {
+  DRIVER_CALL(in_context);
+  return find_variable(address, bytes, module, name);
+}
+
 EXPORT int cuFuncGetAttribute(int* value, int attribute, Function* function) {
   DRIVER_CALL(in_context);
   switch (attribute) {

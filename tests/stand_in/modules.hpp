@@ -24,6 +24,7 @@ struct Function {
 struct Module {
   void* library;
   Function* functions;
+  unsigned char* image;  // a copy of what was loaded: of its variables, only its table of symbols tells
 };
 
 // A shared library says itself how long it is: the table of its sections comes last.
@@ -68,7 +69,9 @@ static int load_module(Module** loaded, const void* image) {
     if (library) dlclose(library);
     return error;
   }
-  *loaded = new Module{library, nullptr};
+  unsigned char* copy = (unsigned char*)malloc(bytes);
+  if (!copy) return out_of_memory;
+  *loaded = new Module{library, nullptr, (unsigned char*)memcpy(copy, image, bytes)};
   return success;
 }
 
@@ -77,6 +80,7 @@ static void unload_module(Module* module) {
     module->functions = function->next;
     delete function;
   }
+  free(module->image);
   dlclose(module->library);
   delete module;
 }
@@ -91,6 +95,31 @@ static int find_function(Function** found, Module* module, const char* name) {
   Function* function = new Function{{}, kernel, module, module->functions};
   strncpy(function->name, name, sizeof function->name - 1);
   *found = module->functions = function;
+  return success;
+}
+
+// The symbol of a variable of this name, in the table of one that is a module's; none if it has none.
+static const Elf64_Sym* find_symbol(const unsigned char* image, const char* name) {
+  const Elf64_Ehdr* header = (const Elf64_Ehdr*)image;
+  const Elf64_Shdr* sections = (const Elf64_Shdr*)(image + header->e_shoff);
+  for (unsigned i = 0; i < header->e_shnum; i++) {
+    if (sections[i].sh_type != SHT_SYMTAB) continue;
+    const char* names = (const char*)image + sections[sections[i].sh_link].sh_offset;
+    const Elf64_Sym* symbols = (const Elf64_Sym*)(image + sections[i].sh_offset);
+    for (size_t n = 0; n < sections[i].sh_size / sizeof *symbols; n++)
+      if (ELF64_ST_TYPE(symbols[n].st_info) == STT_OBJECT && symbols[n].st_shndx && !strcmp(names + symbols[n].st_name, name))
+        return &symbols[n];
+  }
+  return nullptr;
+}
+
+static int find_variable(unsigned long long* address, size_t* bytes, Module* module, const char* name) {
+  const Elf64_Sym* symbol = find_symbol(module->image, name);
+  const Elf64_Sym* known = find_symbol(module->image, "stand_in_architecture");
+  if (!symbol || !known) return not_found;
+  const uint64_t loaded_at = (uint64_t)dlsym(module->library, "stand_in_architecture") - known->st_value;
+  if (address) *address = loaded_at + symbol->st_value;
+  if (bytes) *bytes = symbol->st_size;
   return success;
 }
 

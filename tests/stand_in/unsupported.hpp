@@ -18,7 +18,7 @@
   each(cuMemcpy3DPeerAsync) each(cuMemcpy3D_v2) each(cuMemcpyAtoA_v2) each(cuMemcpyAtoD_v2) each(cuMemcpyAtoH_v2) \
   each(cuMemcpyDtoA_v2) each(cuMemcpyHtoA_v2) each(cuMemcpyPeer) each(cuMemcpyPeerAsync) each(cuMemsetD16Async) \
   each(cuMemsetD2D16Async) each(cuMemsetD2D16_v2) each(cuMemsetD2D32Async) each(cuMemsetD2D32_v2) \
-  each(cuMemsetD2D8Async) each(cuMemsetD2D8_v2) each(cuModuleGetGlobal_v2) each(cuModuleGetSurfRef) \
+  each(cuMemsetD2D8Async) each(cuMemsetD2D8_v2) each(cuModuleGetSurfRef) \
   each(cuModuleGetTexRef) each(cuModuleLoad) each(cuParamSetSize) each(cuParamSetTexRef) each(cuParamSetf) \
   each(cuParamSeti) each(cuParamSetv) each(cuProfilerInitialize) each(cuProfilerStart) each(cuProfilerStop) \
   each(cuStreamAttachMemAsync) each(cuSurfRefGetArray) each(cuSurfRefSetArray) each(cuTexRefCreate) \

@@ -72,8 +72,8 @@ class Accesses:
         """Where a kernel begins."""
         assert self._backend.module is not None
         source = self._backend.module.source
-        lines = {signature.name: signature.line for signature in source.signatures}
-        return Place(str(source.path), lines.get(kernel, 0))
+        places = {signature.name: Place(str(signature.path), signature.line) for signature in source.signatures}
+        return places.get(kernel, Place(str(source.path), 0))
 
     def _look_up(self, pcs: Iterable[int]) -> None:
         wanted = [pc for pc in pcs if pc not in self._lines]

@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 
 from warpworld.errors import BindError, BuildError
-from warpworld.managers.kernel_source import ENTRIES_FILE, INCLUDE_FOLDER, SIGNATURE_FILE, KernelSource, cuda_entry
+from warpworld.managers.kernel_source import (
+    CONSTANTS_FILE,
+    ENTRIES_FILE,
+    INCLUDE_FOLDER,
+    SIGNATURE_FILE,
+    KernelSource,
+    cuda_entry,
+)
 
 TOO_MUCH_SHARED = "uses too much shared data"  # in the words of ptxas
 _NVCC_PLACE = re.compile(r"^(.+)\((\d+)\): ", re.MULTILINE)  # g++ and clang++ write file:line:column
@@ -32,16 +39,23 @@ def explain_failure(source: KernelSource, log: str) -> BuildError | BindError:
     if at_signature:
         kernel = source.signatures[min(int(at_signature.group(1)), len(source.signatures)) - 1]
         return BindError(
-            f"{source.path}:{kernel.line}: kernel '{kernel.name}' is not what the compiler sees there; it may be "
+            f"{kernel.path}:{kernel.line}: kernel '{kernel.name}' is not what the compiler sees there; it may be "
             "inside an #if, or have macros or typedefs in its parameters: write it out plainly"
+        )
+    at_constant = re.match(rf"{CONSTANTS_FILE}:(\d+):", first)
+    if at_constant:
+        filled = source.filled[min(int(at_constant.group(1)), len(source.filled)) - 1]
+        return BindError(
+            f"{source.path}: constant '{filled.name}' is given {filled.values.size} numbers of {filled.values.dtype}; "
+            f"the compiler sees a variable of another type or size ({first})"
         )
     shared = _TOO_MUCH_SHARED.search(log)
     if shared:
         name, asked, most = shared.group(1), int(shared.group(2), 16), int(shared.group(3), 16)
-        line = next(signature.line for signature in source.signatures if signature.name == name)
+        kernel = next(signature for signature in source.signatures if signature.name == name)
         return BuildError(
-            f"{source.path}:{line}: kernel '{name}' shares {asked} bytes among a block's threads, which may share "
-            f"{most}: ask for less with ENV_SHARED or __shared__, or for fewer agents",
+            f"{kernel.path}:{kernel.line}: kernel '{name}' shares {asked} bytes among a block's threads, which may "
+            f"share {most}: ask for less with ENV_SHARED or __shared__, or for fewer agents",
             log,
         )
     if ENTRIES_FILE in log and first.startswith((ENTRIES_FILE, str(INCLUDE_FOLDER / "cpu"))):

@@ -34,8 +34,9 @@ from warpworld.managers.c_structs import INT, POINTER, UINT64, UNSIGNED, Context
 from warpworld.managers.compiler_errors import explain_failure, first_error
 from warpworld.managers.copies import copy_fields
 from warpworld.managers.data_manager import DataManager
+from warpworld.managers.device_variables import Filled
 from warpworld.managers.host_compiler import RUNTIME_FLAGS, debugging, find_compiler, kernel_flags, source_line
-from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
+from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, host_address
 
 if TYPE_CHECKING:
     import torch
@@ -133,10 +134,19 @@ class Module:
     def __init__(self, path: Path, source: KernelSource) -> None:
         self.path, self.source = path, source
         self._library = _load(path)
+        for each in source.filled:
+            self._fill(each)
 
     def kernel(self, name: str) -> int:
         """Address of a kernel's description."""
         return ctypes.addressof(ctypes.c_char.in_dll(self._library, f"ww_kernel_{name}"))
+
+    def _fill(self, variable: Filled) -> None:
+        """Write a variable's contents; another world of the same library may be reading them, so only what differs."""
+        address = ctypes.c_void_p.in_dll(self._library, host_address(variable.name)).value
+        contents = variable.values.tobytes()
+        if address and ctypes.string_at(address, len(contents)) != contents:
+            ctypes.memmove(address, contents, len(contents))
 
 
 class CpuBackend:
@@ -311,8 +321,8 @@ class CpuProgram:
             return os.fsdecode(error.file), error.line
         found = _line_of(step.module.path, error.pc) if error.pc else None
         source = step.module.source
-        lines = {signature.name: signature.line for signature in source.signatures}
-        return found or (str(source.path), lines[step.name])
+        kernels = {signature.name: signature for signature in source.signatures}
+        return found or (str(kernels[step.name].path), kernels[step.name].line)
 
 
 def _line_of(library: Path, address: int) -> tuple[str, int] | None:

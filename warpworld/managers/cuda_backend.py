@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.errors import BuildError, DeviceError, KernelError
+from warpworld.errors import BindError, BuildError, DeviceError, KernelError
 from warpworld.managers.backend import RunKernel, Step, WorldConstants
 from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.compiler_errors import explain_failure
@@ -21,6 +21,7 @@ from warpworld.managers.cuda_compiler import HOW_TO_GET_ONE, CudaCompiler, find_
 from warpworld.managers.cuda_faults import explain_earlier_fault, explain_launch, first_line, waits_for_launches
 from warpworld.managers.cuda_launches import Launch, launches_of
 from warpworld.managers.data_manager import DataManager
+from warpworld.managers.device_variables import Filled
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, WARPS_PER_BLOCK, KernelSource, cuda_entry
 from warpworld.managers.signature import read_signatures
 from warpworld.managers.torch_gpu import Gpu, TorchGpu
@@ -61,6 +62,18 @@ class Driver:
                 f"{_dotted(OLDEST)} (Volta); use device=cpu"
             )
         self.stream = self.drv.Stream(NON_BLOCKING)
+
+    def fill(self, module: Any, variable: Filled) -> None:
+        """Write the contents of a module's variable, and wait until they are there."""
+        try:
+            address, _ = module.get_global(variable.name)  # of as many bytes as its contents: the build has checked it
+        except self.drv.LogicError as error:
+            raise BindError(
+                f"constant '{variable.name}' is not in what the compiler made of the file: no kernel reads it, so "
+                f"leave it out of constants(), or it is in a namespace, so move it to file scope ({first_line(error)})"
+            ) from error
+        self.drv.memcpy_htod(address, variable.values.reshape(-1))
+        self.drv.Context.synchronize()
 
     @property
     def arch(self) -> str:
@@ -172,6 +185,8 @@ class CudaBackend:
         try:
             # all functions now: the driver loads code when it is asked for, which a captured graph must not see
             loaded = driver.drv.module_from_buffer(path.read_bytes())
+            for each in source.filled:
+                driver.fill(loaded, each)
             return Module(source, {name: loaded.get_function(cuda_entry(name)) for name in names})
         except driver.drv.Error as error:
             raise DeviceError(

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from warpworld.managers.signature import Signature
+from warpworld.managers.device_variables import Filled
+from warpworld.managers.signature import Signature, without_comments
 
 INCLUDE_FOLDER = Path(__file__).resolve().parent.parent / "cuda"
 
 WARPS_PER_BLOCK = 4  # on a GPU, where envs share warps
 
 # Stand for the lines that the build writes behind the author's, in compilers' messages.
-SIGNATURE_FILE, ENTRIES_FILE = "warpworld-signatures", "warpworld-kernels"
+SIGNATURE_FILE, CONSTANTS_FILE, ENTRIES_FILE = "warpworld-signatures", "warpworld-constants", "warpworld-kernels"
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 _WARP_WORDS = re.compile(r"__(syncwarp|shfl\w*_sync|ballot_sync|any_sync|all_sync)\b")
@@ -42,6 +43,8 @@ _AS_KERNELS = """\
 _SAME_TYPE = """\
 template <class ww_a, class ww_b> struct ww_same { static constexpr bool ww_value = false; };
 template <class ww_a> struct ww_same<ww_a, ww_a> { static constexpr bool ww_value = true; };
+template <class ww_a> struct ww_element { using ww_type = ww_a; };
+template <class ww_a, decltype(sizeof(0)) ww_n> struct ww_element<ww_a[ww_n]> : ww_element<ww_a> {};
 """
 
 
@@ -57,6 +60,8 @@ class KernelSource:
         threads: threads of a block, for each kernel.
         envs_per_warp: 0, or how many envs share a warp.
         checked: whether every access of memory is to be told to the check runtime; on a CPU only.
+        includes: headers that come before the text.
+        filled: variables that the host fills after loading.
     """
 
     path: Path
@@ -66,11 +71,13 @@ class KernelSource:
     threads: tuple[int, ...]
     envs_per_warp: int = 0
     checked: bool = False
+    includes: tuple[Path, ...] = ()
+    filled: tuple[Filled, ...] = ()
 
     def included(self) -> Iterator[tuple[Path, bytes]]:
-        """Path and contents of every file that the author's file includes and that can be found."""
+        """Path and contents of every file that comes with the author's file and that can be found."""
         seen: set[Path] = set()
-        todo = [(self.path.parent, self.text)]
+        todo = [(self.path.parent, self._include_text() + self.text)]
         while todo:
             folder, text = todo.pop()
             for quote, name in _INCLUDE.findall(text):
@@ -92,8 +99,8 @@ class KernelSource:
 
     def _author_texts(self) -> list[str]:
         """The author's file and the files of the author's that it includes, without comments."""
-        included = [data for path, data in self.included() if INCLUDE_FOLDER not in path.parents]
-        return [_without_comments(text) for text in (self.text, *(data.decode(errors="replace") for data in included))]
+        own = [data for path, data in self.included() if path in self.includes or INCLUDE_FOLDER not in path.parents]
+        return [without_comments(text) for text in (self.text, *(data.decode(errors="replace") for data in own))]
 
     def host_text(self) -> str:
         """The C++ that the cpu backend compiles."""
@@ -109,7 +116,7 @@ class KernelSource:
         entries = "".join(f"WW_KERNEL({s.name}, {n})\n" for s, n in zip(self.signatures, threads, strict=True))
         return (
             f'{settings}#include "cpu/module.hpp"\n{self._before_author()}{self._author_text()}{self._assertions()}'
-            f'#line 1 "{ENTRIES_FILE}"\n{entries}'
+            f'#line 1 "{ENTRIES_FILE}"\n{entries}{self._addresses()}'
         )
 
     def cuda_text(self) -> str:
@@ -147,7 +154,10 @@ class KernelSource:
 
     def _author_text(self) -> str:
         quoted = str(self.path).replace("\\", "\\\\").replace('"', '\\"')
-        return f'#line 1 "{quoted}"\n{self.text}\n'
+        return f'{self._include_text()}#line 1 "{quoted}"\n{self.text}\n'
+
+    def _include_text(self) -> str:
+        return "".join(f'#include "{path}"\n' for path in self.includes)
 
     def _assertions(self) -> str:
         lines = ""
@@ -155,7 +165,28 @@ class KernelSource:
             types = ", ".join(parameter.declaration for parameter in signature.parameters)
             same = f"ww_same<decltype({signature.name}), void({types})>::ww_value"
             lines += f'static_assert({same}, "signature of {signature.name}");\n'
-        return f'#line 1 "{SIGNATURE_FILE}"\n{lines}'
+        return f'#line 1 "{SIGNATURE_FILE}"\n{lines}#line 1 "{CONSTANTS_FILE}"\n{self._assertions_of_filled()}'
+
+    def _assertions_of_filled(self) -> str:
+        """What the host will write fits; a line for each variable."""
+        lines = ""
+        for each in self.filled:
+            same = f"ww_same<ww_element<decltype({each.name})>::ww_type, {each.type}>::ww_value"
+            fits = f"{same} && sizeof({each.name}) == {each.values.nbytes}"
+            lines += f'static_assert({fits}, "contents of {each.name}");\n'
+        return lines
+
+    def _addresses(self) -> str:
+        """Where the variables lie that the host fills.
+
+        What they are filled with stands there too: the loader takes a file that it loads twice for one library, and
+        two worlds with other contents must not share theirs.
+        """
+        exported = 'extern "C" __attribute__((visibility("default")))'
+        return "".join(
+            f"{exported} void* const {host_address(each.name)} = (void*)&{each.name};  // {each.digest}\n"
+            for each in self.filled
+        )
 
 
 def cuda_entry(kernel: str) -> str:
@@ -163,12 +194,13 @@ def cuda_entry(kernel: str) -> str:
     return f"ww_entry_{kernel}"
 
 
+def host_address(variable: str) -> str:
+    """Name of what ``host_text`` exports: the address of a variable that the host fills."""
+    return f"ww_address_of_{variable}"
+
+
 def _literal(value: int | float | bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     text = f"{value!r}f" if isinstance(value, float) else str(value)
     return f"({text})" if text.startswith("-") else text
-
-
-def _without_comments(text: str) -> str:
-    return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)

@@ -75,11 +75,12 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Signature:
-    """A kernel's name, parameters and line."""
+    """A kernel's name, parameters, line and file."""
 
     name: str
     parameters: tuple[Parameter, ...]
     line: int
+    path: Path
 
 
 def read_signatures(path: Path, source: str) -> dict[str, Signature]:
@@ -115,7 +116,7 @@ def _text(node: Node) -> str:
     return (node.text or b"").decode(errors="replace")
 
 
-def _canonical(words: list[str]) -> str:
+def canonical_type(words: list[str]) -> str:
     """One spelling for a type: C++ allows its words in any order, and "int" beside "long"."""
     if not words or any(word not in _INTEGER_WORDS for word in words):
         return " ".join(words).removeprefix("std::").removeprefix("::std::").removeprefix("::")
@@ -134,6 +135,11 @@ _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
 _GLOBAL = re.compile(r"\b__global__\b")
 _DYNAMIC_SHARED = re.compile(r"\bextern\b[^;{}()]*\b__shared__\b|\b__shared__\b[^;{}()]*\bextern\b")
 _BRACKETS = re.compile(r"[()\[\]{};]")
+
+
+def without_comments(source: str) -> str:
+    """C++ text without its comments, strings and characters."""
+    return _TEXTUAL.sub(" ", source)
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -272,7 +278,7 @@ class _Header:
         named = [child for child in parameters.named_children if child.type != "comment"]
         if len(named) == 1 and _text(named[0]) == "void":
             named = []
-        return Signature(self.name, tuple(self.parameter(child) for child in named), self.line(name))
+        return Signature(self.name, tuple(self.parameter(child) for child in named), self.line(name), self.reader.path)
 
     def check_surroundings(self, name: Node) -> None:
         if name.type == "template_function":
@@ -299,7 +305,7 @@ class _Header:
         name, pointers = self.declared(declarator, node, where)
         return Parameter(
             name=name,
-            type=_canonical([word for word in words if word != "const"]),
+            type=canonical_type([word for word in words if word != "const"]),
             pointer=pointers == 1,
             const="const" in (*words, *qualifiers),
             line=self.line(node),

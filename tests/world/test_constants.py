@@ -1,0 +1,140 @@
+"""Variables of a kernel file that the host fills, and headers that come before its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from toys import HEADER, agents, environment
+
+from warpworld import Array, Environment, World
+from warpworld.errors import BindError, BuildError
+
+TEXT = """
+#define COUNT 2
+__constant__ int moves[4];
+__device__ float2 weights[COUNT][1];
+__device__ __constant__ double scale;
+/* __constant__ int commented[3]; */
+__constant__ float fixed[1] = {1.0f};
+const __device__ int table[2] = {1, 2};
+__device__ static int hidden[2];
+__device__ int twice(int value) { return 2 * value; }
+
+extern "C" __global__ void step(int* x, float* y) {
+  if (!is_active()) return;
+  const int i = agent_index();
+  x[i] = twice(moves[agent_id()]) + moves[2] + moves[3] + table[0] + hidden[0];
+  y[i] = (weights[0][0].x + weights[1][0].y) * (float)scale * fixed[0];
+}
+"""
+CONTENTS = {"moves": [1, 2, 3, -4], "weights": [[0.5, 9.0], [9.0, 0.25]], "scale": 4}
+Make = Callable[..., World]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    def make(contents: dict[str, Any], text: str = TEXT, includes: tuple[str, ...] = (), num_envs: int = 3) -> World:
+        path = tmp_path / "constants.cu"
+        path.write_text(HEADER + text)
+        toy = environment(path, [Array("x", "int32"), Array("y", "float32")], [agents(2)], resets=[])
+        members = {"constants": lambda self: contents, "includes": includes}
+        filled: type[Environment] = type("Filled", (type(toy),), members)
+        world = World(filled(), num_envs, device="cpu")
+        world.reset()
+        return world
+
+    return make
+
+
+def test_contents_arrive(make: Make) -> None:
+    world = make(CONTENTS)
+    world.step()
+    assert world["x"].tolist() == [[2, 4]] * 3  # 2 * 1 + 3 - 4 + 1 + 0, 2 * 2 + 3 - 4 + 1 + 0
+    assert world["y"].tolist() == [[3.0, 3.0]] * 3  # (0.5 + 0.25) * 4
+
+
+def test_two_worlds_of_one_file_keep_their_own(make: Make) -> None:
+    first = make(CONTENTS)
+    second = make({**CONTENTS, "moves": [10, 20, 0, 0]}, num_envs=2)
+    again = make(CONTENTS)
+    for world in (first, second, again, first):
+        world.step()
+    assert first["x"].tolist() == again["x"].tolist() == [[2, 4]] * 3
+    assert second["x"].tolist() == [[21, 41]] * 2
+
+
+def test_what_is_not_given_is_zero(make: Make) -> None:
+    world = make({"moves": np.arange(4)})
+    world.step()
+    assert world["x"].tolist() == [[6, 8]] * 3
+    assert world["y"].tolist() == [[0.0, 0.0]] * 3
+
+
+@pytest.mark.parametrize(
+    ("contents", "told"),
+    [
+        ({"move": [1]}, r"constant 'move': the file has no .* of that name\. Did you mean 'moves'\?"),
+        ({"nothing": 1}, r"It has: moves \(int\[4\]\), weights \(float2\[COUNT\]\[1\]\), scale \(double\), fixed"),
+        ({"commented": [1, 2, 3]}, "constant 'commented': the file has no"),
+        ({"moves": [1, 2]}, r"constant 'moves' is int\[4\]: expected 4 numbers, given 2, of shape \(2,\)"),
+        ({"moves": [1, 2, 3, 4.5]}, r"constant 'moves' is int\[4\]: expected int32 numbers, given \[1, 2, 3, 4\.5\]"),
+        ({"moves": [1, 2, 3, 2**31]}, r"constant 'moves' is int\[4\]: expected int32 numbers"),
+        ({"moves": "1234"}, r"constant 'moves' is int\[4\]: expected int32 numbers, given '1234'"),
+        ({"table": [3, 4]}, "constant 'table' is const in the file, which gives it its contents"),
+        ({"hidden": [3, 4]}, "constant 'hidden' is static in the file, where nobody else finds it"),
+        ({"scale": [1, 2]}, r"constant 'scale' is double: expected 1 numbers, given 2"),
+    ],
+)
+def test_contents_that_fit_nothing_are_refused(make: Make, contents: dict[str, Any], told: str) -> None:
+    with pytest.raises(BindError, match=told):
+        make(contents)
+
+
+def test_a_size_that_only_the_compiler_knows(make: Make) -> None:
+    with pytest.raises(
+        BindError, match=r"constants\.cu: constant 'weights' is given 6 numbers of float32; the compiler"
+    ):
+        make({"weights": np.ones((3, 2))})
+
+
+def test_a_header_before_the_text(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "more.cuh").write_text("constexpr int MORE = 7;\n__constant__ int extra[1];\n")
+    text = TEXT.replace("hidden[0];", "hidden[0] + MORE + extra[0];")
+    world = make({**CONTENTS, "extra": [100]}, text, includes=("more.cuh",))
+    world.step()
+    assert world["x"].tolist() == [[109, 111]] * 3
+
+
+def test_a_header_that_changes_is_built_anew(make: Make, tmp_path: Path) -> None:
+    text = TEXT.replace("hidden[0];", "MORE;")
+    for more in (5, 6):
+        (tmp_path / "more.cuh").write_text(f"constexpr int MORE = {more};\n")
+        world = make(CONTENTS, text, includes=("more.cuh",))
+        world.step()
+        assert world["x"].tolist() == [[2 + more, 4 + more]] * 3
+
+
+def test_an_unknown_header(make: Make) -> None:
+    with pytest.raises(
+        BindError, match=r"includes has 'warpdriv\.cuh', .* Did you mean 'warpdrive\.cuh'\? Those are: "
+    ):
+        make({}, includes=("warpdriv.cuh",))
+
+
+def test_kernels_of_a_header_are_found_and_not_defined_twice(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "more.cuh").write_text('\n\nextern "C" __global__ void step(int* x) {}\n')
+    with pytest.raises(BindError, match=r"constants\.cu:\d+: kernel 'step' is defined in .*more\.cuh too"):
+        make({}, includes=("more.cuh",))
+    (tmp_path / "more.cuh").write_text('\n\nextern "C" __global__ void step(int* loc_x) {}\n')
+    with pytest.raises(BindError, match=r"more\.cuh:3: kernel 'step', parameter `int\* loc_x`: no array of that name"):
+        make({}, text="", includes=("more.cuh",))
+
+
+def test_a_header_that_does_not_compile(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "more.cuh").write_text("constexpr int MORE = nothing;\n")
+    with pytest.raises(BuildError, match=r"more\.cuh:1"):
+        make({}, includes=("more.cuh",))

@@ -1,0 +1,128 @@
+"""``__constant__`` and ``__device__`` variables of a kernel file that the host fills once, after loading it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from warpworld.errors import BindError, suggest
+from warpworld.managers.signature import C_TYPES, canonical_type, without_comments
+
+_DECLARATION = re.compile(r"((?:\b(?:static|const|constexpr)\s+)*)\b__(?:constant|device)__\b([^;{}()=]*)[;={]")
+_DECLARATOR = re.compile(r"([A-Za-z_]\w*)\s*((?:\[[^\]]*\]\s*)*)$")
+_QUALIFIERS = {"static", "extern", "volatile", "inline", "const", "constexpr", "__constant__", "__device__"}
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A variable as the file declares it.
+
+    Attributes:
+        name: of the variable.
+        type: the C type of its elements, in the spelling of ``C_TYPES``.
+        dimensions: what is in its brackets: "[10]".
+        words: what stands before the type: "static", "const", ...
+    """
+
+    name: str
+    type: str
+    dimensions: str
+    words: frozenset[str]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.type}{self.dimensions})"
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A variable with its contents.
+
+    Attributes:
+        name: of the variable.
+        type: the C type of its elements.
+        values: the contents, in the dtype of that type.
+    """
+
+    name: str
+    type: str
+    values: np.ndarray
+
+    @property
+    def digest(self) -> str:
+        """Tells contents apart."""
+        return hashlib.sha256(self.values.tobytes()).hexdigest()[:16]
+
+
+def read_declarations(texts: Iterable[str]) -> dict[str, Declaration]:
+    """The variables at any place of some files, by name; those that a macro makes are not seen."""
+    found: dict[str, Declaration] = {}
+    for text in texts:
+        for match in _DECLARATION.finditer(without_comments(text)):
+            first, *others = match.group(2).split(",")
+            words = [*match.group(1).split(), *re.findall(r"[A-Za-z_][\w:]*", re.sub(r"\[.*", "", first))[:-1]]
+            c_type = canonical_type([word for word in words if word not in _QUALIFIERS])
+            for declarator in (first, *others):
+                named = _DECLARATOR.search(declarator.strip())
+                if named and c_type:
+                    name, dimensions = named.group(1), named.group(2).replace(" ", "")
+                    found[name] = Declaration(name, c_type, dimensions, frozenset(words) & _QUALIFIERS)
+    return found
+
+
+def fill(path: Path, declared: Mapping[str, Declaration], contents: Mapping[str, Any]) -> tuple[Filled, ...]:
+    """Pair contents with the variables that they are for.
+
+    Args:
+        path: the kernel file, for messages.
+        declared: its variables.
+        contents: what the environment's ``constants()`` gives.
+
+    Raises:
+        BindError: there is no such variable, it is const, or its type holds other values; says what was expected.
+    """
+    return tuple(_filled(path, declared, name, given) for name, given in contents.items())
+
+
+def _filled(path: Path, declared: Mapping[str, Declaration], name: str, given: Any) -> Filled:
+    variable = declared.get(name)
+    where = f"{path}: constant '{name}'"
+    if variable is None:
+        has = ", ".join(map(str, declared.values())) or "none"
+        raise BindError(
+            f"{where}: the file has no `__constant__` or `__device__` variable of that name."
+            f"{suggest(name, declared)} It has: {has}"
+        )
+    if variable.words & {"const", "constexpr"}:
+        raise BindError(f"{where} is const in the file, which gives it its contents: leave it out of constants()")
+    if "static" in variable.words:
+        raise BindError(f"{where} is static in the file, where nobody else finds it: write it without")
+    if variable.type not in C_TYPES:
+        raise BindError(f"{where} is of type `{variable.type}`; only numbers and vectors of them can be filled")
+    dtype, components = C_TYPES[variable.type]
+    values = np.asarray(given)
+    with np.errstate(all="ignore"):
+        converted = values.astype(dtype) if values.dtype.kind in "biuf" else None
+    exact = np.dtype(dtype).kind != "f"
+    if converted is None or (exact and not np.array_equal(values, converted)):
+        raise BindError(f"{where} is {variable.type}{variable.dimensions}: expected {dtype} numbers, given {given!r}")
+    expected = _count(variable.dimensions)
+    if expected is not None and converted.size != expected * components:
+        raise BindError(
+            f"{where} is {variable.type}{variable.dimensions}: expected {expected * components} numbers, given "
+            f"{converted.size}, of shape {converted.shape}"
+        )
+    return Filled(name, variable.type, np.ascontiguousarray(converted))
+
+
+def _count(dimensions: str) -> int | None:
+    """Elements of an array, where its dimensions are plain numbers."""
+    sizes = re.findall(r"\[([^\]]*)\]", dimensions)
+    if not all(size.isdecimal() for size in sizes):
+        return None
+    return int(np.prod([int(size) for size in sizes], dtype=np.int64))
