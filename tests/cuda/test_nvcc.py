@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import os
 import re
 import shutil
 import subprocess
@@ -16,9 +17,11 @@ from gymnasium.spaces import Box
 from toys import HEADER, agents, box, environment
 
 import warpworld
-from warpworld import Array, Group, Kernel, World, environment_names
+from tests.warpdrive import warpdrive_worlds
+from warpworld import Array, Environment, Group, Kernel, World, environment_names
+from warpworld.checking.symbols import _symbols
 from warpworld.managers.cpu_backend import CpuBackend
-from warpworld.managers.cuda_compiler import _load_nvrtc, _nvrtcs, _read
+from warpworld.managers.cuda_compiler import _load_nvrtc, _nvccs, _nvrtcs, _read
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
 from warpworld.managers.signature import read_signatures
 from warpworld.templates.writing import MODULE, TEMPLATE
@@ -154,6 +157,43 @@ def test_environments(
         pytest.skip("no two envs fit a warp")
     (source,) = sources
     check(dataclasses.replace(source, envs_per_warp=32 // world.num_agents) if packed else source)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "ported",
+    [
+        warpdrive_worlds.Gridworld(),
+        warpdrive_worlds.Gridworld(use_full_observation=False),
+        warpdrive_worlds.Continuous(),
+        warpdrive_worlds.Dummy(),
+    ],
+    ids=lambda ported: ported.name,
+)
+@needs_nvcc
+def test_kernels_in_warpdrive_s_words(
+    ported: Environment, sources: list[KernelSource], architectures: tuple[int, ...], tmp_path: Path
+) -> None:
+    World(ported, num_envs=2, device="cpu")
+    (source,) = sources
+    assert source.envs_per_warp == 0 and not source.uses_header_words_only()
+    usage = compile_for(source, tmp_path, architectures)  # registers are the author's affair
+    assert {kernel for kernel, _ in usage} == {cuda_entry(signature.name) for signature in source.signatures}
+    if NVRTC is not None:
+        compile_with_nvrtc(source)
+
+
+@pytest.mark.parametrize("found", [*_nvccs(os.environ["PATH"], ""), *_nvrtcs("")], ids=lambda found: found[0].name)
+def test_variables_that_the_host_fills_are_in_what_compilers_make(
+    found: Any, sources: list[KernelSource], tmp_path: Path
+) -> None:
+    World(warpdrive_worlds.Gridworld(), num_envs=2, device="cpu")
+    kind, path, version = found
+    cubin = tmp_path / "gridworld.cubin"
+    log = kind(path, version).build_cubin(sources[0].cuda_text(), "sm_90", [INCLUDE_FOLDER], tmp_path, cubin)
+    assert not log
+    symbols = {name: nbytes for name, _, _, nbytes in _symbols(cubin.read_bytes())}
+    assert symbols["kIndexToActionArr"] == 40
 
 
 def test_every_environment_is_compiled() -> None:

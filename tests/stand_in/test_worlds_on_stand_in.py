@@ -11,7 +11,8 @@ from stand_in.driver import StandIn
 
 import warpworld
 import warpworld.world
-from warpworld import World
+from tests.warpdrive import warpdrive_worlds
+from warpworld import Environment, World
 from warpworld.environment import get_environment
 from warpworld.managers.cpu_backend import CpuBackend
 from warpworld.managers.cuda_backend import CudaBackend
@@ -37,7 +38,19 @@ def on_cpu_backend(*arguments: Any, **settings: Any) -> World:
 @pytest.mark.parametrize("envs_per_warp", [None, 0])
 @pytest.mark.parametrize(("name", "params"), SIZES)
 def test_courses_are_those_of_the_cpu_backend(name: str, params: dict[str, Any], envs_per_warp: int | None) -> None:
-    environment = get_environment(name)(**params)
+    ended = assert_same_course(get_environment(name)(**params), envs_per_warp)
+    assert ended or name != "cartpole"  # where random actions end episodes, resets were met
+
+
+@pytest.mark.parametrize(
+    "ported", [warpdrive_worlds.Gridworld(), warpdrive_worlds.Continuous()], ids=lambda ported: ported.name
+)
+def test_courses_of_kernels_in_warpdrive_s_words(ported: Environment) -> None:
+    assert assert_same_course(ported, None)
+
+
+def assert_same_course(environment: Environment, envs_per_warp: int | None) -> int:
+    """Step both backends' worlds with the same actions; returns how many episodes ended."""
     worlds = [
         World(environment, 37, seed=5, envs_per_warp=envs_per_warp),
         on_cpu_backend(environment, 37, seed=5),
@@ -56,7 +69,7 @@ def test_courses_are_those_of_the_cpu_backend(name: str, params: dict[str, Any],
         ended += int(worlds[0]["active"].sum())
         for array in worlds[0].data:
             assert torch.equal(worlds[0][array], worlds[1][array]), array
-    assert ended or name != "cartpole"  # where random actions end episodes, resets were met
+    return ended
 
 
 def test_launches_of_a_step(stand_in: StandIn) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +10,9 @@ import pytest
 import torch
 from warpdrive_worlds import Continuous, Dummy
 
+from tests.envs import tag_continuous_oracle as oracle
 from warpworld import World
 from warpworld.envs.tag_continuous.tag_continuous import TagContinuous
-
-sys.path.append(str(Path(__file__).parents[1] / "envs"))
-import tag_continuous_oracle as oracle
 
 CROWDED: dict[str, Any] = dict(num_taggers=3, num_runners=9, grid_length=6.0, tagging_distance=0.1, episode_length=25)
 

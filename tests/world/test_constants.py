@@ -138,3 +138,14 @@ def test_a_header_that_does_not_compile(make: Make, tmp_path: Path) -> None:
     (tmp_path / "more.cuh").write_text("constexpr int MORE = nothing;\n")
     with pytest.raises(BuildError, match=r"more\.cuh:1"):
         make({}, includes=("more.cuh",))
+
+
+@pytest.mark.cuda_backend
+def test_a_variable_that_the_driver_does_not_find(make: Make) -> None:
+    text = TEXT.replace("__device__ static int hidden", "namespace { __device__ int hidden").replace(
+        "[2];\n__device__ int t", "[2]; }\n__device__ int t"
+    )
+    with pytest.raises(
+        BindError, match="constant 'hidden' is not in what the compiler made of the file: no kernel reads"
+    ):
+        make({**CONTENTS, "hidden": [0, 0]}, text)
