@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from warpdrive_worlds import Gridworld
+from toys import agents, environment
+from warpdrive_worlds import Dummy, Gridworld
 
 import warpworld
 from warpworld import Kernel, World
@@ -121,3 +123,32 @@ def test_some_envs_start_anew() -> None:
 def test_envs_do_not_share_a_warp() -> None:
     with pytest.raises(BuildError, match="kernels in WarpDrive's words cannot share a warp with other envs"):
         World(Gridworld(), 2, device="cpu", envs_per_warp=2)
+
+
+@pytest.mark.cpu_backend
+def test_another_number_of_envs_compiles_nothing_anew() -> None:
+    built = {}
+    for num_envs in (2, 9):
+        world = World(Dummy(), num_envs, device="cpu")
+        world.reset()
+        world.step()  # which asserts that every env is below wkNumberEnvs
+        assert world._functions is not None
+        built[num_envs] = world._functions._module.path
+    assert built[2] == built[9]
+
+
+def test_an_array_on_request_is_made_where_a_list_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "mask.cu"
+    path.write_text(
+        """extern "C" __global__ void forbid(bool* allowed, float* obs) {
+  const int here = getEnvID(blockIdx.x) * wkNumberAgents + threadIdx.x;
+  allowed[3 * here + threadIdx.x] = false;
+  obs[here] = 0.0f;
+}"""
+    )
+    kernel = Kernel("forbid", arguments=("action_mask", "observations"))
+    toy = environment(path, [], [agents(2)], phases=[kernel], resets=[])
+    world = World(type("Masked", (type(toy),), {"includes": ("warpdrive.cuh",)})(), 2, device="cpu")
+    world.reset()
+    world.step()
+    assert world["action_mask"][1].tolist() == [[False, True, True], [True, False, True]]

@@ -125,6 +125,20 @@ def test_an_unknown_header(make: Make) -> None:
         make({}, includes=("warpdriv.cuh",))
 
 
+def test_headers_that_are_no_tuple(make: Make) -> None:
+    with pytest.raises(
+        BindError, match=r"includes is 'more\.cuh'; expected a tuple of headers, for instance \('more\.cuh',\)"
+    ):
+        make({}, includes="more.cuh")  # type: ignore[arg-type]
+
+
+def test_contents_that_are_no_mapping(make: Make) -> None:
+    with pytest.raises(
+        BindError, match=r"constants\(\) is \[1, 2\]; expected a mapping from variables' names to contents"
+    ):
+        make([1, 2])  # type: ignore[arg-type]
+
+
 def test_kernels_of_a_header_are_found_and_not_defined_twice(make: Make, tmp_path: Path) -> None:
     (tmp_path / "more.cuh").write_text('\n\nextern "C" __global__ void step(int* x) {}\n')
     with pytest.raises(BindError, match=r"constants\.cu:\d+: kernel 'step' is defined in .*more\.cuh too"):

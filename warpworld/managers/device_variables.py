@@ -86,6 +86,8 @@ def fill(path: Path, declared: Mapping[str, Declaration], contents: Mapping[str,
     Raises:
         BindError: there is no such variable, it is const, or its type holds other values; says what was expected.
     """
+    if not isinstance(contents, Mapping):
+        raise BindError(f"{path}: constants() is {contents!r}; expected a mapping from variables' names to contents")
     return tuple(_filled(path, declared, name, given) for name, given in contents.items())
 
 

@@ -68,6 +68,8 @@ class FunctionManager:
                     f"{path}: the constant {name} is {value!r}; expected a bool, a 64-bit integer or a finite float32"
                 )
         self._text = _read(path)
+        if isinstance(includes, str):
+            raise BindError(f"includes is {includes!r}; expected a tuple of headers, for instance ({includes!r},)")
         self._includes = tuple(_find_header(path, name) for name in includes)
         self.signatures = _read_all({**{header: _read(header) for header in self._includes}, path: self._text})
         self._filled = fill(path, self._declarations(), contents) if contents else ()
