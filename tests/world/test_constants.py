@@ -22,6 +22,7 @@ __device__ __constant__ double scale;
 __constant__ float fixed[1] = {1.0f};
 const __device__ int table[2] = {1, 2};
 __device__ static int hidden[2];
+__constant__ short turned[2][3];
 __device__ int twice(int value) { return 2 * value; }
 
 extern "C" __global__ void step(int* x, float* y) {
@@ -81,11 +82,20 @@ def test_what_is_not_given_is_zero(make: Make) -> None:
         ({"nothing": 1}, r"It has: moves \(int\[4\]\), weights \(float2\[COUNT\]\[1\]\), scale \(double\), fixed"),
         ({"commented": [1, 2, 3]}, "constant 'commented': the file has no"),
         ({"moves": [1, 2]}, r"constant 'moves' is int\[4\]: expected 4 numbers, given 2, of shape \(2,\)"),
-        ({"moves": [1, 2, 3, 4.5]}, r"constant 'moves' is int\[4\]: expected int32 numbers, given \[1, 2, 3, 4\.5\]"),
-        ({"moves": [1, 2, 3, 2**31]}, r"constant 'moves' is int\[4\]: expected int32 numbers"),
-        ({"moves": "1234"}, r"constant 'moves' is int\[4\]: expected int32 numbers, given '1234'"),
+        (
+            {"moves": [1, 2, 3, 4.5]},
+            r"constant 'moves' is \[1, 2, 3, 4\.5\], which int32 does not hold; the file has int\[4\]",
+        ),
+        ({"moves": [1, 2, 3, 2**31]}, r"constant 'moves' is \[1, 2, 3, 2147483648\], which int32 does not hold"),
+        ({"moves": "1234"}, "constant 'moves' is '1234', expected numbers that int32 holds"),
         ({"table": [3, 4]}, "constant 'table' is const in the file, which gives it its contents"),
         ({"hidden": [3, 4]}, "constant 'hidden' is static in the file, where nobody else finds it"),
+        ({"moves": [[1], [2, 3]]}, "constant 'moves' is .*, expected numbers that int32 holds"),
+        ({"weights": [[1e300, 0]] * 2}, "constant 'weights' is .*, which float32 does not hold"),
+        (
+            {"turned": np.zeros((3, 2))},
+            r"constant 'turned' is short\[2\]\[3\]: expected 6 numbers, .* of shape \(3, 2\)",
+        ),
         ({"scale": [1, 2]}, r"constant 'scale' is double: expected 1 numbers, given 2"),
     ],
 )

@@ -127,7 +127,7 @@ class DataManager:
     def _initial(self, array: Array) -> np.ndarray:
         """The initial value in the array's dtype; it broadcasts to the array's shape."""
         where = f"array '{array.name}': initial value"
-        value = _converted(array.initial, array.dtype, where)
+        value = converted(array.initial, array.dtype, where)
         shape = array.full_shape(self._num_envs, self._num_agents)
         try:
             np.broadcast_to(value, shape)
@@ -206,7 +206,7 @@ class DataManager:
         import torch
 
         if not isinstance(value, np.ndarray):
-            value = _converted(value, array.dtype, f"array '{array.name}': the value")
+            value = converted(value, array.dtype, f"array '{array.name}': the value")
         try:
             return torch.from_numpy(np.require(value, requirements=["C", "W"]))
         except TypeError as error:
@@ -318,7 +318,7 @@ def _amount(nbytes: int) -> str:
     return f"{nbytes} bytes"
 
 
-def _converted(value: Any, dtype: str, where: str) -> np.ndarray:
+def converted(value: Any, dtype: str, where: str) -> np.ndarray:
     """A number or numbers in ``dtype``, which must hold them; floats may be rounded."""
     try:
         given = np.asarray(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.errors import BindError, suggest
+from warpworld.errors import BindError, StoreError, suggest
+from warpworld.managers.data_manager import converted
 from warpworld.managers.signature import C_TYPES, canonical_type, without_comments
 
 _DECLARATION = re.compile(r"((?:\b(?:static|const|constexpr)\s+)*)\b__(?:constant|device)__\b([^;{}()=]*)[;={]")
@@ -107,24 +109,22 @@ def _filled(path: Path, declared: Mapping[str, Declaration], name: str, given: A
     if variable.type not in C_TYPES:
         raise BindError(f"{where} is of type `{variable.type}`; only numbers and vectors of them can be filled")
     dtype, components = C_TYPES[variable.type]
-    values = np.asarray(given)
-    with np.errstate(all="ignore"):
-        converted = values.astype(dtype) if values.dtype.kind in "biuf" else None
-    exact = np.dtype(dtype).kind != "f"
-    if converted is None or (exact and not np.array_equal(values, converted)):
-        raise BindError(f"{where} is {variable.type}{variable.dimensions}: expected {dtype} numbers, given {given!r}")
-    expected = _count(variable.dimensions)
-    if expected is not None and converted.size != expected * components:
+    declared_as = f"{variable.type}{variable.dimensions}"
+    try:
+        values = converted(given, dtype, where)
+    except StoreError as error:
+        raise BindError(f"{error}; the file has {declared_as}") from error
+    sizes = _sizes(variable.dimensions)
+    is_turned = sizes is not None and components == 1 and len(sizes) == values.ndim and sizes != values.shape
+    if is_turned or (sizes is not None and values.size != math.prod(sizes) * components):
+        expected = math.prod(sizes or ()) * components
         raise BindError(
-            f"{where} is {variable.type}{variable.dimensions}: expected {expected * components} numbers, given "
-            f"{converted.size}, of shape {converted.shape}"
+            f"{where} is {declared_as}: expected {expected} numbers, given {values.size}, of shape {values.shape}"
         )
-    return Filled(name, variable.type, np.ascontiguousarray(converted))
+    return Filled(name, variable.type, np.ascontiguousarray(values))
 
 
-def _count(dimensions: str) -> int | None:
-    """Elements of an array, where its dimensions are plain numbers."""
+def _sizes(dimensions: str) -> tuple[int, ...] | None:
+    """The dimensions of a variable, where they are plain numbers."""
     sizes = re.findall(r"\[([^\]]*)\]", dimensions)
-    if not all(size.isdecimal() for size in sizes):
-        return None
-    return int(np.prod([int(size) for size in sizes], dtype=np.int64))
+    return tuple(map(int, sizes)) if all(size.isdecimal() for size in sizes) else None
