@@ -13,8 +13,8 @@ from debugger import gdb
 from pages import blocks, page
 
 import warpworld
-from warpworld.checking.targets import find_environment
 from warpworld.cli import main
+from warpworld.environment import get_environment
 from warpworld.errors import KernelError
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
@@ -117,7 +117,7 @@ def test_undefined_behaviour_faults_under_the_flags_of_the_page(walk: Path, monk
     walk.write_text(KERNELS.replace("rewards[i] = way;", "rewards[i] = (float)(1 << (31 + timestep[env_id()]));"))
     monkeypatch.setenv("WARPWORLD_CXXFLAGS", flags)
     monkeypatch.setenv("WARPWORLD_DEBUG", "1")
-    world = warpworld.World(find_environment("walk.py")(), 1, device="cpu")
+    world = warpworld.World(get_environment("walk.py")(), 1, device="cpu")
     world.reset()
     with pytest.raises(KernelError, match=r"walk\.cu:15: .*undefined behaviour"):
         world.step()

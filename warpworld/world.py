@@ -12,6 +12,7 @@ import numpy as np
 
 from warpworld.environment import Array, Environment, Group, Kernel, Phase, get_environment, placed_groups
 from warpworld.errors import BindError, DeclarationError, StoreError, suggest
+from warpworld.kernel_constants import macros_of, scalars_of
 from warpworld.managers.backend import (
     Backend,
     BeginReset,
@@ -30,7 +31,7 @@ from warpworld.managers.data_manager import DataManager
 from warpworld.managers.function_manager import FunctionManager
 from warpworld.phases import PythonStep, sequence
 from warpworld.reserved import ON_REQUEST, requested_array, reserved_arrays
-from warpworld.spaces import group_suffix, observation_arrays, observation_names, space_constants
+from warpworld.spaces import group_suffix, observation_arrays, observation_names
 
 if TYPE_CHECKING:
     import torch
@@ -120,32 +121,8 @@ class World:
         return list(entries)
 
     def _scalars(self) -> dict[str, Any]:
-        params = dataclasses.asdict(self.environment.params)
         own = {"num_envs": self.num_envs, "num_agents": self.num_agents, "seed": self._constants.seed}
-        for name, value in own.items():
-            if params.get(name, value) != value:
-                raise DeclarationError(
-                    f"{self.environment.name}: Params has {name}={params[name]!r}, but the world's own {name} is "
-                    f"{value}; give the parameter another name"
-                )
-        return {**params, **own}
-
-    def _kernel_constants(self) -> dict[str, Number]:
-        constants: dict[str, Number] = {"NUM_AGENTS": self.num_agents, **space_constants(self.groups)}
-        params = dataclasses.asdict(self.environment.params)
-        for name in self.environment.compile_time:
-            if not isinstance(params.get(name), (bool, int, float)):
-                raise DeclarationError(
-                    f"{self.environment.name}: compile_time names '{name}', which is no number among the Params."
-                    f"{suggest(name, params)}"
-                )
-            if constants.get(name.upper(), params[name]) != params[name]:
-                raise DeclarationError(
-                    f"{self.environment.name}: compile_time '{name}' makes the constant {name.upper()}={params[name]}, "
-                    f"which the world sets to {constants[name.upper()]}; give the parameter another name"
-                )
-            constants[name.upper()] = params[name]
-        return constants
+        return scalars_of(self.environment, own)
 
     def _kernels(self) -> list[Kernel]:
         """The kernels that the world's steps name."""
@@ -168,7 +145,7 @@ class World:
             self._backend,
             self.data,
             path,
-            self._kernel_constants(),
+            macros_of(self.environment, self.groups),
             self._scalars(),
             envs_per_warp=self._envs_per_warp,
             includes=self.environment.includes,

@@ -12,8 +12,8 @@ from planted_worlds import line_of, planted
 from toys import environment
 
 import warpworld
-from warpworld.checking.targets import find_environment
 from warpworld.cli import main
+from warpworld.environment import get_environment
 from warpworld.errors import BuildError, DeclarationError
 
 pytestmark = pytest.mark.cpu_backend
@@ -194,7 +194,7 @@ def test_a_kernel_that_does_not_compile_is_told_at_its_own_line(walk: Path, caps
 def test_a_file_of_a_package_is_not_imported_twice() -> None:
     from warpworld.envs.cartpole import cartpole
 
-    assert find_environment(f"{cartpole.__file__}:CartPole") is cartpole.CartPole
+    assert get_environment(f"{cartpole.__file__}:CartPole") is cartpole.CartPole
 
 
 def test_a_world_checks_its_environment_and_stays_as_it_is() -> None:

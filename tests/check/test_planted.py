@@ -231,3 +231,15 @@ def test_other_compilers_find_the_same(compiler: str, expected: Expected, monkey
     monkeypatch.setenv("CXX", command)
     (finding,) = checked(expected.source, expected.kernel, expected.reset).findings
     assert_found(finding, expected)
+
+
+def test_a_missing_guard_is_told_once() -> None:
+    """Of all writes of a kernel, the first: one line mends them all."""
+    (finding,) = found("open_twice", "guards.cu", "guarded_reset")
+    assert finding[:3] == ("guard", line_of("guards.cu", "open_twice"), "x")
+
+
+def test_a_missing_barrier_is_not_told_as_unwritten_memory_too() -> None:
+    """Agents that come first read what others have yet to write; "write it first" would be the wrong advice."""
+    kinds = {finding[0] for finding in found("too_early", "unwritten.cu")}
+    assert kinds == {"race"}

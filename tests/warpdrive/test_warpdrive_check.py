@@ -69,5 +69,5 @@ def test_a_write_to_actions_is_found() -> None:
     (finding,) = [finding for finding in findings if finding.kind == "read-only"]
     assert (finding.array, finding.index, finding.agents) == ("actions", (0, 1, 0), (1,))
     assert finding.place.line == line_of("planted.cu", "planted")
-    assert "kernel 'write_actions' writes actions[env 0, agent 1" in finding.message
+    assert finding.message.startswith("kernel 'write_actions', env 0: agent 1 writes actions[env 0, agent 1, 0]")
     assert finding.message.endswith("which is read-only for kernels")

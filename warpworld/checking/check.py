@@ -16,9 +16,8 @@ from warpworld.checking.course import Course
 from warpworld.checking.findings import Finding, Place, Report, distinct
 from warpworld.checking.native import BACKWARD, SHUFFLED, STOPPED
 from warpworld.checking.read_actions import ReadActions
-from warpworld.checking.targets import find_environment
 from warpworld.checking.twins import Trace, Twin
-from warpworld.environment import Environment
+from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
 
 NUM_ENVS, NUM_STEPS = 5, 120
@@ -47,7 +46,7 @@ def check(
         WarpworldError: the environment cannot be built.
     """
     if isinstance(environment, str):
-        environment = find_environment(environment)
+        environment = get_environment(environment)
     if isinstance(environment, type):
         environment = environment(**params)
     elif params:

@@ -131,14 +131,31 @@ class Report:
 
 
 def distinct(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """One finding of each kind, array and place: rather one that does harm, of races rather one of two writes."""
+    """One finding of each kind, array and place: rather one that does harm, of races rather one of two writes.
+
+    One line mends a missing guard, so a kernel's first is told. And where agents race for an array, some of them may
+    read it before it is written: that is the race once more.
+    """
     best: dict[tuple[Any, ...], Finding] = {}
     for finding in findings:
         places = sorted((place.file, place.line) for place in (finding.place, finding.other) if place)
         key = (finding.kind, finding.kernel, finding.array, *places)
         if key not in best or _weight(finding) > _weight(best[key]):
             best[key] = finding
-    return tuple(sorted(best.values(), key=lambda finding: (finding.place.file, finding.place.line, finding.kind)))
+    raced = {
+        (finding.kernel, finding.array) for finding in best.values() if finding.kind == "race" and not finding.note
+    }
+    guarded: set[str] = set()
+    told = []
+    for finding in sorted(best.values(), key=lambda finding: (finding.place.file, finding.place.line, finding.kind)):
+        if finding.kind == "unwritten" and (finding.kernel, finding.array) in raced:
+            continue
+        if finding.kind == "guard":
+            if finding.kernel in guarded:
+                continue
+            guarded.add(finding.kernel)
+        told.append(finding)
+    return tuple(told)
 
 
 def _weight(finding: Finding) -> tuple[bool, int]:

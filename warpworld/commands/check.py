@@ -33,9 +33,9 @@ def add_parsers(commands: Any) -> None:
 
 def _check(arguments: argparse.Namespace) -> int:
     from warpworld.checking.check import check
-    from warpworld.checking.targets import find_environment
+    from warpworld.environment import get_environment
 
-    environment = find_environment(arguments.environment)(**_params(arguments.params))
+    environment = get_environment(arguments.environment)(**_params(arguments.params))
     report = check(environment, arguments.envs, arguments.steps, arguments.seed)
     print(json.dumps(report.as_dict(), indent=2) if arguments.format == "json" else report)
     return 0 if report.clean else FOUND

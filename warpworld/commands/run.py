@@ -40,15 +40,15 @@ def add_parsers(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from warpworld.checking.targets import find_environment
     from warpworld.commands.check import _params
+    from warpworld.environment import get_environment
     from warpworld.tracing.stepping import step_at_random
     from warpworld.tracing.trace import Trace
     from warpworld.world import World
 
     if arguments.trace is None and (arguments.output or arguments.arrays):
         raise RunError("--output and --arrays are about a trace; say of which env: --trace 0")
-    environment = find_environment(arguments.environment)(**_params(arguments.params))
+    environment = get_environment(arguments.environment)(**_params(arguments.params))
     world = World(environment, arguments.envs, arguments.device, arguments.seed)
     if arguments.trace is None:
         _tell(world, arguments, step_at_random(world, arguments.steps, arguments.seed))

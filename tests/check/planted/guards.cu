@@ -19,3 +19,8 @@ extern "C" __global__ void guarded_step(float* x) {
 extern "C" __global__ void guarded_reset(float* x, float* observations) {
   if (is_active()) x[agent_index()] = observations[agent_index()] = 0.0f;
 }
+
+extern "C" __global__ void open_twice(float* x, float* rewards) {
+  x[agent_index()] += 1.0f;  // open_twice
+  rewards[agent_index()] = x[agent_index()];
+}

@@ -60,3 +60,10 @@ extern "C" __global__ void half_forget(float* kept, float* observations) {
   if (agent_id() != 2) kept[agent_index()] = 0.0f;
   observations[agent_index()] = 0.0f;
 }
+
+extern "C" __global__ void too_early(float* x) {
+  if (!is_active()) return;
+  ENV_SHARED(float, line, NUM_AGENTS);
+  line[agent_id()] = x[agent_index()];
+  x[agent_index()] = line[(agent_id() + 1) % NUM_AGENTS];  // too_early
+}
