@@ -46,6 +46,10 @@ class KernelError(WarpworldError):
     """A kernel faulted while it ran: the message names kernel, env, agent and, where known, file and line."""
 
 
+class PlanError(WarpworldError):
+    """A floor plan is impossible, cannot be read or written, or does not fit the kernels."""
+
+
 class RunError(WarpworldError):
     """A run folder or a checkpoint cannot be read or written."""
 

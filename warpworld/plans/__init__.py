@@ -1,0 +1,8 @@
+"""Floor plans: homes drawn from a seed, toys, files, and many plans packed for kernels."""
+
+from warpworld.plans.constants import MAX_WALLS
+from warpworld.plans.homes import home, homes
+from warpworld.plans.plan import Plan
+from warpworld.plans.toys import box, column
+
+__all__ = ["MAX_WALLS", "Plan", "box", "column", "home", "homes"]
