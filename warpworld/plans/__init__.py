@@ -3,6 +3,7 @@
 from warpworld.plans.constants import MAX_WALLS
 from warpworld.plans.homes import home, homes
 from warpworld.plans.plan import Plan
+from warpworld.plans.plan_set import PlanSet
 from warpworld.plans.toys import box, column
 
-__all__ = ["MAX_WALLS", "Plan", "box", "column", "home", "homes"]
+__all__ = ["MAX_WALLS", "Plan", "PlanSet", "box", "column", "home", "homes"]
