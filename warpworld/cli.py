@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from warpworld.commands import about, bench, check, evaluate, new, report, run, train, watch
+from warpworld.commands import about, bench, check, evaluate, new, plans, report, run, train, watch
 from warpworld.errors import WarpworldError
 from warpworld.managers.cuda_faults import explain_torch_error
 
@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"warpworld {about.version('warpworld')}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module in (train, evaluate, watch, report, new, check, run, about, bench):
+    for module in (train, evaluate, watch, report, new, check, plans, run, about, bench):
         module.add_parsers(commands)
     return parser
 

@@ -141,10 +141,10 @@ def test_light_is_that_of_the_oracle(plans: PlanSet, plan: int) -> None:
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_lone_wall_shows_its_brighter_side_whichever_way_it_is_drawn(turned: bool) -> None:
-    """A light of intensity 0.5 stands 1.5 m before the middle of a wall of 1 m."""
+    """A light of intensity 0.5 stands 1.5 m before the middle of a wall of 1 m, a weaker one 1.5 m behind it."""
     room, wall = box(5), [[3.5, 3.0], [3.5, 4.0]]
     walls = [*room.walls.tolist(), wall[::-1] if turned else wall]
-    plans = PlanSet([Plan("screen", walls, [[2.0, 3.5, 0.5]], room.rooms)], seed=11)
+    plans = PlanSet([Plan("screen", walls, [[2.0, 3.5, 0.5], [5.0, 3.5, 0.4]], room.rooms)], seed=11)
     light = (unpacked(texels_of(plans, 0)) / reflected(plans, 0))[-20:, 0]
     along = (np.arange(20) + 0.5) * 0.05 - 0.5
     assert np.abs(light - (0.1 + 1 / (1.499**2 + along**2))).max() < 0.5 / 2047 / 0.04
