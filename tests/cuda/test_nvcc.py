@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from gymnasium.spaces import Box
 from toys import HEADER, agents, box, environment
@@ -24,6 +25,7 @@ from warpworld.managers.cpu_backend import CpuBackend
 from warpworld.managers.cuda_compiler import _load_nvrtc, _nvccs, _nvrtcs, _read
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
 from warpworld.managers.signature import read_signatures
+from warpworld.plans.bake import Bake
 from warpworld.templates.writing import MODULE, TEMPLATE
 from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.rollout import Rollout
@@ -236,6 +238,16 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     assert sorted(core) == sorted(INCLUDE_FOLDER.glob("*.cu"))
     for source in core.values():
         check(source)
+
+
+@pytest.mark.slow
+def test_the_kernel_that_lights_plans(sources: list[KernelSource], check: Callable[[KernelSource], None]) -> None:
+    floats = {"plan_walls": (9, 4), "plan_lights": (9, 4), "wall_pattern": (9,), "palette": (10, 4)}
+    inputs = {name: np.zeros(shape, np.float32) for name, shape in floats.items()}
+    firsts = ("plan_first_wall", "wall_first_texel", "plan_first_light")
+    World(Bake(inputs | {name: np.zeros(3, np.int32) for name in firsts}, num_texels=9), num_envs=2, device="cpu")
+    (source,) = sources
+    check(source)
 
 
 WORDS = """
