@@ -127,6 +127,29 @@ def test_a_room_without_a_wall_towards_the_outside_is_left_out(tmp_path: Path) -
     assert (at(plan, 750, 300), plan.num_rooms) == (0, 2)
 
 
+@pytest.mark.parametrize("angle", [0.0, 0.1, -0.3, 0.25 * np.pi, 1.2])
+def test_a_house_that_stands_askew(angle: float, tmp_path: Path) -> None:
+    """Three rooms by two of 3 m, with walls of 10 and 20 pixels that overlap where they meet, and doors everywhere."""
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+
+    def askew(*corners: float) -> Corners:
+        return [tuple(point) for point in np.round(np.array(rectangle(*corners)) @ turn + 1000, 2).tolist()]
+
+    groups = [wall(askew(-20, y, 920, y + 20)) for y in (-20, 600)] + [
+        wall(askew(x, -20, x + 20, 620)) for x in (-20, 900)
+    ]
+    groups += [
+        wall(askew(x - 5, 0, x + 5, 600), *(askew(x - 5, y, x + 5, y + 90) for y in (50, 420))) for x in (300, 600)
+    ]
+    groups += [wall(askew(0, 295, 900, 305), *(askew(x, 295, x + 80, 305) for x in (100, 350, 700)))]
+    groups += [space("Room", askew(x, y, x + 300, y + 300)) for x in (0, 300, 600) for y in (0, 300)]
+    plan = load_cubicasa(drawn(tmp_path / "askew", groups))
+    assert plan.num_rooms == 6
+    starts, ends = (Counter(map(tuple, plan.walls[:, end].tolist())) for end in (0, 1))
+    assert starts == ends
+    assert len(plan.walls) == 4 + 6 * 4 + 7 * 4  # around the house, around each room, and what each door adds
+
+
 @pytest.mark.parametrize(
     ("groups", "message"),
     [

@@ -69,6 +69,27 @@ def test_one_light_in_each_room(plan: Plan) -> None:
     assert distances(plan.lights[:, :2].astype(np.float64), plan.walls).min() > 0.2
 
 
+def test_doors_make_loops() -> None:
+    """Where one can walk in a circle, the outlines have a loop of walls within the house: clockwise, around a slab."""
+
+    def islands(plan: Plan) -> int:
+        onward = {tuple(start): tuple(end) for start, end in plan.walls.tolist()}
+        found = 0
+        while onward:
+            first, corner = onward.popitem()
+            loop = [first]
+            while corner != first:
+                loop.append(corner)
+                corner = onward.pop(corner)
+            x, y = np.transpose(loop)
+            found += bool(x @ np.roll(y, -1) < np.roll(x, -1) @ y)
+        return found - 1
+
+    loops = [islands(plan) for plan in homes(seed=4, count=30)]
+    assert min(loops) >= 1
+    assert np.mean(loops) > 2
+
+
 def test_a_home_depends_on_seed_and_index_alone() -> None:
     again = home(7, 4)
     for name in ("walls", "lights", "rooms"):

@@ -19,8 +19,6 @@ from warpworld.plans.bake import Bake
 from warpworld.plans.textures import PALETTE, linear_palette, stripes
 from warpworld.world import World
 
-pytestmark = pytest.mark.cpu_backend  # of what bakes the light, wherever it is used
-
 PLANS = [box(5), column(6), *homes(seed=5, count=3)]
 
 
@@ -91,6 +89,11 @@ def test_properties_describe_the_set(plans: PlanSet) -> None:
     corners = np.concatenate([plan.walls.reshape(-1, 2) for plan in PLANS])
     assert plans.bounds == (*corners.min(0).tolist(), *corners.max(0).tolist())
     assert plans.nbytes == sum(np.asarray(array.initial).nbytes for array in plans.arrays())
+
+
+def test_an_array_that_is_not_there(plans: PlanSet) -> None:
+    with pytest.raises(PlanError, match=r"a PlanSet has no array 'plan_wall'\. Did you mean 'plan_walls'\?"):
+        plans["plan_wall"]
 
 
 class Looker(Environment):
@@ -189,6 +192,7 @@ def test_stripes_are_half_a_metre_long_on_average_and_of_all_shades() -> None:
     assert len(PALETTE) == 10
 
 
+@pytest.mark.cpu_backend
 def test_a_check_finds_nothing_in_the_kernel() -> None:
     plans = PlanSet([box(2), column(3), box(1)])
     read = ("plan_walls", "plan_first_wall", "wall_first_texel", "plan_lights", "plan_first_light")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from warpworld.plans import Plan
 
 MOST_PLANS = 1_000_000
-MOST_ROOMS = 60  # as in plans/homes.py, which the command line does not load
+MOST_ROOMS = 60  # as in plans/generator.py, which the command line does not load
 SHEET = "plans.png"
 
 

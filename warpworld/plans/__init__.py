@@ -3,7 +3,7 @@
 from warpworld.plans.constants import MAX_WALLS
 from warpworld.plans.cubicasa import load_cubicasa
 from warpworld.plans.files import load_plan, write_plan
-from warpworld.plans.homes import home, homes
+from warpworld.plans.generator import home, homes
 from warpworld.plans.plan import Plan
 from warpworld.plans.plan_set import PlanSet
 from warpworld.plans.toys import box, column

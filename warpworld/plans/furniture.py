@@ -10,7 +10,7 @@ import numpy as np
 from warpworld.plans.layout import Rectangle
 
 if TYPE_CHECKING:
-    from warpworld.plans.homes import Home
+    from warpworld.plans.generator import Home
 
 OFTEN = 0.6  # of the rectangles that a home consists of
 DEPTHS, LENGTHS = (8, 16), (16, 40)  # units of layout.py
@@ -34,20 +34,22 @@ def furniture(random: np.random.Generator, drawn: Home, inner: int) -> Iterator[
     kept_free += [line.strip(line.low, line.high, BEFORE_DOOR, BEFORE_DOOR) for line in openings]
     for part in drawn.parts:
         if not part.corridor and random.random() < OFTEN:
-            yield from _box(random, part.grown(-(inner - inner // 2)), kept_free)
+            yield from _box(random, part, inner - inner // 2, kept_free)
 
 
-def _box(random: np.random.Generator, free: Rectangle, kept_free: Sequence[Rectangle]) -> Iterator[Rectangle]:
-    """A box at a wall of the free space, if one of some attempts fits."""
+def _box(
+    random: np.random.Generator, part: Rectangle, wall: int, kept_free: Sequence[Rectangle]
+) -> Iterator[Rectangle]:
+    """A box that stands out from a wall, of which so much is in the rectangle, if one of some attempts fits."""
     for _ in range(ATTEMPTS):
         turn, far = random.random(2) < 0.5
-        space = free.turned() if turn else free
-        depth, length = (int(random.integers(low, high + 1)) for low, high in (DEPTHS, LENGTHS))
+        space = part.turned() if turn else part
+        depth, length = (wall + int(random.integers(low, high + 1)) for low, high in (DEPTHS, LENGTHS))
         spare = space.width - length
         if spare < PASSAGE or depth > min(space.height // 2 - LIGHT, space.height - PASSAGE):
             continue
         places = [0, spare, *range(NICHE, spare - NICHE + 1)]
-        x = space.x0 + (places[int(random.integers(2 if random.random() < 0.6 else len(places)))])
+        x = space.x0 + places[int(random.integers(2 if random.random() < 0.6 else len(places)))]
         y = space.y1 - depth if far else space.y0
         box = Rectangle(x, y, x + length, y + depth)
         box = box.turned() if turn else box

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from warpworld.environment import Array
-from warpworld.errors import PlanError
+from warpworld.errors import PlanError, suggest
 from warpworld.plans.bake import lit_texels
 from warpworld.plans.constants import CLEARANCE, RADIUS
 from warpworld.plans.plan import Plan
@@ -103,7 +103,14 @@ class PlanSet:
         ]
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """One of the arrays, by name."""
+        """One of the arrays, by name.
+
+        Raises:
+            PlanError: there is none of that name.
+        """
+        if name not in self._arrays:
+            hint = suggest(name, self._arrays)
+            raise PlanError(f"a PlanSet has no array '{name}'.{hint} It has: {', '.join(self._arrays)}")
         return self._arrays[name]
 
     def __len__(self) -> int:

@@ -6,13 +6,14 @@ edges and be concave.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
 
 from warpworld.plans.room_map import contains
 
-SNAP = 1e-5  # metres: points that are nearer than that are one
+SNAP = 5e-4  # metres: points that are nearer to each other are one, points nearer to an edge are on it
 PROBE = 1e-3  # metres beside an edge, where it is asked what is solid; what is thinner is lost
 
 
@@ -61,15 +62,36 @@ def _is_solid(points: np.ndarray, solid: Sequence[np.ndarray], openings: Sequenc
     return covered & ~cut
 
 
+class _Points:
+    """Points by number, those that are nearer than SNAP to an earlier one being that one."""
+
+    def __init__(self) -> None:
+        self.places: list[np.ndarray] = []
+        self._in_cell: dict[tuple[int, int], list[int]] = {}
+
+    def number(self, point: np.ndarray) -> int:
+        """Of a point, (2,)."""
+        x, y = np.floor(point / SNAP).astype(int).tolist()
+        for cell in ((x + i, y + j) for i in (-1, 0, 1) for j in (-1, 0, 1)):
+            for known in self._in_cell.get(cell, ()):
+                if np.hypot(*(self.places[known] - point)) < SNAP:
+                    return known
+        self._in_cell.setdefault((x, y), []).append(len(self.places))
+        self.places.append(point)
+        return len(self.places) - 1
+
+
 def _pieces(edges: np.ndarray) -> np.ndarray:
     """The edges cut where others meet them, each piece once, (pieces, 2, 2)."""
+    points = _Points()
+    for corner in edges[:, 0]:  # first, so that they stay where they are
+        points.number(corner)
     found = {}
     for start, end in edges:
-        cuts = _cuts(start, end, edges)
-        points = np.round((start + cuts[:, None] * (end - start)) / SNAP) * SNAP
-        for a, b in zip(points[:-1].tolist(), points[1:].tolist(), strict=True):
+        numbers = [points.number(start + cut * (end - start)) for cut in _cuts(start, end, edges)]
+        for a, b in itertools.pairwise(numbers):
             if a != b:
-                found[min(tuple(a), tuple(b)), max(tuple(a), tuple(b))] = (a, b)
+                found[min(a, b), max(a, b)] = (points.places[a], points.places[b])
     return np.array(list(found.values())).reshape(-1, 2, 2)
 
 
@@ -80,8 +102,9 @@ def _cuts(start: np.ndarray, end: np.ndarray, edges: np.ndarray) -> np.ndarray:
     normal = np.array([-way[1], way[0]]) / length
     offset = edges - start
     at, aside = offset @ way / length**2, offset @ normal  # of both ends of the edges
-    ends_here = at[np.abs(aside) < SNAP]
-    across = aside[:, 0] * aside[:, 1] < 0
+    on_line = np.abs(aside) < SNAP
+    ends_here = at[on_line]
+    across = (aside[:, 0] * aside[:, 1] < 0) & ~on_line.any(1)  # where one edge lies on another, they cross anywhere
     share = aside[across, 0] / (aside[across, 0] - aside[across, 1])
     crossing = at[across, 0] + share * (at[across, 1] - at[across, 0])
     cuts = np.concatenate([ends_here, crossing])
