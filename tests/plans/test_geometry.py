@@ -35,6 +35,13 @@ def test_cells_near_walls_are_those_with_a_point_near_one(seed: int, distance: f
     assert 0 < near.sum() < near.size
 
 
+def test_many_and_long_walls_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    walls = random_walls(1, 30)
+    at_once = cells_near(walls, GRID, 0.1)
+    monkeypatch.setattr("warpworld.plans.geometry.MOST_PAIRS", 40)
+    assert np.array_equal(cells_near(walls, GRID, 0.1), at_once)
+
+
 def meet(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> bool:
     """Whether two segments share a point."""
 

@@ -45,7 +45,7 @@ def test_touching_walls_are_legal() -> None:
         (with_wall([2, 2.5], [1e39, 2]), "plan 'hut': wall 4 is (2, 2.5, inf, 2), expected finite numbers"),
         (
             with_wall([2, 2.5], [-1, 2]),
-            "plan 'hut': wall 4 is (2, 2.5, -1, 2), expected coordinates of 0 to 1000 metres",
+            "plan 'hut': wall 4 is (2, 2.5, -1, 2), expected coordinates of 0 to 250 metres",
         ),
         (with_wall([2, 2.5], [2, 2.5]), "plan 'hut': wall 4 (2.00, 2.50)-(2.00, 2.50) has no length; leave it out"),
         (
@@ -91,7 +91,7 @@ def test_touching_walls_are_legal() -> None:
             "plan 'hut': a way leads from outside to (0.70, 1.10) in room 1",
         ),
         ({"name": " "}, "a plan's name is ' ', expected some text"),
-        ({"resolution": 0.0}, "plan 'hut': resolution=0.0, expected the side of a cell in metres, such as 0.2"),
+        ({"resolution": 0.0}, "plan 'hut': resolution=0.0, expected 0.05 to 5 metres, such as 0.2"),
         ({"origin": (0, -1)}, "plan 'hut': origin=(0.0, -1.0), expected two finite numbers of at least 0"),
     ],
 )

@@ -107,7 +107,7 @@ def changed(**changes: Any) -> str:
             "rooms.map[1] is [0], expected a list of 2 numbers, as the first",
         ),
         (changed(rooms={"map": [[1]], "origin": [0]}), "rooms.origin[0] is [0], expected [x, y]"),
-        (changed(rooms={"map": [[1]], "resolution": "a"}), "plan 'plan': resolution='a', expected the side of a cell"),
+        (changed(rooms={"map": [[1]], "resolution": "a"}), "plan 'plan': resolution='a', expected 0.05 to 5 metres"),
     ],
 )
 def test_what_is_no_plan(text: str | bytes, message: str, tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from warpworld.plans.geometry import TOLERANCE, Steps, cells_near, crossings
 if TYPE_CHECKING:
     from warpworld.plans.plan import Plan
 
-FARTHEST = 1000.0  # metres; further out float32 is no longer exact to a tenth of a millimetre
+FARTHEST = 250.0  # metres, of coordinates; there float32 is exact to a fiftieth of a millimetre
+RESOLUTIONS = (0.05, 5.0)  # metres
 LIGHT_CLEARANCE = 0.01  # metres from every wall
 
 
@@ -40,8 +41,8 @@ def _check_grid(plan: Plan) -> None:
     where = f"plan '{plan.name}'"
     if not isinstance(plan.name, str) or not plan.name.strip():
         raise PlanError(f"a plan's name is {plan.name!r}, expected some text")
-    if not (isinstance(plan.resolution, (int, float)) and TOLERANCE <= plan.resolution <= FARTHEST):
-        raise PlanError(f"{where}: resolution={plan.resolution!r}, expected the side of a cell in metres, such as 0.2")
+    if not (isinstance(plan.resolution, (int, float)) and RESOLUTIONS[0] <= plan.resolution <= RESOLUTIONS[1]):
+        raise PlanError(f"{where}: resolution={plan.resolution!r}, expected 0.05 to 5 metres, such as 0.2")
     if not (np.isfinite(plan.origin).all() and (plan.origin >= 0).all()):
         raise PlanError(f"{where}: origin={tuple(plan.origin.tolist())}, expected two finite numbers of at least 0")
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 TOLERANCE = 1e-4  # metres; walls that are so near to each other touch. Float32 at 100 m is exact to 8e-6.
+MOST_PAIRS = 500_000  # of walls and cells that are looked at together, about, which bounds the memory that it takes
 
 
 class Grid(NamedTuple):
@@ -77,13 +78,16 @@ def cells_near(walls: np.ndarray, grid: Grid, distance: float) -> np.ndarray:
     limits = grid.columns, grid.rows
     low, high = np.clip(low, 0, limits), np.clip(high, 0, limits)
     spans = high - low
-    wall, place = _repeated(spans.prod(1))
-    column = low[wall, 0] + place % np.maximum(spans[wall, 0], 1)
-    row = low[wall, 1] + place // np.maximum(spans[wall, 0], 1)
-    corner = np.stack([grid.x + column * grid.resolution, grid.y + row * grid.resolution], -1)
-    near = _square_to_segment(corner, grid.resolution, walls[wall, 0], walls[wall, 1]) < distance
     cells = np.zeros((grid.rows, grid.columns), dtype=bool)
-    cells[row[near], column[near]] = True
+    share = np.cumsum(spans.prod(1)) // MOST_PAIRS
+    for number in np.unique(share):
+        some = share == number
+        wall, place = _repeated(spans[some].prod(1))
+        start, end = walls[some][wall, 0], walls[some][wall, 1]
+        row, column = (low[some][wall, ::-1] + np.stack(np.divmod(place, spans[some][wall, 0]), -1)).T
+        corner = np.stack([grid.x + column * grid.resolution, grid.y + row * grid.resolution], -1)
+        near = _square_to_segment(corner, grid.resolution, start, end) < distance
+        cells[row[near], column[near]] = True
     return cells
 
 
