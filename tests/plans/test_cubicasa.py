@@ -200,6 +200,10 @@ def test_growing_moves_every_side_outwards() -> None:
         assert sorted(map(tuple, np.round(moved, 9).tolist())) == [(-1, -1), (-1, 5), (7, -1)]
     concave = np.array([[0, 0], [2, 0], [1, 0.5], [1, 2]], dtype=float)
     assert grown(concave, 1.0) is concave
+    spike = np.array([[0, 0], [9, 0.1], [0, 0.2]], dtype=float)
+    assert grown(spike, 1.0) is spike
+    there_and_back = np.array([[0, 0], [9, 0], [4, 0]], dtype=float)
+    assert np.array_equal(grown(there_and_back, 1.0)[:2], there_and_back[:2])
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -14,6 +14,7 @@ import numpy as np
 from warpworld.plans.room_map import contains
 
 SNAP = 5e-4  # metres: points that are nearer to each other are one, points nearer to an edge are on it
+SPIKE = -0.98  # cosine of the turn at a corner, which would move too far
 PROBE = 1e-3  # metres beside an edge, where it is asked what is solid; what is thinner is lost
 
 
@@ -37,7 +38,7 @@ def slab_outlines(solid: Sequence[np.ndarray], openings: Sequence[np.ndarray]) -
 
 
 def grown(polygon: np.ndarray, by: float) -> np.ndarray:
-    """A convex polygon with all sides moved outwards; another one as it is.
+    """A convex polygon with all sides moved outwards; one that is concave, or has a spike, as it is.
 
     Args:
         polygon: (corners, 2) metres, either way round.
@@ -48,9 +49,12 @@ def grown(polygon: np.ndarray, by: float) -> np.ndarray:
     along /= np.linalg.norm(along, axis=1)[:, None]
     before = np.roll(along, 1, axis=0)
     turn = before[:, 0] * along[:, 1] - before[:, 1] * along[:, 0]
-    real = np.abs(turn) > 1e-6  # corners within a straight side would be moved to infinity
-    if len(corners) < 3 or not real.all() or (not (turn > 0).all() and not (turn < 0).all()):
-        return polygon if len(corners) < 3 or real.all() else grown(corners[real], by)
+    ahead = (before * along).sum(1)
+    bends = (np.abs(turn) > 1e-6) | (ahead < 0)
+    if not bends.all():  # corners within a straight side
+        return grown(corners[bends], by)
+    if len(corners) < 3 or not ((turn > 0).all() or (turn < 0).all()) or ahead.min() < SPIKE:
+        return polygon
     return corners + by * (before - along) / np.abs(turn)[:, None]
 
 
