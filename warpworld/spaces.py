@@ -35,6 +35,12 @@ def observation_shapes(group: Group) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
+def part_shapes(observation: Space) -> dict[str, tuple[int, ...]]:
+    """Shape of each part of an observation space that ``observation_shapes`` takes, as that gives them."""
+    parts = observation.spaces if isinstance(observation, Dict) else {"": observation}
+    return {key: tuple(space.shape) or (1,) for key, space in parts.items()}  # type: ignore[arg-type]
+
+
 def action_heads(space: Space) -> tuple[int, ...]:
     """How many choices each head of a discrete action has; empty for a continuous one.
 

@@ -109,6 +109,7 @@ def test_actor_and_critic_share_no_weight() -> None:
 def test_sizes_of_spaces() -> None:
     assert observation_size(group(spaces.Box(0, 255, (4, 4, 3), np.float32))) == 48
     assert observation_size(group(spaces.Box(0.0, 1.0, ()))) == 1
+    assert observation_size(group(spaces.Dict({"a": BOX, "b": spaces.Box(0.0, 1.0, (3, 8))}))) == 6 + 24
     assert action_distribution(group()).head_sizes == (5,)
     assert action_distribution(group(action=spaces.MultiDiscrete([10, 21]))).head_sizes == (10, 21)
 
@@ -116,7 +117,11 @@ def test_sizes_of_spaces() -> None:
 @pytest.mark.parametrize(
     ("observation", "action", "words"),
     [
-        (spaces.Dict({"a": BOX}), FIVE, "'agent': a policy reads one Box, not a Dict of a"),
+        (
+            spaces.Dict({"a": spaces.Dict({"b": BOX})}),
+            FIVE,
+            "observation 'a' is .*; expected a Box of float32, or",
+        ),
         (spaces.Discrete(4), FIVE, "expected a Box of float32"),
         (spaces.Box(0, 255, (4,), np.uint8), FIVE, "expected a Box of float32"),
         (spaces.Box(0.0, 1.0, (0,)), FIVE, "holds no number"),
@@ -135,7 +140,10 @@ def test_other_spaces_are_refused(observation: Any, action: Any, words: str) -> 
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (Model(type="mpl"), r"model type 'mpl', expected one of mlp, or module:Class\. Did you mean 'mlp'\?"),
+        (
+            Model(type="mpl"),
+            r"model type 'mpl', .* mlp, multi_input, or module:Class\. Did you mean 'mlp'\?",
+        ),
         (Model({"activation": "tahn"}), r"activation 'tahn', expected one of tanh, relu\. Did you mean 'tanh'\?"),
         (Model({"hidden_sizes": (64, 0)}), r"hidden_sizes \[64, 0\], expected widths of at least 1"),
     ],

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from gymnasium.spaces import Dict, Discrete
+from gymnasium.spaces import Box, Discrete
 from small_worlds import FixedPolicy, Relay, Still, same_logits, seen_as_logits, space
 from torch import Tensor
 
@@ -324,9 +324,9 @@ class Odd(Environment):
 
 
 def test_spaces_that_no_policy_serves_are_refused() -> None:
-    keyed = type("Keyed", (Odd,), {"observation": Dict({"near": space(2), "far": space(3)})})
-    with pytest.raises(DeclarationError, match="group 'left': a policy reads one Box, not a Dict of"):
-        Actor(World(keyed(), 2), "left")
+    curled = type("Curled", (Odd,), {"action": Box(-1.0, 1.0, (2, 2))})
+    with pytest.raises(DeclarationError, match="or a one-dimensional Box of float32"):
+        Actor(World(curled(), 2), "left")
 
 
 def test_acting_before_the_reset_is_refused() -> None:

@@ -73,7 +73,7 @@ class ModelConfig(_Section):
 
     model_config = ConfigDict(extra="allow")
 
-    type: Text = Field(default="mlp", description="kind of network: mlp, or module:Class of your own")
+    type: Text = Field(default="mlp", description="kind of network: mlp, multi_input, or module:Class of your own")
     normalise_observations: Flag = Field(default=False, description="shift and scale features to mean 0 and variance 1")
 
     @property

@@ -3,6 +3,7 @@
 from warpworld.policies.builder import ModelConfig, action_distribution, build_policy, get_model, observation_size
 from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian
 from warpworld.policies.mlp import MLP
+from warpworld.policies.multi_input import MultiInput
 from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.policy import Model, Policy
 
@@ -13,6 +14,7 @@ __all__ = [
     "Gaussian",
     "Model",
     "ModelConfig",
+    "MultiInput",
     "ObservationNormaliser",
     "Policy",
     "action_distribution",

@@ -10,15 +10,16 @@ import torch
 from torch import nn
 
 from warpworld.environment import Group
-from warpworld.errors import ConfigError, DeclarationError, WarpworldError, said, suggest
+from warpworld.errors import ConfigError, WarpworldError, said, suggest
 from warpworld.importing import import_named
 from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian
 from warpworld.policies.mlp import MLP
+from warpworld.policies.multi_input import MultiInput
 from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.policy import Policy
 from warpworld.spaces import action_heads, action_layout, observation_shapes
 
-MODELS: dict[str, type[nn.Module]] = {"mlp": MLP}
+MODELS: dict[str, type[nn.Module]] = {"mlp": MLP, "multi_input": MultiInput}
 
 
 class ModelConfig(Protocol):
@@ -129,15 +130,12 @@ def _dtype(tensor: torch.Tensor) -> str:
 
 
 def observation_size(group: Group) -> int:
-    """Number of features of one agent's observation, flattened.
+    """Number of features of one agent's observation, flattened: of all parts of a Dict together.
 
     Raises:
-        DeclarationError: the group's observation is not one Box of float32.
+        DeclarationError: the group's observation is neither a Box of float32 nor a Dict of such.
     """
-    shapes = observation_shapes(group)
-    if list(shapes) != [""]:
-        raise DeclarationError(f"group '{group.name}': a policy reads one Box, not a Dict of {', '.join(shapes)}")
-    return math.prod(shapes[""])
+    return sum(math.prod(shape) for shape in observation_shapes(group).values())
 
 
 def action_distribution(group: Group) -> ActionDistribution:

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
-from gymnasium.spaces import Box, flatdim
-from pydantic import Field
+from gymnasium.spaces import Space, flatdim
 from torch import Tensor, nn
 
-from warpworld.errors import ConfigError, suggest
+from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, Layers, Width, check_hidden, hidden_layers, linear
 from warpworld.policies.linear_tanh import run_layers
 
 if TYPE_CHECKING:
     from warpworld.policies.fused import FusedNetworks
-
-ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
-
-HIDDEN_GAIN = math.sqrt(2.0)
-POLICY_GAIN = 0.01  # outputs start near zero, so that the first policy is close to uniform
-VALUE_GAIN = 1.0
-
-Width = Annotated[int, Field(ge=1)]
 
 
 class MLP(nn.Module):
@@ -41,7 +30,7 @@ class MLP(nn.Module):
 
     def __init__(
         self,
-        observation: Box,
+        observation: Space,
         num_outputs: int,
         *,
         hidden_sizes: tuple[Width, ...] = (64, 64),
@@ -60,14 +49,16 @@ class MLP(nn.Module):
         """
         super().__init__()
         self.fused: FusedNetworks | None = None
-        if activation not in ACTIVATIONS:
-            hint = suggest(str(activation), ACTIVATIONS)
-            raise ConfigError(f"activation {activation!r}, expected one of {', '.join(ACTIVATIONS)}.{hint}")
-        if any(width < 1 for width in hidden_sizes):
-            raise ConfigError(f"hidden_sizes {list(hidden_sizes)}, expected widths of at least 1")
+        check_hidden(hidden_sizes, activation)
         widths = (flatdim(observation), *hidden_sizes)
         self.actor_layers = _layers((*widths, num_outputs), activation, POLICY_GAIN)
         self.critic_layers = _layers((*widths, 1), activation, VALUE_GAIN)
+
+    @staticmethod
+    def encoder(observation: Space, *, hidden_sizes: tuple[int, ...], activation: str) -> Layers:
+        """The hidden layers alone, from an observation to what a recurrent cell reads; arguments as above."""
+        check_hidden(hidden_sizes, activation)
+        return hidden_layers((flatdim(observation), *hidden_sizes), activation)
 
     def actor(self, observations: Tensor) -> Tensor:
         """(..., features) float32 -> (..., num_outputs) float32."""
@@ -84,16 +75,4 @@ class MLP(nn.Module):
 
 def _layers(widths: Sequence[int], activation: str, last_gain: float) -> nn.Sequential:
     """Linear layers of the given widths, inputs first, with an activation between each two."""
-    layers: list[nn.Module] = []
-    for inputs, outputs in pairwise(widths[:-1]):
-        layers += [_linear(inputs, outputs, HIDDEN_GAIN), ACTIVATIONS[activation]()]
-    layers.append(_linear(widths[-2], widths[-1], last_gain))
-    return nn.Sequential(*layers)
-
-
-def _linear(inputs: int, outputs: int, gain: float) -> nn.Linear:
-    """A linear layer with orthogonal weights and zero biases."""
-    layer: nn.Linear = nn.utils.skip_init(nn.Linear, inputs, outputs)
-    nn.init.orthogonal_(layer.weight, gain)
-    nn.init.zeros_(layer.bias)
-    return layer
+    return nn.Sequential(*hidden_layers(widths[:-1], activation), linear(widths[-2], widths[-1], last_gain))

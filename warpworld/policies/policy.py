@@ -13,9 +13,11 @@ from warpworld.policies.normaliser import ObservationNormaliser
 class Model(Protocol):
     """What a model is: a torch module with an actor and a critic.
 
-    It is made with ``(observation, num_outputs, **settings)``: the gymnasium Box that one agent sees, how many numbers
-    the action distribution takes, and, as keyword-only arguments, the other keys of the YAML file's ``model`` section,
-    checked against their annotations. Weights are drawn from torch's global generator, which is seeded for it.
+    It is made with ``(observation, num_outputs, **settings)``: the gymnasium Box that one agent sees, or Dict of Boxes,
+    how many numbers the action distribution takes, and, as keyword-only arguments, the other keys of the YAML file's
+    ``model`` section, checked against their annotations. Weights are drawn from torch's global generator, which is
+    seeded for it. What it is given is flat: a Box of several dimensions in their order, the parts of a Dict behind each
+    other in the order of its keys.
 
     It has parameters, all of them float32 and at least one of them with ``requires_grad``; those without keep their
     values, and buffers may be anything. Modules are in eval mode throughout, while acting, learning and evaluating:
@@ -23,7 +25,7 @@ class Model(Protocol):
     """
 
     def actor(self, observations: Tensor) -> Tensor:
-        """(..., features) float32, a Box of several dimensions flattened -> (..., num_outputs) float32."""
+        """(..., features) float32 -> (..., num_outputs) float32."""
 
     def critic(self, observations: Tensor) -> Tensor:
         """(..., features) float32 -> (...) float32, expected discounted return."""

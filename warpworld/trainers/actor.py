@@ -61,9 +61,9 @@ class Actor:
         outputs = f"policy_outputs_{group.name}"
         per_agent = (group.size, self.distribution.num_outputs)
         world.add(Array(outputs, "float32", per_agent, per="env", initial=0.0), scratch=True)
-        observations = observation_names(world.groups, group)[""]
+        observations, own_observations = self._observation_array()
         actions, first = world.action_array(group.name)
-        own_observations, own_actions = observations != "observations", actions != "actions"
+        own_actions = actions != "actions"
         constants = {
             "NUM_AGENTS": group.size,
             "WORLD_AGENTS": world.num_agents,
@@ -92,6 +92,15 @@ class Actor:
         functions.build([])
         return functions
 
+    def _observation_array(self) -> tuple[str, bool]:
+        """Name of the array with what the group sees, flat, and whether it is the group's own."""
+        names = observation_names(self._world.groups, self.group)
+        if "" in names:
+            return names[""], names[""] != "observations"
+        joined, per_agent = f"joined_observations_{self.group.name}", (self.group.size, self.observation_size)
+        self._world.add(Array(joined, "float32", per_agent, per="env", initial=0.0), scratch=True)
+        return joined, True
+
     def _head_constants(self, heads: tuple[int, ...]) -> dict[str, int]:
         return {
             "NUM_HEADS": len(heads),
@@ -116,7 +125,12 @@ class Actor:
         """Bind the kernels to the sealed store."""
         self._draw = self._program(f"{self._kernel}_masked" if self.masked else self._kernel)
         self._outputs = self._world[f"policy_outputs_{self.group.name}"]
-        self._seen = self._world.observations(self.group.name)
+        seen = self._world.observations(self.group.name)
+        self._parts: list[Tensor] = []
+        if isinstance(seen, dict):
+            self._parts = [part.flatten(2) for part in seen.values()]
+            seen = self._world[f"joined_observations_{self.group.name}"]
+        self._seen = seen.flatten(2)
         self._log_stds: Tensor | None = None
         self._draw_at_random = self._draw
         if isinstance(self.distribution, Gaussian):
@@ -127,8 +141,13 @@ class Actor:
         return self._world.program([self._functions.step(kernel, self._index)])
 
     def observations(self) -> Tensor:
-        """What the group sees now: (num_envs, size, features) float32, a view of the store."""
-        return self._seen.flatten(2)  # type: ignore[union-attr]
+        """What the group sees now: (num_envs, size, features) float32, in the store.
+
+        The parts of a Dict are joined anew by each call; a single Box is a view of the world's own array.
+        """
+        if self._parts:
+            torch.cat(self._parts, -1, out=self._seen)
+        return self._seen
 
     def act(self) -> None:
         """Decide on what the group sees now, and write its actions into the store.
@@ -138,12 +157,13 @@ class Actor:
         """
         if self._draw is None:
             raise StoreError(f"group '{self.group.name}': freeze() the actor after the world's first reset()")
+        seen = self.observations()  # also for a random policy: the kernel records it
         if self.policy is None:
             self._outputs.zero_()
             self._draw_at_random()
             return
         with torch.no_grad():
-            self._outputs.copy_(self.policy.outputs(self.observations()))
+            self._outputs.copy_(self.policy.outputs(seen))
             if self._log_stds is not None:
                 self._log_stds.copy_(self.policy.distribution.log_std)  # type: ignore[arg-type]
         self._draw()

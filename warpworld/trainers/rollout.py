@@ -11,6 +11,7 @@ from torch import Tensor
 from warpworld.environment import Array
 from warpworld.errors import DeclarationError, TrainingError
 from warpworld.policies import Policy
+from warpworld.spaces import group_suffix, observation_names
 from warpworld.trainers.actor import Actor
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.returns import gae
@@ -288,14 +289,15 @@ class Rollout:
     def _kept(self, group: str) -> tuple[Tensor, Tensor, Tensor]:
         """Final observations that were kept, (k, n, features), and the rows and envs that they are of, (k,) each."""
         world, placed = self.world, self.world.groups[group]
-        name = f"observations_{group}" if f"observations_{group}" in world.data else "observations"
-        agents = slice(None) if name != "observations" else placed.slice
+        names = list(observation_names(world.groups, placed).values())
+        agents = slice(None) if group_suffix(world.groups, placed, "observations") else placed.slice
+        name = names[0]  # those of a Dict's other parts lie in the same slots
         count = (self._on_host or self._read_back()).kept[name]
         used = torch.arange(self._slots, device=world.device) < world[f"kept_{name}_count"][:, None]
         # where the first, second, ... of them lies: nonzero() would wait for the device to say how many there are
         place = torch.searchsorted(used.flatten().cumsum(0), torch.arange(1, count + 1, device=world.device))
         env, slot = place // self._slots, place % self._slots
-        kept = world[f"kept_{name}"][env, slot][:, agents].flatten(2)
+        kept = torch.cat([world[f"kept_{part}"][env, slot][:, agents].flatten(2) for part in names], -1)
         return kept, world[f"kept_{name}_row"][env, slot].long(), env
 
 

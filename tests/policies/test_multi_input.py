@@ -1,0 +1,119 @@
+"""The model "multi_input": a branch for each part of an observation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from gymnasium.spaces import Box, Dict
+from torch import nn
+
+from warpworld.errors import ConfigError
+from warpworld.policies import MultiInput
+from warpworld.policies.encoders import BranchEncoder
+
+
+def box(*shape: int) -> Box:
+    return Box(-1.0, 1.0, shape, np.float32)
+
+
+SEEN = Dict({"rgb": box(3, 64), "depth": box(1, 64), "imu": box(3), "health": box(1)})  # sorted: depth first
+
+
+def test_shapes() -> None:
+    torch.manual_seed(0)
+    model = MultiInput(SEEN, 5)
+    for lead in ((), (4,), (4, 2), (7, 4, 2)):
+        observations = torch.randn(*lead, 64 + 1 + 3 + 3 * 64)
+        assert model.actor(observations).shape == (*lead, 5)
+        assert model.critic(observations).shape == lead
+
+
+def convolved(pixels: np.ndarray, layer: nn.Conv1d) -> np.ndarray:
+    """One convolution and its rectifier, pixel by pixel: (channels, pixels) -> (channels, pixels)."""
+    weight, bias = layer.weight.detach().double().numpy(), layer.bias.detach().double().numpy()
+    (size,), (stride,) = layer.kernel_size, layer.stride
+    count = (pixels.shape[1] - size) // stride + 1
+    found = np.empty((len(weight), count))
+    for channel in range(len(weight)):
+        for place in range(count):
+            window = pixels[:, place * stride : place * stride + size]
+            found[channel, place] = np.maximum(0.0, (weight[channel] * window).sum() + bias[channel])
+    return found
+
+
+def affine(x: np.ndarray, layer: nn.Linear) -> np.ndarray:
+    return layer.weight.detach().double().numpy() @ x + layer.bias.detach().double().numpy()
+
+
+def test_the_actor_and_the_critic_by_hand() -> None:
+    """All of it in float64, pixel by pixel."""
+    torch.manual_seed(1)
+    model = MultiInput(SEEN, 5, channels=(4, 6), branch_size=7, hidden_sizes=(9,))
+    for parameter in model.parameters():
+        if parameter.dim() == 1:
+            nn.init.normal_(parameter)  # biases are zero at first: then a lost one would not show
+    observation = torch.randn(64 + 1 + 3 + 3 * 64)
+    numbers = observation.double().numpy()
+    depth, health, imu, rgb = np.split(numbers, [64, 65, 68])
+    parts = [depth.reshape(1, 64), health, imu, rgb.reshape(3, 64)]
+    for layers, outputs in (
+        (model.actor_layers, model.actor(observation)),
+        (model.critic_layers, model.critic(observation)),
+    ):
+        encoder, last = layers
+        said = []
+        for branch, part in zip(encoder.branches, parts, strict=True):
+            convolutions, _, tail = branch
+            for layer in convolutions:
+                part = convolved(part, layer) if isinstance(layer, nn.Conv1d) else part
+            said.append(np.maximum(0.0, affine(part.reshape(-1), tail[0])))
+        joined = np.maximum(0.0, affine(np.concatenate(said), encoder.joined[0]))
+        expected = affine(joined, last)
+        np.testing.assert_allclose(np.atleast_1d(outputs.detach().numpy()), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_weights_at_first() -> None:
+    torch.manual_seed(2)
+    model = MultiInput(SEEN, 5)
+    assert model.actor_layers[-1].weight.norm(dim=1).tolist() == pytest.approx([0.01] * 5, rel=1e-4)
+    assert model.critic_layers[-1].weight.norm().item() == pytest.approx(1.0, rel=1e-4)
+    first = next(module for module in model.modules() if isinstance(module, nn.Conv1d))
+    rows = first.weight.detach().flatten(1)  # 32 rows of 8 numbers: the columns are orthogonal
+    torch.testing.assert_close(rows.t() @ rows, 2 * torch.eye(8), rtol=0, atol=1e-4)
+    assert all(not parameter.any() for name, parameter in model.named_parameters() if name.endswith("bias"))
+
+
+def test_one_box_and_layers_left_out() -> None:
+    assert MultiInput(box(2, 30), 3).actor(torch.zeros(5, 60)).shape == (5, 3)
+    plain = MultiInput(box(2, 30), 3, channels=(), kernel_sizes=(), strides=(), hidden_sizes=())
+    assert plain.actor(torch.zeros(5, 60)).shape == (5, 3)
+    assert plain.actor_layers[-1].in_features == 64
+
+
+def test_actor_and_critic_share_no_weight() -> None:
+    model = MultiInput(SEEN, 5)
+    model.critic(torch.ones(2, 260)).sum().backward()
+    assert all(parameter.grad is None for parameter in model.actor_layers.parameters())
+
+
+@pytest.mark.parametrize("pixels", [20, 21, 64])
+def test_the_fewest_pixels_are_enough(pixels: int) -> None:
+    MultiInput(Dict({"depth": box(1, pixels)}), 2)
+    with pytest.raises(ConfigError, match="observation 'depth' has 19 pixels, expected at least 20 for kernel_sizes"):
+        MultiInput(Dict({"depth": box(1, 19)}), 2)
+
+
+def test_pictures_are_refused() -> None:
+    with pytest.raises(
+        ConfigError,
+        match=r"^model 'multi_input': observation 'view' has shape \(3, 8, 8\), expected \(channels, pixels\) or",
+    ):
+        MultiInput(Dict({"view": box(3, 8, 8)}), 2)
+    with pytest.raises(ConfigError, match=r"^model 'multi_input': the observation has shape \(3, 8, 8\), expected"):
+        MultiInput(box(3, 8, 8), 2)
+
+
+def test_the_encoder_is_a_branch_for_each_part() -> None:
+    encoder = MultiInput(SEEN, 5).actor_layers[0]
+    assert isinstance(encoder, BranchEncoder) and len(encoder.branches) == 4

@@ -1,0 +1,59 @@
+"""The layers that built-in models are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated
+
+from pydantic import Field
+from torch import Tensor, nn
+
+from warpworld.errors import ConfigError, suggest
+from warpworld.policies.linear_tanh import run_layers
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
+
+HIDDEN_GAIN = math.sqrt(2.0)
+POLICY_GAIN = 0.01  # outputs start near zero, so that the first policy is close to uniform
+VALUE_GAIN = 1.0
+
+Width = Annotated[int, Field(ge=1)]
+
+
+class Layers(nn.Sequential):
+    """Layers one behind the other, (..., inputs) -> (..., outputs), by the quickest way there is."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """See above."""
+        return run_layers(self, x)
+
+
+def linear(inputs: int, outputs: int, gain: float) -> nn.Linear:
+    """A linear layer with orthogonal weights, drawn from torch's global generator, and zero biases."""
+    layer: nn.Linear = nn.utils.skip_init(nn.Linear, inputs, outputs)
+    nn.init.orthogonal_(layer.weight, gain)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def hidden_layers(widths: Sequence[int], activation: str) -> Layers:
+    """Linear layers of the given widths, inputs first, each with an activation behind it."""
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise(widths):
+        layers += [linear(inputs, outputs, HIDDEN_GAIN), ACTIVATIONS[activation]()]
+    return Layers(*layers)
+
+
+def check_hidden(hidden_sizes: Sequence[int], activation: str) -> None:
+    """Refuse what no hidden layer can have.
+
+    Raises:
+        ConfigError: unknown activation, or a hidden layer without a unit.
+    """
+    if activation not in ACTIVATIONS:
+        hint = suggest(str(activation), ACTIVATIONS)
+        raise ConfigError(f"activation {activation!r}, expected one of {', '.join(ACTIVATIONS)}.{hint}")
+    if any(width < 1 for width in hidden_sizes):
+        raise ConfigError(f"hidden_sizes {list(hidden_sizes)}, expected widths of at least 1")
