@@ -52,6 +52,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, rollout: Rollout) -> list[int]:
     return taken
 
 
+RECURRENT = {"recurrent": "lstm", "recurrent_size": 6}
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("cartpole", dict(episode_length=5)),
     ("tag_gridworld", dict(num_taggers=4, grid_length=4, episode_length=6)),
@@ -59,7 +60,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("model", [{}, {"normalise_observations": True}], ids=["plain", "normalised"])
+@pytest.mark.parametrize(
+    "model", [{}, {"normalise_observations": True}, RECURRENT], ids=["plain", "normalised", "recurrent"]
+)
 @pytest.mark.parametrize(("name", "params"), CASES)
 def test_three_rollouts_as_graphs_and_step_by_step(
     name: str, params: dict[str, Any], model: dict[str, Any], caplog: pytest.LogCaptureFixture

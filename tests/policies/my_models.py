@@ -191,3 +191,19 @@ class Dropping(Shared):
 
 
 not_a_model = 5
+
+
+class Encoding(Shared):
+    """One that can be made recurrent."""
+
+    @staticmethod
+    def encoder(observation: Box, *, width: int, slope: float = 0.1) -> torch.nn.Module:
+        return torch.nn.Sequential(torch.nn.Linear(observation.shape[0], width), torch.nn.LeakyReLU(slope))
+
+
+class LoosePieces(Encoding):
+    """Its encoder gives a dimension too many."""
+
+    @staticmethod
+    def encoder(observation: Box, *, width: int, slope: float = 0.1) -> torch.nn.Module:
+        return torch.nn.Sequential(torch.nn.Linear(observation.shape[0], 8), torch.nn.Unflatten(-1, (2, 4)))

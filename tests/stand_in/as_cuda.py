@@ -40,6 +40,19 @@ def install_guard() -> None:
     ctypes.CDLL(str(cached(key, ".so", build))).install_guard()
 
 
+def lstm_cell(
+    of_input: torch.Tensor, of_hidden: torch.Tensor, memory: torch.Tensor, *biases: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """What torch runs as one kernel on a GPU only: hidden state, memory, and the gates as it keeps them for later."""
+    gates = of_input + of_hidden + sum(biases)
+    into, forget, cell, out = gates.chunk(4, -1)
+    memory = forget.sigmoid() * memory + into.sigmoid() * cell.tanh()
+    return out.sigmoid() * memory.tanh(), memory, gates
+
+
+HOST_FORMS: dict[str, Callable[..., Any]] = {"_thnn_fused_lstm_cell": lstm_cell}
+
+
 class OnGpu(torch.Tensor):
     """A tensor on the host that says it is on cuda:0."""
 
@@ -79,7 +92,7 @@ class OnGpu(torch.Tensor):
         strangers = [each for each in tensors if not isinstance(each, OnGpu)]
         if name not in ACROSS_DEVICES and any(each.dim() or name in OF_ONE_DEVICE for each in strangers):
             raise RuntimeError(f"{func}: Expected all tensors to be on the same device, but found cuda:0 and cpu!")
-        done = func(*tree_map(host, args), **tree_map(host, kwargs))
+        done = HOST_FORMS.get(name, func)(*tree_map(host, args), **tree_map(host, kwargs))
         if func._schema.is_mutable and name.endswith("_"):
             return args[0]
         if not on_gpu:

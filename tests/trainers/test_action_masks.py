@@ -64,12 +64,12 @@ def test_an_update_with_masks_starts_at_a_ratio_of_one_and_learns() -> None:
     made = Trainer(config)
     made.rollout.collect()
     learner = made.learners["left"]
-    batch = made._batch("left")
+    batch = made._batches("left")["left"]
     _, diagnostics = learner.losses(batch)
     assert diagnostics["approx_kl"].abs() < 1e-6
     for _ in range(25):
         for name in made.learners:
-            made.learners[name].update(made._batch(name), made.generator)
+            made.learners[name].update(made._batches(name)[name], made.generator)
         made.rollout.collect()
     rewards = made.world["rollout_rewards"]
     # choice 0 is allowed in 4 of 5 timesteps for agents 0 and 1... counted from the masks themselves

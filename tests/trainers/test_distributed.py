@@ -44,6 +44,8 @@ def shared(**settings: Any) -> dict[str, Any]:
 
 
 NORMALISED = {"normalise_observations": True}
+LSTM = {"recurrent": "lstm", "recurrent_size": 8, "hidden_sizes": [8], **NORMALISED}
+GRU = {**LSTM, "recurrent": "gru"}
 CASES = {
     "ppo": configured("cartpole", {"agent": PPO}),
     "ppo, torch": configured("cartpole", {"agent": PPO}, fused=False),
@@ -62,6 +64,17 @@ CASES = {
     "hardly any row": scattered(shared(), num_envs=2, num_steps=4, counted=0.05),
     "no row": scattered(shared(model=NORMALISED), num_envs=2, num_steps=4, counted=0.0),
     "minibatches of one row": configured("cartpole", {"agent": {**PPO, "num_minibatches": 8}}, 2, 4, fused=False),
+    "lstm": configured("recall:Lives", {"left": {**PPO, "model": LSTM, "num_minibatches": 3}, "right": A2C}),
+    "lstm, masks": configured(
+        "recall:Lives", shared(model=LSTM, num_minibatches=3), num_envs=5, env={"counted": 0.4, "dying": 0.1}
+    ),
+    "gru, hardly any row": configured(
+        "recall:Lives", shared(model=GRU, num_minibatches=3), num_envs=2, num_steps=3, env={"counted": 0.1}
+    ),
+    "gru, v-trace": configured(
+        "recall:Lives", shared(model=GRU, num_minibatches=3, value_targets="vtrace", rho_bar=2.0), num_envs=5
+    ),
+    "v-trace": configured("cartpole", {"agent": {**PPO, "value_targets": "vtrace"}}),
     "target_kl": configured("cartpole", {"agent": {**PPO, "update_epochs": 20, "target_kl": 1e-3}}),
 }
 

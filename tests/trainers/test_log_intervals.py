@@ -75,10 +75,10 @@ def test_weights_that_are_lost_are_never_saved(stop_after: int | None, monkeypat
     trainer, run = Trainer(cartpole(iterations=5, log_every=50, checkpoint_every=50)), Unwritten()
     update = trainer.learners["agent"].update
 
-    def diverge(batch: Any, generator: torch.Generator) -> dict[str, torch.Tensor]:
+    def diverge(*given: Any) -> dict[str, torch.Tensor]:
         if trainer.iteration == 1:
             trainer.policies["agent"].model.critic_layers[0].weight[0, 0].data.fill_(float("nan"))
-        return update(batch, generator)
+        return update(*given)
 
     monkeypatch.setattr(trainer.learners["agent"], "update", diverge)
     with pytest.raises(TrainingError, match=r"policy 'agent': (policy|value)_loss is nan after this update"):

@@ -142,10 +142,10 @@ def test_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer, run = Trainer(config), Run.create(config, tmp_path)
     update = trainer.learners["right"].update
 
-    def diverge(batch: Any, generator: torch.Generator) -> dict[str, float]:
+    def diverge(*given: Any) -> dict[str, float]:
         if trainer.iteration == 2:
             trainer.policies["right"].model.critic_layers[0].weight[0, 0].data.fill_(float("nan"))
-        return update(batch, generator)
+        return update(*given)
 
     monkeypatch.setattr(trainer.learners["right"], "update", diverge)
     with pytest.raises(TrainingError, match=r"policy 'right': (policy|value)_loss is nan after this update"):

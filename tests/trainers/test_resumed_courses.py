@@ -36,6 +36,25 @@ COURSES: dict[str, dict[str, Any]] = {
         "name": "small_worlds:Relay",
         "policy": {"left": ONE, "right": {"algorithm": "random"}},
     },
+    "lstm": {
+        "name": "recall:Lives",
+        "env": {"dying": 0.1, "counted": 0.7},
+        "policy": {"both": {**ONE, "groups": ["left", "right"], "model": {"recurrent": "lstm", "recurrent_size": 8}}},
+    },
+    "gru, frozen gru and v-trace": {
+        "name": "recall:Lives",
+        "policy": {
+            "left": {**ONE, "value_targets": "vtrace", "model": {"recurrent": "gru", "normalise_observations": True}},
+            "right": {"train": False, "model": {"recurrent": "gru", "recurrent_size": 5}},
+        },
+    },
+    "named observations": {
+        "name": "sighted:Sighted",
+        "policy": {
+            "left": {**ONE, "model": {"type": "multi_input", "kernel_sizes": [3, 3], "recurrent": "lstm"}},
+            "right": {"algorithm": "a2c", "model": {"type": "multi_input", "kernel_sizes": [4, 2], "strides": [2, 1]}},
+        },
+    },
     "tag on a plane": {
         "name": "tag_continuous",
         "env": {"num_taggers": 2, "num_runners": 3, "episode_length": 11},

@@ -2,6 +2,7 @@
 
 from warpworld.config.run_config import (
     A2CConfig,
+    LearnerConfig,
     ModelConfig,
     PPOConfig,
     RandomConfig,
@@ -13,6 +14,7 @@ from warpworld.config.run_config import (
 
 __all__ = [
     "A2CConfig",
+    "LearnerConfig",
     "ModelConfig",
     "PPOConfig",
     "RandomConfig",

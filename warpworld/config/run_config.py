@@ -76,6 +76,11 @@ class ModelConfig(_Section):
     type: Text = Field(default="mlp", description="kind of network: mlp, multi_input, or module:Class of your own")
     normalise_observations: Flag = Field(default=False, description="shift and scale features to mean 0 and variance 1")
 
+    recurrent: Literal["lstm", "gru"] | None = Field(
+        default=None, description="recurrent cell between its encoder and its heads: lstm or gru; null for no memory"
+    )
+    recurrent_size: Annotated[int, Field(ge=1, le=65536)] = Field(default=128, description="width of that cell")
+
     @property
     def settings(self) -> dict[str, Any]:
         """What the model is made with, its defaults filled in."""
@@ -105,6 +110,11 @@ class LearnerConfig(_Section):
     anneal_lr: Flag = Field(default=True, description="lower the learning rate linearly to 0 over the run")
     gamma: Fraction = Field(default=0.99, description="discount per step")
     gae_lambda: Fraction = Field(default=0.95, description="lambda of generalised advantage estimation")
+    value_targets: Literal["gae", "vtrace"] = Field(
+        default="gae", description="what values learn: gae, or vtrace: anew before each pass, for the policy as it is"
+    )
+    rho_bar: Positive = Field(default=1.0, description="V-trace's limit of the ratios that weigh TD errors")
+    c_bar: Positive = Field(default=1.0, description="V-trace's limit of the ratios that carry them back, <= rho_bar")
     num_minibatches: Count = Field(default=4, description="parts of a rollout, one gradient step each")
     norm_adv: Flag = Field(default=True, description="normalise advantages per minibatch")
     ent_coef: NotNegativeSchedule = Field(default=0.01, description="weight of the entropy bonus")
@@ -325,7 +335,7 @@ def _with_models(policies: Mapping[str, Any], document: Document) -> dict[str, A
             raise ConfigError(f"{where}: {dotted((*key, 'type'))}: {error}") from error
         own = ModelConfig.model_fields
         settings = checked_model_settings(cls, model.settings, document, key, also={n: own[n].description for n in own})
-        chosen = ModelConfig(type=model.type, normalise_observations=model.normalise_observations, **settings)
+        chosen = ModelConfig(**{key: getattr(model, key) for key in own}, **settings)
         found[name] = entry.model_copy(update={"model": chosen})
     return found
 
@@ -388,11 +398,22 @@ def _check_sizes(config: RunConfig, groups: dict[str, Group], document: Document
             f"expected at least one rollout: {rollout} = {per_rollout}"
         )
     for name, policy in config.policy.items():
+        if not isinstance(policy, LearnerConfig) or not policy.train:
+            continue
+        if policy.c_bar > policy.rho_bar:
+            where = document.where(*((("policy", name, key)) for key in ("c_bar", "rho_bar")), ("policy", name))
+            raise ConfigError(
+                f"{where}: policy.{name}.c_bar is {policy.c_bar}, expected at most its rho_bar, {policy.rho_bar}"
+            )
         agents = sum(groups[group].size for group in policy.groups)
-        rows = per_rollout * agents
-        if isinstance(policy, LearnerConfig) and policy.train and rows % policy.num_minibatches:
+        rows, what = per_rollout * agents, f"rows of a rollout: {rollout} x {agents} agent{'s' * (agents != 1)}"
+        if policy.model.recurrent is not None:
+            rows = trainer.num_envs * agents
+            each = f"num_envs {trainer.num_envs} x {agents} agent{'s' * (agents != 1)}"
+            what = f"sequences that a recurrent policy learns from: {each}"
+        if rows % policy.num_minibatches:
             key = ("policy", name, "num_minibatches")
             raise ConfigError(
                 f"{document.where(key, *sizes[1:], key[:2])}: {dotted(key)} is {policy.num_minibatches}, expected a "
-                f"divisor of the {rows} rows of a rollout: {rollout} x {agents} agent{'s' * (agents != 1)}"
+                f"divisor of the {rows} {what}"
             )

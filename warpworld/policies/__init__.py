@@ -6,6 +6,7 @@ from warpworld.policies.mlp import MLP
 from warpworld.policies.multi_input import MultiInput
 from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.policy import Model, Policy
+from warpworld.policies.recurrent import Recurrent, RecurrentPolicy
 
 __all__ = [
     "MLP",
@@ -17,6 +18,8 @@ __all__ = [
     "MultiInput",
     "ObservationNormaliser",
     "Policy",
+    "Recurrent",
+    "RecurrentPolicy",
     "action_distribution",
     "build_policy",
     "get_model",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ from warpworld.policies.mlp import MLP
 from warpworld.policies.multi_input import MultiInput
 from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.policy import Policy
+from warpworld.policies.recurrent import Recurrent, RecurrentPolicy, check_encoder, encoded_width
 from warpworld.spaces import action_heads, action_layout, observation_shapes
 
 MODELS: dict[str, type[nn.Module]] = {"mlp": MLP, "multi_input": MultiInput}
@@ -32,6 +34,14 @@ class ModelConfig(Protocol):
     @property
     def normalise_observations(self) -> bool:
         """Whether observations are normalised first."""
+
+    @property
+    def recurrent(self) -> str | None:
+        """Which recurrent cell stands behind the model's encoder, "lstm" or "gru"; None for no memory."""
+
+    @property
+    def recurrent_size(self) -> int:
+        """Width of that cell."""
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -77,11 +87,13 @@ def build_policy(model: ModelConfig, group: Group, generator: torch.Generator) -
         DeclarationError: a space that no policy can serve.
     """
     cls, features, distribution = get_model(model.type), observation_size(group), action_distribution(group)
+    if model.recurrent is not None:
+        check_encoder(cls, model.type)
     seed = int(torch.randint(2**63 - 1, (), generator=generator))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         try:
-            network = cls(group.observation, distribution.num_outputs, **model.settings)
+            network = _network(cls, model, group, distribution.num_outputs)
         except WarpworldError:
             raise
         except Exception as error:  # a model's own code may raise anything, and torch does where memory is short
@@ -91,7 +103,18 @@ def build_policy(model: ModelConfig, group: Group, generator: torch.Generator) -
         _check_parameters(network, model.type)
         _check(network, features, distribution.num_outputs, model.type)
     normaliser = ObservationNormaliser(features) if model.normalise_observations else None
-    return Policy(network, distribution, normaliser).eval()
+    kind = RecurrentPolicy if isinstance(network, Recurrent) else Policy
+    return kind(network, distribution, normaliser).eval()  # type: ignore[arg-type]
+
+
+def _network(cls: type[nn.Module], model: ModelConfig, group: Group, num_outputs: int) -> nn.Module:
+    """The model itself, or its encoder with a recurrent cell and heads behind it."""
+    if model.recurrent is None:
+        return cls(group.observation, num_outputs, **model.settings)
+    defaults = {name: p.default for name, p in inspect.signature(cls).parameters.items() if p.kind is p.KEYWORD_ONLY}
+    encoder = cls.encoder(group.observation, **{**defaults, **model.settings})  # type: ignore[attr-defined]
+    width = encoded_width(encoder.eval(), observation_size(group), model.type)
+    return Recurrent(encoder, width, num_outputs, model.recurrent, model.recurrent_size)
 
 
 def _check_parameters(network: nn.Module, name: str) -> None:

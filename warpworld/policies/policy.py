@@ -19,6 +19,9 @@ class Model(Protocol):
     seeded for it. What it is given is flat: a Box of several dimensions in their order, the parts of a Dict behind each
     other in the order of its keys.
 
+    One that has ``encoder(observation, **settings)`` as well, a static or class method that gives a module
+    (rows, features) -> (rows, width), can be made recurrent: the cell, actor and critic then stand behind that module.
+
     It has parameters, all of them float32 and at least one of them with ``requires_grad``; those without keep their
     values, and buffers may be anything. Modules are in eval mode throughout, while acting, learning and evaluating:
     dropout does nothing, and batch normalisation does not take its statistics from what it sees.

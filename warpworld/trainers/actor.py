@@ -13,8 +13,9 @@ from torch import Tensor
 from warpworld.environment import Array
 from warpworld.errors import StoreError
 from warpworld.managers.function_manager import FunctionManager
-from warpworld.policies import Gaussian, Policy, action_distribution, observation_size
+from warpworld.policies import Gaussian, Policy, RecurrentPolicy, action_distribution, observation_size
 from warpworld.spaces import action_layout, observation_names
+from warpworld.trainers.memory import Memory
 from warpworld.world import World
 
 CUDA_FOLDER = Path(__file__).resolve().parent.parent / "cuda"
@@ -28,7 +29,9 @@ class Actor:
 
     Attributes:
         group: the agents it acts for.
-        policy: what decides; None acts uniformly at random. It may be exchanged at any time.
+        policy: what decides; None acts uniformly at random. It may be exchanged at any time, but for a recurrent one
+            only where the first was one, with states of the same size.
+        memory: what the agents remember, where the first policy is recurrent; else None.
         distribution: of the group's actions.
         observation_size: features of one agent's observation.
         action_dtype: of the actions array, and of what is recorded of it.
@@ -52,6 +55,7 @@ class Actor:
         self.observation_size = observation_size(self.group)
         self.action_dtype, self.action_size = action_layout(self.group.action)
         self.masked = "action_mask" in world.data and not isinstance(self.distribution, Gaussian)
+        self.memory = Memory(world, self.group, policy.state_size) if isinstance(policy, RecurrentPolicy) else None
         self._world, self._kernel, self._index = world, kernel, world.kernel_index()
         self._functions = self._build()
         self._draw: Callable[[], None] | None = None
@@ -133,6 +137,8 @@ class Actor:
         self._seen = seen.flatten(2)
         self._log_stds: Tensor | None = None
         self._draw_at_random = self._draw
+        if self.memory is not None:
+            self.memory.freeze()
         if isinstance(self.distribution, Gaussian):
             self._log_stds = self._world[f"log_stds_{self.group.name}"]
             self._draw_at_random = self._program("act_at_random")
@@ -153,7 +159,7 @@ class Actor:
         """Decide on what the group sees now, and write its actions into the store.
 
         Raises:
-            StoreError: before ``freeze``.
+            StoreError: before ``freeze``, or the policy remembers more or less than the first one did.
         """
         if self._draw is None:
             raise StoreError(f"group '{self.group.name}': freeze() the actor after the world's first reset()")
@@ -163,10 +169,22 @@ class Actor:
             self._draw_at_random()
             return
         with torch.no_grad():
-            self._outputs.copy_(self.policy.outputs(seen))
+            self._outputs.copy_(self._decide(self.policy, seen))
             if self._log_stds is not None:
                 self._log_stds.copy_(self.policy.distribution.log_std)  # type: ignore[arg-type]
         self._draw()
+
+    def _decide(self, policy: Policy, seen: Tensor) -> Tensor:
+        """The policy's outputs; a recurrent one's state goes on by a step."""
+        if not isinstance(policy, RecurrentPolicy):
+            return policy.outputs(seen)
+        if self.memory is None or self.memory.state_size != policy.state_size:
+            has = "none" if self.memory is None else f"states of {self.memory.state_size} numbers"
+            raise StoreError(
+                f"group '{self.group.name}': the policy has states of {policy.state_size} numbers, but the store has "
+                f"{has}; make the Actor or Rollout with a policy of that size"
+            )
+        return self.memory.outputs(policy, seen)
 
 
 def scaling_to(space: Box) -> np.ndarray:

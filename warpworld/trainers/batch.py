@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from warpworld.errors import StoreError
+from warpworld.policies import Policy
 
 NORM_EPS = 1e-8  # keeps equal advantages from dividing by zero
 
@@ -89,6 +90,37 @@ class Batch:
         names, tensors = zip(*self.named_tensors(), strict=True)
         for pieces in zip(*(tensor.split(list(lengths)) for tensor in tensors), strict=True):
             yield Batch(**dict(zip(names, pieces, strict=True)))
+
+    def with_columns(self, **columns: Tensor) -> Batch:
+        """The same rows with other columns."""
+        return dataclasses.replace(self, **columns)  # type: ignore[arg-type]
+
+    # ---- what Sequences have too, where a minibatch is made of more than single rows ---------------------------------
+    @property
+    def rows(self) -> Batch:
+        """The rows: itself."""
+        return self
+
+    @property
+    def weights(self) -> None:
+        """Every row counts as much as any other."""
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows count, of a batch that is ``counted``."""
+        return len(self)
+
+    def counted_rows(self) -> Batch:
+        """The same as ``counted``."""
+        return self.counted()
+
+    def row_order(self, order: Tensor, lengths: Sequence[int]) -> tuple[Tensor, list[int]]:
+        """The given rows, in that order, and how many the parts of ``lengths`` have."""
+        return order, list(lengths)
+
+    def evaluated(self, policy: Policy) -> tuple[Tensor, Tensor]:
+        """What a policy makes of the rows: outputs (B, num_outputs) and values (B,)."""
+        return policy(self.observations)
 
     def named_tensors(self) -> list[tuple[str, Tensor]]:
         """Name and tensor of each field that is set."""

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -21,6 +21,7 @@ from warpworld.trainers.batch import Batch
 from warpworld.trainers.distributed import ProcessGroup
 from warpworld.trainers.minibatches import Epoch, Minibatches
 from warpworld.trainers.schedules import Schedule, value_at
+from warpworld.trainers.sequences import Experience
 
 ADAM_EPS = 1e-5
 ALIGNMENT = 4  # numbers; 16 bytes of float32, at whose multiples cuBLAS wants every matrix for its fastest kernels
@@ -107,13 +108,11 @@ class Learner(ABC):
         """Whether the loss is to normalise advantages; among several processes ``update`` has done so before."""
         return self.settings.norm_adv and not self.processes.several
 
-    def losses(self, minibatch: Batch) -> Losses:
+    def losses(self, minibatch: Experience) -> Losses:
         """The loss of a minibatch under the present policy, and its diagnostics."""
-        outputs, values = self.policy(minibatch.observations)
-        log_probs, entropies = self.policy.distribution.log_prob_and_entropy(
-            outputs, minibatch.actions, minibatch.action_masks
-        )
-        return self.loss_of(log_probs, entropies, values, minibatch)
+        rows, (outputs, values) = minibatch.rows, minibatch.evaluated(self.policy)
+        log_probs, entropies = self.policy.distribution.log_prob_and_entropy(outputs, rows.actions, rows.action_masks)
+        return self.loss_of(log_probs, entropies, values, rows)
 
     # ---- schedules ---------------------------------------------------------------------------------------------------
     @property
@@ -133,15 +132,20 @@ class Learner(ABC):
         self.optimizer.param_groups[0]["lr"] = remaining * value_at(self.settings.learning_rate, env_steps)
 
     # ---- learning ----------------------------------------------------------------------------------------------------
-    def update(self, batch: Batch, generator: torch.Generator) -> dict[str, Tensor]:
+    def update(
+        self, batch: Experience, generator: torch.Generator, returns: Callable[[], Tensor] | None = None
+    ) -> dict[str, Tensor]:
         """Learn from a rollout: ``num_epochs`` passes in a new order, each in ``num_minibatches`` steps of Adam.
 
-        Rows that do not count are dropped first. The host does not wait for the device, but with a mask once at the
-        start, and with PPO's ``target_kl`` once an epoch. A normaliser takes the rows in when all is done.
+        Rows that do not count are dropped first; of a recurrent policy, sequences in which none does. The host does not
+        wait for the device, but with a mask once at the start, and with PPO's ``target_kl`` once an epoch. A normaliser
+        takes the rows in when all is done.
 
         Args:
-            batch: rows on the policy's device.
+            batch: rows on the policy's device, sequences for a recurrent policy.
             generator: what the orders are drawn from, and nothing else; in the same state in all processes.
+            returns: what gives new value targets for all rows of the batch, by the present weights, before each pass
+                but the first; None keeps the batch's.
 
         Returns:
             ``diagnostics`` by name, () float32 each, on the policy's device. Those of the loss and the gradient's
@@ -152,24 +156,27 @@ class Learner(ABC):
         if minibatches.total == 0:
             return dict(zip(self.diagnostics, self._parameters.new_zeros(len(self.diagnostics)), strict=True))
         seen: list[dict[str, Tensor]] = []
-        for _ in range(self.num_epochs):
+        for number in range(self.num_epochs):
+            if number > 0 and returns is not None:
+                minibatches.retarget(returns())
             seen += self._epoch(minibatches, minibatches.deal(generator))
             if self.is_enough(seen[-1]):
                 break
-        self._take_in(minibatches.rows.observations, minibatches.total)
+        rows = minibatches.rows.counted_rows()
+        self._take_in(rows.observations, minibatches.num_rows)
         found = {name: torch.stack([d[name] for d in seen]).mean() for name in self._of_loss}
-        return {**found, "explained_variance": self._explained_variance(minibatches.rows, minibatches.total)}
+        return {**found, "explained_variance": self._explained_variance(rows, minibatches.num_rows)}
 
     def _epoch(self, minibatches: Minibatches, epoch: Epoch) -> list[dict[str, Tensor]]:
         """One pass; returns the diagnostics of each minibatch."""
         rows = minibatches.rows
         if self.settings.norm_adv and self.processes.several:
-            rows = dataclasses.replace(rows, advantages=minibatches.normalised(rows.advantages, epoch))
+            rows = minibatches.normalised(epoch)
         fused = fused_gradient(self.policy)
-        gradients = self._fused_gradients(fused, rows, epoch) if fused else self._gradients(rows, epoch)
+        gradients = self._fused_gradients(fused, rows.rows, epoch) if fused else self._gradients(rows, epoch)
         return [self._step(found, share) for found, share in zip(gradients, epoch.shares, strict=True)]
 
-    def _gradients(self, rows: Batch, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
+    def _gradients(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
         """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, none without a row."""
         gradient = self._parameters.grad
         assert gradient is not None

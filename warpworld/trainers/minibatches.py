@@ -1,4 +1,7 @@
-"""Which rows a minibatch has: a share of a random order, drawn over the rows of all processes."""
+"""Which rows a minibatch has: a share of a random order, drawn over the rows of all processes.
+
+Where the policy is recurrent, read "sequences" for "rows": what is dealt is whole sequences then.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from warpworld.trainers.batch import NORM_EPS, Batch
+from warpworld.trainers.batch import NORM_EPS
 from warpworld.trainers.distributed import ProcessGroup
+from warpworld.trainers.sequences import Experience
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class Epoch:
     Attributes:
         order: (own rows,) int64, on the rows' device.
         lengths: how many of them each minibatch has; 0 where all rows of a minibatch are other processes'.
-        shares: which part of each minibatch these are, in [0, 1]; 1 where there is one process.
+        shares: which part of each minibatch's rows that count these are, in [0, 1]; 1 where there is one process.
     """
 
     order: Tensor
@@ -35,7 +39,8 @@ class Minibatches:
 
     Attributes:
         rows: this process's rows that count.
-        total: how many rows count in all processes.
+        total: how many there are to deal in all processes.
+        num_rows: how many single rows count in all processes.
 
     Args:
         batch: this process's rows; where there are several processes, with their blocks.
@@ -43,13 +48,15 @@ class Minibatches:
         processes: those that learn together.
     """
 
-    def __init__(self, batch: Batch, wanted: int, processes: ProcessGroup) -> None:
-        self.rows = batch.counted()
-        self.total = len(self.rows)
-        self._processes, self._device = processes, self.rows.observations.device
+    def __init__(self, batch: Experience, wanted: int, processes: ProcessGroup) -> None:
+        self._batch, self.rows = batch, batch.counted()
+        self.total, self.num_rows = len(self.rows), self.rows.num_rows
+        self._processes, self._device = processes, self.rows.rows.observations.device
+        self._weights = self.rows.weights
         self._numbers: Tensor | None = None
         if processes.several:
             self._numbers, self.total = _numbered(batch.counted_blocks(), processes)
+            self.num_rows = int(processes.sum(torch.tensor(float(self.num_rows), dtype=torch.float64)))
         self._parts = max(1, min(wanted, self.total))
 
     @property
@@ -66,9 +73,18 @@ class Minibatches:
         own = torch.full((self.total,), -1)  # on the host, where the lengths are wanted
         own[self._numbers] = torch.arange(len(self.rows))
         parts = [part[part >= 0] for part in own[order.cpu()].split(self.lengths)]
-        lengths = [len(part) for part in parts]
-        shares = [length / whole for length, whole in zip(lengths, self.lengths, strict=True)]
-        return Epoch(torch.cat(parts).to(self._device), lengths, shares)
+        return Epoch(torch.cat(parts).to(self._device), [len(part) for part in parts], self._shares(parts))
+
+    def _shares(self, parts: Sequence[Tensor]) -> list[float]:
+        """Which part of each minibatch's rows is in this process."""
+        if self._weights is None:
+            return [len(part) / whole for part, whole in zip(parts, self.lengths, strict=True)]
+        own = torch.stack([self._weights[part].sum() for part in parts]).double()
+        return (own / self._processes.sum(own.clone())).tolist()
+
+    def retarget(self, returns: Tensor) -> None:
+        """Put other value targets into the rows: one for each row of the batch that was given."""
+        self.rows = self._batch.with_columns(returns=returns).counted()
 
     def _order(self, generator: torch.Generator) -> Tensor:
         """A permutation on the rows' device: shuffling on the host would keep a GPU waiting."""
@@ -79,24 +95,22 @@ class Minibatches:
         order = torch.randperm(self.total, generator=generator, device=self._device)
         return self._processes.first_says(order)  # another model of GPU may draw another from the same seed
 
-    def normalised(self, advantages: Tensor, epoch: Epoch) -> Tensor:
-        """Advantages with mean 0 and (unbiased) standard deviation 1 in each minibatch of all processes.
+    def normalised(self, epoch: Epoch) -> Experience:
+        """The rows, with advantages of mean 0 and (unbiased) standard deviation 1 in each minibatch of all processes.
 
         Args:
-            advantages: (own rows,) float32.
             epoch: what ``deal`` gave.
-
-        Returns:
-            (own rows,) float32, in the order of ``advantages``.
         """
-        wholes = torch.tensor(self.lengths, dtype=advantages.dtype, device=advantages.device)
-        dealt = advantages[epoch.order].split(epoch.lengths)
+        advantages = self.rows.rows.advantages
+        order, lengths = self.rows.row_order(epoch.order, epoch.lengths)
+        wholes = self._processes.sum(torch.tensor(lengths, dtype=advantages.dtype, device=advantages.device))
+        dealt = advantages[order].split(lengths)
         means = self._processes.sum(torch.stack([part.sum() for part in dealt])) / wholes
         centred = [part - mean for part, mean in zip(dealt, means, strict=True)]
         squares = self._processes.sum(torch.stack([(part**2).sum() for part in centred]))
         deviations = (squares / (wholes - 1).clamp(min=1)).sqrt() + NORM_EPS
         scaled = [part / deviation for part, deviation in zip(centred, deviations, strict=True)]
-        return torch.empty_like(advantages).index_copy_(0, epoch.order, torch.cat(scaled))
+        return self.rows.with_columns(advantages=torch.zeros_like(advantages).index_copy_(0, order, torch.cat(scaled)))
 
 
 def _numbered(blocks: Sequence[int], processes: ProcessGroup) -> tuple[Tensor, int]:

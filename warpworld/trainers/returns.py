@@ -56,7 +56,7 @@ def gae(
     Raises:
         StoreError: a tensor has another shape than said above, or a flag is not bool.
     """
-    _check_shapes(rewards, values, terminated, truncated, agent_terminated, next_value, truncated_values)
+    check_shapes(rewards, values, terminated, truncated, agent_terminated, next_value, truncated_values)
     final = terminated.unsqueeze(-1)
     if agent_terminated is not None:
         final = final | agent_terminated
@@ -72,7 +72,7 @@ def gae(
     return advantages, advantages + values
 
 
-def _check_shapes(
+def check_shapes(
     rewards: Tensor,
     values: Tensor,
     terminated: Tensor,

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from warpworld.environment import Array
 from warpworld.errors import DeclarationError, TrainingError
-from warpworld.policies import Policy
+from warpworld.policies import Policy, RecurrentPolicy
 from warpworld.spaces import group_suffix, observation_names
 from warpworld.trainers.actor import Actor
 from warpworld.trainers.batch import Batch
+from warpworld.trainers.memory import begun
 from warpworld.trainers.returns import gae
+from warpworld.trainers.sequences import Experience, Sequences
 from warpworld.world import World
 
 # Rows of one value forward: on a cpu so few that what lies between the layers stays in a cache, on a gpu as many as its
@@ -56,7 +59,7 @@ class _OnHost:
     Attributes:
         is_finite: whether nothing that agents saw or got is suspicious.
         truncations: episodes that were truncated.
-        kept: how many final observations were kept, by observations array.
+        kept: how many truncated episodes were kept, by array.
     """
 
     is_finite: bool
@@ -103,10 +106,15 @@ class Rollout:
             ("actions", actor.action_dtype, (*rows, actor.action_size)),
             ("log_probs", "float32", rows),
         ]
+        if actor.memory is not None:
+            state_size = actor.memory.state_size
+            arrays += [("values", "float32", rows), ("first_state", "float32", (*rows[1:], state_size))]
         if actor.masked:
             arrays.append(("action_mask", "bool", (*rows, actor.distribution.num_outputs)))
         for name, dtype, shape in arrays:
             self.world.add(Array(f"rollout_{name}_{actor.group.name}", dtype, shape, per="world"), scratch=True)
+        if actor.memory is not None:
+            self.world.record(actor.memory.values_name, f"rollout_values_{actor.group.name}")
 
     def _add_shared_arrays(self) -> None:
         world, rows = self.world, self.num_steps
@@ -117,7 +125,7 @@ class Rollout:
             world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), scratch=True)
             world.record(name, f"rollout_{name}")
         self._slots = world.environment.truncations(rows)
-        for name in self._observation_arrays():
+        for name in self._kept_arrays():
             array = world.data.array(name)
             part = array.full_shape(world.num_envs, world.num_agents)[1:]
             world.add(Array(f"kept_{name}", "float32", (self._slots, *part), per="env"), scratch=True)
@@ -127,6 +135,11 @@ class Rollout:
 
     def _observation_arrays(self) -> list[str]:
         return [name for name in self.world.data if name == "observations" or name.startswith("observations_")]
+
+    def _kept_arrays(self) -> list[str]:
+        """What is kept of truncated episodes: final observations, and what agents remembered then."""
+        memories = [actor.memory.state_name for actor in self.actors.values() if actor.memory is not None]
+        return [*self._observation_arrays(), *memories]
 
     def freeze(self) -> None:
         """Bind the actors' kernels to the sealed store."""
@@ -139,7 +152,11 @@ class Rollout:
         self._on_host = None
         row.zero_()
         world["not_finite"].zero_()
-        for name in self._observation_arrays():
+        for actor in self.actors.values():
+            if actor.memory is not None:
+                actor.memory.forget()
+                world[f"rollout_first_state_{actor.group.name}"].copy_(actor.memory.state)
+        for name in self._kept_arrays():
             world[f"kept_{name}_count"].zero_()
         if self._steps_at_once:
             steps = self._steps()
@@ -216,9 +233,10 @@ class Rollout:
         sums += [world[f"kept_{name}"].sum() for name in names]
         is_finite = torch.stack(sums).isfinite().all() & ~world["not_finite"].any()
         truncations = (world["rollout_truncated"] & ~world["rollout_terminated"]).sum()
-        kept = [world[f"kept_{name}_count"].clamp(max=self._slots).sum() for name in names]
+        kept_arrays = self._kept_arrays()
+        kept = [world[f"kept_{name}_count"].clamp(max=self._slots).sum() for name in kept_arrays]
         numbers = torch.stack([is_finite.long(), truncations, *kept]).tolist()
-        self._on_host = _OnHost(bool(numbers[0]), numbers[1], dict(zip(names, numbers[2:], strict=True)))
+        self._on_host = _OnHost(bool(numbers[0]), numbers[1], dict(zip(kept_arrays, numbers[2:], strict=True)))
         return self._on_host
 
     def _refuse_not_finite(self, name: str, group: str, rows: Tensor, mask: Tensor | None, first_step: int = 0) -> None:
@@ -238,22 +256,16 @@ class Rollout:
                 "a negative number or an array that is read before it is written"
             )
 
-    def batch(self, group: str, policy: Policy, gamma: float, gae_lambda: float) -> Batch:
-        """One group's rollout with advantages and returns, its (T, num_envs, n) rows laid out flat."""
+    def batch(self, group: str, policy: Policy, gamma: float, gae_lambda: float) -> Experience:
+        """One group's rollout with advantages and returns.
+
+        Returns:
+            Its (T, num_envs, n) rows laid out flat; for a recurrent policy, the num_envs * n sequences of T rows.
+        """
         seen = self.trajectories(group)
-        values = values_of(policy, seen.observations)
-        advantages, returns = gae(
-            seen.rewards if seen.mask is None else seen.rewards.where(seen.mask, 0.0),
-            values,
-            seen.terminated,
-            seen.truncated,
-            seen.agent_terminated,
-            next_value=values_of(policy, self.actors[group].observations()),
-            truncated_values=self._truncated_values(group, policy, values),
-            gamma=gamma,
-            gae_lambda=gae_lambda,
-        )
-        return Batch(
+        values = self._values(group, policy)
+        advantages, returns = gae(values=values, **self.ends(group, policy), gamma=gamma, gae_lambda=gae_lambda)
+        rows = Batch(
             observations=seen.observations.flatten(0, 2),
             actions=seen.actions.flatten(0, 2),
             log_probs=seen.log_probs.flatten(),
@@ -264,10 +276,44 @@ class Rollout:
             action_masks=None if seen.action_masks is None else seen.action_masks.flatten(0, 2),
             blocks=(self.world.num_envs * self.world.groups[group].size,) * self.num_steps,
         )
+        if not isinstance(policy, RecurrentPolicy):
+            return rows
+        starts = begun(seen.terminated, seen.truncated, seen.agent_terminated, seen.rewards.shape[2])
+        first = self.world[f"rollout_first_state_{group}"]
+        return Sequences.of_rollout(rows, first.flatten(0, 1), starts.flatten(1))
+
+    def ends(self, group: str, policy: Policy) -> dict[str, Any]:
+        """What value targets are made of besides the values: the arguments of ``gae`` and ``vtrace`` of these names.
+
+        A recurrent policy is told of what follows the last step, and of final observations, with the states in which it
+        acted.
+        """
+        seen = self.trajectories(group)
+        return {
+            "rewards": seen.rewards if seen.mask is None else seen.rewards.where(seen.mask, 0.0),
+            "terminated": seen.terminated,
+            "truncated": seen.truncated,
+            "agent_terminated": seen.agent_terminated,
+            "next_value": self._next_value(group, policy),
+            "truncated_values": self._truncated_values(group, policy, seen.rewards),
+        }
+
+    def _values(self, group: str, policy: Policy) -> Tensor:
+        """(T, num_envs, n): the values of what was seen; a recurrent policy gave them on the way."""
+        if isinstance(policy, RecurrentPolicy):
+            return self.world[f"rollout_values_{group}"]
+        return values_of(policy, self.trajectories(group).observations)
+
+    def _next_value(self, group: str, policy: Policy) -> Tensor:
+        """(num_envs, n): the value of what is seen after the last step."""
+        actor = self.actors[group]
+        if actor.memory is not None:
+            actor.memory.forget()
+        return values_of(policy, actor.observations(), None if actor.memory is None else actor.memory.state)
 
     def _truncated_values(self, group: str, policy: Policy, like: Tensor) -> Tensor:
         """(T, num_envs, n): the value of the final observation where an env was truncated, 0 elsewhere."""
-        values = torch.zeros_like(like)
+        values = torch.zeros_like(like, memory_format=torch.contiguous_format)
         kept, rows, envs = self._kept(group)
         if len(envs) < (self._on_host or self._read_back()).truncations:
             raise DeclarationError(
@@ -275,7 +321,8 @@ class Rollout:
                 f"{self._slots} times that its truncations() gives; let it return the most that are possible"
             )
         if len(envs):
-            values[rows, envs] = values_of(policy, kept)
+            memory = self.actors[group].memory
+            values[rows, envs] = values_of(policy, kept, None if memory is None else self._kept_of(memory.state_name))
         return values
 
     def _final_observations(self, group: str) -> Tensor:
@@ -291,19 +338,40 @@ class Rollout:
         world, placed = self.world, self.world.groups[group]
         names = list(observation_names(world.groups, placed).values())
         agents = slice(None) if group_suffix(world.groups, placed, "observations") else placed.slice
-        name = names[0]  # those of a Dict's other parts lie in the same slots
-        count = (self._on_host or self._read_back()).kept[name]
+        env, slot = self._slots_of(names[0])  # those of a Dict's other parts lie in the same slots
+        kept = torch.cat([self._kept_of(part)[:, agents].flatten(2) for part in names], -1)
+        return kept, world[f"kept_{names[0]}_row"][env, slot].long(), env
+
+    def _kept_of(self, name: str) -> Tensor:
+        """What was kept of an array: (k, *an env's part of it)."""
+        return self.world[f"kept_{name}"][self._slots_of(name)]
+
+    def _slots_of(self, name: str) -> tuple[Tensor, Tensor]:
+        """In which envs and slots what was kept of an array lies: (k,) each, env by env."""
+        world, count = self.world, (self._on_host or self._read_back()).kept[name]
         used = torch.arange(self._slots, device=world.device) < world[f"kept_{name}_count"][:, None]
         # where the first, second, ... of them lies: nonzero() would wait for the device to say how many there are
         place = torch.searchsorted(used.flatten().cumsum(0), torch.arange(1, count + 1, device=world.device))
-        env, slot = place // self._slots, place % self._slots
-        kept = torch.cat([world[f"kept_{part}"][env, slot][:, agents].flatten(2) for part in names], -1)
-        return kept, world[f"kept_{name}_row"][env, slot].long(), env
+        return place // self._slots, place % self._slots
 
 
-def values_of(policy: Policy, observations: Tensor) -> Tensor:
-    """Value of each observation: (..., features) float32 -> (...) float32, without gradient."""
-    flat = observations.reshape(-1, observations.shape[-1])
+def values_of(policy: Policy, observations: Tensor, states: Tensor | None = None) -> Tensor:
+    """Value of each observation, without gradient.
+
+    Args:
+        policy: whose.
+        observations: (..., features) float32.
+        states: (..., state size) float32, what a recurrent policy remembers then; None for others.
+
+    Returns:
+        (...) float32.
+    """
+    flat, size = observations.reshape(-1, observations.shape[-1]), VALUE_ROWS[observations.device.type]
     with torch.no_grad():
-        values = [policy.value(rows) for rows in flat.split(VALUE_ROWS[flat.device.type])]
+        if isinstance(policy, RecurrentPolicy):
+            assert states is not None
+            parts = zip(flat.split(size), states.flatten(0, -2).split(size), strict=True)
+            values = [policy.step(*part)[1] for part in parts]
+        else:
+            values = [policy.value(rows) for rows in flat.split(size)]
     return torch.cat(values).view(observations.shape[:-1])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from warpworld.config import RunConfig
+from warpworld.config import LearnerConfig, RunConfig
 from warpworld.environment import get_environment
 from warpworld.errors import ConfigError, RunError, StoreError
 from warpworld.policies import Policy, build_policy
@@ -18,14 +19,16 @@ from warpworld.policies.fused import fuse
 from warpworld.runs import Run
 from warpworld.runs.resume import check_same_course
 from warpworld.trainers.algorithms import build_learners
-from warpworld.trainers.batch import Batch
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.measurements import Measurements, Metrics
 from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.sequences import Experience, joined
 from warpworld.trainers.shards import Layout, gather_store, restore_store
 from warpworld.trainers.state import check_finite_weights, check_state, random_state, set_random_state, set_threads
+from warpworld.trainers.targets import VTraceTargets
+from warpworld.trainers.vtrace import VTraceSettings
 from warpworld.world import World
 
 
@@ -203,14 +206,27 @@ class Trainer:
         """Let every learner learn from the rollout."""
         for name, learner in self.learners.items():
             learner.set_progress(self.iteration / self.num_iterations, self.env_steps)
-            diagnostics = learner.update(self._batch(name), self.generator)
+            batches = self._batches(name)
+            targets = self._vtrace(name)
+            if targets is not None:
+                batches = {group: targets.on_policy(group, rows) for group, rows in batches.items()}
+            returns = None if targets is None else partial(targets.returns, batches)
+            diagnostics = learner.update(joined(list(batches.values())), self.generator, returns)
             self._measurements.take(name, diagnostics, learner.learning_rate)
 
-    def _batch(self, name: str) -> Batch:
-        """The rows of all groups that a learner's policy plays."""
+    def _batches(self, name: str) -> dict[str, Experience]:
+        """The rows of each group that a learner's policy plays."""
         learner, groups = self.learners[name], self.config.policy[name].groups
         gamma, gae_lambda = learner.settings.gamma, learner.settings.gae_lambda
-        return Batch.join([self.rollout.batch(group, learner.policy, gamma, gae_lambda) for group in groups])
+        return {group: self.rollout.batch(group, learner.policy, gamma, gae_lambda) for group in groups}
+
+    def _vtrace(self, name: str) -> VTraceTargets | None:
+        """What gives a learner's value targets, where they are not GAE's."""
+        entry, learner = self.config.policy[name], self.learners[name]
+        if not isinstance(entry, LearnerConfig) or entry.value_targets != "vtrace":
+            return None
+        settings = VTraceSettings(entry.rho_bar, entry.c_bar)
+        return VTraceTargets(self.rollout, learner.policy, entry.gamma, entry.gae_lambda, settings)
 
     # ---- metrics -----------------------------------------------------------------------------------------------------
     def _measured(self) -> Metrics:

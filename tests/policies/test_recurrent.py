@@ -1,0 +1,238 @@
+"""Recurrent networks: cells, states and sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from gymnasium.spaces import Box, Dict, Discrete
+from torch import nn
+
+from warpworld.config import ModelConfig, RunConfig, config_from_dict
+from warpworld.environment import Group
+from warpworld.errors import ConfigError
+from warpworld.policies import Recurrent, RecurrentPolicy, build_policy
+
+FEATURES, SIZE, CHOICES = 3, 5, 4
+KINDS = ("lstm", "gru")
+
+
+def network(kind: str, seed: int = 0, dtype: torch.dtype = torch.float32) -> Recurrent:
+    """One whose biases and last layers are not what they are at first, so that a lost one would show."""
+    torch.manual_seed(seed)
+    encoder = nn.Sequential(nn.Linear(FEATURES, 6), nn.Tanh())
+    made = Recurrent(encoder, 6, CHOICES, kind, SIZE)
+    for parameter in made.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return made.to(dtype)
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1.0 / (1.0 + np.exp(-x))
+
+
+def slow_step(made: Recurrent, observation: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+    """One step of one agent in float64, gate by gate."""
+    weights = {name: value.detach().double().numpy() for name, value in made.named_parameters()}
+    encoded = np.tanh(weights["encoder.0.weight"] @ observation + weights["encoder.0.bias"])
+    hidden = state[:SIZE]
+    of_input = np.split(
+        weights["cell.weight_ih"] @ encoded + weights["cell.bias_ih"], len(weights["cell.bias_ih"]) // SIZE
+    )
+    of_hidden = np.split(
+        weights["cell.weight_hh"] @ hidden + weights["cell.bias_hh"], len(weights["cell.bias_hh"]) // SIZE
+    )
+    if len(of_input) == 4:
+        into, forget, cell, out = (a + b for a, b in zip(of_input, of_hidden, strict=True))
+        memory = sigmoid(forget) * state[SIZE:] + sigmoid(into) * np.tanh(cell)
+        hidden = sigmoid(out) * np.tanh(memory)
+        after = np.concatenate([hidden, memory])
+    else:
+        reset, update = (sigmoid(a + b) for a, b in zip(of_input[:2], of_hidden[:2], strict=True))
+        new = np.tanh(of_input[2] + reset * of_hidden[2])
+        after = hidden = (1 - update) * new + update * hidden
+    outputs = weights["actor_layer.weight"] @ hidden + weights["actor_layer.bias"]
+    value = weights["critic_layer.weight"] @ hidden + weights["critic_layer.bias"]
+    return outputs, float(value[0]), after
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_replay_is_the_slow_one_with_each_agent_s_state_zeroed_where_its_episodes_begin(kind: str) -> None:
+    made = network(kind)
+    generator = torch.Generator().manual_seed(1)
+    steps, agents = 9, 4
+    observations = torch.randn(steps, agents, FEATURES, generator=generator)
+    states = torch.randn(agents, made.state_size, generator=generator)
+    starts = torch.rand(steps, agents, generator=generator) < 0.3
+    starts[0], starts[:, 3] = False, False
+    starts[4, 1] = True  # in the middle, of one agent alone
+    outputs, values = made.replay(observations, states, starts)
+    for agent in range(agents):
+        state = states[agent].double().numpy()
+        for t in range(steps):
+            state = np.zeros_like(state) if starts[t, agent] else state
+            expected, value, state = slow_step(made, observations[t, agent].double().numpy(), state)
+            np.testing.assert_allclose(outputs[t, agent].detach(), expected, atol=2e-6)
+            assert values[t, agent].item() == pytest.approx(value, abs=2e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_one_by_one_are_a_replay(kind: str) -> None:
+    made = network(kind)
+    observations = torch.randn(6, 2, 3, FEATURES)  # (T, envs, agents, features)
+    starts = torch.rand(6, 2, 3) < 0.3
+    state = first = torch.randn(2, 3, made.state_size)
+    with torch.no_grad():
+        found = []
+        for seen, begins in zip(observations, starts, strict=True):
+            outputs, values, state = made.step(seen, state.masked_fill(begins.unsqueeze(-1), 0.0))
+            assert outputs.shape == (2, 3, CHOICES) and values.shape == (2, 3) and state.shape == first.shape
+            found.append((outputs, values))
+        outputs, values = made.replay(observations.flatten(1, 2), first.flatten(0, 1), starts.flatten(1))
+    torch.testing.assert_close(outputs, torch.stack([each for each, _ in found]).flatten(1, 2), rtol=0, atol=1e-6)
+    torch.testing.assert_close(values, torch.stack([each for _, each in found]).flatten(1), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("begins", [False, True])
+def test_the_gradient_of_two_steps_by_finite_differences(kind: str, begins: bool) -> None:
+    """Of a loss of both steps' outputs and values, against the slow one's central differences in float64."""
+    made = network(kind)
+    generator = torch.Generator().manual_seed(2)
+    observations = torch.randn(2, 1, FEATURES, generator=generator)
+    state = torch.randn(1, made.state_size, generator=generator)
+    starts = torch.tensor([[False], [begins]])
+    weights = torch.randn(2, 1 + CHOICES, generator=generator).double().numpy()
+
+    outputs, values = made.replay(observations, state, starts)
+    told = torch.cat([values.unsqueeze(-1), outputs], -1)[:, 0]
+    (told * torch.from_numpy(weights).float()).sum().backward()
+
+    def slow_loss() -> float:
+        now, loss = state[0].double().numpy(), 0.0
+        for t in range(2):
+            now = np.zeros_like(now) if starts[t, 0] else now
+            expected, value, now = slow_step(made, observations[t, 0].double().numpy(), now)
+            loss += float(weights[t] @ np.concatenate([[value], expected]))
+        return loss
+
+    for name, parameter in made.named_parameters():
+        assert parameter.grad is not None
+        flat, gradient = parameter.data.view(-1), parameter.grad.view(-1)
+        for i in range(0, len(flat), 7):
+            kept, differences = flat[i].item(), []
+            for nudge in (1e-3, -1e-3):
+                flat[i] = kept + nudge
+                differences.append((float(flat[i].double()), slow_loss()))
+            flat[i] = kept
+            slope = (differences[0][1] - differences[1][1]) / (differences[0][0] - differences[1][0])
+            assert gradient[i].item() == pytest.approx(slope, rel=2e-4, abs=2e-5), (name, i)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_gradient_passes_the_beginning_of_an_episode(kind: str) -> None:
+    made = network(kind)
+    observations = torch.randn(3, 2, FEATURES, requires_grad=True)
+    starts = torch.tensor([[False, False], [False, False], [True, False]])
+    outputs, _ = made.replay(observations, torch.randn(2, made.state_size), starts)
+    outputs[2].sum().backward()
+    assert observations.grad is not None
+    assert not observations.grad[:2, 0].any() and observations.grad[:2, 1].all()
+    assert observations.grad[2].all()
+
+
+@pytest.mark.parametrize(("kind", "size"), [("lstm", 2 * SIZE), ("gru", SIZE)])
+def test_actor_and_critic_are_those_of_a_first_step(kind: str, size: int) -> None:
+    made = network(kind)
+    observations = torch.randn(7, 2, FEATURES)
+    outputs, values, _ = made.step(observations, torch.zeros(7, 2, size))
+    assert torch.equal(made.actor(observations), outputs) and torch.equal(made.critic(observations), values)
+
+
+# ---- from settings to a policy ---------------------------------------------------------------------------------------
+def group(observation: Any = None) -> Group:
+    return Group("agent", 2, observation or Box(-1.0, 1.0, (6,)), Discrete(5))
+
+
+@pytest.mark.parametrize(
+    ("settings", "observation", "width"),
+    [
+        ({"hidden_sizes": (16, 8), "activation": "tanh"}, None, 8),
+        ({"hidden_sizes": (), "activation": "tanh"}, None, 6),
+        (
+            {
+                "type": "multi_input",
+                **dict(
+                    channels=(4,), kernel_sizes=(3,), strides=(2,), branch_size=9, hidden_sizes=(), activation="relu"
+                ),
+            },
+            Dict({"depth": Box(0.0, 1.0, (1, 16)), "imu": Box(-1.0, 1.0, (3,))}),
+            18,
+        ),
+    ],
+)
+def test_each_built_in_model_can_be_recurrent(settings: dict[str, Any], observation: Any, width: int) -> None:
+    model = ModelConfig(recurrent="gru", recurrent_size=12, normalise_observations=True, **settings)
+    policy = build_policy(model, group(observation), torch.Generator().manual_seed(0))
+    assert isinstance(policy, RecurrentPolicy)
+    cell = policy.model.cell
+    assert isinstance(cell, nn.GRUCell) and (cell.input_size, cell.hidden_size, policy.state_size) == (width, 12, 12)
+    assert not cell.bias_hh.any() and not cell.bias_ih.any()
+    torch.testing.assert_close(cell.weight_hh.t() @ cell.weight_hh, torch.eye(12))
+    assert policy.model.actor_layer.weight.norm(dim=1).tolist() == pytest.approx([0.01] * 5, rel=1e-4)
+    assert policy.normaliser is not None
+    same = build_policy(model, group(observation), torch.Generator().manual_seed(0))
+    assert all(torch.equal(a, b) for a, b in zip(policy.parameters(), same.parameters(), strict=True))
+
+
+def cartpole(model: dict[str, Any], **policy: Any) -> RunConfig:
+    trainer = {"num_envs": 6, "num_steps": 8, "total_env_steps": 96, "device": "cpu"}
+    return config_from_dict(
+        {"name": "cartpole", "trainer": trainer, "policy": {"agent": {"num_minibatches": 2, **policy, "model": model}}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "policy", "words"),
+    [
+        ({"recurrent": "rnn"}, {}, r"policy.agent.model.recurrent is 'rnn', expected 'lstm' or 'gru'"),
+        ({"recurrent": True}, {}, r"model.recurrent is true, expected 'lstm' or 'gru'"),
+        ({"recurrent": "lstm", "recurrent_size": 0}, {}, "model.recurrent_size is 0, expected at least 1"),
+        ({"recurrent": "lstm", "recurrent_size": 70000}, {}, "recurrent_size is 70000, expected at most 65536"),
+        ({"recurrent": "lstm", "recurent_size": 3}, {}, r"not a known key. Did you mean 'recurrent_size'\?"),
+        (
+            {"recurrent": "lstm"},
+            {"num_minibatches": 4},
+            r"policy.agent.num_minibatches is 4, expected a divisor of the 6 sequences that a recurrent policy learns "
+            r"from: num_envs 6 x 1 agent$",
+        ),
+    ],
+)
+def test_wrong_settings_are_refused_with_the_config(model: dict[str, Any], policy: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        cartpole(model, **policy)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "Shared",
+            r"cannot be made recurrent: it has no encoder\(observation, \*\*settings\), expected one that gives",
+        ),
+        ("LoosePieces", r"its encoder gave \(3, 2, 4\) torch.float32 for observations \(3, 6\), expected \(3, width\)"),
+    ],
+)
+def test_models_that_cannot_be_recurrent(name: str, words: str) -> None:
+    model = ModelConfig(type=f"my_models:{name}", recurrent="lstm", width=4)
+    with pytest.raises(ConfigError, match=f"^model 'my_models:{name}'.*{words}"):
+        build_policy(model, group(), torch.Generator())
+
+
+def test_a_model_of_ones_own_can_be_recurrent() -> None:
+    model = ModelConfig(type="my_models:Encoding", width=7, recurrent="lstm", recurrent_size=4)
+    policy = build_policy(model, group(), torch.Generator())
+    assert isinstance(policy, RecurrentPolicy) and policy.model.cell.input_size == 7
+    assert policy.outputs(torch.zeros(2, 6)).shape == (2, 5)

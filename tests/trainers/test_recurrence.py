@@ -1,0 +1,329 @@
+"""Recurrent policies in rollouts and updates: what is remembered, forgotten and learnt from."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import Any
+
+import pytest
+import torch
+from ppo_cases import JUNK, equal_weights, seeded
+from recall import Lives
+from torch import Tensor
+
+from warpworld.config import ModelConfig, RunConfig, config_from_dict
+from warpworld.environment import Environment
+from warpworld.errors import StoreError
+from warpworld.policies import RecurrentPolicy, build_policy
+from warpworld.trainers import a2c, ppo
+from warpworld.trainers.actor import Actor
+from warpworld.trainers.play import play
+from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.sequences import Sequences
+from warpworld.trainers.trainer import Trainer
+from warpworld.world import World
+
+# The rollout's cell takes the rows of all envs at a time, the update's those of a minibatch, and products of other
+# sizes add up in another order; the kernel's exponentials and logarithms are not torch's either.
+MARGIN = 2e-5
+
+
+def recurrent(kind: str = "lstm", size: int = 6, **settings: Any) -> ModelConfig:
+    return ModelConfig(recurrent=kind, recurrent_size=size, hidden_sizes=[8], activation="tanh", **settings)
+
+
+def policy_of(world: World, group: str, model: ModelConfig, seed: int = 0) -> RecurrentPolicy:
+    """One that is far from uniform and whose values are not small, so that what it remembers shows."""
+    policy = build_policy(model, world.groups[group], seeded(seed)).to(world.device)
+    assert isinstance(policy, RecurrentPolicy)
+    with torch.no_grad():
+        policy.model.actor_layer.weight.mul_(200)
+        policy.model.critic_layer.weight.mul_(5)
+    return policy
+
+
+def ready(environment: Environment, num_envs: int, num_steps: int, kind: str = "lstm") -> Rollout:
+    """A rollout of a reset world; every group has a recurrent policy of its own."""
+    world = World(environment, num_envs, seed=3)
+    policies = {group: policy_of(world, group, recurrent(kind), seed) for seed, group in enumerate(world.groups)}
+    rollout = Rollout(world, policies, num_steps)
+    world.reset()
+    rollout.freeze()
+    return rollout
+
+
+class Walked:
+    """One group's rollout walked through step by step, with its own account of the states.
+
+    Attributes:
+        values: (T, num_envs, n).
+        log_probs: (T, num_envs, n).
+        states: (T, num_envs, n, state size), after each step and before anything is forgotten.
+        last: (num_envs, n, state size), after the last step, forgotten where that ended an episode.
+    """
+
+    def __init__(self, rollout: Rollout, group: str, first: Tensor) -> None:
+        policy, rows = rollout.actors[group].policy, rollout.trajectories(group)
+        assert isinstance(policy, RecurrentPolicy)
+        values, log_probs, states = [], [], []
+        state = first.clone()
+        with torch.no_grad():
+            for t in range(len(rows.rewards)):
+                outputs, value, state = policy.step(rows.observations[t], state)
+                log_probs.append(policy.distribution.log_prob_and_entropy(outputs, rows.actions[t])[0])
+                values.append(value)
+                states.append(state.clone())
+                for env in range(rows.rewards.shape[1]):
+                    for agent in range(rows.rewards.shape[2]):
+                        left = rows.agent_terminated is not None and bool(rows.agent_terminated[t, env, agent])
+                        if left or bool(rows.terminated[t, env]) or bool(rows.truncated[t, env]):
+                            state[env, agent] = 0.0
+        self.values, self.log_probs = torch.stack(values), torch.stack(log_probs)
+        self.states, self.last = torch.stack(states), state
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+@pytest.mark.parametrize("dying", [0.0, 0.15])
+def test_agents_remember_to_the_end_of_their_episode_and_no_longer(kind: str, dying: float) -> None:
+    """Three rollouts, each going on where the last one ended; envs and agents end at steps of their own."""
+    rollout = ready(Lives(ending=0.1, dying=dying), 5, 9, kind)
+    firsts = {group: torch.zeros_like(rollout.world[f"recurrent_state_{group}"]) for group in rollout.actors}
+    for _ in range(3):
+        rollout.collect()
+        for group, first in firsts.items():
+            rows, walked = rollout.trajectories(group), Walked(rollout, group, first)
+            assert torch.equal(rollout.world[f"rollout_first_state_{group}"], first)
+            torch.testing.assert_close(rollout.world[f"rollout_values_{group}"], walked.values, rtol=0, atol=MARGIN)
+            torch.testing.assert_close(rows.log_probs, walked.log_probs, rtol=0, atol=MARGIN)
+            torch.testing.assert_close(
+                rollout.world[f"recurrent_state_{group}"], walked.states[-1], rtol=0, atol=MARGIN
+            )
+            ended = rows.terminated | rows.truncated
+            assert ended[:-1].any() and not ended.all(1).any()  # some envs in the middle, never all of them
+            firsts[group] = rollout.world[f"recurrent_state_{group}"].clone()
+            firsts[group][walked.last.eq(0).all(-1)] = 0.0
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+@pytest.mark.parametrize("dying", [0.0, 0.15])
+def test_a_replay_of_the_sequences_is_the_rollout(kind: str, dying: float) -> None:
+    rollout = ready(Lives(ending=0.1, dying=dying), 6, 8, kind)
+    rollout.collect()
+    rollout.collect()
+    for group, actor in rollout.actors.items():
+        policy, rows = actor.policy, rollout.trajectories(group)
+        assert isinstance(policy, RecurrentPolicy)
+        batch = rollout.batch(group, policy, 0.9, 0.8)
+        assert isinstance(batch, Sequences) and len(batch) == 6 * actor.group.size and batch.length == 8
+        order = torch.randperm(len(batch), generator=seeded())
+        for part in batch.take(order).split([len(batch) // 3] * 3):
+            outputs, values = part.evaluated(policy)
+            log_probs, _ = policy.distribution.log_prob_and_entropy(outputs, part.rows.actions)
+            torch.testing.assert_close(log_probs, part.rows.log_probs, rtol=0, atol=MARGIN)
+            torch.testing.assert_close(values, part.rows.values, rtol=0, atol=MARGIN)
+        assert torch.equal(batch.rows.log_probs.view(6, actor.group.size, 8), rows.log_probs.permute(1, 2, 0))
+        never = dataclasses.replace(batch, starts=torch.zeros_like(batch.starts))
+        assert (never.evaluated(policy)[1] - batch.rows.values).abs().max() > 100 * MARGIN  # so forgetting shows
+
+
+def test_what_follows_a_rollout_and_a_time_limit_is_told_of_with_the_state_of_that_moment() -> None:
+    rollout = ready(Lives(ending=0.05, episode_length=5), 6, 9)
+    first = {group: rollout.world[f"recurrent_state_{group}"].clone() for group in rollout.actors}
+    rollout.collect()
+    for group, actor in rollout.actors.items():
+        policy, rows, walked = actor.policy, rollout.trajectories(group), Walked(rollout, group, first[group])
+        assert isinstance(policy, RecurrentPolicy)
+        batch = rollout.batch(group, policy, 0.9, 0.0)  # lambda 0: returns are one step ahead
+        assert isinstance(batch, Sequences)
+        returns = batch.rows.returns.view(6, actor.group.size, 9).permute(2, 0, 1)
+        with torch.no_grad():
+            of_final = policy.step(rollout._final_observations(group), walked.states)[1]
+            of_next = policy.step(actor.observations(), walked.last)[1]
+            without = policy.value(rollout._final_observations(group))
+        following = torch.cat([walked.values[1:], of_next[None]])
+        expected = torch.where(rows.truncated.unsqueeze(-1), of_final, following)
+        expected = rows.rewards + 0.9 * expected.masked_fill(rows.terminated.unsqueeze(-1), 0.0)
+        torch.testing.assert_close(returns, expected, rtol=0, atol=MARGIN)
+        assert rows.truncated.sum() > 3 and rows.terminated.any()
+        assert (without - of_final)[rows.truncated].abs().min() > 100 * MARGIN  # so the state shows
+
+
+# ---- learning --------------------------------------------------------------------------------------------------------
+def config(
+    name: str = "recall:Lives",
+    env: dict[str, Any] | None = None,
+    policy: dict[str, Any] | None = None,
+    num_envs: int = 8,
+    num_steps: int = 8,
+    updates: int = 2,
+    **settings: Any,
+) -> RunConfig:
+    entry = {"num_minibatches": 4, "model": recurrent().model_dump(), **settings}
+    total = num_envs * num_steps * updates
+    return config_from_dict(
+        {
+            "name": name,
+            "env": env or {},
+            "trainer": {"device": "cpu", "num_envs": num_envs, "num_steps": num_steps, "total_env_steps": total},
+            "policy": policy or {"both": {"groups": ["left", "right"], **entry}},
+        }
+    )
+
+
+@pytest.mark.parametrize("algorithm", ["ppo", "a2c"])
+@pytest.mark.parametrize("counted", [1.0, 0.5])
+def test_the_first_minibatch_s_ratio_is_one(algorithm: str, counted: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    ratios: list[Tensor] = []
+    for module, loss in ((ppo, "ppo_loss"), (a2c, "a2c_loss")):
+        real = getattr(module, loss)
+
+        def recorded(*given: Any, real: Any = real) -> Any:
+            log_ratios = given[0].detach() - given[3].log_probs
+            ratios.append(log_ratios if given[3].mask is None else log_ratios[given[3].mask])
+            return real(*given)
+
+        monkeypatch.setattr(module, loss, recorded)
+    model = recurrent(normalise_observations=True).model_dump()
+    trainer = Trainer(
+        config(env={"counted": counted, "dying": 0.1}, algorithm=algorithm, model=model, learning_rate=0.01)
+    )
+    for iteration in range(2):
+        trainer.rollout.collect()
+        ratios.clear()
+        trainer._update()
+        assert ratios[0].abs().max() < MARGIN, iteration
+        assert ratios[-1].abs().max() > 50 * MARGIN  # and moves
+        assert len(ratios) == (16 if algorithm == "ppo" else 4)
+
+
+def test_minibatches_are_whole_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Sequences] = []
+    evaluated = Sequences.evaluated
+
+    def recorded(sequences: Sequences, policy: Any) -> Any:
+        seen.append(sequences)
+        return evaluated(sequences, policy)
+
+    trainer = Trainer(config(update_epochs=2))
+    trainer.rollout.collect()
+    batches = trainer._batches("both")
+    whole = torch.cat([rows.rows.observations.view(-1, 8, 3) for rows in batches.values()])
+    monkeypatch.setattr(Sequences, "evaluated", recorded)
+    trainer._update()
+    assert [len(part) for part in seen] == [6] * 8  # 24 sequences in 4 minibatches, twice
+    for epoch in (seen[:4], seen[4:]):
+        dealt = torch.cat([part.rows.observations.view(-1, 8, 3) for part in epoch])
+        assert torch.equal(dealt.flatten(1).sort(0).values, whole.flatten(1).sort(0).values)
+        found = (dealt[:, None] == whole[None]).flatten(2).all(-1).int().argmax(1)
+        assert sorted(found.tolist()) == list(range(24))
+        starts = torch.cat([rows.starts for rows in batches.values() if isinstance(rows, Sequences)])
+        assert torch.equal(torch.cat([part.starts for part in epoch]), starts[found])
+    assert not torch.equal(seen[0].rows.observations, seen[4].rows.observations)
+
+
+@pytest.mark.parametrize("junk", JUNK)
+def test_rows_that_do_not_count_have_no_influence(junk: float) -> None:
+    """Agents that are out see and get what they like; one that is out in all steps has any state."""
+    made = [Trainer(config(env={"counted": 0.6, "dying": 0.1})) for _ in range(2)]
+    for trainer in made:
+        trainer.rollout.collect()
+    right, spoilt = (trainer._batches("both")["left"] for trainer in made)
+    assert isinstance(right, Sequences) and isinstance(spoilt, Sequences)
+    right, spoilt = (out_from_the_third_step(batch) for batch in (right, spoilt))
+    mask = spoilt.rows.mask
+    assert mask is not None
+    rows = copy.deepcopy(spoilt.rows)
+    for name, column in rows.named_tensors():
+        if name not in ("mask", "actions"):
+            column[~mask] = junk
+    turned = {
+        name: column.view(16, 8, *column.shape[1:]).transpose(0, 1).flatten(0, 1)
+        for name, column in rows.named_tensors()
+    }
+    spoilt = Sequences.of_rollout(dataclasses.replace(rows, **turned), spoilt.states, spoilt.starts.t())
+    first, second = (trainer.learners["both"] for trainer in made)
+    assert first.update(right, seeded()) == second.update(spoilt, seeded())
+    assert equal_weights(first.policy, second.policy)
+
+
+def out_from_the_third_step(batch: Sequences) -> Sequences:
+    """The same with masks as where agents leave for good: what they saw then cannot have led to anything."""
+    mask = torch.ones_like(batch.starts)
+    mask[::2, 3:] = False
+    mask[3] = False
+    return batch.with_columns(mask=mask.flatten())
+
+
+def test_nothing_to_learn_from_changes_nothing() -> None:
+    trainer = Trainer(config(env={"counted": 0.0}))
+    before = copy.deepcopy(trainer.policies["both"])
+    trainer.train(None)
+    assert before is not None and equal_weights(before, trainer.policies["both"])  # type: ignore[arg-type]
+
+
+RECALL = {"learning_rate": 0.01, "anneal_lr": False, "num_minibatches": 2, "gamma": 0.9, "ent_coef": 0.001}
+
+
+def recalled(model: dict[str, Any], **settings: Any) -> float:
+    """Share of cues that are recalled after training; chance is a half."""
+    entry = {"agent": {**RECALL, "model": model, **settings}}
+    made = config("recall:Recall", {"episode_length": 5}, entry, num_envs=64, num_steps=12, updates=40)
+    trainer = Trainer(made)
+    trainer.train(None)
+    return float(play(made, trainer.policies, 500, greedy=True).returns["agent"].mean())
+
+
+@pytest.mark.parametrize("settings", [{}, {"algorithm": "a2c", "learning_rate": 0.02}], ids=["ppo", "a2c"])
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_a_cue_is_recalled_with_a_memory(kind: str, settings: dict[str, Any]) -> None:
+    assert recalled({"recurrent": kind, "recurrent_size": 16, "hidden_sizes": [16]}, **settings) > 0.95
+
+
+def test_a_cue_is_not_recalled_without() -> None:
+    assert 0.4 < recalled({"hidden_sizes": [16]}) < 0.6
+
+
+# ---- what else a policy can be ---------------------------------------------------------------------------------------
+def test_a_policy_with_other_states_is_refused() -> None:
+    rollout = ready(Lives(), 2, 3)
+    actor = rollout.actors["left"]
+    actor.policy = policy_of(rollout.world, "left", recurrent(size=7))
+    with pytest.raises(
+        StoreError,
+        match=r"^group 'left': the policy has states of 14 numbers, but the store has states of 12 numbers; make",
+    ):
+        actor.act()
+    actor.policy = policy_of(rollout.world, "left", recurrent("gru", size=12))
+    actor.act()
+    world = World(Lives(), 2)
+    plain = Actor(world, "left")
+    world.reset()
+    plain.freeze()
+    plain.policy = actor.policy
+    with pytest.raises(StoreError, match="has states of 12 numbers, but the store has none; make the Actor or Rollout"):
+        plain.act()
+
+
+def test_policies_of_all_kinds_play_in_one_run() -> None:
+    lstm = recurrent().model_dump()
+    policies = {
+        "left": {"model": lstm, "num_minibatches": 2},
+        "right": {"train": False, "model": recurrent("gru").model_dump()},
+    }
+    trainer = Trainer(config(policy=policies))
+    frozen = copy.deepcopy(trainer.policies["right"])
+    trainer.train(None)
+    assert frozen is not None and equal_weights(frozen, trainer.policies["right"])  # type: ignore[arg-type]
+    mixed = {"left": {"model": lstm, "num_minibatches": 2}, "right": {"algorithm": "a2c"}}
+    Trainer(config(policy=mixed)).train(None)
+    Trainer(config(policy={**mixed, "right": {"algorithm": "random"}})).train(None)
+
+
+@pytest.mark.parametrize("env", ["small_worlds:Aim", "small_worlds:Narrowing"])
+def test_boxes_and_action_masks(env: str) -> None:
+    model = recurrent(normalise_observations=True).model_dump()
+    groups = ["archer"] if env.endswith("Aim") else ["left", "right"]
+    made = config(env, policy={group: {"model": model, "num_minibatches": 2} for group in groups}, num_steps=12)
+    metrics = Trainer(made).train(None)
+    assert all(abs(metrics[f"losses/{group}/grad_norm"]) > 0 for group in groups)

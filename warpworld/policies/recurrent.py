@@ -1,0 +1,169 @@
+"""Policies that remember: an encoder, an LSTM or a GRU behind it, and an actor and a critic that read its state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from warpworld.errors import ConfigError
+from warpworld.policies.distributions import ActionDistribution
+from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, linear
+from warpworld.policies.normaliser import ObservationNormaliser
+from warpworld.policies.policy import Policy
+
+CELLS: dict[str, type[nn.LSTMCell] | type[nn.GRUCell]] = {"lstm": nn.LSTMCell, "gru": nn.GRUCell}
+
+
+class Recurrent(nn.Module):
+    """Encoder -> recurrent cell -> linear actor and linear critic, which share all that stands before them.
+
+    The cell is torch's: an LSTM (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000) or a GRU
+    (Cho et al. 2014). Its weights are orthogonal with gain 1 and its biases zero (Huang et al. 2022, "The 37
+    Implementation Details of PPO", LSTM detail 1); actor and critic begin as in the model "mlp".
+
+    Attributes:
+        encoder: (rows, features) -> (rows, width).
+        cell: the LSTMCell or GRUCell.
+        actor_layer: (..., size) -> (..., num_outputs).
+        critic_layer: (..., size) -> (..., 1).
+        state_size: numbers in one agent's state: ``size`` for a GRU; for an LSTM twice that, hidden state first.
+    """
+
+    def __init__(self, encoder: nn.Module, width: int, num_outputs: int, kind: str, size: int) -> None:
+        """Put the parts together on the CPU in float32; weights come from torch's global generator.
+
+        Args:
+            encoder: see above; from the model that is made recurrent.
+            width: numbers that the encoder gives.
+            num_outputs: numbers that the action distribution takes.
+            kind: "lstm" or "gru".
+            size: width of the cell's hidden state.
+        """
+        super().__init__()
+        self.encoder = encoder
+        self.cell = CELLS[kind](width, size)
+        for name, parameter in self.cell.named_parameters():
+            if name.startswith("weight"):
+                nn.init.orthogonal_(parameter)
+            else:
+                nn.init.zeros_(parameter)
+        self.actor_layer = linear(size, num_outputs, POLICY_GAIN)
+        self.critic_layer = linear(size, 1, VALUE_GAIN)
+        self.size = size
+        self.state_size = 2 * size if kind == "lstm" else size
+
+    def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """One step of each agent.
+
+        Args:
+            observations: (..., features) float32.
+            state: (..., state_size) float32, before the step; zeros where an episode begins.
+
+        Returns:
+            Outputs (..., num_outputs), values (...) and the state after the step, (..., state_size).
+        """
+        lead = observations.shape[:-1]
+        encoded = self.encoder(observations.reshape(-1, observations.shape[-1]))
+        parts = self._advanced(encoded, state.reshape(-1, self.state_size).split(self.size, -1))
+        outputs, values = self._said(parts[0])
+        return outputs.view(*lead, -1), values.view(lead), torch.cat(list(parts), -1).view(*lead, -1)
+
+    def replay(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """Several steps of each of S agents, with the state zeroed wherever an episode begins.
+
+        The encoder, the actor and the critic take all steps at once, the cell one after the other: on a CPU that is
+        quicker than one LSTM over pieces that are cut where episodes begin.
+
+        Args:
+            observations: (T, S, features) float32.
+            state: (S, state_size) float32, before the first step.
+            starts: (T, S) bool, where the state is zeroed before the step.
+
+        Returns:
+            Outputs (T, S, num_outputs) and values (T, S).
+        """
+        encoded = self.encoder(observations.flatten(0, 1)).unflatten(0, observations.shape[:2])
+        parts, hidden = state.split(self.size, -1), []
+        for seen, begins in zip(encoded, starts.unsqueeze(-1), strict=True):
+            parts = self._advanced(seen, [part.masked_fill(begins, 0.0) for part in parts])
+            hidden.append(parts[0])
+        return self._said(torch.stack(hidden))
+
+    def actor(self, observations: Tensor) -> Tensor:
+        """(..., features) float32, each the first of an episode -> (..., num_outputs) float32."""
+        return self.step(observations, self.no_state(observations))[0]
+
+    def critic(self, observations: Tensor) -> Tensor:
+        """(..., features) float32, each the first of an episode -> (...) float32."""
+        return self.step(observations, self.no_state(observations))[1]
+
+    def no_state(self, observations: Tensor) -> Tensor:
+        """The state before the first step of an episode: (..., state_size)."""
+        return observations.new_zeros(*observations.shape[:-1], self.state_size)
+
+    def _advanced(self, encoded: Tensor, parts: Sequence[Tensor]) -> Sequence[Tensor]:
+        """The parts of the state after a step: (rows, size) each, hidden state first."""
+        if isinstance(self.cell, nn.LSTMCell):
+            hidden, memory = parts
+            return self.cell(encoded, (hidden, memory))
+        return (self.cell(encoded, parts[0]),)
+
+    def _said(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        return self.actor_layer(hidden), self.critic_layer(hidden).squeeze(-1)
+
+
+class RecurrentPolicy(Policy):
+    """A policy whose model remembers; ``outputs``, ``value`` and ``forward`` are those of an episode's first step.
+
+    Attributes:
+        model: the network.
+        state_size: numbers in one agent's state.
+    """
+
+    model: Recurrent
+
+    def __init__(
+        self, model: Recurrent, distribution: ActionDistribution, normaliser: ObservationNormaliser | None = None
+    ) -> None:
+        super().__init__(model, distribution, normaliser)
+        self.state_size = model.state_size
+
+    def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """``Recurrent.step`` of raw observations."""
+        return self.model.step(self._seen(observations), state)
+
+    def replay(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """``Recurrent.replay`` of raw observations."""
+        return self.model.replay(self._seen(observations), state, starts)
+
+
+def check_encoder(cls: type[nn.Module], name: str) -> None:
+    """Refuse to make a model recurrent that has no encoder.
+
+    Raises:
+        ConfigError: see above.
+    """
+    if not callable(getattr(cls, "encoder", None)):
+        raise ConfigError(
+            f"model '{name}' cannot be made recurrent: it has no encoder(observation, **settings), expected one that "
+            "gives a module (rows, features) -> (rows, width); add it, or leave model.recurrent out"
+        )
+
+
+def encoded_width(encoder: nn.Module, features: int, name: str) -> int:
+    """Numbers that an encoder gives for one observation.
+
+    Raises:
+        ConfigError: it gives something else than (rows, width) of float32.
+    """
+    rows = torch.zeros(3, features)
+    with torch.no_grad():
+        given = encoder(rows)
+    if not isinstance(given, Tensor) or given.dim() != 2 or len(given) != 3 or given.dtype != torch.float32:
+        what = f"{tuple(given.shape)} {given.dtype}" if isinstance(given, Tensor) else type(given).__name__
+        raise ConfigError(
+            f"model '{name}': its encoder gave {what} for observations (3, {features}), expected (3, width) of float32"
+        )
+    return given.shape[1]
