@@ -118,6 +118,16 @@ def test_epochs_end_early_in_both(pairs: list[dict[str, Any]]) -> None:
     assert steps[0] == steps[1] < UPDATES * 20 * 4  # fewer epochs than allowed
 
 
+@pytest.mark.parametrize("case", ["lstm", "lstm, masks"])
+def test_what_agents_remember_is_saved_as_one_process_would(pairs: list[dict[str, Any]], case: str) -> None:
+    one, other = Trainer(CASES[case]), Trainer(CASES[case])
+    one.load_state_dict(pairs[0][case]["state"])
+    other.load_state_dict(alone(CASES[case])["state"])
+    remembered, expected = (trainer.world["recurrent_state_left"] for trainer in (one, other))
+    assert expected.any(-1).sum() > 4
+    torch.testing.assert_close(remembered, expected, rtol=0, atol=1e-3)  # the weights differ by as much
+
+
 def test_three_processes(tmp_path: Path) -> None:
     config = CASES["agent masks"]
     found = together(3, tmp_path / "three", trained, {"": config})
