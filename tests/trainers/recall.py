@@ -102,3 +102,19 @@ class Lives(Environment):
     def _reset(self, arrays: Any, active: Tensor) -> None:
         seen = 2 * arrays.random.uniform(3) - 1
         arrays["observations"] = torch.where(active[:, None, None], seen, arrays["observations"])
+
+
+class Departed(Lives):
+    """Agent 0 leaves in timestep 2 of each episode; until its env's end its rows do not count, and it soon sees NaN."""
+
+    def arrays(self) -> Sequence[Array]:
+        gone = [Array("agent_terminated", "bool", initial=False, on_reset="keep")]
+        return [*gone, Array("agent_mask", "bool", initial=True, on_reset="keep")]
+
+    def _step(self, arrays: Any, active: Tensor) -> None:
+        super()._step(arrays, active)
+        first = torch.arange(3, device=active.device) == 0
+        arrays["agent_terminated"] = (arrays["timestep"] == 2)[:, None] & first
+        out = (arrays["timestep"] > 2)[:, None] & first
+        arrays["agent_mask"] = ~out
+        arrays["observations"] = arrays["observations"].masked_fill(out.unsqueeze(-1), float("nan"))

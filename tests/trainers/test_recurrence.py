@@ -255,6 +255,18 @@ def out_from_the_third_step(batch: Sequences) -> Sequences:
     return batch.with_columns(mask=mask.flatten())
 
 
+@pytest.mark.parametrize("targets", ["gae", "vtrace"])
+def test_agents_that_are_out_may_see_what_is_not_a_number(targets: str) -> None:
+    """Across the ends of rollouts too: their state is not a number then, until their env begins anew."""
+    trainer = Trainer(config("recall:Departed", num_steps=5, updates=4, value_targets=targets))
+    remembered: list[Tensor] = []
+    trainer.train(None, on_iteration=lambda _: remembered.append(trainer.world["recurrent_state_left"].clone()))
+    assert any(state.isnan().any() for state in remembered)
+    assert all(state[:, 1].isfinite().all() for state in remembered)
+    policy = trainer.policies["both"]
+    assert policy is not None and all(weight.isfinite().all() for weight in policy.parameters())
+
+
 def test_nothing_to_learn_from_changes_nothing() -> None:
     trainer = Trainer(config(env={"counted": 0.0}))
     before = copy.deepcopy(trainer.policies["both"])

@@ -52,9 +52,9 @@ class Minibatches:
         self._batch, self.rows = batch, batch.counted()
         self.total, self.num_rows = len(self.rows), self.rows.num_rows
         self._processes, self._device = processes, self.rows.rows.observations.device
-        self._weights = self.rows.weights
         self._numbers: Tensor | None = None
         if processes.several:
+            self._weights = self.rows.weights
             self._numbers, self.total = _numbered(batch.counted_blocks(), processes)
             self.num_rows = int(processes.sum(torch.tensor(float(self.num_rows), dtype=torch.float64)))
         self._parts = max(1, min(wanted, self.total))
