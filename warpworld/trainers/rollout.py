@@ -305,10 +305,8 @@ class Rollout:
         return values_of(policy, self.trajectories(group).observations)
 
     def _next_value(self, group: str, policy: Policy) -> Tensor:
-        """(num_envs, n): the value of what is seen after the last step."""
+        """(num_envs, n): the value of what is seen after the last step; nobody reads it where that ended an episode."""
         actor = self.actors[group]
-        if actor.memory is not None:
-            actor.memory.forget()
         return values_of(policy, actor.observations(), None if actor.memory is None else actor.memory.state)
 
     def _truncated_values(self, group: str, policy: Policy, like: Tensor) -> Tensor:
