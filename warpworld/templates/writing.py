@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import importlib.util
 import keyword
@@ -18,7 +19,6 @@ TEMPLATE = Path(__file__).parent / "environment"
 MODULE, CLASS = "template_world", "TemplateWorld"  # the template's own names: words that stand for nothing else
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def write_environment(name: str, into: str | Path = ".") -> Path:
@@ -91,11 +91,19 @@ def _check_name(name: str, module: str, class_name: str) -> None:
         raise TemplateError(f"'{name}' is a keyword of Python: choose another name")
     if module in {"warpworld", *environment_names(), *packaged_configs()}:
         raise TemplateError(f"'{name}' comes with warpworld: choose another name")
-    words = set(_WORD.findall((TEMPLATE / f"{MODULE}.py").read_text(encoding="utf-8"))) - {CLASS}
-    if class_name in words or hasattr(builtins, class_name):
+    if class_name in _template_words() or hasattr(builtins, class_name):
         raise TemplateError(
-            f"'{name}' would make a class {class_name}, a name that the file needs already: choose another name"
+            f"'{name}' would make a class {class_name}, a name that its files need already: choose another name"
         )
+
+
+def _template_words() -> set[str]:
+    """The names that the template's Python files import, define or use, but for that of its class."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in template_files() if path.suffix == ".py"]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    words = {node.id for node in nodes if isinstance(node, ast.Name)}
+    words |= {node.name for node in nodes if isinstance(node, (ast.alias, ast.ClassDef, ast.FunctionDef))}
+    return words - {CLASS}
 
 
 def _check_shadows(name: str, module: str) -> None:
