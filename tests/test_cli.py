@@ -437,3 +437,16 @@ def test_display_on_a_terminal() -> None:
 
 def test_duration() -> None:
     assert [duration(seconds) for seconds in (0.4, 59.6, 3725)] == ["0:00:00", "0:01:00", "1:02:05"]
+
+
+@pytest.mark.parametrize(
+    ("redirected", "status", "said"),
+    [
+        (">&-", 0, ""),
+        (">/dev/full", 2, "error: standard output cannot be written: No space left on device\n"),
+    ],
+)
+def test_standard_output_that_is_closed_or_full(redirected: str, status: int, said: str) -> None:
+    command = f"'{sys.executable}' -m warpworld list {redirected}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (status, said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import os
 import sys
@@ -39,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with _log_to_stderr():
             status: int = arguments.command(arguments)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # it is None where it was closed from the start: >&-
+                sys.stdout.flush()
             return status
     except WarpworldError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -54,8 +56,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # `warpworld list | head`: nobody reads any more
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_stdout()
         return 1
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        _leave_stdout()
+        print(f"error: standard output cannot be written: {error.strerror}", file=sys.stderr)
+        return USER_ERROR
+
+
+def _leave_stdout() -> None:
+    """Let what is still to be printed go nowhere, so that the interpreter's end does not fail once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
