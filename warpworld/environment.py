@@ -382,12 +382,22 @@ def get_environment(name: str) -> type[Environment]:
         return found
     entry = _registry.get(name)
     if entry is None:
-        raise DeclarationError(
-            f"unknown environment '{name}'.{suggest(name, _registry)} Known: {', '.join(environment_names())}"
-        )
+        hint = suggest(name, _registry) or _hint_at_file(name)
+        raise DeclarationError(f"unknown environment '{name}'.{hint} Known: {', '.join(environment_names())}")
     if isinstance(entry, str):
         importlib.import_module(entry)
         entry = _registry[name]
     if isinstance(entry, str):
         raise DeclarationError(f"module {entry} was imported but does not register '{name}'")
     return entry
+
+
+def _hint_at_file(name: str) -> str:
+    """What to write instead, where ``name`` is a kernel file, a config or a folder that has a Python file beside it."""
+    path = Path(name)
+    if not path.name:
+        return ""
+    for file in (path.with_suffix(".py"), path / f"{path.name}.py"):
+        if file.is_file():
+            return f" An environment is named by its Python file: {file}."
+    return ""

@@ -102,6 +102,12 @@ def test_the_check_as_a_process(walk: Path) -> None:
     assert "walk.cu:4: race" in result.stdout
 
 
+def test_only_the_name_is_required(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["check"])
+    assert capsys.readouterr().err.endswith("the following arguments are required: NAME\n")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -109,7 +115,11 @@ def test_the_check_as_a_process(walk: Path) -> None:
         (["nowhere.py"], "no file 'nowhere.py'; expected a Python file that defines an Environment"),
         (["walk.py:Wlk"], "walk.py: no Environment 'Wlk'. Did you mean 'Walk'? Environments: Walk"),
         (["walk.py", "walker=2"], "Walk: no parameter 'walker'. Did you mean 'walkers'? Known: walkers, slip"),
-        (["walk.py", "walkers"], "override 'walkers': expected key=value"),
+        (["walk.py", "walkers"], "parameter 'walkers': expected key=value, for instance num_taggers=3"),
+        (["walk.py", "env.walkers=2"], "parameter 'env.walkers=2': expected its name alone: walkers=2"),
+        (["walk.cu"], "unknown environment 'walk.cu'. An environment is named by its Python file: walk.py."),
+        (["walk"], "unknown environment 'walk'. An environment is named by its Python file: walk.py."),
+        (["game/"], "unknown environment 'game/'. An environment is named by its Python file: game/game.py."),
         (["walk.py", "walkers=[1"], "command line, walkers=[1: YAML syntax error"),
         (["empty.py"], "empty.py: expected a file that defines one Environment, this one defines none"),
         (
@@ -128,6 +138,8 @@ def test_what_cannot_be_checked_is_told_in_a_line_with_status_2(
         "from warpworld import Environment\nclass A(Environment): pass\nclass B(Environment): pass\n"
     )
     (walk.parent / "broken.py").write_text("1 / 0\n")
+    (walk.parent / "game").mkdir()
+    (walk.parent / "game" / "game.py").touch()
     (walk.parent / "python.py").write_text(
         WALK.replace("Walk", "Waits").replace('"walk.cu"', "None") + "    def phases(self):\n        return [print]\n"
     )

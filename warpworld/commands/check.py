@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from warpworld.commands.numbers import at_least
+from warpworld.commands.params import read_params
 
 FOUND = 1  # exit status
 
@@ -23,7 +23,9 @@ def add_parsers(commands: Any) -> None:
     check.add_argument(
         "environment", metavar="NAME", help="a registered name, module:Class, or a file: path/to/env.py[:Class]"
     )
-    check.add_argument("params", metavar="key=value", nargs="*", help="parameters of the environment: num_taggers=3")
+    check.add_argument(
+        "params", metavar="key=value", nargs="*", default=[], help="parameters of the environment: num_taggers=3"
+    )
     check.add_argument("--steps", type=at_least(1, 100_000), default=120, help="steps to take (default: 120)")
     check.add_argument("--envs", type=at_least(2, 1000), default=5, help="envs to step (default: 5)")
     check.add_argument("--seed", type=at_least(0), default=0, help="seed of world and actions (default: 0)")
@@ -35,17 +37,7 @@ def _check(arguments: argparse.Namespace) -> int:
     from warpworld.checking.check import check
     from warpworld.environment import get_environment
 
-    environment = get_environment(arguments.environment)(**_params(arguments.params))
+    environment = get_environment(arguments.environment)(**read_params(arguments.params))
     report = check(environment, arguments.envs, arguments.steps, arguments.seed)
     print(json.dumps(report.as_dict(), indent=2) if arguments.format == "json" else report)
     return 0 if report.clean else FOUND
-
-
-def _params(words: Sequence[str]) -> dict[str, Any]:
-    """Values of parameters, read as a config's are."""
-    from warpworld.config.document import Document
-
-    document = Document("the command line", {})
-    for word in words:
-        document.override(word)
-    return document.data

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.numbers import at_least
+from warpworld.commands.params import read_params
 from warpworld.errors import RunError
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ def add_parsers(commands: Any) -> None:
     run.add_argument(
         "environment", metavar="NAME", help="a registered name, module:Class, or a file: path/to/env.py[:Class]"
     )
-    run.add_argument("params", metavar="key=value", nargs="*", help="parameters of the environment: num_taggers=3")
+    run.add_argument(
+        "params", metavar="key=value", nargs="*", default=[], help="parameters of the environment: num_taggers=3"
+    )
     run.add_argument("--steps", type=at_least(1), default=120, help="steps to take (default: 120)")
     run.add_argument("--envs", type=at_least(1, MOST), default=5, help="envs to step (default: 5)")
     run.add_argument("--seed", type=at_least(0), default=0, help="seed of world and actions (default: 0)")
@@ -40,7 +43,6 @@ def add_parsers(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from warpworld.commands.check import _params
     from warpworld.environment import get_environment
     from warpworld.tracing.stepping import step_at_random
     from warpworld.tracing.trace import Trace
@@ -48,7 +50,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     if arguments.trace is None and (arguments.output or arguments.arrays):
         raise RunError("--output and --arrays are about a trace; say of which env: --trace 0")
-    environment = get_environment(arguments.environment)(**_params(arguments.params))
+    environment = get_environment(arguments.environment)(**read_params(arguments.params))
     world = World(environment, arguments.envs, arguments.device, arguments.seed)
     if arguments.trace is None:
         _tell(world, arguments, step_at_random(world, arguments.steps, arguments.seed))

@@ -22,7 +22,9 @@ def add_parsers(commands: Any) -> None:
         description="Record episodes and write replay.html and replay.gif into the run folder.",
     )
     watch.add_argument("run", metavar="RUN", help="a run folder; or a config, which is played with random actions")
-    watch.add_argument("overrides", metavar="key=value", nargs="*", help="overrides, such as env.num_taggers=8")
+    watch.add_argument(
+        "overrides", metavar="key=value", nargs="*", default=[], help="overrides, such as env.num_taggers=8"
+    )
     watch.add_argument("--episodes", type=at_least(1, MOST_EPISODES), default=1, help="episodes to record (default: 1)")
     watch.add_argument("--seed", type=at_least(0), default=0, help="seed of the episodes (default: 0)")
     watch.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")

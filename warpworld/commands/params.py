@@ -1,0 +1,27 @@
+"""Values of an environment's parameters on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from warpworld.errors import ConfigError
+
+
+def read_params(words: Sequence[str]) -> dict[str, Any]:
+    """``num_taggers=3`` and so on as values by name, read as a config's are.
+
+    Raises:
+        ConfigError: a word that is no ``key=value``, or one with a section, as in overrides of a run.
+    """
+    from warpworld.config.document import Document
+
+    document = Document("the command line", {})
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name.strip():
+            raise ConfigError(f"parameter '{word}': expected key=value, for instance num_taggers=3")
+        if name.startswith("env."):
+            raise ConfigError(f"parameter '{word}': expected its name alone: {name.removeprefix('env.')}={value}")
+        document.override(word)
+    return document.data
