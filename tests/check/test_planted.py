@@ -163,9 +163,13 @@ def test_a_reset_without_a_guard_is_found_where_it_writes_to_envs_that_go_on(
         ("warp_and_block", "barrier", "deadlock"),
         ("assertion", "fault", "assertion failed: timestep"),
         ("trap", "fault", "__trap() was called"),
+        ("endless", "fault", "no progress within 1 s"),
     ],
 )
-def test_a_kernel_that_is_ended_is_a_finding(kernel: str, kind: str, words: str) -> None:
+def test_a_kernel_that_is_ended_is_a_finding(
+    kernel: str, kind: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WARPWORLD_KERNEL_TIMEOUT", "1")
     report = checked("barriers.cu", kernel)
     (finding,) = report.findings
     assert (finding.kind, finding.place.line) == (kind, line_of("barriers.cu", kernel))

@@ -20,7 +20,7 @@ from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.compiler_errors import explain_failure, first_error
 from warpworld.managers.cpu_backend import CpuBackend, CpuProgram, Module
 from warpworld.managers.data_manager import DataManager
-from warpworld.managers.host_compiler import KERNEL_FLAGS, HostCompiler, find_compiler
+from warpworld.managers.host_compiler import KERNEL_FLAGS, HostCompiler, find_compiler, source_line
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
 
 if TYPE_CHECKING:
@@ -149,9 +149,10 @@ class CheckBackend(CpuBackend):
         if not isinstance(step, RunKernel):
             return CheckedProgram([step], data, world, 1).frozen()
         # Those who sit the launch out run as well: on a GPU they do, and is_active() is what keeps them still.
-        run = CheckedProgram([replace(step, active_only=False)], data, world, 1).frozen()
-        runtime = self.runtime
+        program = CheckedProgram([replace(step, active_only=False)], data, world, 1)
+        runtime = program.runtime = self.runtime
         assert runtime is not None  # the kernel is of the module that was built
+        run = program.frozen()
 
         def call() -> None:
             if self.observer is not None:
@@ -185,6 +186,14 @@ class CheckBackend(CpuBackend):
 
 class CheckedProgram(CpuProgram):
     """Steps whose faults say what they were, for a finding."""
+
+    runtime: CheckRuntime | None = None
+
+    def _line_of_fault(self, step: RunKernel, address: int) -> tuple[str, int] | None:
+        """The line of a fault; of one in the runtime or a library, that of the kernel's last access before."""
+        found = super()._line_of_fault(step, address)
+        last = self.runtime.last() if found is None and self.runtime is not None else 0
+        return source_line(step.module.path, last, INCLUDE_FOLDER) if last else found
 
     def _failure(
         self, code: int, step: RunKernel, env: int, agent: int, place: tuple[str, int], text: str

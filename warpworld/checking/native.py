@@ -154,6 +154,10 @@ class CheckRuntime:
         """The place in the module that wrote a byte of a region last; 0 if no kernel did."""
         return int(self._library.ww_check_writer(self._state, index, offset))
 
+    def last(self) -> int:
+        """The place of the last access of the thread that ran when a launch was ended; 0 if it made none."""
+        return int(self._library.ww_check_last(self._state))
+
     def close(self) -> None:
         """Free what is known; nothing may be asked afterwards."""
         if self._state:
@@ -197,6 +201,7 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         ("reset", INT64, [POINTER, UNSIGNED, UINT64, UINT64, UNSIGNED, INT]),
         ("reader", UINT64, [POINTER, UNSIGNED, UINT64]),
         ("writer", UINT64, [POINTER, UNSIGNED, UINT64]),
+        ("last", UINT64, [POINTER]),
     ):
         function = getattr(library, f"ww_check_{name}")
         function.restype, function.argtypes = returns, arguments

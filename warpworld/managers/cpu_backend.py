@@ -319,10 +319,14 @@ class CpuProgram:
         """File and line of an error; where that is not known, of its kernel."""
         if error.file:
             return os.fsdecode(error.file), error.line
-        found = _line_of(step.module.path, error.pc) if error.pc else None
+        found = self._line_of_fault(step, error.pc) if error.pc else None
         source = step.module.source
         kernels = {signature.name: signature for signature in source.signatures}
         return found or (str(kernels[step.name].path), kernels[step.name].line)
+
+    def _line_of_fault(self, step: RunKernel, address: int) -> tuple[str, int] | None:
+        """File and line in the author's files of where a kernel was ended, if that can be told."""
+        return _line_of(step.module.path, address)
 
 
 def _line_of(library: Path, address: int) -> tuple[str, int] | None:

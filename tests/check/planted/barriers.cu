@@ -28,3 +28,9 @@ extern "C" __global__ void trap(const int* timestep) {
   if (!is_active()) return;
   if (agent_id() == 1 && timestep[env_id()] == 3) __trap();  // trap
 }
+
+extern "C" __global__ void endless(const float* x) {
+  if (!is_active()) return;
+  const float* own = &x[agent_index()];
+  while (*own >= 0.0f) (void)*own;  // endless
+}

@@ -38,6 +38,7 @@ struct State {
   bool watching, own_env_only, locals_known, speaks;
   uint32_t interval, launch_start, block_start, step;
   bool inside[WW_MAX_THREADS];
+  const void* last;  // what the thread that runs has come back to from its last access
   const void* caller[WW_MAX_THREADS];  // of the function that a thread entered last, while it is in it
   uint16_t turn[WW_MAX_THREADS];
   const char *stacks, *stacks_end;
@@ -240,6 +241,7 @@ static void access(char* address, unsigned size, bool write, bool atomic, const 
   State* state = current;
   const unsigned thread = threadIdx.x;
   if (busy || !state || !state->watching || thread >= WW_MAX_THREADS || !state->inside[thread] || !size) return;
+  state->last = return_address;
   if (address >= state->stacks && address < state->stacks_end) return;
   const Busy at_work;
   State& s = *state;

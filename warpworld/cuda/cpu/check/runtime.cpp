@@ -42,7 +42,9 @@ __attribute__((visibility("hidden"))) void ww_check_block(const ww_launch* launc
 __attribute__((visibility("hidden"))) unsigned ww_check_turn(unsigned i) { return current ? current->turn[i] : i; }
 
 __attribute__((visibility("hidden"))) void ww_check_inside(bool inside) {
-  if (current) current->inside[threadIdx.x] = inside;
+  if (!current) return;
+  current->inside[threadIdx.x] = inside;
+  current->last = nullptr;
 }
 
 __attribute__((visibility("hidden"))) void ww_check_block_barrier() {
@@ -112,6 +114,9 @@ WW_EXPORT void ww_check_close(State* s) {
   s->regions.clear();
   free(s);
 }
+
+// The place of the last access of the thread that ran when a launch was ended; 0 if it made none.
+WW_EXPORT uint64_t ww_check_last(State* s) { return s->last ? ww_check::place_of(*s, s->last) : 0; }
 
 // The launches that follow are this world's.
 WW_EXPORT void ww_check_begin(State* s, int watching, int own_env_only, unsigned step) {
