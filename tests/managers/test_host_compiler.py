@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -205,6 +207,19 @@ def test_what_a_build_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("CXX", str(tmp_path / "other"))
     assert num_built() == first + 6
     assert num_built() == first + 6
+
+
+def test_sources_are_utf_8_whatever_the_locale_says(tmp_path: Path) -> None:
+    code = """
+import sys
+from pathlib import Path
+from warpworld.managers.host_compiler import HostCompiler
+scratch = Path(sys.argv[1])
+HostCompiler(("true",), "").build_object("// \\u00fcber", (), [], scratch, scratch / "source.o")
+"""
+    locale = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], env={**os.environ, **locale}, check=True)
+    assert (tmp_path / "source.cpp").read_bytes() == "// \u00fcber".encode()
 
 
 def test_a_broken_library(tmp_path: Path) -> None:

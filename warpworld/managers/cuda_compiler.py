@@ -79,7 +79,7 @@ class Nvcc(CudaCompiler):
     def build_cubin(self, text: str, arch: str, folders: Sequence[Path], scratch: Path, target: Path) -> str:
         """See CudaCompiler."""
         source = scratch / "source.cu"
-        source.write_text(text)
+        source.write_text(text, encoding="utf-8")
         include = [word for folder in folders for word in ("-I", str(folder))]
         command = [str(self.path), "-cubin", f"-arch={arch}", *self.all_flags(), *include]
         result = run_tool([*command, "-o", str(target), str(source)])

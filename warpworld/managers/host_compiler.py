@@ -132,7 +132,7 @@ class HostCompiler:
     def _compile(self, text: str, flags: Sequence[str], folders: Sequence[Path], scratch: Path) -> list[str]:
         """The words that compile a text, but for what is to become of it."""
         source = scratch / "source.cpp"
-        source.write_text(text)
+        source.write_text(text, encoding="utf-8")
         include = [word for folder in folders for word in ("-I", str(folder))]
         return [*self.command, *self.all_flags(flags), *include, str(source)]
 
