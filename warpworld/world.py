@@ -190,9 +190,10 @@ class World:
 
     def _named_arrays(self, functions: FunctionManager) -> set[str]:
         """What kernels take that may be an array: by the names of pointers, or in their lists of arguments."""
-        given = {kernel.name: kernel.arguments for kernel in self._kernels() if kernel.arguments is not None}
-        by_name = [signature for signature in functions.signatures.values() if signature.name not in given]
-        listed = {entry for arguments in given.values() for entry in arguments if isinstance(entry, str)}
+        given = [kernel for kernel in self._kernels() if kernel.arguments is not None]
+        bound = {kernel.name for kernel in given}
+        by_name = [signature for signature in functions.signatures.values() if signature.name not in bound]
+        listed = {entry for kernel in given for entry in kernel.arguments or () if isinstance(entry, str)}
         return listed | {p.name for signature in by_name for p in signature.parameters if p.pointer}
 
     def _build_kernels(self) -> None:

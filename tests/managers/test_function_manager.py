@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -269,6 +270,12 @@ class TestTheFile:
         path.write_bytes("// größe\n".encode("latin-1"))
         data = DataManager(lambda nbytes: torch.zeros(nbytes, dtype=torch.uint8), 7, 2)
         with pytest.raises(BindError, match=r"latin.cu: .*; it must be a text file in UTF-8"):
+            FunctionManager(None, data, path, {"NUM_AGENTS": 2}, {})  # type: ignore[arg-type]
+
+    def test_in_a_folder_whose_name_is_no_text(self, tmp_path: Path) -> None:
+        path = tmp_path / os.fsdecode(b"\xff") / "kernels.cu"
+        data = DataManager(lambda nbytes: torch.zeros(nbytes, dtype=torch.uint8), 7, 2)
+        with pytest.raises(BindError, match=r"the kernel file is '.*udcff/kernels.cu'; expected a path in UTF-8"):
             FunctionManager(None, data, path, {"NUM_AGENTS": 2}, {})  # type: ignore[arg-type]
 
     def test_byte_order_mark_and_carriage_returns(self, make: Make) -> None:

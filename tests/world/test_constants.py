@@ -23,6 +23,12 @@ __constant__ float fixed[1] = {1.0f};
 const __device__ int table[2] = {1, 2};
 __device__ static int hidden[2];
 __constant__ short turned[2][3];
+__constant__ __align__(16) float aligned[4];
+alignas(8) __constant__ int behind[2];
+extern "C" __constant__ int elsewhere;
+extern "C" __constant__ int here = 1;
+extern __constant__ int here;
+namespace deep { __constant__ int inside[2]; }
 __device__ int twice(int value) { return 2 * value; }
 
 extern "C" __global__ void step(int* x, float* y) {
@@ -68,6 +74,13 @@ def test_two_worlds_of_one_file_keep_their_own(make: Make) -> None:
     assert second["x"].tolist() == [[21, 41]] * 2
 
 
+def test_aligned_and_exported_variables_are_filled(make: Make) -> None:
+    more = {"aligned": [0, 100, 0, 0], "behind": [0, 1000], "here": 10_000}
+    world = make({**CONTENTS, **more}, TEXT.replace("hidden[0];", "hidden[0] + (int)aligned[1] + behind[1] + here;"))
+    world.step()
+    assert world["x"].tolist() == [[11102, 11104]] * 3
+
+
 def test_what_is_not_given_is_zero(make: Make) -> None:
     world = make({"moves": np.arange(4)})
     world.step()
@@ -94,12 +107,18 @@ def test_what_is_not_given_is_zero(make: Make) -> None:
         ({"weights": [[1e300, 0]] * 2}, "constant 'weights' is .*, which float32 does not hold"),
         (
             {"turned": np.zeros((3, 2))},
-            r"constant 'turned' is short\[2\]\[3\]: expected 6 numbers, .* of shape \(3, 2\)",
+            r"turned' is short\[2\]\[3\]: expected 6 numbers of shape \(2, 3\), or in one row, given 6, .* \(3, 2\)",
         ),
-        ({"scale": [1, 2]}, r"constant 'scale' is double: expected 1 numbers, given 2"),
+        ({"scale": [1, 2]}, r"constant 'scale' is double: expected 1 number, given 2"),
+        ({"elsewhere": 1}, "constant 'elsewhere' is extern in the file, which is no place of its own"),
+        (
+            {"inside": [1, 2]},
+            "constant 'inside' is not at file scope, where the host finds variables: move it out of its",
+        ),
+        ({3: [1, 2]}, r"constants\(\) is \{3: \[1, 2\]\}; expected a mapping from variables' names"),
     ],
 )
-def test_contents_that_fit_nothing_are_refused(make: Make, contents: dict[str, Any], told: str) -> None:
+def test_contents_that_fit_nothing_are_refused(make: Make, contents: dict[Any, Any], told: str) -> None:
     with pytest.raises(BindError, match=told):
         make(contents)
 
@@ -135,6 +154,18 @@ def test_an_unknown_header(make: Make) -> None:
         make({}, includes=("warpdriv.cuh",))
 
 
+@pytest.mark.parametrize("includes", [None, 3, (3,)])
+def test_headers_that_are_no_names(make: Make, includes: Any) -> None:
+    with pytest.raises(BindError, match=r"includes is .*; expected a tuple of headers, .* \('warpdrive\.cuh',\)"):
+        make({}, includes=includes)
+
+
+def test_a_header_whose_path_has_a_quote(make: Make, tmp_path: Path) -> None:
+    (tmp_path / 'mo"re.cuh').write_text("")
+    with pytest.raises(BindError, match=r"includes has 'mo\"re\.cuh', which is .*: an #include cannot hold a quote"):
+        make({}, includes=('mo"re.cuh',))
+
+
 def test_headers_that_are_no_tuple(make: Make) -> None:
     with pytest.raises(
         BindError, match=r"includes is 'more\.cuh'; expected a tuple of headers, for instance \('more\.cuh',\)"
@@ -142,11 +173,10 @@ def test_headers_that_are_no_tuple(make: Make) -> None:
         make({}, includes="more.cuh")  # type: ignore[arg-type]
 
 
-def test_contents_that_are_no_mapping(make: Make) -> None:
-    with pytest.raises(
-        BindError, match=r"constants\(\) is \[1, 2\]; expected a mapping from variables' names to contents"
-    ):
-        make([1, 2])  # type: ignore[arg-type]
+@pytest.mark.parametrize("contents", [[1, 2], None])
+def test_contents_that_are_no_mapping(make: Make, contents: Any) -> None:
+    with pytest.raises(BindError, match=r"constants\(\) is .*; expected a mapping from variables' names to contents"):
+        make(contents)
 
 
 def test_kernels_of_a_header_are_found_and_not_defined_twice(make: Make, tmp_path: Path) -> None:

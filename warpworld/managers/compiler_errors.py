@@ -45,6 +45,11 @@ def explain_failure(source: KernelSource, log: str) -> BuildError | BindError:
     at_constant = re.match(rf"{CONSTANTS_FILE}:(\d+):", first)
     if at_constant:
         filled = source.filled[min(int(at_constant.group(1)), len(source.filled)) - 1]
+        if re.search(r"not declared|undeclared|is undefined", first):
+            return BindError(
+                f"{source.path}: constant '{filled.name}' is not at file scope, where the host finds variables: move "
+                f"it out of its namespace, function or #if ({first})"
+            )
         return BindError(
             f"{source.path}: constant '{filled.name}' is given {filled.values.size} numbers of {filled.values.dtype}; "
             f"the compiler sees a variable of another type or size ({first})"

@@ -16,7 +16,10 @@ from warpworld.errors import BindError, StoreError, suggest
 from warpworld.managers.data_manager import converted
 from warpworld.managers.signature import C_TYPES, canonical_type, without_comments
 
-_DECLARATION = re.compile(r"((?:\b(?:static|const|constexpr)\s+)*)\b__(?:constant|device)__\b([^;{}()=]*)[;={]")
+_DECLARATION = re.compile(
+    r"((?:\b(?:static|extern|const|constexpr)\s+)*)\b__(?:constant|device)__\b([^;{}()=]*)([;={])"
+)
+_ALIGNMENT = re.compile(r"\b(?:alignas|__align__)\s*\([^()]*\)")
 _DECLARATOR = re.compile(r"([A-Za-z_]\w*)\s*((?:\[[^\]]*\]\s*)*)$")
 _QUALIFIERS = {"static", "extern", "volatile", "inline", "const", "constexpr", "__constant__", "__device__"}
 
@@ -65,13 +68,15 @@ def read_declarations(texts: Iterable[str]) -> dict[str, Declaration]:
     """The variables at any place of some files, by name; those that a macro makes are not seen."""
     found: dict[str, Declaration] = {}
     for text in texts:
-        for match in _DECLARATION.finditer(without_comments(text)):
+        for match in _DECLARATION.finditer(_ALIGNMENT.sub(" ", without_comments(text))):
             first, *others = match.group(2).split(",")
             words = [*match.group(1).split(), *re.findall(r"[A-Za-z_][\w:]*", re.sub(r"\[.*", "", first))[:-1]]
+            if match.group(3) != ";":
+                words = [word for word in words if word != "extern"]  # it has contents, so it is defined here
             c_type = canonical_type([word for word in words if word not in _QUALIFIERS])
             for declarator in (first, *others):
                 named = _DECLARATOR.search(declarator.strip())
-                if named and c_type:
+                if named and c_type and not ("extern" in words and named.group(1) in found):
                     name, dimensions = named.group(1), named.group(2).replace(" ", "")
                     found[name] = Declaration(name, c_type, dimensions, frozenset(words) & _QUALIFIERS)
     return found
@@ -88,7 +93,7 @@ def fill(path: Path, declared: Mapping[str, Declaration], contents: Mapping[str,
     Raises:
         BindError: there is no such variable, it is const, or its type holds other values; says what was expected.
     """
-    if not isinstance(contents, Mapping):
+    if not isinstance(contents, Mapping) or not all(isinstance(name, str) for name in contents):
         raise BindError(f"{path}: constants() is {contents!r}; expected a mapping from variables' names to contents")
     return tuple(_filled(path, declared, name, given) for name, given in contents.items())
 
@@ -106,6 +111,8 @@ def _filled(path: Path, declared: Mapping[str, Declaration], name: str, given: A
         raise BindError(f"{where} is const in the file, which gives it its contents: leave it out of constants()")
     if "static" in variable.words:
         raise BindError(f"{where} is static in the file, where nobody else finds it: write it without")
+    if "extern" in variable.words:
+        raise BindError(f"{where} is extern in the file, which is no place of its own: write it without")
     if variable.type not in C_TYPES:
         raise BindError(f"{where} is of type `{variable.type}`; only numbers and vectors of them can be filled")
     dtype, components = C_TYPES[variable.type]
@@ -118,8 +125,10 @@ def _filled(path: Path, declared: Mapping[str, Declaration], name: str, given: A
     is_turned = sizes is not None and components == 1 and len(sizes) == values.ndim and sizes != values.shape
     if is_turned or (sizes is not None and values.size != math.prod(sizes) * components):
         expected = math.prod(sizes or ()) * components
+        shaped = f" of shape {sizes}, or in one row" if sizes and len(sizes) > 1 else ""
         raise BindError(
-            f"{where} is {declared_as}: expected {expected} numbers, given {values.size}, of shape {values.shape}"
+            f"{where} is {declared_as}: expected {expected} number{'s' * (expected != 1)}{shaped}, given "
+            f"{values.size}, of shape {values.shape}"
         )
     return Filled(name, variable.type, np.ascontiguousarray(values))
 

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class FunctionManager:
         writable: Set[str] = frozenset(),
         envs_per_warp: int | None = None,
         includes: Sequence[str] = (),
-        contents: Mapping[str, Any] | None = None,
+        contents: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self._backend, self._path = backend, path
         self._constants = {name: _plain(value) for name, value in constants.items()}
@@ -68,11 +69,10 @@ class FunctionManager:
                     f"{path}: the constant {name} is {value!r}; expected a bool, a 64-bit integer or a finite float32"
                 )
         self._text = _read(path)
-        if isinstance(includes, str):
-            raise BindError(f"includes is {includes!r}; expected a tuple of headers, for instance ({includes!r},)")
-        self._includes = tuple(_find_header(path, name) for name in includes)
+        self._includes = _find_headers(path, includes)
         self.signatures = _read_all({**{header: _read(header) for header in self._includes}, path: self._text})
-        self._filled = fill(path, self._declarations(), contents) if contents else ()
+        none_given = isinstance(contents, Mapping) and not contents
+        self._filled = () if none_given else fill(path, self._declarations(), contents)
         self._threads: dict[str, int] = {}
         self._module: Any = None
 
@@ -193,9 +193,21 @@ class FunctionManager:
 
 def _read(path: Path) -> str:
     try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        raise BindError(f"the kernel file is {str(path)!r}; expected a path in UTF-8, so rename its folder") from error
+    try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BindError(f"cannot read the kernel file {path}: {error}; it must be a text file in UTF-8") from error
+
+
+def _find_headers(path: Path, names: Sequence[str]) -> tuple[Path, ...]:
+    is_list = isinstance(names, Sequence) and not isinstance(names, str)
+    if not is_list or not all(isinstance(name, (str, Path)) for name in names):
+        example = names if isinstance(names, str) else "warpdrive.cuh"
+        raise BindError(f"includes is {names!r}; expected a tuple of headers, for instance ({example!r},)")
+    return tuple(_find_header(path, name) for name in names)
 
 
 def _find_header(path: Path, name: str) -> Path:
@@ -205,7 +217,11 @@ def _find_header(path: Path, name: str) -> Path:
         shipped = sorted(header.name for header in INCLUDE_FOLDER.glob("*.cuh"))
         raise BindError(
             f"includes has '{name}', which is neither beside {path} nor one of warpworld's headers."
-            f"{suggest(name, shipped)} Those are: {', '.join(shipped)}"
+            f"{suggest(str(name), shipped)} Those are: {', '.join(shipped)}"
+        )
+    if '"' in str(found.resolve()):
+        raise BindError(
+            f"includes has '{name}', which is {found.resolve()}: an #include cannot hold a quote, so rename it"
         )
     return found.resolve()
 
