@@ -72,7 +72,7 @@ def suggest(name: str, candidates: Iterable[str]) -> str:
     return f" Did you mean '{near[0]}'?" if near else ""
 
 
-def said(error: Exception) -> str:
+def said(error: BaseException) -> str:
     """What an exception says, in one line, and its type where the words alone may not tell what happened."""
     text = " ".join(str(error).split())
     telling = (WarpworldError, ImportError, AttributeError, SyntaxError, TypeError, ValueError, RuntimeError)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -72,15 +73,25 @@ def _import_file(path: Path) -> ModuleType:
     """The module in a file: by its full name if it lies in a package, so that there is no second copy of it."""
     path = path.resolve()
     folder, parts = path.parent, [path.stem]
-    while (folder / "__init__.py").is_file():
+    while (folder / "__init__.py").is_file() and "." not in folder.name:
         parts.insert(0, folder.name)
         folder = folder.parent
     if str(folder) not in sys.path:
         sys.path.append(str(folder))  # for what the file imports from beside it
     try:
-        return importlib.import_module(".".join(parts)) if len(parts) > 1 else _import_alone(path)
-    except Exception as error:  # the file's own code may raise anything
+        return _import_of_package(folder, parts) if len(parts) > 1 else _import_alone(path)
+    except (Exception, SystemExit) as error:  # the file's own code may raise anything
         raise ImportError(f"'{path}' cannot be imported: {said(error)}") from error
+
+
+def _import_of_package(folder: Path, parts: Sequence[str]) -> ModuleType:
+    """The module of these names, unless Python finds another package of the first name."""
+    package = importlib.import_module(parts[0])
+    found = [Path(place).resolve() for place in getattr(package, "__path__", [])]
+    if folder / parts[0] not in found:
+        where = found[0] if found else getattr(package, "__file__", None) or "built into Python"
+        raise ImportError(f"its package '{parts[0]}' is another one for Python, {where}: rename the folder")
+    return importlib.import_module(".".join(parts))
 
 
 def _import_alone(path: Path) -> ModuleType:

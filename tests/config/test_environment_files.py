@@ -10,7 +10,7 @@ from chase import changed
 
 from warpworld.config import config_from_dict, load_config
 from warpworld.environment import get_environment
-from warpworld.errors import ConfigError, RunError
+from warpworld.errors import ConfigError, DeclarationError, RunError
 from warpworld.runs import Run
 from warpworld.runs.resume import check_same_course
 
@@ -83,6 +83,43 @@ def test_two_files_of_one_name_are_two_modules(project: Path) -> None:
     first, second = (get_environment(str(folder / "walk.py")) for folder in (project, other))
     assert (first.__module__, second.__module__) == ("walk", "walk_2")
     assert [get_environment(str(folder / "walk.py")) for folder in (project, other)] == [first, second]
+
+
+def packaged(folder: Path) -> str:
+    """Put the file into a package in a folder; its path."""
+    package = folder / "crowds"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "walk.py").write_text(WALK)
+    return str(package / "walk.py")
+
+
+def test_a_file_of_a_package_is_not_taken_from_another_of_that_name(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = packaged(project / "one"), packaged(project / "two")
+    for name in ("crowds", "crowds.walk"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    assert get_environment(first).__module__ == "crowds.walk"
+    with pytest.raises(
+        DeclarationError, match=r"'.*/two/crowds/walk.py' cannot be imported: its package 'crowds' is another one"
+    ) as caught:
+        get_environment(second)
+    assert f"{project}/one/crowds: rename the folder" in str(caught.value)
+
+
+def test_a_folder_whose_name_cannot_be_a_packages(project: Path) -> None:
+    folder = project / "version.2"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "walk.py").write_text(WALK)
+    assert get_environment(str(folder / "walk.py")).__name__ == "Walk"
+
+
+def test_a_file_that_ends_python_is_told(project: Path) -> None:
+    (project / "walk.py").write_text("raise SystemExit(3)\n")
+    with pytest.raises(DeclarationError, match=r"'.*/walk.py' cannot be imported: SystemExit: 3$"):
+        get_environment(str(project / "walk.py"))
 
 
 def test_a_run_finds_its_environment_from_anywhere(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
