@@ -285,6 +285,23 @@ def test_an_array_that_is_not_there_is_refused(world: World, tmp_path: Path) -> 
         Trace(world, 0, tmp_path / "trace.csv", ["x", "velocty"])
 
 
+def test_one_name_in_the_place_of_a_list(world: World, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"arrays is 'exact'; expected a list of names, for instance \['exact'\]"):
+        Trace(world, 0, tmp_path / "trace.csv", "exact")
+
+
+def test_several_envs_of_one_world(world: World, tmp_path: Path) -> None:
+    seen = []
+    with Trace(world, 0, tmp_path / "0.csv") as first, Trace(world, 2, tmp_path / "2.csv", ["x"]) as second:
+        world.reset()
+        first.reset()
+        for _ in stepped(world, second, 1):
+            first.step()
+            seen = world["x"][:, 0].tolist()
+    for env, trace in ((0, first), (2, second)):
+        assert [float(row["x"]) for row in rows(trace.path) if row["agent"] == "0"] == pytest.approx([-1.0, seen[env]])
+
+
 def test_a_world_that_was_reset_already_is_refused(world: World, tmp_path: Path) -> None:
     world.reset()
     with pytest.raises(StoreError, match=r"make it before the first reset\(\) of its world"):

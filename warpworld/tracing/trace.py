@@ -124,10 +124,12 @@ class Trace:
         if array.per == "world":
             return None
         copy = f"traced_{array.name}"
-        full = array.full_shape(self._world.num_envs, self._world.num_agents)
-        self._world.add(Array(copy, array.dtype, (1, *full), per="world"), scratch=True)
-        self._world.record(array.name, copy)
-        return copy
+        shape = (1, *array.full_shape(self._world.num_envs, self._world.num_agents))
+        known = self._world.data.array(copy) if copy in self._world.data else None
+        if known is None or (known.per, known.shape, known.dtype) != ("world", shape, array.dtype):
+            self._world.add(Array(copy, array.dtype, shape, per="world"), scratch=True)
+            self._world.record(array.name, copy)
+        return copy  # which traces of several envs share
 
     def _own(self, name: str) -> torch.Tensor:
         """What stands in an array of this env's, or of the world's."""
@@ -153,6 +155,8 @@ class Trace:
 def _chosen(world: World, arrays: Sequence[str] | None) -> list[str]:
     """Names of the arrays that a trace shows."""
     known = [name for name, _, _ in world.data.layout() if name not in LEFT_OUT]
+    if isinstance(arrays, str):
+        raise StoreError(f"arrays is {arrays!r}; expected a list of names, for instance [{arrays!r}]")
     for name in arrays or ():
         if name not in known:
             raise StoreError(f"no array '{name}' to trace.{suggest(name, known)} Known: {', '.join(known)}")
