@@ -132,6 +132,7 @@ def test_the_template_s_names_stand_for_themselves_only() -> None:
         ("pytest", "'pytest' would hide the module 'pytest', which is '"),
         ("mine", "'mine' would hide the module 'mine', which is '"),
         ("discs", "'discs' would make a class Discs, a name that its files need already: choose another name"),
+        ("conftest", "'conftest' is a name that pytest gives a meaning: choose another name"),
         ("value_error", "'value_error' would make a class ValueError, a name that its files need already"),
         ("world", "'world' would make a class World, a name that its files need already"),
         ("taken", "'taken' exists already, and nothing is overwritten: choose another name or folder (--into)"),

@@ -95,6 +95,8 @@ def _check_name(name: str, module: str, class_name: str) -> None:
         raise TemplateError(
             f"'{name}' would make a class {class_name}, a name that its files need already: choose another name"
         )
+    if module == "conftest":
+        raise TemplateError(f"'{name}' is a name that pytest gives a meaning: choose another name")
 
 
 def _template_words() -> set[str]:
