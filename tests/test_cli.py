@@ -267,6 +267,8 @@ def test_reader_that_stops_reading(here: Path) -> None:
         (["train", "run.yaml", "--stop-at", "0"], "argument --stop-at: '0', expected a whole number of at least 1"),
         (["train", "--resume"], "argument --resume: expected one argument"),
         (["train", "run.yaml", "--seed", "3"], "unrecognized arguments: --seed"),
+        (["check", "x", "--seed", "3", "a=1", "side", "--b=2"], "unrecognized arguments: side --b=2"),
+        (["eval", "x", "--seed", "3", "a=1"], "unrecognized arguments: a=1"),
         (["eval", "x", "--episodes", "0"], "argument --episodes: '0', expected a whole number of at least 1"),
         (["eval", "x", "--seed", "-1"], "argument --seed: '-1', expected a whole number of at least 0"),
         (["eval", "x", "--episodes", "²"], "argument --episodes: '²', expected a whole number of at least 1"),

@@ -28,7 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status: 0, 2 for a mistake that the user can mend, 130 after Ctrl-C.
     """
     parser = _parser()
-    arguments = parser.parse_args(argv)
+    arguments, behind = parser.parse_known_args(argv)
+    _take_settings(parser, arguments, behind)
     if arguments.command is None:
         parser.print_help()
         return 0
@@ -76,11 +77,21 @@ def _parser() -> argparse.ArgumentParser:
         prog="warpworld", description="Multi-agent reinforcement learning on one device, with a GPU or without."
     )
     parser.add_argument("--version", action="version", version=f"warpworld {about.version('warpworld')}")
-    parser.set_defaults(command=None)
+    parser.set_defaults(command=None, settings=None)  # settings: where a command keeps its key=value words
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for module in (train, evaluate, watch, report, new, check, plans, run, about, bench):
         module.add_parsers(commands)
     return parser
+
+
+def _take_settings(parser: argparse.ArgumentParser, arguments: argparse.Namespace, behind: Sequence[str]) -> None:
+    """Add key=value words that stand behind options to those before, which argparse does not do by itself."""
+    words = getattr(arguments, arguments.settings, None) if arguments.settings else None
+    wrong = [word for word in behind if words is None or word.startswith("-") or "=" not in word]
+    if wrong:
+        parser.error(f"unrecognized arguments: {' '.join(wrong)}")
+    if words is not None:
+        words.extend(behind)
 
 
 class _StderrHandler(logging.Handler):

@@ -79,9 +79,12 @@ def test_a_finding_is_printed_as_compilers_do_and_ends_with_status_1(
     assert summary.startswith("Walk: 1 finding (2 envs, 10 steps, seed 0, ")
 
 
-def test_a_mended_kernel_is_clean_and_ends_with_status_0(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("words", [["walkers=2", "--steps", "10"], ["--steps", "10", "walkers=2", "slip=0.5"]])
+def test_a_mended_kernel_is_clean_and_ends_with_status_0(
+    walk: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
     (walk.parent / "walk.cu").write_text(RIGHT)
-    assert main(["check", f"{walk}:Walk", "walkers=2", "--steps", "10"]) == 0
+    assert main(["check", f"{walk}:Walk", *words]) == 0
     assert capsys.readouterr().out.startswith("Walk: 0 findings (5 envs, 10 steps, seed 0, ")
 
 

@@ -30,7 +30,7 @@ def add_parsers(commands: Any) -> None:
     check.add_argument("--envs", type=at_least(2, 1000), default=5, help="envs to step (default: 5)")
     check.add_argument("--seed", type=at_least(0), default=0, help="seed of world and actions (default: 0)")
     check.add_argument("--format", choices=("text", "json"), default="text", help="how to tell (default: text)")
-    check.set_defaults(command=_check)
+    check.set_defaults(command=_check, settings="params")
 
 
 def _check(arguments: argparse.Namespace) -> int:

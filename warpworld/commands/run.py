@@ -39,7 +39,7 @@ def add_parsers(commands: Any) -> None:
     run.add_argument("--trace", metavar="ENV", type=at_least(0), help="write this env's arrays, step by step")
     run.add_argument("--arrays", metavar="NAME,...", help="the arrays to trace (default: all)")
     run.add_argument("--output", metavar="FILE", help="where the trace goes (default: NAME-envENV.csv, here)")
-    run.set_defaults(command=_run)
+    run.set_defaults(command=_run, settings="params")
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -41,7 +41,7 @@ def add_parsers(commands: Any) -> None:
     train.add_argument(
         "--stop-at", type=at_least(1), metavar="ENV_STEPS", help="end early, at the first checkpoint from there on"
     )
-    train.set_defaults(command=_train, error=train.error)
+    train.set_defaults(command=_train, settings="words", error=train.error)
 
 
 def _train(arguments: argparse.Namespace) -> int:

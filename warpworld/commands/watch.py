@@ -32,7 +32,7 @@ def add_parsers(commands: Any) -> None:
     watch.add_argument("--gif", action=argparse.BooleanOptionalAction, default=True, help="also a GIF (default)")
     watch.add_argument("--mp4", action="store_true", help="also a video; needs pip install warpworld[video]")
     watch.add_argument("--output", metavar="DIR", help="write into this folder (default: the run's; for configs here)")
-    watch.set_defaults(command=_watch)
+    watch.set_defaults(command=_watch, settings="overrides")
 
 
 def _watch(arguments: argparse.Namespace) -> int:
