@@ -42,6 +42,7 @@ class Trace:
     like one of the first five columns has a ``_`` behind its name.
 
     The file appears when the context ends, whole or not at all; where a kernel faults, with the steps before the fault.
+    A world can have several traces, made before its first reset.
 
     Args:
         world: before its first reset().
