@@ -12,6 +12,7 @@ from toys import HEADER, agents, environment
 
 from warpworld import Array, Environment, World
 from warpworld.errors import BindError, BuildError
+from warpworld.managers.device_variables import read_declarations
 
 TEXT = """
 #define COUNT 2
@@ -25,9 +26,7 @@ __device__ static int hidden[2];
 __constant__ short turned[2][3];
 __constant__ __align__(16) float aligned[4];
 alignas(8) __constant__ int behind[2];
-extern "C" __constant__ int elsewhere;
-extern "C" __constant__ int here = 1;
-extern __constant__ int here;
+extern "C" { __constant__ int here; }
 namespace deep { __constant__ int inside[2]; }
 __device__ int twice(int value) { return 2 * value; }
 
@@ -81,6 +80,17 @@ def test_aligned_and_exported_variables_are_filled(make: Make) -> None:
     assert world["x"].tolist() == [[11102, 11104]] * 3
 
 
+def test_a_variable_that_is_only_declared(make: Make) -> None:
+    text = TEXT + 'extern "C" __constant__ int elsewhere;\n'
+    with pytest.raises(BindError, match="constant 'elsewhere' is extern in the file, which is no place of its own"):
+        make({"elsewhere": 1}, text)
+    declared = 'extern "C" __constant__ float k;', "extern __device__ float k[];"
+    for defined in ("__constant__ int k[2];", 'extern "C" __constant__ int k[2] = {1, 2};'):
+        for texts in ((*declared, defined), (defined, *declared)):
+            assert str(read_declarations(texts)["k"]) == "k (int[2])"
+            assert "extern" not in read_declarations(texts)["k"].words
+
+
 def test_what_is_not_given_is_zero(make: Make) -> None:
     world = make({"moves": np.arange(4)})
     world.step()
@@ -110,7 +120,6 @@ def test_what_is_not_given_is_zero(make: Make) -> None:
             r"turned' is short\[2\]\[3\]: expected 6 numbers of shape \(2, 3\), or in one row, given 6, .* \(3, 2\)",
         ),
         ({"scale": [1, 2]}, r"constant 'scale' is double: expected 1 number, given 2"),
-        ({"elsewhere": 1}, "constant 'elsewhere' is extern in the file, which is no place of its own"),
         (
             {"inside": [1, 2]},
             "constant 'inside' is not at file scope, where the host finds variables: move it out of its",
