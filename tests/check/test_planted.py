@@ -247,3 +247,8 @@ def test_a_missing_barrier_is_not_told_as_unwritten_memory_too() -> None:
     """Agents that come first read what others have yet to write; "write it first" would be the wrong advice."""
     kinds = {finding[0] for finding in found("too_early", "unwritten.cu")}
     assert kinds == {"race"}
+
+
+def test_unwritten_memory_is_told_beside_a_race_elsewhere_in_its_array() -> None:
+    told = {finding[:2] for finding in found("never", "unwritten.cu")}
+    assert told == {("race", line_of("unwritten.cu", "raced")), ("unwritten", line_of("unwritten.cu", "never"))}

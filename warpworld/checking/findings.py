@@ -133,8 +133,8 @@ class Report:
 def distinct(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """One finding of each kind, array and place: rather one that does harm, of races rather one of two writes.
 
-    One line mends a missing guard, so a kernel's first is told. And where agents race for an array, some of them may
-    read it before it is written: that is the race once more.
+    One line mends a missing guard, so a kernel's first is told. And a line that races for an array may read it before
+    it is written: that is the race once more.
     """
     best: dict[tuple[Any, ...], Finding] = {}
     for finding in findings:
@@ -142,13 +142,12 @@ def distinct(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         key = (finding.kind, finding.kernel, finding.array, *places)
         if key not in best or _weight(finding) > _weight(best[key]):
             best[key] = finding
-    raced = {
-        (finding.kernel, finding.array) for finding in best.values() if finding.kind == "race" and not finding.note
-    }
+    races = [finding for finding in best.values() if finding.kind == "race" and not finding.note]
+    raced = {(race.kernel, race.array, place) for race in races for place in (race.place, race.other)}
     guarded: set[str] = set()
     told = []
     for finding in sorted(best.values(), key=lambda finding: (finding.place.file, finding.place.line, finding.kind)):
-        if finding.kind == "unwritten" and (finding.kernel, finding.array) in raced:
+        if finding.kind == "unwritten" and (finding.kernel, finding.array, finding.place) in raced:
             continue
         if finding.kind == "guard":
             if finding.kernel in guarded:

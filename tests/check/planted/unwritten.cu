@@ -67,3 +67,11 @@ extern "C" __global__ void too_early(float* x) {
   line[agent_id()] = x[agent_index()];
   x[agent_index()] = line[(agent_id() + 1) % NUM_AGENTS];  // too_early
 }
+
+extern "C" __global__ void never(float* x) {
+  if (!is_active()) return;
+  ENV_SHARED(float, row, NUM_AGENTS + 1);
+  row[0] = x[agent_index()];  // raced
+  sync_env();
+  x[agent_index()] = row[NUM_AGENTS];  // never
+}
