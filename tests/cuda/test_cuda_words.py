@@ -97,7 +97,7 @@ def test_vector_types() -> None:
 
 def test_intrinsics() -> None:
     x = np.random.default_rng(2).random((3, 4), dtype=np.float32) + np.float32(0.6)
-    arrays = [Array("x", "float32"), Array("y", "float32", (8,)), Array("whole", "int32", (7,))]
+    arrays = [Array("x", "float32"), Array("y", "float32", (8,)), Array("whole", "int32", (10,))]
     y, whole = run(kernel_world("words.cu", "numbers", arrays, 4, 3, values={"x": x}), "y", "whole")
     wide = x.astype(np.float64)
     expected = [wide**-0.5, 1 / wide, np.clip(wide - 1, 0, 1), wide * wide - 1]
@@ -105,4 +105,6 @@ def test_intrinsics() -> None:
     np.testing.assert_allclose(y, np.stack(expected, axis=-1), rtol=1e-5, atol=1e-6)
     bits = [int(b) for b in x.view(np.uint32).flat]
     counts = [[b.bit_count(), 32 - b.bit_length(), (b & -b).bit_length(), b * 3 >> 2, 32, 0, 42] for b in bits]
-    assert np.array_equal(whole.reshape(-1, 7), np.array(counts, np.uint32).view(np.int32))
+    for row, b in zip(counts, bits, strict=True):
+        row += [b.bit_count(), 44 - b.bit_length(), (b & -b).bit_length() + 20]
+    assert np.array_equal(whole.reshape(-1, 10), np.array(counts, np.uint32).view(np.int32))

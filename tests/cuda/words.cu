@@ -50,7 +50,7 @@ extern "C" __global__ void vectors(const float2* points, const int4* boxes, doub
 extern "C" __global__ void numbers(const float* x, float* y, int* whole) {
   const int i = agent_index();
   float* out = y + i * 8;
-  int* w = whole + i * 7;
+  int* w = whole + i * 10;
   const float v = x[i];
   out[0] = rsqrtf(v), out[1] = __fdividef(1.0f, v), out[2] = __saturatef(v - 1.0f), out[3] = __fmaf_rn(v, v, -1.0f);
   sincospif(v, &out[4], &out[5]);
@@ -58,6 +58,8 @@ extern "C" __global__ void numbers(const float* x, float* y, int* whole) {
   const unsigned bits = __float_as_uint(v);
   w[0] = __popc(bits), w[1] = __clz((int)bits), w[2] = __ffs((int)bits), w[3] = (int)__umulhi(bits, 3u << 30);
   w[4] = __clz(0), w[5] = __ffs(0), w[6] = counter + (int)std::max(1, 2);
+  const unsigned long long wide = (unsigned long long)bits << 20;
+  w[7] = __popcll(wide), w[8] = __clzll((long long)wide), w[9] = __ffsll((long long)wide);
   __threadfence();
   __threadfence_block();
 }

@@ -180,6 +180,9 @@ static WW_INLINE float __uint_as_float(unsigned bits) { return __int_as_float((i
 static WW_INLINE int __popc(unsigned x) { return __builtin_popcount(x); }
 static WW_INLINE int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 static WW_INLINE int __ffs(int x) { return __builtin_ffs(x); }
+static WW_INLINE int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+static WW_INLINE int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
+static WW_INLINE int __ffsll(long long x) { return __builtin_ffsll(x); }
 static WW_INLINE unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uint64_t)a * b >> 32); }
 template <class T>
 static WW_INLINE T __ldg(const T* p) { return *p; }
