@@ -168,7 +168,7 @@ def test_environments(
         warpdrive_worlds.Gridworld(),
         warpdrive_worlds.Gridworld(use_full_observation=False),
         warpdrive_worlds.Continuous(),
-        warpdrive_worlds.Dummy(),
+        warpdrive_worlds.Votes(),
     ],
     ids=lambda ported: ported.name,
 )

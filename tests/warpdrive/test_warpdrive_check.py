@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from gymnasium.spaces import Box, Discrete
-from warpdrive_worlds import Continuous, Dummy, Gridworld
+from warpdrive_worlds import Continuous, Gridworld, Votes
 
 from warpworld import Environment, Group, Kernel, check
 
@@ -46,7 +46,7 @@ def test_both_lost_updates_are_found() -> None:
 
 
 def test_a_kernel_without_observations_or_ends_is_clean() -> None:
-    report = check(Dummy(), steps=3)
+    report = check(Votes(), steps=3)
     assert not report.findings, str(report)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from warpdrive_worlds import Continuous, Dummy
+from warpdrive_worlds import Continuous, Votes
 
 from tests.envs import tag_continuous_oracle as oracle
 from warpworld import World
@@ -84,22 +84,23 @@ def test_agents_are_put_in_groups_once() -> None:
     assert sorted(world["loc_x"][1, 2:].tolist()) == sorted(np.delete(x, taggers).tolist())
 
 
-class TestDummy:
-    X = ((0.1, 0.2, 0.3, 0.4, 0.5), (0.6, 0.7, 0.8, 0.9, 1.0))
-    Y = ((6, 7, 8, 9, 10), (1, 2, 3, 4, 5))
+class TestVotes:
+    ACTIONS = ((1, 0, 2, 0, 0), (1, 1, 1, 0, 2))
 
-    def test_published_numbers(self) -> None:
-        world = World(Dummy(), 2, device="cpu")
+    def stepped(self, steps: int, **params: int) -> World:
+        world = World(Votes(**params), 2, device="cpu")
         world.reset()
-        world["x"], world["y"] = torch.tensor(self.X), torch.tensor(self.Y, dtype=torch.int32)
-        for steps, done in ((1, [1, 0]), (2, [1, 1])):
+        world["actions"] = torch.tensor(self.ACTIONS, dtype=torch.int32)[..., None]
+        for _ in range(steps):
             world.step()
-            np.testing.assert_allclose(world.data.numpy("x"), np.array(self.X) / 2**steps, rtol=1e-6)
-            assert world["y"].tolist() == (np.array(self.Y) * 2**steps).tolist()
-            assert world["done"].tolist() == done
+        return world
+
+    @pytest.mark.parametrize("steps", [1, 2])
+    def test_by_hand(self, steps: int) -> None:
+        world = self.stepped(steps)
+        assert world["votes"].tolist() == (steps * np.array([[1, 0, 1, 0, 0], [1, 1, 1, 0, 1]])).tolist()
+        np.testing.assert_allclose(world.data.numpy("share"), [[0.8] * 5, [1.6] * 5], rtol=1e-6)
+        assert world["done"].tolist() == [0, 1]
 
     def test_the_last_step(self) -> None:
-        world = World(Dummy(step=2), 2, device="cpu")
-        world.reset()
-        world.step()
-        assert world["done"].tolist() == [1, 1]
+        assert self.stepped(1, step=2)["done"].tolist() == [1, 1]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from toys import agents, environment
-from warpdrive_worlds import Dummy, Gridworld
+from warpdrive_worlds import Gridworld, Votes
 
 import warpworld
 from warpworld import Kernel, World
@@ -129,7 +129,7 @@ def test_envs_do_not_share_a_warp() -> None:
 def test_another_number_of_envs_compiles_nothing_anew() -> None:
     built = {}
     for num_envs in (2, 9):
-        world = World(Dummy(), num_envs, device="cpu")
+        world = World(Votes(), num_envs, device="cpu")
         world.reset()
         world.step()  # which asserts that every env is below wkNumberEnvs
         assert world._functions is not None

@@ -192,26 +192,30 @@ class Continuous(WarpDriveEnvironment):
         return np.zeros((self.num_agents, 7 * self.shown + 1))
 
 
-class Dummy(WarpDriveEnvironment):
-    """The kernel that only computes."""
+class Votes(WarpDriveEnvironment):
+    """A kernel that writes no observations."""
 
-    source = "dummy.cu"
+    source = "votes.cu"
 
     @dataclass(frozen=True)
     class Params:
         step: int = 1
-        episode_length: int = 2
+        last_step: int = 2
 
     def groups(self) -> list[Group]:
         return [Group("agent", 5, Box(-1.0, 1.0, (1,)), Discrete(3))]
 
     def arrays(self) -> list[Array]:
         kept = {"initial": 0, "on_reset": "keep"}
-        return [Array("x", "float32", **kept), Array("y", "int32", **kept), Array("done", "int32", per="env", **kept)]
+        return [
+            Array("votes", "int32", **kept),
+            Array("share", "float32", **kept),
+            Array("done", "int32", per="env", **kept),
+        ]
 
     def phases(self) -> list[Kernel]:
-        arguments = ("x", "y", "done", "actions", 2, 15, "step", "episode_length")
-        return [Kernel("testkernel", arguments=arguments)]
+        arguments = ("votes", "share", "actions", "done", 2.0, 4, "step", "last_step")
+        return [Kernel("CudaVoteStep", arguments=arguments)]
 
     def resets(self) -> list[Kernel]:
         return []
