@@ -252,3 +252,15 @@ def test_a_missing_barrier_is_not_told_as_unwritten_memory_too() -> None:
 def test_unwritten_memory_is_told_beside_a_race_elsewhere_in_its_array() -> None:
     told = {finding[:2] for finding in found("never", "unwritten.cu")}
     assert told == {("race", line_of("unwritten.cu", "raced")), ("unwritten", line_of("unwritten.cu", "never"))}
+
+
+def test_an_agent_that_goes_around_a_barrier_is_found() -> None:
+    report = checked("barriers.cu", "around")
+    (finding,) = report.findings
+    assert (finding.kind, finding.place.line, finding.agents) == ("barrier", line_of("barriers.cu", "around"), (2,))
+    assert f"behind the barrier at line {finding.place.line - 1}, where others wait" in finding.message
+
+
+@pytest.mark.parametrize("kernel", ["before", "before_a_function"])
+def test_an_agent_that_has_returned_before_a_barrier_is_no_fault(kernel: str) -> None:
+    assert found(kernel, "barriers.cu") == []

@@ -399,3 +399,17 @@ def test_generated_signatures_round_trip(kernels: list[list[tuple[str, Parameter
         for parameter, (_, meant) in zip(signature.parameters, expected, strict=True):
             read_back = (parameter.name, parameter.type, parameter.pointer, parameter.const)
             assert read_back == (meant.name, meant.type, meant.pointer, meant.const)
+
+
+def test_a_kernel_knows_its_lines() -> None:
+    source = """
+extern "C" __global__ void first(float* x) {
+  if (*x > 0.0f) { *x = 1.0f; }  // a } in a comment
+  const char* brace = "}";
+}
+__device__ void helper() {}
+extern "C" __global__ void second(float* x) { *x = 0.0f; }
+extern "C" __global__ void third(float* x) {
+"""
+    lines = {name: (kernel.line, kernel.last_line) for name, kernel in read(source).items()}
+    assert lines == {"first": (2, 5), "second": (7, 7), "third": (8, 9)}

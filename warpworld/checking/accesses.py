@@ -12,6 +12,7 @@ from warpworld.checking.findings import Finding, Place
 from warpworld.checking.native import (
     OTHER_ENV,
     OUT_OF_BOUNDS,
+    PASSED_BY,
     RACE,
     READ_ONLY,
     REPEATED,
@@ -47,7 +48,21 @@ class Accesses:
             return []
         natives = self._backend.runtime.findings()
         self._look_up({pc for native in natives for pc in (native.pc, native.other_pc) if pc})
-        return first_causes([self._finding(native) for native in natives])
+        return first_causes([self._finding(native) for native in natives if self._is_fault(native)])
+
+    def _is_fault(self, native: Any) -> bool:
+        """False for an agent that has returned before a barrier, as it may, and where nobody can tell.
+
+        It has gone on behind the barrier if its last access stands below that in the same kernel.
+        """
+        if native.kind != PASSED_BY:
+            return True
+        assert self._backend.module is not None
+        name, place = self._kernels.get(native.kernel_index), self._lines.get(native.pc)
+        kernel = next((each for each in self._backend.module.source.signatures if each.name == name), None)
+        if kernel is None or place is None or place.file != str(kernel.path):
+            return False
+        return kernel.line <= native.barrier < place.line <= kernel.last_line
 
     def writer(self, array: str, offset: int) -> int:
         """The place that wrote a byte of an array last; 0 if no kernel did."""
@@ -99,6 +114,7 @@ class Accesses:
             UNDEFINED: _undefined,
             REPEATED: _repeated,
             READ_ONLY: _read_only,
+            PASSED_BY: _passed_by,
         }[native.kind]
         place = self.line(native.pc, kernel)
         other = self.line(native.other_pc, kernel) if native.kind in (RACE, REPEATED) else None
@@ -259,3 +275,8 @@ def _repeated(native: Any, element: str, where: str, region: Any) -> tuple[str, 
 def _read_only(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
     message = f"agent {native.thread} writes {element}, which is read-only for kernels"
     return "read-only", message, "leave it to the world or the caller, or declare an array of your own"
+
+
+def _passed_by(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
+    message = f"agent {native.thread} has gone on behind the barrier at line {native.barrier}, where others wait"
+    return "barrier", message, "make every branch around a barrier the same for all agents of the env"

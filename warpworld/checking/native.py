@@ -12,7 +12,7 @@ from warpworld.errors import DeviceError
 from warpworld.managers.c_structs import INT, POINTER, UINT64, UNSIGNED, struct
 
 INT64 = ctypes.c_int64
-RACE, OUT_OF_BOUNDS, OTHER_ENV, UNWRITTEN, UNGUARDED, STALE, UNDEFINED, REPEATED, READ_ONLY = range(1, 10)
+RACE, OUT_OF_BOUNDS, OTHER_ENV, UNWRITTEN, UNGUARDED, STALE, UNDEFINED, REPEATED, READ_ONLY, PASSED_BY = range(1, 11)
 STORE, SHARED, VARIABLE = range(3)
 STOPPED = 100  # error code: ended before an access that would have done harm
 FORWARD, BACKWARD, SHUFFLED = range(3)  # orders of agents
@@ -28,7 +28,7 @@ _Undefined = struct("_Undefined", what=INT, type=ctypes.c_char_p, left=_Value, r
 NativeFinding = struct(
     "NativeFinding",
     **dict(kind=INT, region=INT, kernel_index=INT, env=UNSIGNED, thread=UNSIGNED, other_env=UNSIGNED),
-    **dict(other_thread=UNSIGNED, write=INT, other_write=INT, atomic=INT, other_atomic=INT, same=INT),
+    **dict(other_thread=UNSIGNED, write=INT, other_write=INT, atomic=INT, other_atomic=INT, barrier=INT, same=INT),
     **dict(size=UNSIGNED, step=UNSIGNED, offset=INT64, pc=UINT64, other_pc=UINT64, count=UINT64),
     undefined=_Undefined,
 )

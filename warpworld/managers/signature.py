@@ -75,12 +75,13 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Signature:
-    """A kernel's name, parameters, line and file."""
+    """A kernel's name, parameters, line and file, and the line on which its body ends."""
 
     name: str
     parameters: tuple[Parameter, ...]
     line: int
     path: Path
+    last_line: int
 
 
 def read_signatures(path: Path, source: str) -> dict[str, Signature]:
@@ -208,11 +209,20 @@ class _Reader:
         for start in (max(before), position):  # with what stands before __global__; where that is a macro, without
             found = self.definition(start, end)
             if found is not None:
-                return _Header(self, start, *found).signature()
+                return _Header(self, start, *found).signature(self.body_end(end))
         raise self.refuse(
             position,
             'a kernel whose header cannot be read; write it as `extern "C" __global__ void name(type name, ...)`',
         )
+
+    def body_end(self, position: int) -> int:
+        """The line on which the body that begins behind a header ends; the file's last where a brace is missing."""
+        depth = 0
+        for match in re.finditer(r"[{}]", self.code[position:]):
+            depth += 1 if match.group() == "{" else -1
+            if depth <= 0:
+                return self.code.count("\n", 0, position + match.start()) + 1
+        return self.code.count("\n") + 1
 
     def definition(self, start: int, end: int) -> tuple[Node, Node] | None:
         """The function that a header defines, and its declarator."""
@@ -257,7 +267,7 @@ class _Header:
     def refuse(self, node: Node, reason: str) -> BindError:
         return self.reader.refuse(self.position(node), f"kernel '{self.name}'{reason}")
 
-    def signature(self) -> Signature:
+    def signature(self, last_line: int) -> Signature:
         name = self.declarator.child_by_field_name("declarator")
         parameters = self.declarator.child_by_field_name("parameters")
         if name is None or parameters is None:
@@ -278,7 +288,8 @@ class _Header:
         named = [child for child in parameters.named_children if child.type != "comment"]
         if len(named) == 1 and _text(named[0]) == "void":
             named = []
-        return Signature(self.name, tuple(self.parameter(child) for child in named), self.line(name), self.reader.path)
+        parameters_read = tuple(self.parameter(child) for child in named)
+        return Signature(self.name, parameters_read, self.line(name), self.reader.path, last_line)
 
     def check_surroundings(self, name: Node) -> None:
         if name.type == "template_function":

@@ -10,6 +10,31 @@ extern "C" __global__ void two_sites(float* x) {
   x[agent_index()] += 1.0f;
 }
 
+extern "C" __global__ void around(float* x) {
+  if (!is_active()) return;
+  if (agent_id() != 2) sync_env();
+  x[agent_index()] += 1.0f;  // around
+}
+
+extern "C" __global__ void before(float* x) {
+  if (!is_active()) return;
+  if (agent_id() == 2) {
+    x[agent_index()] += 1.0f;
+    return;
+  }
+  sync_env();
+  x[agent_index()] += 1.0f;
+}
+
+__device__ void meet() { sync_env(); }
+
+extern "C" __global__ void before_a_function(float* x) {
+  if (!is_active()) return;
+  x[agent_index()] += 1.0f;
+  if (agent_id() == 2) return;
+  meet();
+}
+
 extern "C" __global__ void warp_and_block(float* x) {
   if (threadIdx.x == 1)
     __syncwarp();  // warp_and_block

@@ -12,6 +12,8 @@ void ww_check_block(const ww_launch* launch, unsigned threads);
 unsigned ww_check_turn(unsigned i);
 // A thread begins the author's kernel, or has returned from it.
 void ww_check_inside(bool inside);
+// A thread has returned, while the rest of the block meets at a line of the author's.
+void ww_check_returned(unsigned thread, int line);
 // All threads of the block have met.
 void ww_check_block_barrier(void);
 // The threads first + i of the bits i of `lanes` have met, or have returned.

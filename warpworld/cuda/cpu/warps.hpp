@@ -63,6 +63,10 @@ static inline void release_block(Warps& w) {
     make_ready(w, t);
   }
   w.num_at_block = 0;
+#ifdef WW_CHECK
+  for (unsigned t = 0; t < w.threads; t++)
+    if (w.wait[t] == Wait::returned) ww_check_returned(t, site->line);
+#endif
   WW_CHECKED(ww_check_block_barrier());
 }
 

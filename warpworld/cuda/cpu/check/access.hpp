@@ -39,6 +39,7 @@ struct State {
   uint32_t interval, launch_start, block_start, step;
   bool inside[WW_MAX_THREADS];
   const void* last;  // what the thread that runs has come back to from its last access
+  const void* last_of[WW_MAX_THREADS];  // likewise, of each thread of the block
   const void* caller[WW_MAX_THREADS];  // of the function that a thread entered last, while it is in it
   uint16_t turn[WW_MAX_THREADS];
   const char *stacks, *stacks_end;
@@ -241,7 +242,7 @@ static void access(char* address, unsigned size, bool write, bool atomic, const 
   State* state = current;
   const unsigned thread = threadIdx.x;
   if (busy || !state || !state->watching || thread >= WW_MAX_THREADS || !state->inside[thread] || !size) return;
-  state->last = return_address;
+  state->last = state->last_of[thread] = return_address;
   if (address >= state->stacks && address < state->stacks_end) return;
   const Busy at_work;
   State& s = *state;

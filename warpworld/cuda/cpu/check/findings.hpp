@@ -17,6 +17,7 @@ enum ww_finding_kind {
   WW_UNDEFINED = 7,      // what is undefined in C++
   WW_REPEATED = 8,       // random numbers that the thread has drawn before
   WW_READ_ONLY = 9,      // a write to an array that kernels may only read
+  WW_PASSED_BY = 10,     // a thread that has gone on behind a barrier, at which others wait
 };
 
 enum ww_undefined_kind {
@@ -74,6 +75,7 @@ struct ww_finding {
   int32_t kind, region, kernel_index;
   uint32_t env, thread, other_env, other_thread;
   int32_t write, other_write, atomic, other_atomic;
+  int32_t barrier;  // the line at which others wait
   int32_t same;  // the value was the same before and after; numbers that all agents share, drawn again at one place
   uint32_t size, step;
   int64_t offset;           // from the region's start

@@ -36,6 +36,7 @@ __attribute__((visibility("hidden"))) void ww_check_block(const ww_launch* launc
   s.stacks_end = launch->stacks + threads * launch->stack_stride;
   s.clocks.start(threads);
   memset(s.inside, 0, sizeof s.inside);
+  memset(s.last_of, 0, sizeof s.last_of);
   take_turns(s, threads);
 }
 
@@ -45,6 +46,20 @@ __attribute__((visibility("hidden"))) void ww_check_inside(bool inside) {
   if (!current) return;
   current->inside[threadIdx.x] = inside;
   current->last = nullptr;
+}
+
+__attribute__((visibility("hidden"))) void ww_check_returned(unsigned thread, int line) {
+  if (!current || !current->watching || !current->last_of[thread]) return;
+  const ww_check::Busy at_work;
+  State& s = *current;
+  const ww_check::Lane lane = ww_check::lane_of(s, blockIdx.x, thread);
+  if (!lane.active) return;
+  ww_finding found = ww_check::described(s, WW_PASSED_BY, nullptr, nullptr, 0, false, 0);
+  found.thread = found.other_thread = lane.agent;
+  found.pc = (uint32_t)((const char*)s.last_of[thread] - 1 - s.image.base);
+  found.other_pc = (uint64_t)line;  // one finding for each barrier
+  found.barrier = line;
+  ww_check::keep(s, found);
 }
 
 __attribute__((visibility("hidden"))) void ww_check_block_barrier() {
