@@ -1,0 +1,29 @@
+// Vectors of the plane, as float2; in a namespace, so that an author's own operators do not meet them.
+#pragma once
+
+#include "warpworld.cuh"
+
+namespace plane {
+
+WW_FUNCTION float2 operator+(float2 a, float2 b) { return make_float2(a.x + b.x, a.y + b.y); }
+WW_FUNCTION float2 operator-(float2 a, float2 b) { return make_float2(a.x - b.x, a.y - b.y); }
+WW_FUNCTION float2 operator*(float s, float2 a) { return make_float2(s * a.x, s * a.y); }
+WW_FUNCTION float dot(float2 a, float2 b) { return a.x * b.x + a.y * b.y; }
+WW_FUNCTION float cross(float2 a, float2 b) { return a.x * b.y - a.y * b.x; }
+WW_FUNCTION float length(float2 a) { return sqrtf(dot(a, a)); }
+// A quarter turn to the left.
+WW_FUNCTION float2 left_of(float2 a) { return make_float2(-a.y, a.x); }
+
+struct Segment {
+  float2 a, b;
+};
+WW_FUNCTION Segment segment(float4 ends) { return Segment{make_float2(ends.x, ends.y), make_float2(ends.z, ends.w)}; }
+
+// The point of a segment that is nearest to `p`.
+WW_FUNCTION float2 nearest_point(const Segment& wall, float2 p) {
+  const float2 along = wall.b - wall.a;
+  const float t = dot(p - wall.a, along) / dot(along, along);
+  return wall.a + fminf(fmaxf(t, 0.0f), 1.0f) * along;
+}
+
+}  // namespace plane

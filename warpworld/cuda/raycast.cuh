@@ -1,0 +1,215 @@
+// One-dimensional cameras: a row of rays from a place in the plane, each of which sees the nearest of walls and agents.
+//
+//   using Eye = raycast::Eye<RAYS, MOST_WALLS>;
+//   ENV_SHARED(Eye, eye, 1);
+//   look(eye[0], camera, walls, bodies, self);                         // all lanes of the env, together
+//   for (int ray = ...) { const Hit hit = hit_of(eye[0], camera, ray); ... }
+//   sync_env();                                                        // before the next camera looks
+//
+// Ray r of R has the direction (1, y) in the camera's frame (forward, left), y = tan(fov / 2) (R - 2 r - 1) / R: ray 0 is
+// the leftmost, and the image plane is cut evenly. Fields of view below 180 degrees. There is no near plane: walls are
+// seen however close they are, and an agent's own body is left out by its index.
+//
+// How: along a line, the inverse of the depth is an affine function of y. Each line is set up once a camera (brought
+// into the camera's frame, given up if it is behind or beside the view, its range of rays found), and a ray then costs
+// one multiplication, one addition and one comparison for each line in whose range it is. Only the nearest is shaded.
+#pragma once
+
+#include "physics.cuh"
+
+struct Camera {
+  float2 position, forward;  // metres; of length 1
+  float tan_half_fov;
+};
+
+// An agent as others see it: an octagon of eight facets, facet 0 its right side, going round to the left.
+struct Body {
+  float2 position, forward;
+  float width;  // metres
+};
+
+struct Hit {
+  int object;    // -1 nothing, 0 .. NUM_AGENTS - 1 an agent, NUM_AGENTS + w wall w
+  int facet;     // of an agent
+  float depth;   // metres from the camera; infinity where there is nothing
+  float along;   // 0 .. 1 on the wall or facet, from its first end
+  float facing;  // squared cosine of the angle to the surface's normal
+};
+
+namespace raycast {
+using namespace plane;
+
+constexpr int FACETS = 8;
+
+struct Line {
+  float inverse_0, inverse_1;  // 1 / depth along the camera's axis = inverse_0 + inverse_1 y
+  float along_0, along_1;      // place on the line = depth (along_0 + along_1 y)
+  float square_distance;       // of the camera to the line
+  int number;                  // FACETS * agent + facet, or behind those the wall
+  int first, last;             // rays
+};
+
+// What the env's lanes share while one camera looks.
+template <int Rays, int MostWalls>
+struct Eye {
+  static constexpr int MOST_LINES = FACETS * NUM_AGENTS + MostWalls;
+  int count;
+  Line lines[MOST_LINES];
+  uint16_t slot_of[MOST_LINES];  // where in `lines` a line's number is
+  float inverse[Rays];           // 1 / depth of the nearest line
+  int number[Rays];              // of the nearest line, -1 for none
+};
+
+WW_FUNCTION float image_of(const Camera& camera, int ray, int rays) {
+  return (float)(rays - 1 - 2 * ray) * (camera.tan_half_fov / (float)rays);
+}
+
+// Corner i of an octagon of half width 1 whose front is x = 1.
+WW_FUNCTION float2 corner(int i) {
+  const float near = 0.5f, far = 1.0f;
+  const float x = i == 1 || i == 4 ? near : i == 2 || i == 3 ? far : i == 0 || i == 5 ? -near : -far;
+  const float y = i == 0 || i == 1 ? -far : i == 2 || i == 7 ? -near : i == 3 || i == 6 ? near : far;
+  return make_float2(x, y);
+}
+
+WW_FUNCTION Segment facet_of(const Body& body, int facet) {
+  const float2 a = corner(facet), b = corner((facet + 1) % FACETS), left = left_of(body.forward);
+  const float half = 0.5f * body.width;
+  return Segment{body.position + half * (a.x * body.forward + a.y * left),
+                 body.position + half * (b.x * body.forward + b.y * left)};
+}
+
+// Where the ray through a point of the camera's frame crosses the image; beyond its edge for points that are not before
+// the camera, on the side to which the line leaves the view.
+WW_FUNCTION float image_of(float2 point, float2 other) {
+  if (point.x > 0.0f) return point.y / point.x;
+  const float crossing = point.y * other.x - point.x * other.y;  // of the camera's own plane, in which other.x > 0
+  return crossing > 0.0f ? INFINITY : -INFINITY;
+}
+
+// Sets a line up for a camera of `rays` rays; false if no ray can meet it.
+WW_FUNCTION bool set_up(Line& line, const Camera& camera, const Segment& wall, int rays) {
+  const float2 from_a = wall.a - camera.position, from_b = wall.b - camera.position;
+  const float2 left = left_of(camera.forward);
+  const float2 a = make_float2(dot(from_a, camera.forward), dot(from_a, left));
+  const float2 b = make_float2(dot(from_b, camera.forward), dot(from_b, left));
+  const float t = camera.tan_half_fov;
+  if (a.x <= 0.0f && b.x <= 0.0f) return false;
+  if (a.y > t * a.x && b.y > t * b.x) return false;
+  if (a.y < -t * a.x && b.y < -t * b.x) return false;
+  const float2 along = b - a;
+  const float beside = cross(a, along);
+  if (beside == 0.0f) return false;  // seen edge on
+  const float of_a = image_of(a, b), of_b = image_of(b, a), scale = (float)rays / t;
+  const float half = 0.5f * (float)(rays - 1), edge = (float)rays;
+  const float first = half - 0.5f * scale * fmaxf(of_a, of_b), last = half - 0.5f * scale * fminf(of_a, of_b);
+  line.first = (int)ceilf(fminf(fmaxf(first, 0.0f), edge));
+  line.last = (int)floorf(fminf(fmaxf(last, -1.0f), edge - 1.0f));
+  if (line.first > line.last) return false;
+  const float per_beside = 1.0f / beside;
+  line.inverse_0 = along.y * per_beside;
+  line.inverse_1 = -along.x * per_beside;
+  line.along_0 = -a.y * per_beside;
+  line.along_1 = a.x * per_beside;
+  line.square_distance = beside * beside / dot(along, along);
+  return true;
+}
+
+// How the lanes of an env share n things: each a stretch of neighbours, or neighbours to neighbouring lanes.
+struct Share {
+  int first, end, step;
+};
+WW_FUNCTION Share share_of(int n) {
+  if (LANES_SIDE_BY_SIDE) return Share{lane(), n, num_lanes()};
+  const int each = (n + num_lanes() - 1) / num_lanes(), first = lane() * each;
+  return Share{first < n ? first : n, first + each < n ? first + each : n, 1};
+}
+
+// A line that is as near as another one wins by its lower number, so that the order of lines is of no importance.
+WW_FUNCTION bool is_before(float inverse, int number, float than_inverse, int than_number) {
+  return inverse > than_inverse || (inverse == than_inverse && number < than_number);
+}
+
+// Each line draws itself over its rays, as lanes take turns: neighbouring rays are vectors then.
+template <class Eye>
+WW_FUNCTION void draw_lines(Eye& eye, const Camera& camera, int rays, int first_ray, int end_ray) {
+  for (int ray = first_ray; ray < end_ray; ++ray) {
+    eye.inverse[ray] = 0.0f;
+    eye.number[ray] = -1;
+  }
+  for (int i = 0; i < eye.count; ++i) {
+    const Line line = eye.lines[i];
+    const int first = line.first > first_ray ? line.first : first_ray, last = line.last < end_ray ? line.last : end_ray - 1;
+    for (int ray = first; ray <= last; ++ray) {
+      const float inverse = line.inverse_0 + line.inverse_1 * image_of(camera, ray, rays);
+      const bool nearer = is_before(inverse, line.number, eye.inverse[ray], eye.number[ray]);
+      eye.inverse[ray] = nearer ? inverse : eye.inverse[ray];
+      eye.number[ray] = nearer ? line.number : eye.number[ray];
+    }
+  }
+}
+
+// The nearest line of one ray.
+template <class Eye>
+WW_FUNCTION void cast_ray(Eye& eye, const Camera& camera, int rays, int ray) {
+  const float y = image_of(camera, ray, rays);
+  float nearest = 0.0f;
+  int number = -1;
+  for (int i = 0; i < eye.count; ++i) {
+    const Line& line = eye.lines[i];
+    const float inverse = line.inverse_0 + line.inverse_1 * y;
+    const bool nearer = ray >= line.first && ray <= line.last && is_before(inverse, line.number, nearest, number);
+    nearest = nearer ? inverse : nearest;
+    number = nearer ? line.number : number;
+  }
+  eye.inverse[ray] = nearest;
+  eye.number[ray] = number;
+}
+
+}  // namespace raycast
+
+// What a camera sees, for all its rays. All lanes of the env call it together; before the first call and between two of
+// them there must be a barrier.
+//
+// bodies: of the env's agents; `self` is left out, -1 for none.
+template <int Rays, int MostWalls>
+WW_FUNCTION void look(raycast::Eye<Rays, MostWalls>& eye, const Camera& camera, const Walls& walls, const Body* bodies,
+                      int self) {
+  using namespace raycast;
+  if (lane() == 0) eye.count = 0;
+  sync_env();  // orders the count before it grows
+  const Share mine = share_of(FACETS * NUM_AGENTS + walls.count);
+  for (int number = mine.first; number < mine.end; number += mine.step) {
+    const int agent = number / FACETS, wall = number - FACETS * NUM_AGENTS;
+    if (agent == self && wall < 0) continue;
+    Line line;
+    const Segment seen = wall >= 0 ? segment(walls.ends[wall]) : facet_of(bodies[agent], number % FACETS);
+    if (!set_up(line, camera, seen, Rays)) continue;
+    line.number = number;
+    const int slot = atomicAdd(&eye.count, 1);
+    eye.lines[slot] = line;
+    eye.slot_of[number] = (uint16_t)slot;
+  }
+  sync_env();  // orders all lines before rays meet them
+  const Share rays = share_of(Rays);
+  if (LANES_SIDE_BY_SIDE) {
+    for (int ray = rays.first; ray < rays.end; ray += rays.step) cast_ray(eye, camera, Rays, ray);
+  } else {
+    draw_lines(eye, camera, Rays, rays.first, rays.end);
+  }
+  sync_env();  // orders all rays before neighbours are read
+}
+
+// What one ray has met.
+template <int Rays, int MostWalls>
+WW_FUNCTION Hit hit_of(const raycast::Eye<Rays, MostWalls>& eye, const Camera& camera, int ray) {
+  using namespace raycast;
+  const int number = eye.number[ray];
+  if (number < 0) return Hit{-1, 0, INFINITY, 0.0f, 0.0f};
+  const Line& line = eye.lines[eye.slot_of[number]];
+  const float y = image_of(camera, ray, Rays), inverse = eye.inverse[ray], square = 1.0f + y * y;
+  const float along = (line.along_0 + line.along_1 * y) / inverse;
+  const int walls = FACETS * NUM_AGENTS;
+  return Hit{number < walls ? number / FACETS : NUM_AGENTS + number - walls, number % FACETS, sqrtf(square) / inverse,
+             fminf(fmaxf(along, 0.0f), 1.0f), line.square_distance * inverse * inverse / square};
+}
