@@ -130,10 +130,16 @@ class TestOldGymSpaces:
 
 
 class TestKernel:
-    @pytest.mark.parametrize("threads", [0, -1, MAX_THREADS_PER_ENV + 1, 2.5, "3", True])
+    @pytest.mark.parametrize("threads", [0, -1, MAX_THREADS_PER_ENV + 1, 2.5, "3", True, (), (4,), (8, 4), (0, 5)])
     def test_threads_fit_a_block(self, threads: Any) -> None:
         with pytest.raises(DeclarationError, match=r"kernel 'draw': threads_per_env=.*, expected 1 to 1024"):
             Kernel("draw", threads_per_env=threads)
+
+    def test_a_range_of_threads_is_chosen_from(self) -> None:
+        kernel = Kernel("draw", threads_per_env=(1, 128))
+        assert (kernel.threads(5, side_by_side=False), kernel.threads(5, side_by_side=True)) == (1, 128)
+        assert Kernel("draw", threads_per_env=7).threads(5, side_by_side=False) == 7
+        assert Kernel("draw").threads(5, side_by_side=True) == 5
 
     def test_name(self) -> None:
         with pytest.raises(DeclarationError, match="kernel name 'draw it'"):

@@ -146,7 +146,9 @@ class Kernel:
 
     Attributes:
         name: the ``__global__`` function.
-        threads_per_env: threads of a block; None means one per agent.
+        threads_per_env: threads of a block; None means one per agent. Two numbers are the fewest and the most of a
+            kernel that may have any number of them, since its loops run from lane() in steps of num_lanes(): where
+            threads run side by side it gets the most, where they take turns the fewest.
         own_env_only: False if it reads or writes other envs' parts; it then gets a launch of its own.
         arguments: what its parameters are bound to, in their order and not by their names: each the name of an array,
             of a Params field or of a world constant, or a number. Such a kernel may take a read-only array as a
@@ -154,16 +156,19 @@ class Kernel:
     """
 
     name: str
-    threads_per_env: int | None = None
+    threads_per_env: int | tuple[int, int] | None = None
     own_env_only: bool = True
     arguments: tuple[str | int | float, ...] | None = None
 
     def __post_init__(self) -> None:
         _check_identifier("kernel", self.name)
         threads = self.threads_per_env
-        if threads is not None and not (_is_count(threads) and threads <= MAX_THREADS_PER_ENV):
+        numbers = threads if isinstance(threads, tuple) and len(threads) == 2 else (threads, threads)
+        legal = all(_is_count(number) and number <= MAX_THREADS_PER_ENV for number in numbers)
+        if threads is not None and not (legal and numbers[0] <= numbers[1]):
             raise DeclarationError(
-                f"kernel '{self.name}': threads_per_env={threads!r}, expected 1 to {MAX_THREADS_PER_ENV} (a CUDA block)"
+                f"kernel '{self.name}': threads_per_env={threads!r}, expected 1 to {MAX_THREADS_PER_ENV} "
+                "(a CUDA block), or the fewest and the most of them"
             )
         if self.arguments is not None:
             object.__setattr__(self, "arguments", tuple(map(self._argument, _as_list(self.name, self.arguments))))
@@ -182,6 +187,12 @@ def _as_list(kernel: str, arguments: Any) -> list[Any]:
     if isinstance(arguments, str) or not isinstance(arguments, Sequence):
         raise DeclarationError(f"kernel '{kernel}': arguments={arguments!r}, expected a tuple, one entry per parameter")
     return list(arguments)
+
+    def threads(self, num_agents: int, side_by_side: bool) -> int:
+        """How many threads an env has, where they run side by side and where they take turns."""
+        if isinstance(self.threads_per_env, tuple):
+            return self.threads_per_env[side_by_side]
+        return self.threads_per_env or num_agents
 
 
 def eager_phase(phase: Callable[..., None]) -> Callable[..., None]:

@@ -19,7 +19,12 @@ SEEN = ("object", "facet", "depth", "along", "facing")
 
 
 def camera_world(
-    arenas: list[np.ndarray], position: Any, angle: Any, rays: int, fov: float, threads: int | None = None
+    arenas: list[np.ndarray],
+    position: Any,
+    angle: Any,
+    rays: int,
+    fov: float,
+    threads: int | tuple[int, int] | None = (1, 128),
 ) -> World:
     """A world that has looked around once from ``position`` (envs, agents, 2) and ``angle`` (envs, agents)."""
     walls, counts = stacked(arenas)

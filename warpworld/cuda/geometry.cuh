@@ -14,6 +14,11 @@ WW_FUNCTION float length(float2 a) { return sqrtf(dot(a, a)); }
 // A quarter turn to the left.
 WW_FUNCTION float2 left_of(float2 a) { return make_float2(-a.y, a.x); }
 
+// As one instruction each, which fminf() and fmaxf() are not on a CPU: those ask what is no number.
+WW_FUNCTION float smaller(float a, float b) { return a < b ? a : b; }
+WW_FUNCTION float larger(float a, float b) { return a > b ? a : b; }
+WW_FUNCTION float clamped(float x, float low, float high) { return smaller(larger(x, low), high); }
+
 struct Segment {
   float2 a, b;
 };
@@ -23,7 +28,7 @@ WW_FUNCTION Segment segment(float4 ends) { return Segment{make_float2(ends.x, en
 WW_FUNCTION float2 nearest_point(const Segment& wall, float2 p) {
   const float2 along = wall.b - wall.a;
   const float t = dot(p - wall.a, along) / dot(along, along);
-  return wall.a + fminf(fmaxf(t, 0.0f), 1.0f) * along;
+  return wall.a + clamped(t, 0.0f, 1.0f) * along;
 }
 
 }  // namespace plane

@@ -52,7 +52,7 @@ WW_FUNCTION float time_to_circle(float2 offset, float2 velocity, float speed, fl
   if (!(nearing > APPROACHING * length(offset))) return NEVER;
   const float aside = fabsf(cross(offset, velocity)) / speed;  // exact for long ways, where a discriminant is not
   if (aside >= radius - 0.25f * SKIN) return NEVER;
-  return fmaxf((nearing - sqrtf(radius * radius - aside * aside)) / speed, 0.0f);
+  return larger((nearing - sqrtf(radius * radius - aside * aside)) / speed, 0.0f);
 }
 
 // The first contact of a disc with the inside or the ends of a wall.
@@ -68,7 +68,7 @@ WW_FUNCTION Contact contact_with(const Segment& wall, const Disc& disc, float sp
   }
   const float nearing = -dot(normal, disc.velocity);
   if (nearing > APPROACHING * speed) {
-    const float time = fmaxf((distance - radius) / nearing, 0.0f);
+    const float time = larger((distance - radius) / nearing, 0.0f);
     const float foot = dot(from_a + time * disc.velocity, along) / wall_length;
     if (foot >= 0.0f && foot <= wall_length) first = with_wall(time, normal);
   }
@@ -84,8 +84,8 @@ WW_FUNCTION Contact contact_with(const Segment& wall, const Disc& disc, float sp
 }
 
 WW_FUNCTION bool is_near(float4 ends, float2 low, float2 high) {
-  return fminf(ends.x, ends.z) <= high.x && fmaxf(ends.x, ends.z) >= low.x && fminf(ends.y, ends.w) <= high.y &&
-         fmaxf(ends.y, ends.w) >= low.y;
+  return smaller(ends.x, ends.z) <= high.x && larger(ends.x, ends.z) >= low.x && smaller(ends.y, ends.w) <= high.y &&
+         larger(ends.y, ends.w) >= low.y;
 }
 
 // A disc's first contact with a wall within `seconds`.
@@ -95,8 +95,8 @@ WW_FUNCTION Contact contact_with_walls(const Walls& walls, const Disc& disc, flo
   if (!(speed > 0.0f)) return first;
   const float2 p = disc.position, q = p + seconds * disc.velocity;
   const float reach = 2.0f * radius;
-  const float2 low = make_float2(fminf(p.x, q.x) - reach, fminf(p.y, q.y) - reach);
-  const float2 high = make_float2(fmaxf(p.x, q.x) + reach, fmaxf(p.y, q.y) + reach);
+  const float2 low = make_float2(smaller(p.x, q.x) - reach, smaller(p.y, q.y) - reach);
+  const float2 high = make_float2(larger(p.x, q.x) + reach, larger(p.y, q.y) + reach);
   for (int i = 0; i < walls.count; ++i) {
     if (!is_near(walls.ends[i], low, high)) continue;
     const Contact contact = contact_with(segment(walls.ends[i]), disc, speed, radius);
@@ -218,7 +218,7 @@ WW_FUNCTION bool move_disc(Disc& disc, const Walls& walls, float radius, float r
       sync_env();  // orders everybody's contacts before the earliest is chosen
     }
     float now = next.time;
-    for (int i = 0; NUM_AGENTS > 1 && i < NUM_AGENTS; ++i) now = fminf(now, field.time[i]);
+    for (int i = 0; NUM_AGENTS > 1 && i < NUM_AGENTS; ++i) now = smaller(now, field.time[i]);
     const float2 from = disc.position;
     disc.position = from + now * disc.velocity;
     watch(from, disc.position);

@@ -41,23 +41,26 @@ using namespace plane;
 
 constexpr int FACETS = 8;
 
+// How a camera sees a line.
 struct Line {
   float inverse_0, inverse_1;  // 1 / depth along the camera's axis = inverse_0 + inverse_1 y
   float along_0, along_1;      // place on the line = depth (along_0 + along_1 y)
   float square_distance;       // of the camera to the line
-  int number;                  // FACETS * agent + facet, or behind those the wall
-  int first, last;             // rays
+  int first, last;             // rays that meet it; none if first > last
 };
 
-// What the env's lanes share while one camera looks.
+// What the env's lanes share while one camera looks. A line's number is FACETS * agent + facet, or behind those the
+// wall's; lines are laid out by number, one array for each of their fields.
 template <int Rays, int MostWalls>
 struct Eye {
   static constexpr int MOST_LINES = FACETS * NUM_AGENTS + MostWalls;
-  int count;
-  Line lines[MOST_LINES];
-  uint16_t slot_of[MOST_LINES];  // where in `lines` a line's number is
-  float inverse[Rays];           // 1 / depth of the nearest line
-  int number[Rays];              // of the nearest line, -1 for none
+  float inverse_0[MOST_LINES], inverse_1[MOST_LINES], along_0[MOST_LINES], along_1[MOST_LINES];
+  float square_distance[MOST_LINES];
+  int first[MOST_LINES], last[MOST_LINES];
+  int visible[MOST_LINES];  // numbers of the lines that some ray meets, in any order
+  int count;                // of them
+  float inverse[Rays];      // 1 / depth of the nearest line
+  int number[Rays];         // of the nearest line, -1 for none
 };
 
 WW_FUNCTION float image_of(const Camera& camera, int ray, int rays) {
@@ -82,37 +85,39 @@ WW_FUNCTION Segment facet_of(const Body& body, int facet) {
 // Where the ray through a point of the camera's frame crosses the image; beyond its edge for points that are not before
 // the camera, on the side to which the line leaves the view.
 WW_FUNCTION float image_of(float2 point, float2 other) {
-  if (point.x > 0.0f) return point.y / point.x;
-  const float crossing = point.y * other.x - point.x * other.y;  // of the camera's own plane, in which other.x > 0
-  return crossing > 0.0f ? INFINITY : -INFINITY;
+  const float crossing = point.y * other.x - point.x * other.y;  // of the camera's own plane, where other.x > 0
+  return point.x > 0.0f ? point.y / point.x : crossing > 0.0f ? INFINITY : -INFINITY;
 }
 
-// Sets a line up for a camera of `rays` rays; false if no ray can meet it.
-WW_FUNCTION bool set_up(Line& line, const Camera& camera, const Segment& wall, int rays) {
+// Sets a line up for a camera of `rays` rays. Without branches, so that many lines are set up at once where lanes take
+// turns; what is no number then has no rays.
+WW_FUNCTION Line set_up(const Camera& camera, const Segment& wall, int rays) {
   const float2 from_a = wall.a - camera.position, from_b = wall.b - camera.position;
   const float2 left = left_of(camera.forward);
   const float2 a = make_float2(dot(from_a, camera.forward), dot(from_a, left));
   const float2 b = make_float2(dot(from_b, camera.forward), dot(from_b, left));
-  const float t = camera.tan_half_fov;
-  if (a.x <= 0.0f && b.x <= 0.0f) return false;
-  if (a.y > t * a.x && b.y > t * b.x) return false;
-  if (a.y < -t * a.x && b.y < -t * b.x) return false;
+  const float t = camera.tan_half_fov, scale = 0.5f * (float)rays / t, half = 0.5f * (float)(rays - 1);
   const float2 along = b - a;
-  const float beside = cross(a, along);
-  if (beside == 0.0f) return false;  // seen edge on
-  const float of_a = image_of(a, b), of_b = image_of(b, a), scale = (float)rays / t;
-  const float half = 0.5f * (float)(rays - 1), edge = (float)rays;
-  const float first = half - 0.5f * scale * fmaxf(of_a, of_b), last = half - 0.5f * scale * fminf(of_a, of_b);
-  line.first = (int)ceilf(fminf(fmaxf(first, 0.0f), edge));
-  line.last = (int)floorf(fminf(fmaxf(last, -1.0f), edge - 1.0f));
-  if (line.first > line.last) return false;
-  const float per_beside = 1.0f / beside;
-  line.inverse_0 = along.y * per_beside;
-  line.inverse_1 = -along.x * per_beside;
-  line.along_0 = -a.y * per_beside;
-  line.along_1 = a.x * per_beside;
-  line.square_distance = beside * beside / dot(along, along);
-  return true;
+  const float beside = cross(a, along), per_beside = 1.0f / beside;
+  const bool behind = (a.x <= 0.0f) & (b.x <= 0.0f), edge_on = beside == 0.0f;
+  const bool too_left = (a.y > t * a.x) & (b.y > t * b.x), too_right = (a.y < -t * a.x) & (b.y < -t * b.x);
+  const bool unseen = behind | edge_on | too_left | too_right;
+  const float of_a = image_of(a, b), of_b = image_of(b, a), edge = (float)rays;
+  const int first = (int)ceilf(clamped(half - scale * larger(of_a, of_b), 0.0f, edge));
+  const int last = (int)floorf(clamped(half - scale * smaller(of_a, of_b), -1.0f, edge - 1.0f));
+  return Line{along.y * per_beside, -along.x * per_beside, -a.y * per_beside, a.x * per_beside,
+              beside * beside / dot(along, along), first, unseen ? -1 : last};
+}
+
+template <class Eye>
+WW_FUNCTION void put(Eye& eye, int number, const Line& line) {
+  eye.inverse_0[number] = line.inverse_0;
+  eye.inverse_1[number] = line.inverse_1;
+  eye.along_0[number] = line.along_0;
+  eye.along_1[number] = line.along_1;
+  eye.square_distance[number] = line.square_distance;
+  eye.first[number] = line.first;
+  eye.last[number] = line.last;
 }
 
 // How the lanes of an env share n things: each a stretch of neighbours, or neighbours to neighbouring lanes.
@@ -138,13 +143,14 @@ WW_FUNCTION void draw_lines(Eye& eye, const Camera& camera, int rays, int first_
     eye.number[ray] = -1;
   }
   for (int i = 0; i < eye.count; ++i) {
-    const Line line = eye.lines[i];
-    const int first = line.first > first_ray ? line.first : first_ray, last = line.last < end_ray ? line.last : end_ray - 1;
-    for (int ray = first; ray <= last; ++ray) {
-      const float inverse = line.inverse_0 + line.inverse_1 * image_of(camera, ray, rays);
-      const bool nearer = is_before(inverse, line.number, eye.inverse[ray], eye.number[ray]);
+    const int number = eye.visible[i], first = eye.first[number], last = eye.last[number];
+    const float inverse_0 = eye.inverse_0[number], inverse_1 = eye.inverse_1[number];
+    const int end = last < end_ray ? last + 1 : end_ray;
+    for (int ray = first > first_ray ? first : first_ray; ray < end; ++ray) {
+      const float inverse = inverse_0 + inverse_1 * image_of(camera, ray, rays);
+      const bool nearer = is_before(inverse, number, eye.inverse[ray], eye.number[ray]);
       eye.inverse[ray] = nearer ? inverse : eye.inverse[ray];
-      eye.number[ray] = nearer ? line.number : eye.number[ray];
+      eye.number[ray] = nearer ? number : eye.number[ray];
     }
   }
 }
@@ -154,16 +160,17 @@ template <class Eye>
 WW_FUNCTION void cast_ray(Eye& eye, const Camera& camera, int rays, int ray) {
   const float y = image_of(camera, ray, rays);
   float nearest = 0.0f;
-  int number = -1;
+  int nearest_number = -1;
   for (int i = 0; i < eye.count; ++i) {
-    const Line& line = eye.lines[i];
-    const float inverse = line.inverse_0 + line.inverse_1 * y;
-    const bool nearer = ray >= line.first && ray <= line.last && is_before(inverse, line.number, nearest, number);
+    const int number = eye.visible[i];
+    const float inverse = eye.inverse_0[number] + eye.inverse_1[number] * y;
+    const bool meets = ray >= eye.first[number] && ray <= eye.last[number];
+    const bool nearer = meets && is_before(inverse, number, nearest, nearest_number);
     nearest = nearer ? inverse : nearest;
-    number = nearer ? line.number : number;
+    nearest_number = nearer ? number : nearest_number;
   }
   eye.inverse[ray] = nearest;
-  eye.number[ray] = number;
+  eye.number[ray] = nearest_number;
 }
 
 }  // namespace raycast
@@ -176,21 +183,22 @@ template <int Rays, int MostWalls>
 WW_FUNCTION void look(raycast::Eye<Rays, MostWalls>& eye, const Camera& camera, const Walls& walls, const Body* bodies,
                       int self) {
   using namespace raycast;
+  constexpr int num_facets = FACETS * NUM_AGENTS;
   if (lane() == 0) eye.count = 0;
-  sync_env();  // orders the count before it grows
-  const Share mine = share_of(FACETS * NUM_AGENTS + walls.count);
-  for (int number = mine.first; number < mine.end; number += mine.step) {
-    const int agent = number / FACETS, wall = number - FACETS * NUM_AGENTS;
-    if (agent == self && wall < 0) continue;
-    Line line;
-    const Segment seen = wall >= 0 ? segment(walls.ends[wall]) : facet_of(bodies[agent], number % FACETS);
-    if (!set_up(line, camera, seen, Rays)) continue;
-    line.number = number;
-    const int slot = atomicAdd(&eye.count, 1);
-    eye.lines[slot] = line;
-    eye.slot_of[number] = (uint16_t)slot;
+  const Share facets = share_of(num_facets), lines = share_of(num_facets + walls.count);
+  for (int facet = facets.first; facet < facets.end; facet += facets.step) {
+    const int agent = facet / FACETS;
+    Line line{0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, -1};
+    if (agent != self) line = set_up(camera, facet_of(bodies[agent], facet % FACETS), Rays);
+    put(eye, facet, line);
   }
-  sync_env();  // orders all lines before rays meet them
+  const Share of_walls = share_of(walls.count);
+  for (int wall = of_walls.first; wall < of_walls.end; wall += of_walls.step)
+    put(eye, num_facets + wall, set_up(camera, segment(walls.ends[wall]), Rays));
+  sync_env();  // orders all lines, and the count before it grows
+  for (int number = lines.first; number < lines.end; number += lines.step)
+    if (eye.first[number] <= eye.last[number]) eye.visible[atomicAdd(&eye.count, 1)] = number;
+  sync_env();  // orders all visible lines before rays meet them
   const Share rays = share_of(Rays);
   if (LANES_SIDE_BY_SIDE) {
     for (int ray = rays.first; ray < rays.end; ray += rays.step) cast_ray(eye, camera, Rays, ray);
@@ -204,12 +212,10 @@ WW_FUNCTION void look(raycast::Eye<Rays, MostWalls>& eye, const Camera& camera, 
 template <int Rays, int MostWalls>
 WW_FUNCTION Hit hit_of(const raycast::Eye<Rays, MostWalls>& eye, const Camera& camera, int ray) {
   using namespace raycast;
-  const int number = eye.number[ray];
-  if (number < 0) return Hit{-1, 0, INFINITY, 0.0f, 0.0f};
-  const Line& line = eye.lines[eye.slot_of[number]];
-  const float y = image_of(camera, ray, Rays), inverse = eye.inverse[ray], square = 1.0f + y * y;
-  const float along = (line.along_0 + line.along_1 * y) / inverse;
-  const int walls = FACETS * NUM_AGENTS;
-  return Hit{number < walls ? number / FACETS : NUM_AGENTS + number - walls, number % FACETS, sqrtf(square) / inverse,
-             fminf(fmaxf(along, 0.0f), 1.0f), line.square_distance * inverse * inverse / square};
+  const int number = eye.number[ray], known = number < 0 ? 0 : number, wall = number - FACETS * NUM_AGENTS;
+  const float y = image_of(camera, ray, Rays), square = 1.0f + y * y;
+  const float inverse = number < 0 ? 0.0f : eye.inverse[ray];  // and without a branch 1 / inverse, the depth, is infinite
+  const float depth = 1.0f / inverse, along = depth * (eye.along_0[known] + eye.along_1[known] * y);
+  return Hit{number < 0 ? -1 : wall < 0 ? known / FACETS : NUM_AGENTS + wall, known % FACETS, depth * sqrtf(square),
+             clamped(along, 0.0f, 1.0f), eye.square_distance[known] * inverse * inverse / square};
 }

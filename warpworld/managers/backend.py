@@ -146,6 +146,7 @@ class Backend(Protocol):
     Attributes:
         name: "cpu" or "cuda".
         device: where torch sees the memory.
+        side_by_side: whether an env's threads run at the same time, so that more of them are quicker.
         packs_envs: whether small envs are to share a warp where their kernels allow it.
         warps_per_block: of kernels whose envs share warps.
         padding: bytes that are left free behind each array of the store.
@@ -154,6 +155,7 @@ class Backend(Protocol):
 
     name: str
     device: torch.device
+    side_by_side: bool
     packs_envs: bool
     warps_per_block: int
     padding: int

@@ -158,6 +158,7 @@ class CpuBackend:
     """
 
     name = "cpu"
+    side_by_side = False
     packs_envs = False  # lanes that nobody uses would cost time here
     warps_per_block = 1
     padding = 0

@@ -153,6 +153,7 @@ class CudaBackend:
     name = "cuda"
     warps_per_block = WARPS_PER_BLOCK
     padding = 0
+    side_by_side = True
     packs_envs = True
 
     def __init__(self, gpu: Gpu | None = None) -> None:

@@ -1,0 +1,141 @@
+// Agents that walk through floor plans and look around: movement, what their senses tell, and what they look like. The
+// units are metres, seconds and degrees; angles are counter-clockwise from +x.
+#pragma once
+
+#include "plan.cuh"
+#include "raycast.cuh"
+
+constexpr float AGENT_WIDTH = 0.15f, AGENT_RADIUS = 0.106066f;
+constexpr float MAX_DEPTH = 10.0f;         // metres at which depth observations reach 0
+constexpr float DEGREES = 0.0174532925f;   // radians
+
+struct Motion {
+  float2 position, velocity;  // of the world, not of the body
+  float angle, angvelocity;
+};
+
+WW_FUNCTION float2 direction_of(float angle) { return make_float2(cosf(angle * DEGREES), sinf(angle * DEGREES)); }
+
+// Into -180 .. 180.
+WW_FUNCTION float wrapped(float angle) { return angle - 360.0f * floorf((angle + 180.0f) * (1.0f / 360.0f)); }
+
+// What an action of seven pushes: 0 nothing, 1 to the left, 2 to the right, 3 forward, 4 back, 5 turn left, 6 turn right.
+struct Push {
+  float forward, left, turn;  // -1, 0 or 1
+};
+WW_FUNCTION Push push_of(int action) {
+  return Push{(float)((action == 3) - (action == 4)), (float)((action == 1) - (action == 2)),
+              (float)((action == 5) - (action == 6))};
+}
+
+// A body of some inertia: what it has of speed decays, and pushes add to it. accel in m/s^2, ang_accel in degrees/s^2,
+// decay a share of the speed lost in each step.
+WW_FUNCTION void push(Motion& motion, const Push& by, float accel, float ang_accel, float decay, float fps) {
+  using namespace plane;
+  const float2 ahead = direction_of(motion.angle);
+  const float2 pushed = by.forward * ahead + by.left * left_of(ahead);
+  motion.velocity = (1.0f - decay) * motion.velocity + (accel / fps) * pushed;
+  motion.angvelocity = (1.0f - decay) * motion.angvelocity + ang_accel / fps * by.turn;
+}
+
+// A body without inertia: it moves while it is pushed. speed in m/s, ang_speed in degrees/s.
+WW_FUNCTION void steer(Motion& motion, const Push& by, float speed, float ang_speed) {
+  using namespace plane;
+  const float2 ahead = direction_of(motion.angle);
+  motion.velocity = speed * (by.forward * ahead + by.left * left_of(ahead));
+  motion.angvelocity = ang_speed * by.turn;
+}
+
+// One step of 1 / fps seconds; whether the agent touched something. All lanes of the env that have an agent call it.
+WW_FUNCTION bool walk(Motion& motion, const Walls& walls, float fps) {
+  Disc disc{motion.position, motion.velocity};
+  const bool touched = move_disc(disc, walls, AGENT_RADIUS, 0.0f, 1.0f / fps);
+  motion.position = disc.position;
+  motion.velocity = disc.velocity;
+  motion.angle = wrapped(motion.angle + motion.angvelocity / fps);
+  return touched;
+}
+
+// What an agent feels of its own motion: turning, and its speed forward and to the left, each of about 1.
+WW_FUNCTION void feel(const Motion& motion, float* imu) {
+  using namespace plane;
+  const float2 ahead = direction_of(motion.angle);
+  imu[0] = motion.angvelocity * (1.0f / 360.0f);
+  imu[1] = dot(motion.velocity, ahead) * 0.1f;
+  imu[2] = dot(motion.velocity, left_of(ahead)) * 0.1f;
+}
+
+WW_FUNCTION Body body_of(float2 position, float angle) { return Body{position, direction_of(angle), AGENT_WIDTH}; }
+
+// An agent's linear colours, as a texel: the front and the back dark, the right side green, the left side red, as on ships.
+WW_FUNCTION unsigned facet_texel(int facet) {
+  const unsigned dark = 512u | 512u << 11 | 256u << 22, green = 1024u << 11, red = 2047u;
+  return facet == 1 || facet == 7 ? green : facet == 3 || facet == 5 ? red : dark;
+}
+
+// How a depth in metres is observed: 1 at the agent's skin, 0 at MAX_DEPTH and beyond.
+WW_FUNCTION float nearness(float depth) {
+  return 1.0f - plane::clamped((depth - AGENT_RADIUS) * (1.0f / MAX_DEPTH), 0.0f, 1.0f);
+}
+
+// What neighbouring rays meet, lit; rays of a batch are drawn at once where lanes take turns.
+template <int Count>
+struct Rays {
+  float red[Count], green[Count], blue[Count], near[Count];
+  int object[Count], texel[Count];  // texel of all plans, -1 where the object is no wall
+};
+
+template <int Count, int Res, int MostWalls>
+WW_FUNCTION void shade(Rays<Count>& rays, const raycast::Eye<Res, MostWalls>& eye, const Camera& camera,
+                       const Surfaces& surfaces, const float* brightness, int first) {
+  for (int i = 0; i < Count; ++i) {
+    const Hit hit = hit_of(eye, camera, first + i);
+    const int wall = hit.object - NUM_AGENTS;
+    const bool is_wall = wall >= 0, is_agent = !is_wall && hit.object >= 0;
+    const int texel = texel_at(surfaces, is_wall ? wall : 0, hit.along);
+    float light = hit.object < 0 ? 0.0f : hit.facing;
+    unsigned color = surfaces.texels[texel];
+    if (NUM_AGENTS > 1) {
+      light *= is_agent ? brightness[is_agent ? hit.object : 0] : 1.0f;
+      color = is_agent ? facet_texel(hit.facet) : color;
+    }
+    const float3 lit = color_of(color);
+    rays.red[i] = light * lit.x;
+    rays.green[i] = light * lit.y;
+    rays.blue[i] = light * lit.z;
+    rays.near[i] = nearness(hit.depth);
+    rays.object[i] = hit.object;
+    rays.texel[i] = is_wall ? texel : -1;
+  }
+}
+
+template <int Subsample>
+WW_FUNCTION float mean_of(const float* values) {
+  float sum = 0.0f;
+  for (int i = 0; i < Subsample; ++i) sum += values[i];
+  return sum * (1.0f / (float)Subsample);
+}
+
+// What a camera shows an agent: `rgb` (3, pixels) lit linear colours 0 .. 1 and `depth` (pixels), each the mean of
+// `Subsample` neighbouring rays. All lanes of the env share the pixels, after look(). brightness: of the light that falls
+// on each agent, 0 .. 1. on_ray(object, texel) is called for each ray; the texel is -1 where it has met no wall.
+template <int Subsample, int Res, int MostWalls, class OnRay>
+WW_FUNCTION void show(const raycast::Eye<Res, MostWalls>& eye, const Camera& camera, const Surfaces& surfaces,
+                      const float* brightness, float* rgb, float* depth, OnRay on_ray) {
+  static_assert(Res % Subsample == 0, "the rays of a camera must be a multiple of its subsample");
+  constexpr int pixels = Res / Subsample;
+  constexpr int batch = LANES_SIDE_BY_SIDE ? 1 : pixels % 16 == 0 ? 16 : pixels % 4 == 0 ? 4 : 1;  // pixels drawn at once
+  const raycast::Share mine = raycast::share_of(pixels / batch);
+  for (int first = mine.first; first < mine.end; first += mine.step) {
+    Rays<batch * Subsample> rays;
+    shade(rays, eye, camera, surfaces, brightness, first * batch * Subsample);
+    for (int i = 0; i < batch; ++i) {
+      const int pixel = first * batch + i;
+      rgb[pixel] = mean_of<Subsample>(rays.red + i * Subsample);
+      rgb[pixels + pixel] = mean_of<Subsample>(rays.green + i * Subsample);
+      rgb[2 * pixels + pixel] = mean_of<Subsample>(rays.blue + i * Subsample);
+      depth[pixel] = mean_of<Subsample>(rays.near + i * Subsample);
+    }
+    for (int i = 0; i < batch * Subsample; ++i) on_ray(rays.object[i], rays.texel[i]);
+  }
+}

@@ -1,0 +1,57 @@
+// Floor plans that envs share by index, as warpworld.plans.PlanSet lays them out in world arrays: the walls of all plans
+// one after the other, the texels of all walls, the spawn cells of all rooms; and where each plan's, wall's and room's begin.
+#pragma once
+
+#include "physics.cuh"
+
+// A plan's walls, as cameras see them.
+struct Surfaces {
+  Walls walls;
+  const int* first_texel;  // of each wall; behind the last one's, their end
+  const unsigned* texels;  // of all plans: lit linear colours, red in bits 0 .. 10, green 11 .. 21, blue 22 .. 31
+};
+
+WW_FUNCTION Surfaces surfaces_of(int plan, const float4* plan_walls, const int* plan_first_wall,
+                                 const int* wall_first_texel, const unsigned* wall_texels) {
+  const int first = plan_first_wall[plan];
+  return Surfaces{Walls{plan_walls + first, plan_first_wall[plan + 1] - first}, wall_first_texel + first, wall_texels};
+}
+
+// The texel at a place 0 .. 1 along a wall, counted from the first of all plans.
+WW_FUNCTION int texel_at(const Surfaces& surfaces, int wall, float along) {
+  const int first = surfaces.first_texel[wall], count = surfaces.first_texel[wall + 1] - first;
+  const int texel = (int)(along * (float)count);
+  return first + (texel < count ? texel : count - 1);
+}
+
+WW_FUNCTION float3 color_of(unsigned texel) {
+  return make_float3((float)(texel & 2047u) * (1.0f / 2047.0f), (float)(texel >> 11 & 2047u) * (1.0f / 2047.0f),
+                     (float)(texel >> 22) * (1.0f / 1023.0f));
+}
+
+// A plan's rooms, and the cells of each in which an agent has room wherever it stands.
+struct Rooms {
+  const int* first_cell;  // of each room; behind the last one's, their end
+  int count;
+  const float2* cells;  // of all plans: the middle of each
+};
+
+WW_FUNCTION Rooms rooms_of(int plan, const int* plan_first_room, const int* room_first_cell, const float2* plan_cells) {
+  const int first = plan_first_room[plan];
+  return Rooms{room_first_cell + first, plan_first_room[plan + 1] - first, plan_cells};
+}
+
+constexpr float CELL = 0.2f;  // metres, the side of a spawn cell
+
+// A random place in the cells first .. end - 1, each as likely as another.
+WW_FUNCTION float2 place_in(const Rooms& rooms, int first, int end, Random& random) {
+  const float2 middle = rooms.cells[first + (int)random.below((uint32_t)(end - first))];
+  const float x = random.uniform(-0.5f, 0.5f), y = random.uniform(-0.5f, 0.5f);
+  return make_float2(middle.x + CELL * x, middle.y + CELL * y);
+}
+WW_FUNCTION float2 place_in_room(const Rooms& rooms, int room, Random& random) {
+  return place_in(rooms, rooms.first_cell[room], rooms.first_cell[room + 1], random);
+}
+WW_FUNCTION float2 place_anywhere(const Rooms& rooms, Random& random) {
+  return place_in(rooms, rooms.first_cell[0], rooms.first_cell[rooms.count], random);
+}
