@@ -337,7 +337,9 @@ def placed_groups(environment: Environment) -> dict[str, Group]:
     return groups
 
 
-_PACKAGED = {name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "tag_continuous", "tag_gridworld")}
+_PACKAGED = {
+    name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "explorer", "tag_continuous", "tag_gridworld")
+}
 
 # name -> class, or the module that registers it when imported
 _registry: dict[str, type[Environment] | str] = {**_PACKAGED}

@@ -20,6 +20,7 @@ from warpworld.managers.build_cache import cache_folder
 # Few agents and short episodes, so that a handful of steps sees many ends. A name that is not here is run as it is.
 SMALL: dict[str, list[dict[str, Any]]] = {
     "cartpole": [dict(episode_length=25)],
+    "explorer": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],
     "tag_gridworld": [
         dict(num_taggers=4, grid_length=4, episode_length=9, use_full_observation=True),
         dict(num_taggers=4, grid_length=4, episode_length=9, use_full_observation=False),
@@ -132,7 +133,8 @@ def without_resets(environment: Environment) -> Environment:
         def resets(self) -> list[str]:
             return []
 
-    return Endless(**dataclasses.asdict(environment.params))  # type: ignore[call-overload]
+    given = [field.name for field in dataclasses.fields(environment.params) if field.init]
+    return Endless(**{name: getattr(environment.params, name) for name in given})
 
 
 @each_case

@@ -59,6 +59,7 @@ class PlanSet:
         radius: metres.
         texel: metres, the longest that a texel may be.
         most_walls: of the plan with most of them.
+        most_texels: of all walls of a plan, likewise.
         bounds: (low x, low y, high x, high y) of all walls, metres.
         nbytes: size of all arrays.
 
@@ -92,6 +93,7 @@ class PlanSet:
         }
         per_plan = np.diff(lit["wall_first_texel"][lit["plan_first_wall"]])
         pattern = np.concatenate([stripes(seed, i, int(n), self.texel) for i, n in enumerate(per_plan)])
+        self.most_texels = int(per_plan.max())
         texels = lit_texels(lit, pattern, device)
         self._arrays = {**lit, "wall_texels": texels, **_spawn_cells(self.plans, self.radius)}
 

@@ -1,0 +1,92 @@
+// Exploring a home: one agent is paid for each piece of wall that it sees for the first time. Rules: explorer.py.
+//
+// Arrays: per env (one agent) positions, velocity, angles, angvelocity, plan; seen, a bit for each texel of the plan's walls,
+// and potential, how many of them are set. `move` moves the agent; `see` draws what its camera sees into the
+// observations, sets the bits of the texels in view, and pays for those that were not set; `wake` puts an agent into a
+// random place of a random plan, and `see_first` shows it what there is, which is not paid.
+#include <indoor.cuh>
+#include <warpworld.cuh>
+
+using Eye = raycast::Eye<RES, MOST_WALLS>;
+
+extern "C" __global__ void move(float2* positions, float2* velocity, float* angles, float* angvelocity,
+                                float* observations_imu, const int* actions, const int* plan, const float4* plan_walls,
+                                const int* plan_first_wall, float accel, float ang_accel, float decay, float fps) {
+  if (!is_active()) return;
+  const int i = agent_index(), first = plan_first_wall[plan[i]];
+  Motion motion{positions[i], velocity[i], angles[i], angvelocity[i]};
+  push(motion, push_of(actions[i]), accel, ang_accel, decay, fps);
+  walk(motion, Walls{plan_walls + first, plan_first_wall[plan[i] + 1] - first}, fps);
+  positions[i] = motion.position;
+  velocity[i] = motion.velocity;
+  angles[i] = motion.angle;
+  angvelocity[i] = motion.angvelocity;
+  feel(motion, observations_imu + 3 * i);
+}
+
+// Draws the view and sets the bits of what is in it; how many bits are new.
+__device__ int look_around(const float2* positions, const float* angles, unsigned* seen, float* rgb, float* depth,
+                           const Surfaces& surfaces, float tan_half_fov) {
+  ENV_SHARED(Eye, eye, 1);
+  ENV_SHARED(int, found, 1);
+  const int env = env_id(), first_texel = surfaces.first_texel[0];
+  const Camera camera{positions[env], direction_of(angles[env]), tan_half_fov};
+  if (lane() == 0) found[0] = 0;
+  look(eye[0], camera, surfaces.walls, nullptr, 0);
+  int fresh = 0, last = -1;
+  const auto on_ray = [&](int, int texel) {
+    if (texel < 0 || texel == last) return;
+    last = texel;
+    const unsigned at = (unsigned)(texel - first_texel), bit = 1u << at % 32u;
+    fresh += !(atomicOr(&seen[env * SEEN_WORDS + at / 32u], bit) & bit);
+  };
+  show<SUBSAMPLE>(eye[0], camera, surfaces, nullptr, rgb + env * 3 * PIXELS, depth + env * PIXELS, on_ray);
+  if (fresh) atomicAdd(&found[0], fresh);
+  sync_env();  // orders counting before the count is read
+  return found[0];
+}
+
+extern "C" __global__ void see(const float2* positions, const float* angles, unsigned* seen, int* potential,
+                               float* observations_rgb, float* observations_depth, float* rewards, bool* terminated,
+                               bool* truncated, const int* timestep, const int* plan, const float4* plan_walls,
+                               const int* plan_first_wall, const int* wall_first_texel, const unsigned* wall_texels,
+                               float tan_half_fov, int patience, int episode_length) {
+  if (!is_active()) return;
+  const int env = env_id();
+  const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
+  const int fresh = look_around(positions, angles, seen, observations_rgb, observations_depth, surfaces, tan_half_fov);
+  if (lane() != 0) return;
+  potential[env] += fresh;
+  rewards[env] = (float)fresh * (1.0f / 64.0f);
+  terminated[env] = timestep[env] >= potential[env] + patience;
+  truncated[env] = timestep[env] >= episode_length;
+}
+
+extern "C" __global__ void wake(float2* positions, float2* velocity, float* angles, float* angvelocity, unsigned* seen,
+                                float* observations_imu, int* plan, const int* plan_first_room,
+                                const int* room_first_cell, const float2* plan_cells, int num_plans) {
+  if (!is_active()) return;
+  const int i = agent_index();
+  Random random = Random::agent();
+  plan[i] = (int)random.below((uint32_t)num_plans);
+  const float2 place = place_anywhere(rooms_of(plan[i], plan_first_room, room_first_cell, plan_cells), random);
+  const Motion motion{place, make_float2(0.0f, 0.0f), random.uniform(-180.0f, 180.0f), 0.0f};
+  positions[i] = motion.position;
+  velocity[i] = motion.velocity;
+  angles[i] = motion.angle;
+  angvelocity[i] = motion.angvelocity;
+  feel(motion, observations_imu + 3 * i);
+  for (int word = 0; word < SEEN_WORDS; ++word) seen[i * SEEN_WORDS + word] = 0u;
+}
+
+extern "C" __global__ void see_first(const float2* positions, const float* angles, unsigned* seen, int* potential,
+                                     float* observations_rgb, float* observations_depth, const int* plan,
+                                     const float4* plan_walls, const int* plan_first_wall, const int* wall_first_texel,
+                                     const unsigned* wall_texels, float tan_half_fov) {
+  if (!is_active()) return;
+  const int env = env_id();
+  const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
+  const int seen_first =
+      look_around(positions, angles, seen, observations_rgb, observations_depth, surfaces, tan_half_fov);
+  if (lane() == 0) potential[env] = seen_first;
+}

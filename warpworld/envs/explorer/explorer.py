@@ -1,0 +1,65 @@
+"""Exploring: an agent wakes up in a home and is paid for every piece of wall that it sees for the first time.
+
+Source: megastep's "explorer" (Andy L. Jones, 2020), with its parameters, observations and rewards. Other than
+there, each episode begins in a home and at a place of its own, and a ray that meets nothing marks nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gymnasium.spaces import Discrete
+
+from warpworld.environment import Array, Group, Kernel, Phase, register
+from warpworld.errors import DeclarationError
+from warpworld.indoor import Indoor, IndoorParams, camera_kernel
+
+
+@register("explorer")
+class Explorer(Indoor):
+    """One agent walks through a home; each texel of wall that it sees for the first time pays 1 / 64.
+
+    Actions: 0 nothing, 1 push left, 2 right, 3 forward, 4 back, 5 turn left, 6 turn right. An episode ends when the
+    agent has seen nothing new for too long: after ``patience`` steps, and one more for every texel that it has seen.
+    """
+
+    source = "explorer.cu"
+    compile_time = (*Indoor.compile_time, "seen_words")
+
+    @dataclass(frozen=True)
+    class Params(IndoorParams):
+        """Parameters of explorer."""
+
+        res: int = 256
+        subsample: int = 4
+        patience: int = 200  # steps that an agent lives without seeing anything new
+        episode_length: int = 100_000  # steps until the time limit
+        seen_words: int = field(init=False, default=0)  # of 32 texels each
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            self._follow("seen_words", -(-self.plan_set.most_texels // 512) * 16)
+            for name in ("patience", "episode_length"):
+                if not 1 <= getattr(self, name) < 2**31:
+                    raise DeclarationError(f"{name}={getattr(self, name)!r}: expected a whole number of at least 1")
+
+    def groups(self) -> Sequence[Group]:
+        """One explorer."""
+        return [Group("explorer", 1, self.observation(), Discrete(7))]
+
+    def arrays(self) -> Sequence[Array]:
+        """What has been seen of the plan in this episode."""
+        return [
+            *super().arrays(),
+            Array("seen", "uint32", (self.params.seen_words,), per="env", doc="a bit for each texel"),
+            Array("potential", "int32", per="env", doc="texels seen in this episode"),
+        ]
+
+    def phases(self) -> Sequence[Phase | Kernel]:
+        """Move, then look."""
+        return ["move", camera_kernel("see")]
+
+    def resets(self) -> Sequence[Phase | Kernel]:
+        """Wake up somewhere, and look."""
+        return ["wake", camera_kernel("see_first")]

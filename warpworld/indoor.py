@@ -1,0 +1,123 @@
+"""What environments in floor plans have in common: agents that walk through homes and look around with a camera.
+
+Source: megastep (Andy L. Jones, 2020), with its names and defaults where the thing is the same. Other than there,
+contacts are exact and let agents slide along walls, walls are seen however close they are, and plans are shared among
+envs by index.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box, Dict
+
+from warpworld.environment import Array, Environment, Kernel
+from warpworld.errors import DeclarationError, suggest
+from warpworld.plans import Plan, PlanSet, box, column, homes
+
+RAY_THREADS = 128  # of an env, among which the rays of its cameras are shared where threads run side by side
+MAX_RES = 4096
+TOYS = {"box": box, "column": column}
+
+
+@dataclass(frozen=True)
+class IndoorParams:
+    """Parameters of every environment in floor plans; those below the line follow from the others."""
+
+    res: int = 64  # rays of a camera
+    fov: float = 130.0  # degrees, below 180
+    subsample: int = 1  # neighbouring rays whose mean is a pixel
+    fps: float = 10.0  # steps a second
+    accel: float = 5.0  # metres / s^2, of a push
+    ang_accel: float = 180.0  # degrees / s^2
+    decay: float = 0.125  # share of the speed that is lost in a step
+    plans: str = "homes"  # "homes" drawn from a seed, or the toys "box" and "column"
+    num_plans: int = 64  # how many homes, each the place of many envs
+    min_rooms: int = 6  # of a home
+    max_rooms: int = 20
+    plan_seed: int = 0  # of the homes and of the stripes of walls
+    # ----
+    pixels: int = field(init=False, default=0)  # of an observation
+    tan_half_fov: float = field(init=False, default=0.0)
+    most_walls: int = field(init=False, default=0)  # of any plan, rounded up, so that few numbers need a build
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("res", 1, MAX_RES), ("subsample", 1, MAX_RES), ("num_plans", 1, 2**20)):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise DeclarationError(f"{name}={value!r}: expected a whole number from {low} to {high}")
+        if self.res % self.subsample:
+            raise DeclarationError(f"res={self.res}: expected a multiple of subsample={self.subsample}")
+        if not 0.0 < self.fov < 180.0:
+            raise DeclarationError(f"fov={self.fov!r}: expected an angle above 0 and below 180 degrees")
+        for name in ("fps", "accel", "ang_accel"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise DeclarationError(f"{name}={getattr(self, name)!r}: expected a finite number above 0")
+        if not 0.0 <= self.decay <= 1.0:
+            raise DeclarationError(f"decay={self.decay!r}: expected a share from 0 to 1")
+        self._follow("pixels", self.res // self.subsample)
+        self._follow("tan_half_fov", math.tan(math.radians(self.fov) / 2.0))
+        self._follow("num_plans", self.plan_set.num_plans)
+        self._follow("most_walls", -(-self.plan_set.most_walls // 32) * 32)
+
+    @property
+    def plan_set(self) -> PlanSet:
+        """The plans of all envs, packed for kernels."""
+        return _plan_set(self.plans, self.num_plans, self.min_rooms, self.max_rooms, self.plan_seed)
+
+    def _follow(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+
+@functools.lru_cache(maxsize=4)
+def _plan_set(plans: str, count: int, min_rooms: int, max_rooms: int, seed: int) -> PlanSet:
+    return PlanSet(_plans(plans, count, min_rooms, max_rooms, seed), seed=seed)
+
+
+def _plans(plans: str, count: int, min_rooms: int, max_rooms: int, seed: int) -> Sequence[Plan]:
+    if plans == "homes":
+        return homes(seed, count, (min_rooms, max_rooms))
+    if plans in TOYS:
+        return [TOYS[plans]()]
+    raise DeclarationError(f"plans={plans!r}: expected homes, {' or '.join(TOYS)}.{suggest(plans, ['homes', *TOYS])}")
+
+
+class Indoor(Environment):
+    """An environment in floor plans; its kernels include ``indoor.cuh``."""
+
+    compile_time = ("res", "subsample", "pixels", "most_walls")
+    Params = IndoorParams
+
+    def senses(self) -> dict[str, Box]:
+        """What every agent observes: its camera's linear colours and nearness, and its own motion."""
+        pixels = self.params.pixels
+        return {
+            "rgb": Box(0.0, 1.0, (3, pixels)),
+            "depth": Box(0.0, 1.0, (1, pixels)),
+            "imu": Box(-np.inf, np.inf, (3,)),
+        }
+
+    def observation(self, **more: Box) -> Dict:
+        """The space of ``senses`` and of what an environment adds to them."""
+        return Dict({**self.senses(), **more})
+
+    def arrays(self) -> Sequence[Array]:
+        """The plans, which of them an env has, and where agents are and how they move."""
+        return [
+            *self.params.plan_set.arrays(),
+            Array("plan", "int32", per="env", bounds=(0, self.params.num_plans - 1), doc="which plan the env has"),
+            Array("positions", "float32", (2,), doc="metres"),
+            Array("velocity", "float32", (2,), doc="metres a second, in the world's frame"),
+            Array("angles", "float32", bounds=(-180.0, 180.0), doc="degrees, counter-clockwise from +x"),
+            Array("angvelocity", "float32", doc="degrees a second"),
+        ]
+
+
+def camera_kernel(name: str) -> Kernel:
+    """A kernel whose rays are shared among the threads of an env."""
+    return Kernel(name, threads_per_env=(1, RAY_THREADS))
