@@ -163,15 +163,21 @@ class Kernel:
     def __post_init__(self) -> None:
         _check_identifier("kernel", self.name)
         threads = self.threads_per_env
-        numbers = threads if isinstance(threads, tuple) and len(threads) == 2 else (threads, threads)
-        legal = all(_is_count(number) and number <= MAX_THREADS_PER_ENV for number in numbers)
-        if threads is not None and not (legal and numbers[0] <= numbers[1]):
+        numbers = threads if isinstance(threads, tuple) else (threads, threads)
+        legal = len(numbers) == 2 and all(_is_count(number) for number in numbers)
+        if threads is not None and not (legal and numbers[0] <= numbers[1] <= MAX_THREADS_PER_ENV):  # type: ignore[operator]
             raise DeclarationError(
                 f"kernel '{self.name}': threads_per_env={threads!r}, expected 1 to {MAX_THREADS_PER_ENV} "
                 "(a CUDA block), or the fewest and the most of them"
             )
         if self.arguments is not None:
             object.__setattr__(self, "arguments", tuple(map(self._argument, _as_list(self.name, self.arguments))))
+
+    def threads(self, num_agents: int, side_by_side: bool) -> int:
+        """How many threads an env has, where they run side by side and where they take turns."""
+        if isinstance(self.threads_per_env, tuple):
+            return self.threads_per_env[side_by_side]
+        return self.threads_per_env or num_agents
 
     def _argument(self, given: Any) -> str | int | float:
         plain = given.item() if isinstance(given, np.generic) else given
@@ -187,12 +193,6 @@ def _as_list(kernel: str, arguments: Any) -> list[Any]:
     if isinstance(arguments, str) or not isinstance(arguments, Sequence):
         raise DeclarationError(f"kernel '{kernel}': arguments={arguments!r}, expected a tuple, one entry per parameter")
     return list(arguments)
-
-    def threads(self, num_agents: int, side_by_side: bool) -> int:
-        """How many threads an env has, where they run side by side and where they take turns."""
-        if isinstance(self.threads_per_env, tuple):
-            return self.threads_per_env[side_by_side]
-        return self.threads_per_env or num_agents
 
 
 def eager_phase(phase: Callable[..., None]) -> Callable[..., None]:

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box, Dict
@@ -90,8 +90,11 @@ def _plans(plans: str, count: int, min_rooms: int, max_rooms: int, seed: int) ->
 class Indoor(Environment):
     """An environment in floor plans; its kernels include ``indoor.cuh``."""
 
-    compile_time = ("res", "subsample", "pixels", "most_walls")
-    Params = IndoorParams
+    compile_time: ClassVar[tuple[str, ...]] = ("res", "subsample", "pixels", "most_walls")
+
+    @dataclass(frozen=True)
+    class Params(IndoorParams):
+        """Those of all."""
 
     def senses(self) -> dict[str, Box]:
         """What every agent observes: its camera's linear colours and nearness, and its own motion."""

@@ -31,7 +31,6 @@ using namespace plane;
 constexpr float SKIN = 2e-5f;          // metres
 constexpr float APPROACHING = 1e-6f;   // of the speed: motion along an obstacle is rounded to less
 constexpr int MAX_CONTACTS = 8, MAX_PUSHES = 4;
-constexpr float NEVER = INFINITY;
 
 struct Contact {
   float time;      // seconds from now
@@ -49,15 +48,15 @@ WW_FUNCTION Contact with_wall(float time, float2 normal) {
 // only grazes that circle, as where walls meet in a line.
 WW_FUNCTION float time_to_circle(float2 offset, float2 velocity, float speed, float radius) {
   const float nearing = -dot(offset, velocity) / speed;
-  if (!(nearing > APPROACHING * length(offset))) return NEVER;
+  if (!(nearing > APPROACHING * length(offset))) return INFINITY;
   const float aside = fabsf(cross(offset, velocity)) / speed;  // exact for long ways, where a discriminant is not
-  if (aside >= radius - 0.25f * SKIN) return NEVER;
+  if (aside >= radius - 0.25f * SKIN) return INFINITY;
   return larger((nearing - sqrtf(radius * radius - aside * aside)) / speed, 0.0f);
 }
 
 // The first contact of a disc with the inside or the ends of a wall.
 WW_FUNCTION Contact contact_with(const Segment& wall, const Disc& disc, float speed, float radius) {
-  Contact first = with_wall(NEVER, make_float2(0.0f, 0.0f));
+  Contact first = with_wall(INFINITY, make_float2(0.0f, 0.0f));
   const float2 along = wall.b - wall.a, from_a = disc.position - wall.a;
   const float wall_length = length(along);
   float2 normal = (1.0f / wall_length) * left_of(along);
