@@ -11,7 +11,7 @@ import torch
 import warpworld
 from warpworld.spaces import action_heads
 
-from .clock import measure
+from .clock import Timing, measure
 from .rows import Row
 
 DRAWS = 16  # sets of random actions, used in turn
@@ -67,6 +67,12 @@ def rows(workers: Sequence[int], seconds: float, only: str | None = None) -> Ite
 
 def _row(name: str, label: str, num_envs: int, num_workers: int, seconds: float, params: dict[str, Any]) -> Row:
     world = warpworld.make(name, num_envs=num_envs, device="cpu", num_workers=num_workers, **params)
+    timing = measured(world, seconds)
+    return Row(label, "warpworld", num_envs, world.num_agents, num_workers, timing.median, timing.spread)
+
+
+def measured(world: warpworld.World, seconds: float) -> Timing:
+    """Time of a step with random actions, of a world that is reset first."""
     world.reset()
     generator = np.random.default_rng(0)
     sets = [random_actions(world, generator) for _ in range(DRAWS)]
@@ -75,5 +81,4 @@ def _row(name: str, label: str, num_envs: int, num_workers: int, seconds: float,
         for array, values in sets[number % DRAWS].items():
             world[array].copy_(values)
 
-    timing = measure(world.step, redraw, seconds)
-    return Row(label, "warpworld", num_envs, world.num_agents, num_workers, timing.median, timing.spread)
+    return measure(world.step, redraw, seconds)

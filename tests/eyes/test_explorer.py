@@ -10,7 +10,9 @@ import torch
 from raycast_oracle import Seen, look
 
 import warpworld
+from benchmarks.brute_force import BruteExplorer
 from warpworld import World
+from warpworld.envs.explorer.explorer import Explorer
 from warpworld.errors import DeclarationError
 
 SMALL: dict[str, Any] = {"num_plans": 3, "max_rooms": 8, "res": 64, "subsample": 4}
@@ -192,3 +194,21 @@ def test_impossible_parameters_are_refused(params: dict[str, Any], message: str)
     with pytest.raises(DeclarationError) as error:
         warpworld.make("explorer", 1, **{**SMALL, **params})
     assert message in str(error.value)
+
+
+def test_brute_force_draws_the_same() -> None:
+    """What ``warpworld bench`` compares with: pixels differ only where a ray grazes the end of a wall or of a texel."""
+    worlds = [World(kind(**SMALL), ENVS, device="cpu", seed=3) for kind in (Explorer, BruteExplorer)]
+    draws, different = np.random.default_rng(2), []
+    for world in worlds:
+        world.reset()
+    for _ in range(30):
+        actions = draws.integers(0, 7, worlds[0]["actions"].shape)
+        for world in worlds:
+            world.data.numpy("actions")[:] = actions
+            world.step()
+        ours, theirs = (world.data.numpy("observations_rgb") for world in worlds)
+        different.append((np.abs(ours - theirs) > 0.005).any(axis=2))
+        assert np.array_equal(*(world.data.numpy("positions") for world in worlds))
+    assert np.mean(different) < 0.01  # of pixels, which are four rays each
+    assert np.abs(worlds[0].data.numpy("potential") - worlds[1].data.numpy("potential")).max() <= 5

@@ -1,0 +1,87 @@
+// Explorer as the reference draws it: every ray is tested against every line, and every texel is counted in every step.
+// For comparison only. Rules, arrays and the kernels that move and wake agents are those of explorer.cu, which is put
+// before this file.
+
+// The nearest line of a ray: distance along it, place on the line, and the cosine between the two.
+struct Met {
+  int line;
+  float distance, along, cosine;
+};
+
+__device__ Met cast(const float4* lines, int num_lines, float2 from, float2 ray) {
+  Met met{-1, INFINITY, 0.0f, 0.0f};
+  const float length = sqrtf(ray.x * ray.x + ray.y * ray.y);
+  for (int i = 0; i < num_lines; ++i) {
+    const float4 line = lines[i];
+    const float along_x = line.z - line.x, along_y = line.w - line.y, to_x = line.x - from.x, to_y = line.y - from.y;
+    const float across = ray.x * along_y - ray.y * along_x;
+    if (fabsf(across) < 1e-3f) continue;
+    const float s = (to_x * along_y - to_y * along_x) / across, t = (to_x * ray.y - to_y * ray.x) / across;
+    if (t < 0.0f || t > 1.0f || !(s * length > 0.0f) || !(s * length < met.distance - 1e-4f)) continue;
+    const float product = length * sqrtf(along_x * along_x + along_y * along_y) + 1e-6f;
+    met = Met{i, s * length, t, (ray.x * along_x + ray.y * along_y) / product};
+  }
+  return met;
+}
+
+__device__ int look_around_by_force(const float2* positions, const float* angles, unsigned char* seen_texels, float* rgb,
+                                    float* depth, const Surfaces& surfaces, float tan_half_fov) {
+  const int env = env_id(), first_texel = surfaces.first_texel[0];
+  const float2 ahead = direction_of(angles[env]);
+  unsigned char* seen = seen_texels + env * 32 * SEEN_WORDS;
+  for (int pixel = 0; pixel < PIXELS; ++pixel) {
+    float red = 0.0f, green = 0.0f, blue = 0.0f, near = 0.0f;
+    for (int i = 0; i < SUBSAMPLE; ++i) {
+      const int number = pixel * SUBSAMPLE + i;
+      const float y = tan_half_fov * (float)(RES - 2 * number - 1) / (float)RES;
+      const float2 ray = make_float2(ahead.x - y * ahead.y, ahead.y + y * ahead.x);
+      const Met met = cast(surfaces.walls.ends, surfaces.walls.count, positions[env], ray);
+      if (met.line < 0) continue;
+      const int texel = texel_at(surfaces, met.line, met.along);
+      const float3 color = color_of(surfaces.texels[texel]);
+      const float light = 1.0f - met.cosine * met.cosine;
+      red += light * color.x;
+      green += light * color.y;
+      blue += light * color.z;
+      near += nearness(met.distance);
+      seen[texel - first_texel] = 1;
+    }
+    rgb[env * 3 * PIXELS + pixel] = red / SUBSAMPLE;
+    rgb[env * 3 * PIXELS + PIXELS + pixel] = green / SUBSAMPLE;
+    rgb[env * 3 * PIXELS + 2 * PIXELS + pixel] = blue / SUBSAMPLE;
+    depth[env * PIXELS + pixel] = near / SUBSAMPLE;
+  }
+  int count = 0;
+  for (int i = 0; i < 32 * SEEN_WORDS; ++i) count += seen[i];
+  return count;
+}
+
+extern "C" __global__ void see_by_force(const float2* positions, const float* angles, unsigned char* seen_texels,
+                                        int* potential, float* observations_rgb, float* observations_depth,
+                                        float* rewards, bool* terminated, bool* truncated, const int* timestep,
+                                        const int* plan, const float4* plan_walls, const int* plan_first_wall,
+                                        const int* wall_first_texel, const unsigned* wall_texels, float tan_half_fov,
+                                        int patience, int episode_length) {
+  if (!is_active()) return;
+  const int env = env_id();
+  const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
+  const int seen = look_around_by_force(positions, angles, seen_texels, observations_rgb, observations_depth, surfaces,
+                                        tan_half_fov);
+  rewards[env] = (float)(seen - potential[env]) * (1.0f / 64.0f);
+  potential[env] = seen;
+  terminated[env] = timestep[env] >= seen + patience;
+  truncated[env] = timestep[env] >= episode_length;
+}
+
+extern "C" __global__ void see_first_by_force(const float2* positions, const float* angles, unsigned char* seen_texels,
+                                              int* potential, float* observations_rgb, float* observations_depth,
+                                              const int* plan, const float4* plan_walls, const int* plan_first_wall,
+                                              const int* wall_first_texel, const unsigned* wall_texels,
+                                              float tan_half_fov) {
+  if (!is_active()) return;
+  const int env = env_id();
+  for (int i = 0; i < 32 * SEEN_WORDS; ++i) seen_texels[env * 32 * SEEN_WORDS + i] = 0;
+  const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
+  potential[env] = look_around_by_force(positions, angles, seen_texels, observations_rgb, observations_depth, surfaces,
+                                        tan_half_fov);
+}
