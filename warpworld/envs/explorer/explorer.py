@@ -6,14 +6,17 @@ there, each episode begins in a home and at a place of its own, and a ray that m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from gymnasium.spaces import Discrete
 
 from warpworld.environment import Array, Group, Kernel, Phase, register
 from warpworld.errors import DeclarationError
 from warpworld.indoor import Indoor, IndoorParams, camera_kernel
+from warpworld.indoor_drawing import draw_indoor, texel_stretches
+from warpworld.report.drawing import Drawing, Segments
 
 
 @register("explorer")
@@ -63,3 +66,12 @@ class Explorer(Indoor):
     def resets(self) -> Sequence[Phase | Kernel]:
         """Wake up somewhere, and look."""
         return ["wake", camera_kernel("see_first")]
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
+        """The home, with the walls that have been seen in the agent's colour, the agent, and what it sees."""
+        plans, plan = self.params.plan_set, int(arrays["plan"])
+        bits = np.unpackbits(np.ascontiguousarray(arrays["seen"]).view(np.uint8), bitorder="little").astype(bool)
+        first, end = plans["wall_first_texel"][plans["plan_first_wall"][plan : plan + 2]]
+        x, y, to_x, to_y = texel_stretches(plans, plan, bits[: end - first])
+        seen = Segments(x, y, to_x, to_y, outline="explorer", line_width=0.1)
+        return draw_indoor(plans, arrays, ["explorer"], self.params.fov, over_walls=[seen])
