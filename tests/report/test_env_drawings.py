@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from warpworld.environment import environment_names, get_environment, placed_groups
-from warpworld.report.drawing import Arrowheads, Discs, Drawing, Polygon, check_colours
+from warpworld.report.drawing import Arrowheads, Discs, Drawing, Image, Polygon, Segments, Wedges, check_colours
 from warpworld.report.palette import colour_table
 
 
@@ -79,3 +79,34 @@ def test_cartpole(position: float, angle: float) -> None:
     foot, top = np.stack([pole.x, pole.y], -1)[:2].mean(0), np.stack([pole.x, pole.y], -1)[2:].mean(0)
     assert foot[0] == pytest.approx(position)
     assert top - foot == pytest.approx([np.sin(angle), np.cos(angle)])  # positive angles lean to the right
+
+
+def test_explorer_shows_what_has_been_seen_and_what_is_seen() -> None:
+    """In a box of 5 m, whose first wall is its lower one: texels 10 to 19, and the one at the corner after it."""
+    environment = get_environment("explorer")(plans="box", res=8, subsample=2)
+    walls = environment.params.plan_set["plan_walls"]
+    seen = np.zeros(32 * environment.params.seen_words, dtype=np.uint8)
+    seen[[*range(10, 20), 99, 100]] = 1
+    arrays = {
+        "plan": 0,
+        "positions": [[2.0, 3.0]],
+        "angles": [90.0],
+        "seen": np.packbits(seen, bitorder="little").view(np.uint32),
+        "observations_rgb": np.linspace(0.0, 1.0, 12).reshape(1, 3, 4),
+        "observations_depth": np.full((1, 1, 4), 0.5),
+    }
+    drawn = drawing("explorer", arrays, plans="box", res=8, subsample=2)
+    (stretches,) = marks(drawn, Segments, outline="explorer")
+    first, second = walls[0], walls[1]
+    along = (first[2:] - first[:2]) / 100.0
+    starts = [first[:2] + 10 * along, first[:2] + 99 * along, second[:2]]
+    ends = [first[:2] + 20 * along, first[2:], second[:2] + (second[2:] - second[:2]) / 100.0]
+    assert np.stack([stretches.x, stretches.y], 1) == pytest.approx(np.array(starts), abs=1e-5)
+    assert np.stack([stretches.to_x, stretches.to_y], 1) == pytest.approx(np.array(ends), abs=1e-5)
+    (wedge,) = marks(drawn, Wedges)
+    assert (wedge.x[0], wedge.y[0], wedge.direction[0]) == pytest.approx((2.0, 3.0, np.pi / 2))
+    assert wedge.angle[0] == pytest.approx(np.radians(130.0))
+    colours, nearness = marks(drawn, Image)[-2:]
+    assert nearness.pixels.tolist() == [[[127] * 3] * 4]
+    assert colours.pixels[0, -1].tolist() == [int(255 * (k / 11) ** (1 / 2.2)) for k in (3, 7, 11)]
+    assert colours.y[0] > nearness.y[0] > drawn.view[1]
