@@ -199,8 +199,10 @@ static bool is_foreign(State& s, const char* address) {
 
 // The thread-local block is there from the first access on.
 static bool found_locals(State& s) {
-  if (s.locals_known) return false;
-  s.image.look();
+  bool any = false;
+  for (unsigned i = 0; i < s.num_variables; i++) any |= s.variables[i].thread_local_storage != 0;
+  if (s.locals_known || !any) return false;
+  s.image.look();  // which is slow: not again and again where there are none
   if (!s.image.locals) return false;
   s.locals_known = true;
   for (unsigned i = 0; i < s.num_variables; i++) {
