@@ -1,16 +1,7 @@
 """From a YAML file and ``a.b=c`` overrides to a frozen, checked ``RunConfig``."""
 
-from warpworld.config.run_config import (
-    A2CConfig,
-    LearnerConfig,
-    ModelConfig,
-    PPOConfig,
-    RandomConfig,
-    RunConfig,
-    config_from_dict,
-    load_config,
-    packaged_configs,
-)
+from warpworld.config.run_config import RunConfig, config_from_dict, load_config, packaged_configs
+from warpworld.config.sections import A2CConfig, LearnerConfig, ModelConfig, PPOConfig, RandomConfig
 
 __all__ = [
     "A2CConfig",

@@ -57,19 +57,29 @@ def gae(
         StoreError: a tensor has another shape than said above, or a flag is not bool.
     """
     check_shapes(rewards, values, terminated, truncated, agent_terminated, next_value, truncated_values)
+    expected, ends = expected_after(values, terminated, truncated, agent_terminated, next_value, truncated_values)
+    deltas = rewards + gamma * expected - values
+    advantages = deltas.clone()  # right as it stands where a trajectory ends
+    for t in range(len(rewards) - 2, -1, -1):
+        advantages[t].add_(advantages[t + 1].masked_fill(ends[t], 0.0), alpha=gamma * gae_lambda)
+    return advantages, advantages + values
+
+
+def expected_after(
+    values: Tensor,
+    terminated: Tensor,
+    truncated: Tensor,
+    agent_terminated: Tensor | None,
+    next_value: Tensor,
+    truncated_values: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """B_t of ``gae``, and where a trajectory ends: each (T, num_envs, agents) or broadcast to it."""
     final = terminated.unsqueeze(-1)
     if agent_terminated is not None:
         final = final | agent_terminated
     out_of_time = truncated.unsqueeze(-1)
     following = torch.cat((values[1:], next_value.unsqueeze(0)))
-    bootstrap = torch.where(out_of_time, truncated_values, following).masked_fill(final, 0.0)
-    deltas = rewards + gamma * bootstrap - values
-
-    ends = final | out_of_time
-    advantages = deltas.clone()  # right as it stands where a trajectory ends
-    for t in range(len(rewards) - 2, -1, -1):
-        advantages[t].add_(advantages[t + 1].masked_fill(ends[t], 0.0), alpha=gamma * gae_lambda)
-    return advantages, advantages + values
+    return torch.where(out_of_time, truncated_values, following).masked_fill(final, 0.0), final | out_of_time
 
 
 def check_shapes(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
-from warpworld.trainers.returns import check_shapes
+from warpworld.trainers.returns import check_shapes, expected_after
 
 
 @dataclass(frozen=True)
@@ -69,17 +68,10 @@ def vtrace(
         StoreError: a tensor has another shape than said above, or a flag is not bool.
     """
     check_shapes(rewards, values, terminated, truncated, agent_terminated, next_value, truncated_values)
-    final = terminated.unsqueeze(-1)
-    if agent_terminated is not None:
-        final = final | agent_terminated
-    out_of_time = truncated.unsqueeze(-1)
-    following = torch.cat((values[1:], next_value.unsqueeze(0)))
-    bootstrap = torch.where(out_of_time, truncated_values, following).masked_fill(final, 0.0)
+    expected, ends = expected_after(values, terminated, truncated, agent_terminated, next_value, truncated_values)
     ratios = log_ratios.exp()
-    errors = ratios.clamp(max=settings.rho_bar) * (rewards + gamma * bootstrap - values)
+    errors = ratios.clamp(max=settings.rho_bar) * (rewards + gamma * expected - values)
     carried = gamma * gae_lambda * ratios.clamp(max=settings.c_bar)
-
-    ends = final | out_of_time
     for t in range(len(rewards) - 2, -1, -1):
         errors[t].add_(carried[t] * errors[t + 1].masked_fill(ends[t], 0.0))
     return values + errors

@@ -1,0 +1,145 @@
+"""The sections of a run's YAML file: which keys there are, what they hold, and their defaults."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from warpworld.config.types import (
+    Count,
+    Flag,
+    Fraction,
+    NotNegative,
+    NotNegativeSchedule,
+    Positive,
+    PositiveSchedule,
+    Seed,
+    Text,
+)
+
+Groups = tuple[str, ...]
+GROUPS = "agent groups that it plays; left out: the group of its own name"
+
+
+class Section(BaseModel):
+    """A mapping whose keys are all known; it cannot be changed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class TrainerConfig(Section):
+    """The ``trainer`` section: how much is simulated, where and from which seed."""
+
+    num_envs: Count = Field(description="envs that step together")
+    num_steps: Count = Field(description="steps of every env between two updates")
+    total_env_steps: Count = Field(description="length of the run, in env steps (num_envs of them pass per world step)")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        default="auto", description="where envs and policies run: auto, cpu or cuda"
+    )
+    seed: Seed = Field(default=1, description="same seed, same run")
+    num_workers: Count | None = Field(
+        default=None, description="threads that step the envs on cpu; null takes every core"
+    )
+    fused: Flag = Field(
+        default=True, description="on cpu, run plain networks and their gradients in C++; false leaves all to torch"
+    )
+    graph_steps: Annotated[int, Field(ge=0, le=1024)] = Field(
+        default=16, description="on cuda, env steps that one CUDA graph holds at most; 0 runs without graphs"
+    )
+    torch_threads: Count | None = Field(
+        default=None, le=1024, description="threads of torch on cpu; null leaves it to torch, which takes every core"
+    )
+
+
+class ModelConfig(Section):
+    """The ``model`` of a policy; its keys besides those below are the model's own, see ``settings``."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: Text = Field(default="mlp", description="kind of network: mlp, multi_input, or module:Class of your own")
+    normalise_observations: Flag = Field(default=False, description="shift and scale features to mean 0 and variance 1")
+
+    recurrent: Literal["lstm", "gru"] | None = Field(
+        default=None, description="recurrent cell between its encoder and its heads: lstm or gru; null for no memory"
+    )
+    recurrent_size: Annotated[int, Field(ge=1, le=65536)] = Field(default=128, description="width of that cell")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the model is made with, its defaults filled in."""
+        return dict(self.model_extra or {})
+
+
+class RandomConfig(Section):
+    """A policy that acts uniformly at random."""
+
+    groups: Groups = Field(default=(), description=GROUPS)
+    algorithm: Literal["random"] = Field(default="random", description="how it learns: ppo, a2c, or random: not at all")
+    train: ClassVar[bool] = False
+
+
+class LearnerConfig(Section):
+    """What all that learn share; learning settings carry CleanRL's names and formulas."""
+
+    groups: Groups = Field(default=(), description=GROUPS)
+    train: Flag = Field(default=True, description="false keeps its weights as they are")
+    algorithm: str
+    model: ModelConfig = Field(default=ModelConfig(), description="its network")
+    initial_weights: Text | None = Field(
+        default=None,
+        description="run folder whose latest weights it starts with; RUN#NAME for another name's",
+    )
+    learning_rate: PositiveSchedule = Field(default=2.5e-4, description="step size of Adam")
+    anneal_lr: Flag = Field(default=True, description="lower the learning rate linearly to 0 over the run")
+    gamma: Fraction = Field(default=0.99, description="discount per step")
+    gae_lambda: Fraction = Field(default=0.95, description="lambda of generalised advantage estimation")
+    value_targets: Literal["gae", "vtrace"] = Field(
+        default="gae", description="what values learn: gae, or vtrace: anew before each pass, for the policy as it is"
+    )
+    rho_bar: Positive = Field(default=1.0, description="V-trace's limit of the ratios that weigh TD errors")
+    c_bar: Positive = Field(default=1.0, description="V-trace's limit of the ratios that carry them back, <= rho_bar")
+    num_minibatches: Count = Field(default=4, description="parts of a rollout, one gradient step each")
+    norm_adv: Flag = Field(default=True, description="normalise advantages per minibatch")
+    ent_coef: NotNegativeSchedule = Field(default=0.01, description="weight of the entropy bonus")
+    vf_coef: NotNegative = Field(default=0.5, description="weight of the value loss")
+    max_grad_norm: Positive = Field(default=0.5, description="longest gradient; longer ones are scaled down")
+
+
+class A2CConfig(LearnerConfig):
+    """One entry of the ``policy`` section with ``algorithm: a2c``."""
+
+    algorithm: Literal["a2c"] = Field(default="a2c", description="how it learns: ppo, a2c, or random: not at all")
+    gae_lambda: Fraction = Field(default=1.0, description="lambda of generalised advantage estimation")
+    num_minibatches: Count = Field(default=1, description="parts of a rollout, one gradient step each")
+    norm_adv: Flag = Field(default=False, description="normalise advantages per minibatch")
+
+
+class PPOConfig(LearnerConfig):
+    """One entry of the ``policy`` section with ``algorithm: ppo``."""
+
+    algorithm: Literal["ppo"] = Field(default="ppo", description="how it learns: ppo, a2c, or random: not at all")
+    update_epochs: Count = Field(default=4, description="passes over a rollout")
+    clip_coef: PositiveSchedule = Field(default=0.2, description="how far the probability ratio may move from 1")
+    clip_vloss: Flag = Field(default=True, description="clip the value loss in the same way")
+    target_kl: Positive | None = Field(
+        default=None, description="stop a rollout's epochs above this KL divergence; null never stops"
+    )
+
+
+POLICY_KINDS: dict[str, type[Section]] = {"ppo": PPOConfig, "a2c": A2CConfig, "random": RandomConfig}
+PolicyConfig = Annotated[PPOConfig | A2CConfig | RandomConfig, Field(discriminator="algorithm")]
+
+
+class SavingConfig(Section):
+    """The ``saving`` section: what a run leaves behind."""
+
+    directory: Text = Field(default="runs", description="folder that run folders are made in")
+    log_every: Count = Field(default=1, description="iterations between two lines of metrics")
+    checkpoint_every: Count = Field(default=50, description="iterations between two checkpoints")
+    keep_checkpoints: Count | None = Field(
+        default=None, description="how many checkpoints to keep besides that of iteration 0; null keeps all"
+    )
+    wandb: Text | None = Field(
+        default=None, description="project on Weights & Biases that metrics go to as well; null sends nothing"
+    )
