@@ -338,7 +338,8 @@ def placed_groups(environment: Environment) -> dict[str, Group]:
 
 
 _PACKAGED = {
-    name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "explorer", "tag_continuous", "tag_gridworld")
+    name: f"warpworld.envs.{name}.{name}"
+    for name in ("cartpole", "explorer", "point_goal", "tag_continuous", "tag_gridworld", "waypoint")
 }
 
 # name -> class, or the module that registers it when imported

@@ -42,6 +42,7 @@ pytestmark = pytest.mark.cpu_backend  # which is asked for the sources
 SIZES: dict[str, list[dict[str, Any]]] = {
     "cartpole": [{}],
     "explorer": [{}],
+    "point_goal": [{}],
     "tag_gridworld": [{"num_taggers": 4}],
     "tag_continuous": [
         {},
@@ -50,6 +51,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
         {"num_taggers": 5, "num_runners": 20, "use_full_observation": False, "observe_own_state": True},
         {"num_taggers": 100, "num_runners": 900, "use_full_observation": False, "num_other_agents_observed": 10},
     ],
+    "waypoint": [{}],
 }
 
 

@@ -21,6 +21,7 @@ from warpworld.managers.build_cache import cache_folder
 SMALL: dict[str, list[dict[str, Any]]] = {
     "cartpole": [dict(episode_length=25)],
     "explorer": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],
+    "point_goal": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],
     "tag_gridworld": [
         dict(num_taggers=4, grid_length=4, episode_length=9, use_full_observation=True),
         dict(num_taggers=4, grid_length=4, episode_length=9, use_full_observation=False),
@@ -32,6 +33,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         dict(num_taggers=2, num_runners=3, episode_length=9, tagging_distance=0.2, observe_own_state=True),
         dict(num_taggers=2, num_runners=3, episode_length=9, tagging_distance=0.1, start="fixed"),
     ],
+    "waypoint": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],
 }
 
 

@@ -1,0 +1,1 @@
+"""Walking to a place that is pointed out."""

@@ -1,0 +1,90 @@
+"""Walking to a waypoint: a goal in a home is pointed out to an agent, which finds its way there.
+
+Source: megastep's "waypoint" (Andy L. Jones, 2020), with its draw of goals, radius and reward. Other than there, the
+agent also feels its own motion, each episode begins in a home and at a place of its own, and a time limit truncates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+from warpworld.environment import Array, Group, Kernel, Phase, register
+from warpworld.errors import DeclarationError
+from warpworld.indoor import Indoor, IndoorParams, camera_kernel
+from warpworld.indoor_drawing import draw_indoor
+from warpworld.report.drawing import Discs, Drawing
+
+
+@dataclass(frozen=True)
+class GoalParams(IndoorParams):
+    """Parameters of environments with a goal."""
+
+    res: int = 512
+    subsample: int = 8
+    goal_radius: float = 0.15  # metres from the goal at which it is reached
+    episode_length: int = 512  # steps: an episode's limit is drawn between half of them and all
+    fixed_frame: bool = field(init=False, default=False)  # whether the goal is shown as it was seen at the start
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.0 < self.goal_radius < float("inf"):
+            raise DeclarationError(f"goal_radius={self.goal_radius!r}: expected metres, a finite number above 0")
+        if not 2 <= self.episode_length < 2**31:
+            raise DeclarationError(f"episode_length={self.episode_length!r}: expected a whole number of at least 2")
+
+
+@register("waypoint")
+class Waypoint(Indoor):
+    """One agent walks to a goal; the vector to it, ahead and to the left, is shown in every step.
+
+    Actions: 0 nothing, 1 push left, 2 right, 3 forward, 4 back, 5 turn left, 6 turn right. Reaching the goal pays 1 and
+    ends the episode.
+    """
+
+    source = "waypoint.cu"
+    compile_time = (*Indoor.compile_time, "fixed_frame")
+
+    @dataclass(frozen=True)
+    class Params(GoalParams):
+        """Parameters of waypoint."""
+
+    def groups(self) -> Sequence[Group]:
+        """One walker."""
+        vector = Box(-np.inf, np.inf, (2,))  # metres
+        return [Group("walker", 1, self.observation(goal=vector), Discrete(7))]
+
+    def arrays(self) -> Sequence[Array]:
+        """The goal, the time for it, and where the agent woke up."""
+        return [
+            *super().arrays(),
+            Array("goal", "float32", (2,), doc="metres"),
+            Array("limit", "int32", per="env", doc="steps until the time limit of this episode"),
+            Array("start_position", "float32", (2,), doc="metres"),
+            Array("start_angle", "float32", bounds=(-180.0, 180.0), doc="degrees"),
+        ]
+
+    def phases(self) -> Sequence[Phase | Kernel]:
+        """Move, then look."""
+        return ["move", camera_kernel("see")]
+
+    def resets(self) -> Sequence[Phase | Kernel]:
+        """Wake up somewhere, and look."""
+        return ["wake", camera_kernel("see")]
+
+    def truncations(self, num_steps: int) -> int:
+        """Limits are half of ``episode_length`` at the least."""
+        return num_steps // (self.params.episode_length - self.params.episode_length // 2) + 1
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
+        """The home, the goal, the agent, and what it sees; the goal is a full disc when it is reached."""
+        (x, y), reached = np.asarray(arrays["goal"], dtype=float)[0], bool(arrays["terminated"])
+        radius = max(self.params.goal_radius, 0.12)
+        marks = [
+            Discs(x, y, 2.0 * radius, fill=None, outline="alarm", line_width=0.05),
+            Discs(x, y, radius, fill="alarm" if reached else None, outline="alarm", line_width=0.05),
+        ]
+        return draw_indoor(self.params.plan_set, arrays, ["walker"], self.params.fov, over_walls=marks)
