@@ -138,6 +138,8 @@ class TestKernel:
     def test_a_range_of_threads_is_chosen_from(self) -> None:
         kernel = Kernel("draw", threads_per_env=(1, 128))
         assert (kernel.threads(5, side_by_side=False), kernel.threads(5, side_by_side=True)) == (1, 128)
+        assert kernel.threads(5, side_by_side=True, packed=True) == 5
+        assert Kernel("draw", threads_per_env=(8, 9)).threads(5, side_by_side=True, packed=True) == 9
         assert Kernel("draw", threads_per_env=7).threads(5, side_by_side=False) == 7
         assert Kernel("draw").threads(5, side_by_side=True) == 5
 

@@ -173,11 +173,18 @@ class Kernel:
         if self.arguments is not None:
             object.__setattr__(self, "arguments", tuple(map(self._argument, _as_list(self.name, self.arguments))))
 
-    def threads(self, num_agents: int, side_by_side: bool) -> int:
-        """How many threads an env has, where they run side by side and where they take turns."""
-        if isinstance(self.threads_per_env, tuple):
-            return self.threads_per_env[side_by_side]
-        return self.threads_per_env or num_agents
+    def threads(self, num_agents: int, side_by_side: bool, packed: bool = False) -> int:
+        """How many threads an env has.
+
+        Args:
+            num_agents: of the env.
+            side_by_side: whether they run at the same time, or take turns.
+            packed: whether envs are to share a warp, for which it takes one thread an agent.
+        """
+        if not isinstance(self.threads_per_env, tuple):
+            return self.threads_per_env or num_agents
+        fewest, most = self.threads_per_env
+        return num_agents if packed and fewest <= num_agents <= most else most if side_by_side else fewest
 
     def _argument(self, given: Any) -> str | int | float:
         plain = given.item() if isinstance(given, np.generic) else given

@@ -290,12 +290,12 @@ class TestThreads:
         kernels = [Kernel("step", threads_per_env=8), Kernel("step")]
         message = "kernel 'step' is asked for with 8 and with 2 threads_per_env; a kernel has one number"
         with pytest.raises(BindError, match=message):
-            make(kernel("")).build(kernels)
+            make(kernel(""), backend=open_backend("cpu", 1)).build(kernels)
 
     def test_packed_kernels_have_one_per_agent(self, make: Make) -> None:
         message = "kernel 'step' has 8 threads_per_env; only kernels of one thread per agent can share a warp"
         with pytest.raises(BindError, match=message):
-            make(kernel(""), envs_per_warp=4).build([Kernel("step", threads_per_env=8)])
+            make(kernel(""), backend=open_backend("cpu", 1), envs_per_warp=4).build([Kernel("step", threads_per_env=8)])
 
     def test_too_many_for_a_block(self, make: Make) -> None:
         functions = make(kernel(""), constants={"NUM_AGENTS": 1025})

@@ -53,7 +53,9 @@ class RecordedGraph(TorchDispatchMode):
         kwargs = kwargs or {}
         if operation.overloadpacket.__name__ in READS:
             raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
-        written = [args[i] for i, argument in enumerate(operation._schema.arguments) if _writes(argument, args, i)]
+        given = [*args, *(kwargs.get(argument.name) for argument in operation._schema.arguments[len(args) :])]
+        pairs = zip(operation._schema.arguments, given, strict=True)
+        written = [value for argument, value in pairs if value is not None and _is_written(argument)]  # also an out=
         self._overwritten += [(tensor, tensor.clone()) for tensor in written]
         result = operation(*args, **kwargs)
         if written or not _is_view(operation):
@@ -61,8 +63,8 @@ class RecordedGraph(TorchDispatchMode):
         return result
 
 
-def _writes(argument: Any, args: Any, i: int) -> bool:
-    return i < len(args) and argument.alias_info is not None and argument.alias_info.is_write
+def _is_written(argument: Any) -> bool:
+    return argument.alias_info is not None and argument.alias_info.is_write
 
 
 def _is_view(operation: Any) -> bool:

@@ -49,7 +49,7 @@ class Recall(Environment):
 
     def _reset(self, arrays: Any, active: Tensor) -> None:
         cue = arrays.random.below(2)[..., 0]
-        shown = torch.nn.functional.one_hot(cue, 3).float()
+        shown = (cue.unsqueeze(-1) == torch.arange(3, device=cue.device)).float()
         arrays["cue"] = torch.where(active[:, None], cue, arrays["cue"])
         arrays["observations"] = torch.where(active[:, None, None], shown, arrays["observations"])
 

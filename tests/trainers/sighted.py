@@ -53,9 +53,10 @@ class Sighted(Environment):
 
     def _show(self, arrays: Any, active: Tensor) -> None:
         place = arrays.random.below(2 * PIXELS)[..., 0]
+        pixels = torch.arange(2 * PIXELS, device=place.device)
         arrays["colour"] = torch.where(active[:, None], place // PIXELS, arrays["colour"])
         parts = {
-            "strip": torch.nn.functional.one_hot(place, 2 * PIXELS).unflatten(-1, (2, PIXELS)).float(),
+            "strip": (place.unsqueeze(-1) == pixels).unflatten(-1, (2, PIXELS)).float(),
             "motion": arrays.random.uniform(3),
             "health": arrays["timestep"][:, None, None].expand(-1, 3, 1).float(),
         }

@@ -138,7 +138,7 @@ class FunctionManager:
         num_agents = int(self._constants["NUM_AGENTS"])
         asked: dict[str, int] = {}
         for kernel in kernels:
-            threads = kernel.threads(num_agents, self._backend.side_by_side)
+            threads = kernel.threads(num_agents, self._backend.side_by_side, bool(self._asked_envs_per_warp))
             if asked.setdefault(kernel.name, threads) != threads:
                 raise BindError(
                     f"{self._path}: kernel '{kernel.name}' is asked for with {asked[kernel.name]} and with {threads} "
