@@ -2,6 +2,7 @@
 
 import functools
 import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells leave it to what they start in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("stand_in"):
         from stand_in.plugin import use_stand_in
 

@@ -379,6 +379,11 @@ def environment_names() -> list[str]:
     return sorted(_registry)
 
 
+def packaged_names() -> list[str]:
+    """Names of the environments that come with warpworld, sorted."""
+    return sorted(_PACKAGED)
+
+
 def get_environment(name: str) -> type[Environment]:
     """The Environment registered as ``name``, or named as ``module:Class``, ``path/to/file.py:Class`` or a file alone.
 

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 from warpworld.config import packaged_configs
-from warpworld.environment import environment_names
+from warpworld.environment import packaged_names
 from warpworld.errors import TemplateError
 
 TEMPLATE = Path(__file__).parent / "environment"
@@ -89,7 +89,7 @@ def _check_name(name: str, module: str, class_name: str) -> None:
         )
     if keyword.iskeyword(module) or keyword.iskeyword(class_name):
         raise TemplateError(f"'{name}' is a keyword of Python: choose another name")
-    if module in {"warpworld", *environment_names(), *packaged_configs()}:
+    if module in {"warpworld", *packaged_names(), *packaged_configs()}:
         raise TemplateError(f"'{name}' comes with warpworld: choose another name")
     if class_name in _template_words() or hasattr(builtins, class_name):
         raise TemplateError(
