@@ -184,7 +184,9 @@ class Kernel:
         if not isinstance(self.threads_per_env, tuple):
             return self.threads_per_env or num_agents
         fewest, most = self.threads_per_env
-        return num_agents if packed and fewest <= num_agents <= most else most if side_by_side else fewest
+        if packed and fewest <= num_agents <= most:
+            return num_agents
+        return most if side_by_side else fewest
 
     def _argument(self, given: Any) -> str | int | float:
         plain = given.item() if isinstance(given, np.generic) else given

@@ -18,7 +18,7 @@ from gymnasium.spaces import Box, Dict
 
 from warpworld.environment import Array, Environment, Kernel
 from warpworld.errors import DeclarationError, suggest
-from warpworld.plans import Plan, PlanSet, box, column, homes
+from warpworld.plans import PlanSet, box, column, homes
 
 RAY_THREADS = 128  # of an env, among which the rays of its cameras are shared where threads run side by side
 MAX_RES = 4096
@@ -68,23 +68,25 @@ class IndoorParams:
     @property
     def plan_set(self) -> PlanSet:
         """The plans of all envs, packed for kernels."""
-        return _plan_set(self.plans, self.num_plans, self.min_rooms, self.max_rooms, self.plan_seed)
+        if self.plans != "homes":
+            return _toy_set(self.plans, self.plan_seed)
+        return _home_set(self.num_plans, self.min_rooms, self.max_rooms, self.plan_seed)
 
     def _follow(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
 
 @functools.lru_cache(maxsize=4)
-def _plan_set(plans: str, count: int, min_rooms: int, max_rooms: int, seed: int) -> PlanSet:
-    return PlanSet(_plans(plans, count, min_rooms, max_rooms, seed), seed=seed)
+def _home_set(count: int, min_rooms: int, max_rooms: int, seed: int) -> PlanSet:
+    return PlanSet(homes(seed, count, (min_rooms, max_rooms)), seed=seed)
 
 
-def _plans(plans: str, count: int, min_rooms: int, max_rooms: int, seed: int) -> Sequence[Plan]:
-    if plans == "homes":
-        return homes(seed, count, (min_rooms, max_rooms))
-    if plans in TOYS:
-        return [TOYS[plans]()]
-    raise DeclarationError(f"plans={plans!r}: expected homes, {' or '.join(TOYS)}.{suggest(plans, ['homes', *TOYS])}")
+@functools.lru_cache(maxsize=4)
+def _toy_set(name: str, seed: int) -> PlanSet:
+    if name not in TOYS:
+        expected = f"expected homes, {' or '.join(TOYS)}"
+        raise DeclarationError(f"plans={name!r}: {expected}.{suggest(name, ['homes', *TOYS])}")
+    return PlanSet([TOYS[name]()], seed=seed)
 
 
 class Indoor(Environment):

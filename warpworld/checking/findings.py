@@ -77,7 +77,7 @@ KINDS = {
     "unwritten": "a read of what nobody has written",
     "reset": "a read of what the episode before has left, or observations that a reset has left as they were",
     "guard": "a write by a thread that has no agent, or whose env sits the launch out",
-    "barrier": "agents of one env that wait at different barriers, or for each other",
+    "barrier": "agents of one env that wait at different barriers or for each other, or go around one",
     "fault": "a kernel that was ended: an assertion, a bad address, no end",
     "undefined": "what is undefined in C++: a GPU may do another thing than a CPU",
     "random": "random numbers that one agent draws twice",

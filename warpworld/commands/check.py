@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from warpworld.commands.numbers import at_least
-from warpworld.commands.params import read_params
+from warpworld.commands.params import add_environment, read_params
 
 FOUND = 1  # exit status
 
@@ -20,17 +20,12 @@ def add_parsers(commands: Any) -> None:
         description="Run an environment's kernels on a CPU under random actions, watch every access of memory, and "
         "tell what is wrong. Exit status: 0 clean, 1 something was found, 2 the check could not run.",
     )
-    check.add_argument(
-        "environment", metavar="NAME", help="a registered name, module:Class, or a file: path/to/env.py[:Class]"
-    )
-    check.add_argument(
-        "params", metavar="key=value", nargs="*", default=[], help="parameters of the environment: num_taggers=3"
-    )
+    add_environment(check)
     check.add_argument("--steps", type=at_least(1, 100_000), default=120, help="steps to take (default: 120)")
     check.add_argument("--envs", type=at_least(2, 1000), default=5, help="envs to step (default: 5)")
     check.add_argument("--seed", type=at_least(0), default=0, help="seed of world and actions (default: 0)")
     check.add_argument("--format", choices=("text", "json"), default="text", help="how to tell (default: text)")
-    check.set_defaults(command=_check, settings="params")
+    check.set_defaults(command=_check)
 
 
 def _check(arguments: argparse.Namespace) -> int:

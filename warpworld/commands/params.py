@@ -1,11 +1,23 @@
-"""Values of an environment's parameters on the command line."""
+"""An environment and values of its parameters on the command line."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from typing import Any
 
 from warpworld.errors import ConfigError
+
+
+def add_environment(parser: argparse.ArgumentParser) -> None:
+    """Add the words that name an environment and give its parameters: ``environment`` and ``params``."""
+    parser.add_argument(
+        "environment", metavar="NAME", help="a registered name, module:Class, or a file: path/to/env.py[:Class]"
+    )
+    parser.add_argument(
+        "params", metavar="key=value", nargs="*", default=[], help="parameters of the environment: num_taggers=3"
+    )
+    parser.set_defaults(settings="params")
 
 
 def read_params(words: Sequence[str]) -> dict[str, Any]:

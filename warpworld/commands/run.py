@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.numbers import at_least
-from warpworld.commands.params import read_params
+from warpworld.commands.params import add_environment, read_params
 from warpworld.errors import RunError
 
 if TYPE_CHECKING:
@@ -26,12 +26,7 @@ def add_parsers(commands: Any) -> None:
         description="Step a world with random actions and tell what happened. --trace writes every array of one env, "
         "step by step, as CSV.",
     )
-    run.add_argument(
-        "environment", metavar="NAME", help="a registered name, module:Class, or a file: path/to/env.py[:Class]"
-    )
-    run.add_argument(
-        "params", metavar="key=value", nargs="*", default=[], help="parameters of the environment: num_taggers=3"
-    )
+    add_environment(run)
     run.add_argument("--steps", type=at_least(1), default=120, help="steps to take (default: 120)")
     run.add_argument("--envs", type=at_least(1, MOST), default=5, help="envs to step (default: 5)")
     run.add_argument("--seed", type=at_least(0), default=0, help="seed of world and actions (default: 0)")
@@ -39,7 +34,7 @@ def add_parsers(commands: Any) -> None:
     run.add_argument("--trace", metavar="ENV", type=at_least(0), help="write this env's arrays, step by step")
     run.add_argument("--arrays", metavar="NAME,...", help="the arrays to trace (default: all)")
     run.add_argument("--output", metavar="FILE", help="where the trace goes (default: NAME-envENV.csv, here)")
-    run.set_defaults(command=_run, settings="params")
+    run.set_defaults(command=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -14,6 +14,20 @@ struct Motion {
   float angle, angvelocity;
 };
 
+// The arrays that hold agents' motion.
+struct Motions {
+  float2 *positions, *velocity;
+  float *angles, *angvelocity;
+
+  WW_METHOD Motion load(int i) const { return Motion{positions[i], velocity[i], angles[i], angvelocity[i]}; }
+  WW_METHOD void store(int i, const Motion& motion) const {
+    positions[i] = motion.position;
+    velocity[i] = motion.velocity;
+    angles[i] = motion.angle;
+    angvelocity[i] = motion.angvelocity;
+  }
+};
+
 WW_FUNCTION float2 direction_of(float angle) { return make_float2(cosf(angle * DEGREES), sinf(angle * DEGREES)); }
 
 // Into -180 .. 180.
@@ -38,14 +52,6 @@ WW_FUNCTION void push(Motion& motion, const Push& by, float accel, float ang_acc
   motion.angvelocity = (1.0f - decay) * motion.angvelocity + ang_accel / fps * by.turn;
 }
 
-// A body without inertia: it moves while it is pushed. speed in m/s, ang_speed in degrees/s.
-WW_FUNCTION void steer(Motion& motion, const Push& by, float speed, float ang_speed) {
-  using namespace plane;
-  const float2 ahead = direction_of(motion.angle);
-  motion.velocity = speed * (by.forward * ahead + by.left * left_of(ahead));
-  motion.angvelocity = ang_speed * by.turn;
-}
-
 // One step of 1 / fps seconds; whether the agent touched something. All lanes of the env that have an agent call it.
 WW_FUNCTION bool walk(Motion& motion, const Walls& walls, float fps) {
   Disc disc{motion.position, motion.velocity};
@@ -64,8 +70,6 @@ WW_FUNCTION void feel(const Motion& motion, float* imu) {
   imu[1] = dot(motion.velocity, ahead) * 0.1f;
   imu[2] = dot(motion.velocity, left_of(ahead)) * 0.1f;
 }
-
-WW_FUNCTION Body body_of(float2 position, float angle) { return Body{position, direction_of(angle), AGENT_WIDTH}; }
 
 // An agent's linear colours, as a texel: the front and the back dark, the right side green, the left side red, as on ships.
 WW_FUNCTION unsigned facet_texel(int facet) {

@@ -43,15 +43,10 @@ WW_FUNCTION Rooms rooms_of(int plan, const int* plan_first_room, const int* room
 
 constexpr float CELL = 0.2f;  // metres, the side of a spawn cell
 
-// A random place in the cells first .. end - 1, each as likely as another.
-WW_FUNCTION float2 place_in(const Rooms& rooms, int first, int end, Random& random) {
+// A random place in a plan's rooms, each cell as likely as another.
+WW_FUNCTION float2 place_anywhere(const Rooms& rooms, Random& random) {
+  const int first = rooms.first_cell[0], end = rooms.first_cell[rooms.count];
   const float2 middle = rooms.cells[first + (int)random.below((uint32_t)(end - first))];
   const float x = random.uniform(-0.5f, 0.5f), y = random.uniform(-0.5f, 0.5f);
   return make_float2(middle.x + CELL * x, middle.y + CELL * y);
-}
-WW_FUNCTION float2 place_in_room(const Rooms& rooms, int room, Random& random) {
-  return place_in(rooms, rooms.first_cell[room], rooms.first_cell[room + 1], random);
-}
-WW_FUNCTION float2 place_anywhere(const Rooms& rooms, Random& random) {
-  return place_in(rooms, rooms.first_cell[0], rooms.first_cell[rooms.count], random);
 }

@@ -14,13 +14,11 @@ extern "C" __global__ void move(float2* positions, float2* velocity, float* angl
                                 const int* plan_first_wall, float accel, float ang_accel, float decay, float fps) {
   if (!is_active()) return;
   const int i = agent_index(), first = plan_first_wall[plan[i]];
-  Motion motion{positions[i], velocity[i], angles[i], angvelocity[i]};
+  const Motions motions{positions, velocity, angles, angvelocity};
+  Motion motion = motions.load(i);
   push(motion, push_of(actions[i]), accel, ang_accel, decay, fps);
   walk(motion, Walls{plan_walls + first, plan_first_wall[plan[i] + 1] - first}, fps);
-  positions[i] = motion.position;
-  velocity[i] = motion.velocity;
-  angles[i] = motion.angle;
-  angvelocity[i] = motion.angvelocity;
+  motions.store(i, motion);
   feel(motion, observations_imu + 3 * i);
 }
 
@@ -71,10 +69,7 @@ extern "C" __global__ void wake(float2* positions, float2* velocity, float* angl
   plan[i] = (int)random.below((uint32_t)num_plans);
   const float2 place = place_anywhere(rooms_of(plan[i], plan_first_room, room_first_cell, plan_cells), random);
   const Motion motion{place, make_float2(0.0f, 0.0f), random.uniform(-180.0f, 180.0f), 0.0f};
-  positions[i] = motion.position;
-  velocity[i] = motion.velocity;
-  angles[i] = motion.angle;
-  angvelocity[i] = motion.angvelocity;
+  Motions{positions, velocity, angles, angvelocity}.store(i, motion);
   feel(motion, observations_imu + 3 * i);
   for (int word = 0; word < SEEN_WORDS; ++word) seen[i * SEEN_WORDS + word] = 0u;
 }

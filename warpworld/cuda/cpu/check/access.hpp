@@ -77,7 +77,7 @@ static Lane lane_of(const State& s, unsigned block, unsigned thread) {
 // ---- findings ------------------------------------------------------------------------------------------------------
 static bool alike(const ww_finding& a, const ww_finding& b) {
   return a.kind == b.kind && a.region == b.region && a.pc == b.pc && a.other_pc == b.other_pc && a.write == b.write &&
-         a.other_write == b.other_write;
+         a.other_write == b.other_write && a.barrier == b.barrier;
 }
 
 // Keeps one finding of each kind a place; of races rather one in which the value changed.
@@ -199,10 +199,8 @@ static bool is_foreign(State& s, const char* address) {
 
 // The thread-local block is there from the first access on.
 static bool found_locals(State& s) {
-  bool any = false;
-  for (unsigned i = 0; i < s.num_variables; i++) any |= s.variables[i].thread_local_storage != 0;
-  if (s.locals_known || !any) return false;
-  s.image.look();  // which is slow: not again and again where there are none
+  if (s.locals_known) return false;
+  s.image.look();
   if (!s.image.locals) return false;
   s.locals_known = true;
   for (unsigned i = 0; i < s.num_variables; i++) {

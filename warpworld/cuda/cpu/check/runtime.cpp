@@ -57,7 +57,6 @@ __attribute__((visibility("hidden"))) void ww_check_returned(unsigned thread, in
   ww_finding found = ww_check::described(s, WW_PASSED_BY, nullptr, nullptr, 0, false, 0);
   found.thread = found.other_thread = lane.agent;
   found.pc = (uint32_t)((const char*)s.last_of[thread] - 1 - s.image.base);
-  found.other_pc = (uint64_t)line;  // one finding for each barrier
   found.barrier = line;
   ww_check::keep(s, found);
 }
@@ -111,6 +110,8 @@ WW_EXPORT State* ww_check_open(const ww_check_settings* settings) {
   s->harmless = settings->harmless;
   s->speaks = settings->speaks;
   s->harmless_end = settings->harmless_end;
+  s->locals_known = true;  // there are none to look for, which is slow
+  for (unsigned i = 0; i < settings->num_variables; i++) s->locals_known &= !settings->variables[i].thread_local_storage;
   bool fits = true;
   for (unsigned i = 0; i < settings->num_regions; i++) fits = s->regions.add(settings->regions[i]) && fits;
   for (unsigned i = 0; i < settings->num_variables; i++) {
