@@ -3,6 +3,7 @@
 import functools
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,6 +75,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """A fault that one test has met is none of the next one's."""
     if STAND_IN in item.config.stash:
         item.config.stash[STAND_IN].reset()
+
+
+@pytest.fixture(autouse=True)
+def path_as_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one test's environments were imported from is no place in which the next one's modules are found."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
 
 
 @pytest.fixture

@@ -83,7 +83,6 @@ def test_the_page_can_be_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     reader = Reader(tmp_path, capsys)
     for block in shown(PAGE):
         reader.follow(block)

@@ -62,7 +62,6 @@ def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "walk.cu").write_text(KERNELS)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(sys.modules, "walk", raising=False)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     return path
 
 

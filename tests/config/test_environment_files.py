@@ -31,7 +31,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "walk.yaml").write_text(changed("chase:Chase", "walk.py"))
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    monkeypatch.setattr(sys, "path", list(sys.path))
     for name in ("walk", "walk_2"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return folder

@@ -22,9 +22,9 @@ from warpworld.templates.writing import CLASS, MODULE, renamed, template_files, 
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty working folder; what a test imports from it is forgotten afterwards."""
+    """An empty working folder; what other tests have imported of the template is out of the way."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, MODULE, raising=False)
     yield tmp_path
     sys.modules.pop("gem_hunt", None)
     _registry.pop("gem_hunt", None)

@@ -20,7 +20,6 @@ def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The environment of docs/debugging.md, mended; the working folder is its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delitem(sys.modules, "walk", raising=False)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     kernels, root = blocks(page("debugging"), "cuda")[0], "sqrtf(energy[i])"
     assert root in kernels
     (tmp_path / "walk.py").write_text(blocks(page("debugging"), "python")[0])
