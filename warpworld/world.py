@@ -296,7 +296,7 @@ class World:
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
     def reset(self, active: torch.Tensor | None = None) -> None:
-        """Start new episodes; the first call seals the store.
+        """Start new episodes; the first call seals the store, if ``seal`` has not.
 
         Args:
             active: (num_envs,) bool, which envs; None means all, as the first call does.
@@ -307,10 +307,19 @@ class World:
         if not self.data.sealed:
             if active is not None:
                 raise StoreError("the first reset() starts every env; call it without a mask")
-            self.data.seal()
-            self._freeze()
+            self.seal()
         self.data["active"] = True if active is None else active
         self._reset()
+
+    def seal(self) -> None:
+        """Lay out the store, so that arrays can be set before the first reset; a second call does nothing.
+
+        Raises:
+            StoreError: it does not fit.
+        """
+        if not self.data.sealed:
+            self.data.seal()
+            self._freeze()
 
     def step(self) -> None:
         """One step of every env, with the actions that stand in the store; ended envs are reset in the same step.

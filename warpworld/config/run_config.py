@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -26,8 +27,8 @@ from warpworld.config.sections import (
     TrainerConfig,
 )
 from warpworld.config.settings import checked_model_settings, checked_params
-from warpworld.config.types import Text
-from warpworld.environment import Environment, Group, get_environment, placed_groups
+from warpworld.config.types import AnySchedule, Text
+from warpworld.environment import Array, Environment, Group, get_environment, placed_groups
 from warpworld.errors import ConfigError, DeclarationError, suggest
 from warpworld.importing import split_file
 
@@ -43,6 +44,9 @@ class RunConfig(Section):
     name: Text = Field(description="which environment")
     env: dict[str, Any] = Field(default={}, description="the environment's parameters")
     trainer: TrainerConfig = Field(description="how much is simulated, where and from which seed")
+    schedules: dict[str, AnySchedule] = Field(
+        default={}, description="world arrays of the environment that are set before every rollout, by name"
+    )
     policy: Annotated[dict[str, PolicyConfig], Field(min_length=1)] = Field(description="one entry per policy")
     saving: SavingConfig = Field(default=SavingConfig(), description="what the run leaves behind")
 
@@ -143,6 +147,7 @@ def _build(document: Document, folder: Path) -> RunConfig:
         raise ConfigError(f"{name_origin}: name: {error}") from error
     config = config.model_copy(update={"env": checked_params(cls, config.env, document)})
     groups = _groups(cls, config.env, document)
+    _check_schedules(cls(**config.env), config, document)
     _check_policies(config, groups, document)
     _check_sizes(config, groups, document)
     return config.model_copy(update={"policy": _with_models(config.policy, document)})
@@ -168,7 +173,7 @@ def _keys_at(data: Mapping[str, Any], path: KeyPath) -> dict[str, str]:
 
 def _fill_sections(data: dict[str, Any]) -> None:
     """Read empty sections as such, and give each policy that names no groups the group of its own name."""
-    for key in ("env", "trainer", "policy", "saving"):
+    for key in ("env", "trainer", "schedules", "policy", "saving"):
         if key in data and data[key] is None:
             data[key] = {}
     policies = data.get("policy")
@@ -217,6 +222,27 @@ def _with_models(policies: Mapping[str, Any], document: Document) -> dict[str, A
 
 
 # --- what only holds between sections -------------------------------------------------------------------------------
+
+
+def _check_schedules(environment: Environment, config: RunConfig, document: Document) -> None:
+    """What a schedule sets is an array that all envs share, and which may hold the numbers that it gives."""
+    if not config.schedules:
+        return
+    declared = {array.name: array for array in environment.arrays()}
+    shared = [name for name, array in declared.items() if _can_be_set(array)]
+    for name, schedule in config.schedules.items():
+        where = f"{document.where(('schedules', name), ('schedules',))}: schedules.{name}"
+        if name not in shared:
+            why = f"is no array of {config.title} that all envs share, of floating-point numbers"
+            raise ConfigError(f"{where}: {why}.{suggest(name, shared)} {known(shared) if shared else 'It has none'}")
+        low, high = declared[name].bounds or (-math.inf, math.inf)
+        for value in [schedule] if isinstance(schedule, float) else [value for _, value in schedule]:
+            if not low <= value <= high:
+                raise ConfigError(f"{where} gives {value:g}, expected {low:g} to {high:g}, the array's bounds")
+
+
+def _can_be_set(array: Array) -> bool:
+    return array.per == "world" and array.dtype.startswith("float") and not array.read_only
 
 
 def _check_policies(config: RunConfig, groups: dict[str, Group], document: Document) -> None:

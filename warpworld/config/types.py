@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any
 
@@ -17,12 +18,11 @@ def _read_word(given: Any) -> Any:
     return _WORDS.get(given.lower(), given) if isinstance(given, str) else given
 
 
-def _read_schedule(given: Any, allow_zero: bool) -> Any:
+def _read_schedule(given: Any, limit: str, is_legal: Callable[[float], bool]) -> Any:
     """A number, or points ``[[env_steps, number], ...]`` in ascending order of env steps."""
     points = given if isinstance(given, (list, tuple)) else [[0, given]]
-    if not points or not all(_is_point(point, allow_zero) for point in points):
-        limit = "of at least 0" if allow_zero else "above 0"
-        wanted = f"a finite number {limit}, or points such as [[0, 1e-3], [10000, 1e-4]]"
+    if not points or not all(_is_point(point, is_legal) for point in points):
+        wanted = f"a finite number{limit}, or points such as [[0, 1e-3], [10000, 1e-4]]"
         raise PydanticCustomError("schedule", wanted)
     steps = [point[0] for point in points]
     if steps != sorted(steps):
@@ -32,12 +32,12 @@ def _read_schedule(given: Any, allow_zero: bool) -> Any:
     return tuple((step, float(value)) for step, value in points) if points is given else float(given)
 
 
-def _is_point(point: Any, allow_zero: bool) -> bool:
+def _is_point(point: Any, is_legal: Callable[[float], bool]) -> bool:
     if not isinstance(point, (list, tuple)) or [type(part) for part in point] not in ([int, int], [int, float]):
         return False
     steps, value = point
     # a whole number may be larger than any float: comparing can't overflow, converting can
-    return steps >= 0 and value <= sys.float_info.max and (value > 0 or (allow_zero and value == 0))
+    return steps >= 0 and abs(value) <= sys.float_info.max and is_legal(value)
 
 
 Flag = Annotated[bool, BeforeValidator(_read_word)]
@@ -49,5 +49,10 @@ NotNegative = Annotated[float, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
 _Points = tuple[tuple[int, float], ...]
-PositiveSchedule = Annotated[float | _Points, PlainValidator(partial(_read_schedule, allow_zero=False))]
-NotNegativeSchedule = Annotated[float | _Points, PlainValidator(partial(_read_schedule, allow_zero=True))]
+PositiveSchedule = Annotated[
+    float | _Points, PlainValidator(partial(_read_schedule, limit=" above 0", is_legal=lambda value: value > 0))
+]
+NotNegativeSchedule = Annotated[
+    float | _Points, PlainValidator(partial(_read_schedule, limit=" of at least 0", is_legal=lambda value: value >= 0))
+]
+AnySchedule = Annotated[float | _Points, PlainValidator(partial(_read_schedule, limit="", is_legal=lambda value: True))]

@@ -24,6 +24,7 @@ from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.measurements import Measurements, Metrics
 from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.schedules import value_at
 from warpworld.trainers.sequences import Experience, joined
 from warpworld.trainers.shards import Layout, gather_store, restore_store
 from warpworld.trainers.state import check_finite_weights, check_state, random_state, set_random_state, set_threads
@@ -104,6 +105,8 @@ class Trainer:
         self.seconds = self._started = 0.0
         self._saved: int | None = None  # iteration of the latest checkpoint
         self._read: tuple[int, Metrics] = 0, {}  # iteration whose measurements were read last, and these
+        self.world.seal()
+        self._set_scheduled()  # the first episodes begin with what they say
         self.world.reset()
         self.rollout.freeze()
         self.episodes.freeze()
@@ -186,6 +189,7 @@ class Trainer:
         if is_read:
             self.world["row"].item()  # what a device still does of the iteration before is not in this one's time
         began = time.perf_counter()
+        self._set_scheduled()
         self.rollout.collect()
         self.episodes.add_up()
         self.rollout.check_finite()
@@ -198,6 +202,11 @@ class Trainer:
         self.seconds = updated - self._started
         speed = self._speed(collected - began, updated - collected) if is_read else {}
         return {**self._counters(), **measured, **speed}
+
+    def _set_scheduled(self) -> None:
+        """Set the environment's arrays that change in the course of the run."""
+        for name, schedule in self.config.schedules.items():
+            self.world[name].fill_(value_at(schedule, self.env_steps))
 
     def _is_due(self, iteration: int, every: int) -> bool:
         return iteration % every == 0 or iteration == self.num_iterations
