@@ -30,10 +30,17 @@ setup(
     license="MIT",
     license_files=["LICENSE"],
     python_requires=">=3.10",
-    packages=[*packages, "warpworld.configs", "warpworld.benchmarks", "warpworld.benchmarks.gpu"],
+    packages=[
+        *packages,
+        "warpworld.configs",
+        "warpworld.benchmarks",
+        "warpworld.benchmarks.experiments",
+        "warpworld.benchmarks.gpu",
+    ],
     package_dir={
         "warpworld.configs": "configs",
         "warpworld.benchmarks": "benchmarks",
+        "warpworld.benchmarks.experiments": "benchmarks/experiments",
         "warpworld.benchmarks.gpu": "benchmarks/gpu",
     },
     package_data={"": ["*.cu", "*.cuh", "*.h", "*.hpp", "*.cpp", "*.yaml", "*.html", "*.css", "*.js", "py.typed"]},

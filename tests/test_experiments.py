@@ -7,12 +7,22 @@ import json
 from pathlib import Path
 
 import pytest
-from warpworld.benchmarks import experiments
-from warpworld.benchmarks.experiments import CARTPOLE, TAG_CONTINUOUS, TAG_GRIDWORLD, _RecentReturn, main
+from warpworld.benchmarks.experiments import (
+    CARTPOLE,
+    EXPERIMENTS,
+    EXPLORER,
+    TAG_CONTINUOUS,
+    TAG_GRIDWORLD,
+    WAYPOINT,
+    experiment,
+)
+from warpworld.benchmarks.experiments.main import main
+from warpworld.benchmarks.experiments.recent_return import RecentReturn
+from warpworld.benchmarks.experiments.training import POINTS, thinned
 
 
 def test_the_recent_return_takes_whole_iterations_from_the_last_back() -> None:
-    recent = _RecentReturn()
+    recent = RecentReturn()
 
     def after(episodes: int, value: float) -> float | None:
         return recent.after({"charts/episodes": episodes, "charts/agent/episodic_return": value})
@@ -54,32 +64,48 @@ def test_claims() -> None:
     for worse in ("runner_when_trained_meets_trained", "runner_when_random_meets_trained"):
         assert not TAG_CONTINUOUS.holds({**figures, worse: -5.0})
 
+    assert EXPLORER.holds({"ratio": 2.0, "seconds": 1800.0})
+    assert not EXPLORER.holds({"ratio": 1.99, "seconds": 100.0})
+    assert not EXPLORER.holds({"ratio": 3.0, "seconds": 1801.0})
+    assert WAYPOINT.holds({"solved": 0.9, "seconds": 1800.0})
+    assert not WAYPOINT.holds({"solved": 0.89, "seconds": 100.0})
 
-@pytest.mark.parametrize("experiment", [CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS], ids=lambda e: e.name)
+
+def test_long_curves_are_thinned_to_means() -> None:
+    short = [(1.0, 8, {"return": 2.0}), (2.0, 16, {"return": None})]
+    assert thinned(short) == short
+    long = [(float(i), 8 * i, {"return": float(i) if i % 2 else None}) for i in range(2 * POINTS)]
+    assert thinned(long) == [(2.0 * i + 1, 8 * (2 * i + 1), {"return": 2.0 * i + 1}) for i in range(POINTS)]
+
+
+@pytest.mark.parametrize("which", EXPERIMENTS.values(), ids=EXPERIMENTS)
 def test_a_short_one(
-    experiment: experiments.Experiment,
+    which: experiment.Experiment,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     trainer = {"num_envs": 16, "num_steps": 40, "total_env_steps": 1920}
-    env = {} if experiment is CARTPOLE else {"episode_length": 30}
-    changes = {**experiment.changes, "trainer": trainer, "env": {**experiment.changes.get("env", {}), **env}}
-    monkeypatch.setitem(experiments.EXPERIMENTS, experiment.name, dataclasses.replace(experiment, changes=changes))
-    monkeypatch.setattr(experiments, "EPISODES", 16)
+    env = {} if which is CARTPOLE else {"episode_length": 30}
+    changes = {**which.changes, "trainer": trainer, "env": {**which.changes.get("env", {}), **env}}
+    monkeypatch.setitem(EXPERIMENTS, which.name, dataclasses.replace(which, changes=changes))
+    monkeypatch.setattr(experiment, "EPISODES", 16)
     saved, picture = tmp_path / "saved.json", tmp_path / "curves.png"
-    main([experiment.name, "--seeds", "2", "--save", str(saved), "--draw", str(picture)])
-    runs = json.loads(saved.read_text())["results"][experiment.name]
+    main([which.name, "--seeds", "2", "--save", str(saved), "--draw", str(picture)])
+    runs = json.loads(saved.read_text())["results"][which.name]
     assert [run["seed"] for run in runs] == [1, 2]
     assert [steps for _, steps, _ in runs[0]["curve"]] == [640, 1280, 1920]
-    assert set(runs[0]["curve"][0][2]) == set(experiment.curves)
+    assert set(runs[0]["curve"][0][2]) == set(which.curves)
     assert picture.read_bytes().startswith(b"\x89PNG")
     printed = capsys.readouterr().out
-    assert experiment.claim in printed
+    assert which.claim in printed
     assert "seed 2" in printed
 
 
 def test_an_unknown_experiment(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["chess"])
-    assert "no experiment chess; there are cartpole, tag_gridworld, tag_continuous" in capsys.readouterr().err
+    assert (
+        "no experiment chess; there are cartpole, tag_gridworld, tag_continuous, explorer, waypoint"
+        in capsys.readouterr().err
+    )

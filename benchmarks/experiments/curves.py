@@ -1,4 +1,4 @@
-"""The curves of the learning experiments as a picture: one row an experiment, one line a seed."""
+"""The curves of the learning experiments as a picture: one panel a metric, one line a seed."""
 
 from __future__ import annotations
 

@@ -1,0 +1,16 @@
+"""Whether agents learn, and how long it takes: small experiments, each from several seeds.
+
+``python -m warpworld.benchmarks.experiments`` trains them all and prints a table; ``--save FILE`` keeps figures and
+curves as JSON, ``--draw FILE`` draws the curves. Every run counts its wall time from nothing: world, kernels (from the
+build cache, where they are there), training. What was learnt is then played, beside random agents.
+"""
+
+from .cartpole import CARTPOLE
+from .explorer import EXPLORER
+from .tag_continuous import TAG_CONTINUOUS
+from .tag_gridworld import TAG_GRIDWORLD
+from .waypoint import WAYPOINT
+
+EXPERIMENTS = {
+    experiment.name: experiment for experiment in (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, EXPLORER, WAYPOINT)
+}

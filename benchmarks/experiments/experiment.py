@@ -1,0 +1,52 @@
+"""What an experiment is: what is trained, and what is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from warpworld.config import RunConfig, config_from_dict, load_config
+from warpworld.trainers.trainer import Trainer
+
+EPISODES = 1000  # of each pairing that is played at the end
+
+Figures = dict[str, float | None]
+Curve = list[tuple[float, int, dict[str, float | None]]]  # seconds, env steps, value by name
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is trained, and what is asked of it.
+
+    Attributes:
+        name: of the experiment.
+        claim: what it is to show.
+        changes: sections of the packaged config of that name, merged over it.
+        curves: what the picture shows: metric -> what its axis says.
+        judge: from the trained policies and the curve to the figures.
+        holds: whether the figures show the claim.
+    """
+
+    name: str
+    claim: str
+    changes: dict[str, Any]
+    curves: dict[str, str]
+    judge: Callable[[Trainer, Curve], Figures]
+    holds: Callable[[Figures], bool]
+
+    def config(self, seed: int) -> RunConfig:
+        """The run for one seed."""
+        data = load_config(self.name).to_dict()
+        _merge(data, self.changes)
+        data["trainer"]["seed"] = seed
+        return config_from_dict(data)
+
+
+def _merge(data: dict[str, Any], changes: dict[str, Any]) -> None:
+    """Put ``changes`` over ``data``; an entry with another algorithm replaces the whole entry."""
+    for key, value in changes.items():
+        if isinstance(value, dict) and isinstance(data.get(key), dict) and "algorithm" not in value:
+            _merge(data[key], value)
+        else:
+            data[key] = value

@@ -1,0 +1,49 @@
+"""Training for an experiment, and the curve that is kept of it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from warpworld.trainers.trainer import Trainer
+
+from .experiment import Curve, Experiment
+from .recent_return import RecentReturn
+
+POINTS = 300  # of a curve that is kept, about
+
+
+def run_seed(experiment: Experiment, seed: int) -> dict[str, Any]:
+    """Train once.
+
+    Returns:
+        seed, figures, whether the claim holds, and the curve.
+    """
+    began = time.perf_counter()
+    trainer = Trainer(experiment.config(seed))
+    curve: Curve = []
+    recent = RecentReturn()
+
+    def follow(metrics: dict[str, Any]) -> None:
+        known = {**metrics, "recent_return": recent.after(metrics)}
+        values = {key: known.get(key) for key in experiment.curves}
+        values = {key: None if value is None or value != value else round(value, 3) for key, value in values.items()}
+        curve.append((round(time.perf_counter() - began, 2), metrics["env_steps"], values))
+
+    trainer.train(None, follow)
+    figures = experiment.judge(trainer, curve)
+    return {"seed": seed, "figures": figures, "holds": experiment.holds(figures), "curve": thinned(curve)}
+
+
+def thinned(curve: Curve) -> Curve:
+    """Means of neighbouring points, so that about POINTS are left; time and steps are those of the last of them."""
+    size = -(-len(curve) // POINTS)
+    parts = [curve[first : first + size] for first in range(0, len(curve), size)]
+    return [
+        (*part[-1][:2], {name: _mean([values[name] for *_, values in part]) for name in part[0][2]}) for part in parts
+    ]
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(sum(known) / len(known), 4) if known else None

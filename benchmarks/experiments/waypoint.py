@@ -1,0 +1,26 @@
+"""Waypoint: in how many episodes the goal is reached in time."""
+
+from __future__ import annotations
+
+from warpworld.trainers.play import play
+from warpworld.trainers.trainer import Trainer
+
+from . import experiment
+from .experiment import Curve, Experiment, Figures
+
+
+def _judge(trainer: Trainer, curve: Curve) -> Figures:
+    """Shares of the goals that are reached in time: reaching one pays 1 and ends the episode."""
+    trained = play(trainer.config, trainer.policies, experiment.EPISODES, seed=1).returns["walker"]
+    random = play(trainer.config, {"walker": None}, experiment.EPISODES, seed=1).returns["walker"]
+    return {"solved": float(trained.mean()), "solved_at_random": float(random.mean()), "seconds": curve[-1][0]}
+
+
+WAYPOINT = Experiment(
+    name="waypoint",
+    claim="an agent reaches at least 90 % of its goals in time, after at most 30 minutes of training",
+    changes={},
+    curves={"charts/walker/episodic_return": "share of goals reached in time"},
+    judge=_judge,
+    holds=lambda f: f["solved"] >= 0.9 and f["seconds"] <= 1800,  # type: ignore[operator]
+)
