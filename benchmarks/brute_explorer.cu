@@ -1,6 +1,6 @@
 // Explorer as the reference draws it: every ray is tested against every line, and every texel is counted in every step.
-// For comparison only. Rules, arrays and the kernels that move and wake agents are those of explorer.cu, which is put
-// before this file.
+// The rays of an env are shared among its threads, as there. For comparison only. Rules, arrays and the kernels that
+// move and wake agents are those of explorer.cu, which is put before this file.
 
 // The nearest line of a ray: distance along it, place on the line, and the cosine between the two.
 struct Met {
@@ -29,7 +29,7 @@ __device__ int look_around_by_force(const float2* positions, const float* angles
   const int env = env_id(), first_texel = surfaces.first_texel[0];
   const float2 ahead = direction_of(angles[env]);
   unsigned char* seen = seen_texels + env * 32 * SEEN_WORDS;
-  for (int pixel = 0; pixel < PIXELS; ++pixel) {
+  for (int pixel = lane(); pixel < PIXELS; pixel += num_lanes()) {
     float red = 0.0f, green = 0.0f, blue = 0.0f, near = 0.0f;
     for (int i = 0; i < SUBSAMPLE; ++i) {
       const int number = pixel * SUBSAMPLE + i;
@@ -51,9 +51,14 @@ __device__ int look_around_by_force(const float2* positions, const float* angles
     rgb[env * 3 * PIXELS + 2 * PIXELS + pixel] = blue / SUBSAMPLE;
     depth[env * PIXELS + pixel] = near / SUBSAMPLE;
   }
-  int count = 0;
-  for (int i = 0; i < 32 * SEEN_WORDS; ++i) count += seen[i];
-  return count;
+  ENV_SHARED(int, count, 1);
+  if (lane() == 0) count[0] = 0;
+  sync_env();  // orders what was seen, and the count before it grows
+  int own = 0;
+  for (int i = lane(); i < 32 * SEEN_WORDS; i += num_lanes()) own += seen[i];
+  atomicAdd(&count[0], own);
+  sync_env();  // orders counting before the count is read
+  return count[0];
 }
 
 extern "C" __global__ void see_by_force(const float2* positions, const float* angles, unsigned char* seen_texels,
@@ -67,6 +72,7 @@ extern "C" __global__ void see_by_force(const float2* positions, const float* an
   const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
   const int seen = look_around_by_force(positions, angles, seen_texels, observations_rgb, observations_depth, surfaces,
                                         tan_half_fov);
+  if (lane() != 0) return;
   rewards[env] = (float)(seen - potential[env]) * (1.0f / 64.0f);
   potential[env] = seen;
   terminated[env] = timestep[env] >= seen + patience;
@@ -80,8 +86,10 @@ extern "C" __global__ void see_first_by_force(const float2* positions, const flo
                                               float tan_half_fov) {
   if (!is_active()) return;
   const int env = env_id();
-  for (int i = 0; i < 32 * SEEN_WORDS; ++i) seen_texels[env * 32 * SEEN_WORDS + i] = 0;
+  for (int i = lane(); i < 32 * SEEN_WORDS; i += num_lanes()) seen_texels[env * 32 * SEEN_WORDS + i] = 0;
+  sync_env();  // orders forgetting before seeing
   const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
-  potential[env] = look_around_by_force(positions, angles, seen_texels, observations_rgb, observations_depth, surfaces,
+  const int seen = look_around_by_force(positions, angles, seen_texels, observations_rgb, observations_depth, surfaces,
                                         tan_half_fov);
+  if (lane() == 0) potential[env] = seen;
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 from warpworld import Array, Kernel, World
 from warpworld.environment import Phase
 from warpworld.envs.explorer.explorer import Explorer
+from warpworld.indoor import camera_kernel
 
 from .rows import Row
 from .worlds import measured
@@ -29,11 +30,11 @@ class BruteExplorer(Explorer):
 
     def phases(self) -> Sequence[Phase | Kernel]:
         """Move, then look."""
-        return ["move", "see_by_force"]
+        return ["move", camera_kernel("see_by_force")]
 
     def resets(self) -> Sequence[Phase | Kernel]:
         """Wake up somewhere, and look."""
-        return ["wake", "see_first_by_force"]
+        return ["wake", camera_kernel("see_first_by_force")]
 
 
 def rows(seconds: float) -> Iterator[Row]:
