@@ -259,8 +259,8 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
 def test_the_kernel_that_lights_plans(sources: list[KernelSource], check: Callable[[KernelSource], None]) -> None:
     floats = {"plan_walls": (9, 4), "plan_lights": (9, 4), "wall_pattern": (9,), "palette": (10, 4)}
     inputs = {name: np.zeros(shape, np.float32) for name, shape in floats.items()}
-    firsts = ("plan_first_wall", "wall_first_texel", "plan_first_light")
-    World(Bake(inputs | {name: np.zeros(3, np.int32) for name in firsts}, num_texels=9), num_envs=2, device="cpu")
+    firsts = {name: np.zeros(3, np.int32) for name in ("plan_first_wall", "wall_first_texel", "plan_first_light")}
+    World(Bake(inputs | firsts | {"plan_floor": np.array([[0, 3, 3, 0]], np.int32)}), num_envs=2, device="cpu")
     (source,) = sources
     check(source)
 

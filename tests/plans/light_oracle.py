@@ -1,4 +1,4 @@
-"""Light on walls, float64, by brute force."""
+"""Light on walls and floors, float64, by brute force."""
 
 from __future__ import annotations
 
@@ -23,6 +23,24 @@ def hidden(light: np.ndarray, points: np.ndarray, a: np.ndarray, b: np.ndarray) 
     length = np.linalg.norm(along, axis=-1)
     margin = np.minimum(np.abs(t), np.abs(t - 1)) * length  # from the nearer end of the wall
     return (s > 0) & (s < 1) & (t > 0) & (t < 1), np.where((s > 0) & (s < 1), margin, np.inf)
+
+
+def light_at(plans: PlanSet, plan: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Light at points (points, 2) of a plan, 0.1 to 1; and whether a ray grazes a wall's end or ends on a wall."""
+    walls = plans["plan_walls"][slice(*plans["plan_first_wall"][plan : plan + 2])].astype(np.float64)
+    lights = plans["plan_lights"][slice(*plans["plan_first_light"][plan : plan + 2])].astype(np.float64)
+    a, b = walls[:, :2], walls[:, 2:]
+    along = b - a
+    offset = points[:, None] - a
+    at = np.clip((offset * along).sum(-1) / (along**2).sum(-1), 0, 1)
+    unsure = (np.linalg.norm(offset - at[..., None] * along, axis=-1) < 1e-4).any(1)
+    total = np.full(len(points), 0.1)
+    for x, y, intensity, _ in lights:
+        blocked, margin = hidden(np.array([x, y]), points, a, b)
+        total += ~blocked.any(1) * 2 * intensity / np.maximum(((points - [x, y]) ** 2).sum(1), 1)
+        # As below: of walls that meet, one blocks the ray. What another one hides anyway is sure.
+        unsure |= (margin < 1e-4).any(1) & ~(blocked & (margin > 1e-4)).any(1)
+    return np.minimum(total, 1), unsure
 
 
 def light_on(plans: PlanSet, plan: int, in_front: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
-from light_oracle import light_on, unpacked
+from light_oracle import light_at, light_on, unpacked
 from plan_oracle import distances
 
 import warpworld
@@ -117,7 +117,7 @@ def test_an_environment_declares_the_arrays_as_they_are(plans: PlanSet) -> None:
     world = World(Looker(plans), num_envs=3, device="cpu")
     world.reset()
     names = [array.name for array in plans.arrays()]
-    assert len(names) == 9
+    assert len(names) == 11
     for array in plans.arrays():
         assert (array.per, array.read_only) == ("world", True)
         assert np.array_equal(world.data.numpy(array.name), plans[array.name])
@@ -174,6 +174,27 @@ def test_no_light_gets_through_corners_or_into_slabs() -> None:
     assert np.abs(outside - 0.1).max() < 0.5 / 2047 / 0.03
 
 
+@pytest.mark.parametrize("plan", range(len(PLANS)))
+def test_light_on_floors_is_that_of_the_oracle(plans: PlanSet, plan: int) -> None:
+    """At every node, all over the plan and beyond its last wall."""
+    first, columns, rows, _ = plans["plan_floor"][plan].tolist()
+    farthest = PLANS[plan].walls.reshape(-1, 2).max(0)
+    assert (np.abs([columns - 1.5, rows - 1.5] - farthest / 0.25) <= 0.5).all()
+    row, column_ = np.divmod(np.arange(rows * columns), columns)
+    light, unsure = light_at(plans, plan, 0.25 * np.stack([column_, row], axis=1))
+    wrong = np.abs(plans["floor_light"][first : first + rows * columns] / 255 - light) > 0.5 / 255 + 2e-5
+    assert not (wrong & ~unsure).any()
+    assert unsure.mean() < 0.2  # in toys, walls lie on nodes
+    assert ((light == 0.1) & ~unsure).any() and ((light > 0.5) & ~unsure).any()
+
+
+def test_floors_lie_one_behind_the_other(plans: PlanSet) -> None:
+    first, columns, rows, _ = plans["plan_floor"].T.astype(np.int64)
+    assert np.array_equal(first, np.concatenate([[0], np.cumsum(columns * rows)[:-1]]))
+    assert plans["floor_light"].shape == (int((columns * rows).sum()),)
+    assert plans["floor_light"].nbytes < 0.3 * plans["wall_texels"].nbytes
+
+
 def test_stripes_are_seeded_for_each_plan() -> None:
     one = PlanSet([box(3), box(3)], seed=1)
     assert np.array_equal(one["wall_texels"], PlanSet([box(3), box(3)], seed=1)["wall_texels"])
@@ -195,11 +216,10 @@ def test_stripes_are_half_a_metre_long_on_average_and_of_all_shades() -> None:
 @pytest.mark.cpu_backend
 def test_a_check_finds_nothing_in_the_kernel() -> None:
     plans = PlanSet([box(2), column(3), box(1)])
-    read = ("plan_walls", "plan_first_wall", "wall_first_texel", "plan_lights", "plan_first_light")
+    read = ("plan_walls", "plan_first_wall", "wall_first_texel", "plan_lights", "plan_first_light", "plan_floor")
     inputs = {name: plans[name] for name in read}
-    num_texels = len(plans["wall_texels"])
-    inputs |= {"wall_pattern": np.ones(num_texels, np.float32), "palette": linear_palette()}
-    report = warpworld.check(Bake(inputs, num_texels), 3, 2)
+    inputs |= {"wall_pattern": np.ones(len(plans["wall_texels"]), np.float32), "palette": linear_palette()}
+    report = warpworld.check(Bake(inputs), 3, 2)
     assert report.clean, str(report)
 
 

@@ -1,5 +1,6 @@
 // Floor plans that envs share by index, as warpworld.plans.PlanSet lays them out in world arrays: the walls of all plans
-// one after the other, the texels of all walls, the spawn cells of all rooms; and where each plan's, wall's and room's begin.
+// one after the other, the texels of all walls, the light on all floors, the spawn cells of all rooms; and where each
+// plan's, wall's and room's begin.
 #pragma once
 
 #include "physics.cuh"
@@ -27,6 +28,32 @@ WW_FUNCTION int texel_at(const Surfaces& surfaces, int wall, float along) {
 WW_FUNCTION float3 color_of(unsigned texel) {
   return make_float3((float)(texel & 2047u) * (1.0f / 2047.0f), (float)(texel >> 11 & 2047u) * (1.0f / 2047.0f),
                      (float)(texel >> 22) * (1.0f / 1023.0f));
+}
+
+constexpr float FLOOR_CELL = 0.25f;  // metres between the nodes of a floor
+
+// The light on a plan's floor, at the nodes of a grid: node (row, column) lies at FLOOR_CELL * (column, row).
+struct Floor {
+  const unsigned char* light;  // of node (0, 0), and behind it row by row; 255 is 1
+  int columns, rows;           // at least 2 each
+};
+
+WW_FUNCTION Floor floor_of(int plan, const int4* plan_floor, const unsigned char* floor_light) {
+  return Floor{floor_light + plan_floor[plan].x, plan_floor[plan].y, plan_floor[plan].z};
+}
+
+// The light 0 .. 1 at a place, which falls on whoever stands there: bilinear between the four nodes around it.
+WW_FUNCTION float brightness_at(const Floor& floor, float2 position) {
+  using namespace plane;
+  const float x = clamped(position.x * (1.0f / FLOOR_CELL), 0.0f, (float)(floor.columns - 1));
+  const float y = clamped(position.y * (1.0f / FLOOR_CELL), 0.0f, (float)(floor.rows - 1));
+  const int column = min((int)x, floor.columns - 2), row = min((int)y, floor.rows - 2);
+  const unsigned char* const low = floor.light + row * floor.columns + column;
+  const unsigned char* const high = low + floor.columns;
+  const float right = x - (float)column, up = y - (float)row;
+  const float below = (1.0f - right) * (float)low[0] + right * (float)low[1];
+  const float above = (1.0f - right) * (float)high[0] + right * (float)high[1];
+  return ((1.0f - up) * below + up * above) * (1.0f / 255.0f);
 }
 
 // A plan's rooms, and the cells of each in which an agent has room wherever it stands.

@@ -9,7 +9,7 @@ import numpy as np
 
 from warpworld.environment import Array
 from warpworld.errors import PlanError, suggest
-from warpworld.plans.bake import lit_texels
+from warpworld.plans.bake import floors, lit, num_nodes
 from warpworld.plans.constants import CLEARANCE, RADIUS
 from warpworld.plans.plan import Plan
 from warpworld.plans.textures import stripes
@@ -24,6 +24,8 @@ _DOCS = {
     "wall_texels": "lit linear RGB: red in bits 0-10, green 11-21, blue 22-31, each a part of its largest value",
     "plan_lights": "x y, metres, intensity and 0 of each light, ordered by plan",
     "plan_first_light": "first light of each plan, then the number of lights",
+    "plan_floor": "first node of each plan's floor, columns and rows of nodes, 0",
+    "floor_light": "light on whoever stands there: at each node of a grid over each plan, row by row; 255 is 1",
     "plan_cells": "middles of the cells to spawn in, metres, ordered by plan and room",
     "plan_first_room": "first room of each plan, then the number of rooms",
     "room_first_cell": "first cell of each room, then the number of cells",
@@ -31,7 +33,7 @@ _DOCS = {
 
 
 class PlanSet:
-    """Plans packed for kernels, with light on their walls.
+    """Plans packed for kernels, with light on their walls and floors.
 
     Each array that ``arrays()`` declares is of the whole world and read-only; an env has the number of its plan in an
     array of its own.
@@ -47,6 +49,9 @@ class PlanSet:
                                                (i + 0.5) / w from the wall's first end to its second
     plan_lights         float32  (lights, 4)   x y, metres, intensity, 0; one row of zeros where there is no light
     plan_first_light    int32    (plans + 1,)  as for walls
+    plan_floor          int32    (plans, 4)    of the grid over each plan: first node, columns, rows, 0
+    floor_light         uint8    (nodes,)      light on whoever stands there, 255 is 1; row by row, the lowest first:
+                                               nodes are 0.25 m apart, node (0, 0) is at (0, 0)
     plan_cells          float32  (cells, 2)    x y, metres: middles of spawn cells, ordered by plan and room
     plan_first_room     int32    (plans + 1,)  rooms with a spawn cell; others are left out
     room_first_cell     int32    (rooms + 1,)  as for walls; no room is empty
@@ -71,7 +76,7 @@ class PlanSet:
         device: of the world that lights the walls, as a World's.
 
     Raises:
-        PlanError: no plan; one where the disc fits nowhere; more texels, walls or cells than an int can count.
+        PlanError: no plan; one where the disc fits nowhere; more texels, nodes, walls or cells than an int can count.
     """
 
     def __init__(
@@ -84,18 +89,18 @@ class PlanSet:
         self.most_walls = int(counts.max())
         self.bounds: tuple[float, ...] = (*walls.reshape(-1, 2).min(0).tolist(), *walls.reshape(-1, 2).max(0).tolist())
         lights = np.concatenate([np.pad(plan.lights, ((0, 0), (0, 1))) for plan in self.plans])
-        lit = {
+        shapes = {
             "plan_walls": walls,
             "plan_first_wall": _firsts(counts, "walls"),
             "wall_first_texel": _firsts(_texels_of(walls, self.texel), "texels; choose a larger texel"),
             "plan_lights": lights if len(lights) else np.zeros((1, 4), np.float32),
             "plan_first_light": _firsts([len(plan.lights) for plan in self.plans], "lights"),
+            "plan_floor": _floors(self.plans),
         }
-        per_plan = np.diff(lit["wall_first_texel"][lit["plan_first_wall"]])
+        per_plan = np.diff(shapes["wall_first_texel"][shapes["plan_first_wall"]])
         pattern = np.concatenate([stripes(seed, i, int(n), self.texel) for i, n in enumerate(per_plan)])
         self.most_texels = int(per_plan.max())
-        texels = lit_texels(lit, pattern, device)
-        self._arrays = {**lit, "wall_texels": texels, **_spawn_cells(self.plans, self.radius)}
+        self._arrays = {**shapes, **lit(shapes, pattern, device), **_spawn_cells(self.plans, self.radius)}
 
     def arrays(self) -> list[Array]:
         """Declarations with their contents, for an Environment's ``arrays()``."""
@@ -152,6 +157,12 @@ def _firsts(counts: Sequence[int] | np.ndarray, what: str) -> np.ndarray:
     if firsts[-1] > LARGEST_INDEX:
         raise PlanError(f"{firsts[-1]:,} are more than the {LARGEST_INDEX:,} that an index can count: {what}")
     return firsts.astype(np.int32)
+
+
+def _floors(plans: Sequence[Plan]) -> np.ndarray:
+    grids = floors([plan.walls for plan in plans])
+    _firsts([num_nodes(grids)], "nodes of floors; take fewer plans")
+    return grids.astype(np.int32)
 
 
 def _spawn_cells(plans: Sequence[Plan], radius: float) -> dict[str, np.ndarray]:
