@@ -348,7 +348,10 @@ def placed_groups(environment: Environment) -> dict[str, Group]:
 
 _PACKAGED = {
     name: f"warpworld.envs.{name}.{name}"
-    for name in ("cartpole", "explorer", "point_goal", "tag_continuous", "tag_gridworld", "waypoint")
+    for name in (
+        *("cartpole", "deathmatch", "explorer", "point_goal"),
+        *("tag_continuous", "tag_gridworld", "waypoint"),
+    )
 }
 
 # name -> class, or the module that registers it when imported

@@ -41,6 +41,7 @@ pytestmark = pytest.mark.cpu_backend  # which is asked for the sources
 # name -> parameters of each size to compile
 SIZES: dict[str, list[dict[str, Any]]] = {
     "cartpole": [{}],
+    "deathmatch": [{}, {"players": 2, "rivals": 2}],
     "explorer": [{}],
     "point_goal": [{}],
     "tag_gridworld": [{"num_taggers": 4}],

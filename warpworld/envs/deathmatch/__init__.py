@@ -1,0 +1,1 @@
+"""Deathmatch in homes."""

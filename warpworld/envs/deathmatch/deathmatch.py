@@ -1,0 +1,133 @@
+"""Deathmatch: agents walk through a home and shoot at each other.
+
+Source: megastep's "deathmatch" (Andy L. Jones, 2020), whose author left open why it learns slowly. Other than there,
+agents choose when to fire, move and turn at the same time, and are hit by what is analytic; who is hit or killed pays
+what others get for it; and a body that dies is replaced within the step, so that no life's actions or rewards reach
+into another one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from gymnasium.spaces import Box, MultiDiscrete
+
+from warpworld.environment import Array, Group, Kernel, Phase, register
+from warpworld.errors import DeclarationError
+from warpworld.indoor import Indoor, IndoorParams, camera_kernel
+from warpworld.indoor_drawing import draw_indoor
+from warpworld.report.drawing import Drawing
+
+SHARED_MEMORY = 48 * 1024  # bytes that a block may have
+LARGEST = 2**31 - 1
+# Lowest and highest value of each number, and what to say of others.
+_NUMBERS: dict[str, tuple[float, float, str]] = {
+    "players": (1, LARGEST, "a whole number of at least 1"),
+    "rivals": (0, LARGEST, "a whole number of at least 0"),
+    "damage": (1e-3, 1.0, "a share of an agent's health, 0.001 to 1"),
+    "cooldown": (1, LARGEST, "steps, a whole number of at least 1"),
+    "fire_cone": (0.0, 89.0, "degrees, 0 to 89"),
+    "fire_range": (1e-3, 1e6, "metres, 0.001 to 1e6"),
+    "kill_reward": (0.0, 1e6, "a number from 0 to 1e6"),
+    "kills_to_win": (0, LARGEST, "a whole number of at least 0, where 0 is never"),
+    "episode_length": (1, LARGEST, "a whole number of at least 1"),
+    "shaping_gamma": (0.0, 1.0, "a discount from 0 to 1"),
+}
+
+
+@register("deathmatch")
+class Deathmatch(Indoor):
+    """Everybody against everybody, seen through cameras.
+
+    Actions: a move (0 none, 1 left, 2 right, 3 forward, 4 back), a turn (0 none, 1 left, 2 right, 3 slightly left, 4
+    slightly right), and whether to fire. A shot hits the nearest opponent in sight whose disc meets a cone ahead; it
+    takes ``damage`` of its health and brings the shooter as much, and ``kill_reward`` more goes from who dies to each
+    whose shot was among those that killed it. Rewards of all agents sum to 0, exactly where both numbers are sums of a
+    few powers of two. Who dies starts anew elsewhere in the same step, and ``agent_terminated`` tells. The episode
+    ends when somebody has ``kills_to_win`` kills.
+
+    Two numbers of the world may be set between steps: ``near_spawn``, the share of episodes whose agents wake up in one
+    room, and ``shaping``, the weight of a potential (Ng, Harada and Russell 1999) that is 1 for who aims at somebody.
+    """
+
+    source = "deathmatch.cu"
+
+    @dataclass(frozen=True)
+    class Params(IndoorParams):
+        """Parameters of deathmatch."""
+
+        res: int = 512
+        fov: float = 70.0
+        subsample: int = 4
+        players: int = 1  # agents of the group player
+        rivals: int = 1  # agents of the group rival, against whom they play as against each other
+        damage: float = 0.25  # share of an agent's health that a shot takes
+        cooldown: int = 5  # steps from one shot to the next
+        fire_cone: float = 2.0  # degrees off the aim that a shot still reaches
+        fire_range: float = 10.0  # metres
+        kill_reward: float = 1.0
+        kills_to_win: int = 3  # kills that end an episode; 0: none do
+        episode_length: int = 500  # steps until the time limit
+        shaping_gamma: float = 0.99  # discount of the potential, which should be that of the policies
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            for name, (low, high, expected) in _NUMBERS.items():
+                if not low <= getattr(self, name) <= high:
+                    raise DeclarationError(f"{name}={getattr(self, name)!r}: expected {expected}")
+            agents, most = self.players + self.rivals, self.most_agents
+            if not 2 <= agents <= most:
+                given = f"players={self.players} and rivals={self.rivals}"
+                raise DeclarationError(f"{given}: expected 2 to {most} agents, whose cameras fit the memory of a block")
+
+        @property
+        def most_agents(self) -> int:
+            """How many agents a block has room for, each a body of eight lines beside the walls and the rays."""
+            line, ray, agent = 32, 8, 24
+            return (SHARED_MEMORY - 256 - line * self.most_walls - ray * self.res) // (8 * line + agent)
+
+    def groups(self) -> Sequence[Group]:
+        """Players and rivals, who differ in nothing but the policies that may play them."""
+        share = Box(0.0, 1.0, (1,))
+        seen, action = self.observation(health=share, cooldown=share), MultiDiscrete([5, 5, 2])
+        sizes = {"player": self.params.players, "rival": self.params.rivals}
+        return [Group(name, size, seen, action) for name, size in sizes.items() if size]
+
+    def arrays(self) -> Sequence[Array]:
+        """Who has whom in sight, what has been shot, and how it stands."""
+        agents, last = self.params.players + self.params.rivals, self.params.cooldown - 1
+        return [
+            *super().arrays(),
+            Array("health", "float32", bounds=(0.0, 1.0), doc="1 at the start of a life, dead at 0"),
+            Array("cooling", "int32", bounds=(0, last), doc="steps in which the agent cannot fire yet"),
+            Array("kills", "int32", doc="in this episode"),
+            Array("deaths", "int32", doc="in this episode"),
+            Array("in_sight", "bool", (agents,), doc="no wall between this agent and that one, wherever it looks"),
+            Array("shot", "int32", bounds=(-2, agents - 1), doc="in this step: -2 none, -1 missed, else who was hit"),
+            Array("shot_from", "float32", (2,), doc="metres, where this step's shot began"),
+            Array("shot_to", "float32", (2,), doc="metres, and where it ended"),
+            Array("potential", "float32", bounds=(0.0, 1.0), doc="0 for who sees nobody, 1 for who aims at somebody"),
+            Array("together", "bool", per="env", doc="whether this episode's agents spawn in one room"),
+            _changed_between_steps("shaping", (0.0, 1e6), "weight of the potential"),
+            _changed_between_steps("near_spawn", (0.0, 1.0), "share of episodes whose agents spawn in one room"),
+        ]
+
+    def phases(self) -> Sequence[Phase | Kernel]:
+        """Move and shoot, then look."""
+        return ["act", camera_kernel("see")]
+
+    def resets(self) -> Sequence[Phase | Kernel]:
+        """Wake up somewhere, and look."""
+        return ["wake", camera_kernel("see")]
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
+        """The home, the agents, and what they see."""
+        colours = [group.name for group in self.groups() for _ in range(group.size)]
+        return draw_indoor(self.params.plan_set, arrays, colours, self.params.fov)
+
+
+def _changed_between_steps(name: str, bounds: tuple[float, float], doc: str) -> Array:
+    """A number of the whole world, 0 until somebody sets it."""
+    return Array(name, "float32", per="world", initial=0.0, bounds=bounds, doc=doc)

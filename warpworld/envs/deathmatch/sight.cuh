@@ -1,0 +1,98 @@
+// Who has whom in sight, and what shots hit: straight lines between agents and walls of a plan.
+#pragma once
+
+#include <indoor.cuh>
+
+constexpr int NO_SHOT = -2, MISSED = -1;      // in the place of the agent that a shot has hit
+constexpr float AIM = 15.0f;                  // degrees off a target at which aim has lost most of its worth
+
+WW_FUNCTION Walls walls_of(int plan, const float4* plan_walls, const int* plan_first_wall) {
+  const int first = plan_first_wall[plan];
+  return Walls{plan_walls + first, plan_first_wall[plan + 1] - first};
+}
+
+WW_FUNCTION bool on_one_side(float a, float b) { return (a > 0.0f && b > 0.0f) || (a < 0.0f && b < 0.0f); }
+
+// Whether two segments touch. Neighbouring walls share a corner, whose side of the line is the same number for both:
+// no line slips through between them.
+WW_FUNCTION bool touch(const plane::Segment& wall, const plane::Segment& line) {
+  using namespace plane;
+  const float2 along = wall.b - wall.a, way = line.b - line.a;
+  if (on_one_side(cross(way, wall.a - line.a), cross(way, wall.b - line.a))) return false;
+  return !on_one_side(cross(along, line.a - wall.a), cross(along, line.b - wall.a));
+}
+
+WW_FUNCTION bool is_blocked(const Walls& walls, const plane::Segment& line) {
+  using namespace plane;
+  const float2 low = make_float2(smaller(line.a.x, line.b.x), smaller(line.a.y, line.b.y));
+  const float2 high = make_float2(larger(line.a.x, line.b.x), larger(line.a.y, line.b.y));
+  for (int i = 0; i < walls.count; ++i)
+    if (physics::is_near(walls.ends[i], low, high) && touch(segment(walls.ends[i]), line)) return true;
+  return false;
+}
+
+// Which of the env's agents this one has in sight, whichever way it looks: no wall is on the line between their middles.
+// Two agents ask of the same line, so that each has the other in sight or neither.
+WW_FUNCTION void find_in_sight(const Walls& walls, const float2* positions, bool* in_sight) {
+  const int self = agent_id();
+  for (int other = 0; other < NUM_AGENTS; ++other) {
+    const int low = self < other ? self : other, high = self < other ? other : self;
+    in_sight[other] = other != self && !is_blocked(walls, plane::Segment{positions[low], positions[high]});
+  }
+}
+
+// Where somebody is for an agent that looks ahead: so many metres before it, and to its left.
+WW_FUNCTION float2 before(const Motion& motion, float2 place) {
+  using namespace plane;
+  const float2 ahead = direction_of(motion.angle), offset = place - motion.position;
+  return make_float2(dot(offset, ahead), dot(offset, left_of(ahead)));
+}
+
+// What a gun reaches: the agents whose disc meets a cone ahead.
+struct Gun {
+  float cone;   // degrees between its middle and its edge
+  float range;  // metres
+};
+
+// The nearest agent in sight that a shot hits, or MISSED.
+WW_FUNCTION int hit_by(const Gun& gun, const Motion& motion, const float2* positions, const bool* in_sight) {
+  const float cosine = cosf(gun.cone * DEGREES), sine = sinf(gun.cone * DEGREES);
+  int hit = MISSED;
+  float nearest = gun.range;
+  for (int other = 0; other < NUM_AGENTS; ++other) {
+    const float2 there = before(motion, positions[other]);
+    const float distance = plane::length(there), beside = fabsf(there.y) * cosine - there.x * sine;
+    if (!in_sight[other] || there.x <= 0.0f || beside > AGENT_RADIUS || distance > nearest) continue;
+    if (distance == nearest && hit != MISSED) continue;  // of two as near, that of the lower index
+    hit = other;
+    nearest = distance;
+  }
+  return hit;
+}
+
+// Where a shot that hits nobody ends: at a wall, or as far as the gun reaches.
+WW_FUNCTION float2 end_of_shot(const Gun& gun, const Motion& motion, const Walls& walls) {
+  using namespace plane;
+  const float2 ahead = direction_of(motion.angle);
+  float distance = gun.range;
+  for (int i = 0; i < walls.count; ++i) {
+    const Segment wall = segment(walls.ends[i]);
+    const float2 along = wall.b - wall.a, to_wall = wall.a - motion.position;
+    const float across = cross(ahead, along), place = cross(to_wall, ahead), way = cross(to_wall, along) / across;
+    const bool meets = across != 0.0f && place / across >= 0.0f && place / across <= 1.0f && way >= 0.0f;
+    if (meets && way < distance) distance = way;
+  }
+  return motion.position + distance * ahead;
+}
+
+// How well an agent is placed, 0 .. 1: 0 where it sees nobody, half for one in view, and the more the better it aims.
+WW_FUNCTION float potential_of(const Motion& motion, const float2* positions, const bool* in_sight,
+                               float tan_half_fov) {
+  float best = 0.0f;
+  for (int other = 0; other < NUM_AGENTS; ++other) {
+    const float2 there = before(motion, positions[other]);
+    if (!in_sight[other] || there.x <= 0.0f || fabsf(there.y) > tan_half_fov * there.x) continue;
+    best = plane::larger(best, 0.5f + 0.5f * expf(-atan2f(fabsf(there.y), there.x) / (AIM * DEGREES)));
+  }
+  return best;
+}
