@@ -275,6 +275,25 @@ def test_rows_in_another_order_are_counted_and_few(monkeypatch: pytest.MonkeyPat
     assert found["differences"] == ["2000 of 2000 rows of observations differ"]
 
 
+def test_steps_in_which_a_ray_grazes_are_counted_and_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    course = Course("explorer", {"num_plans": 2, "res": 32}, rays=True, num_envs=5)
+    once = iter([True] + [False] * 1000)
+
+    def see_more(potential: torch.Tensor) -> torch.Tensor:
+        if next(once):
+            potential[2] += 1
+        return potential
+
+    disturbed(monkeypatch, "potential", see_more)
+    found = compare.compare(course, "cpu", 30, exact=True)
+    assert (found["steps_that_graze"], found["differences"]) == (1, [])
+    disturbed(monkeypatch, "potential", lambda potential: potential + 1)
+    found = compare.compare(course, "cpu", 5, exact=True)
+    assert found["differences"] == ["in 25 of 30 steps of envs something differs"]
+    disturbed(monkeypatch, "plan_walls", lambda walls: walls + 1)
+    assert compare.compare(course, "cpu", 5, exact=True)["differences"][0].startswith("step 1: plan_walls[")
+
+
 def test_every_registered_env_is_compared() -> None:
     from warpworld.environment import environment_names
 
