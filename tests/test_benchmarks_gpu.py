@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 import torch
 
+import warpworld
 from benchmarks.gpu import (
     builds,
     columns,
     compare,
+    eyes,
     few_steps,
     graphs,
     launches,
@@ -73,6 +75,21 @@ def test_launches_and_scaling_report_figures(context: Context) -> None:
     context.figures.clear()
     scaling.scale(context)
     assert [row["num_envs"] for row in context.figures["rows"]] == [64] * 4
+
+
+def test_eyes_are_measured_beside_brute_force(context: Context) -> None:
+    eyes.measure_eyes(context)
+    rows = {(row["world"], row["column"]): row["agent_steps_per_s"] for row in context.figures["rows"]}
+    assert set(rows) == {(case.name, "simulation") for case in eyes.CASES} | {(n, "brute force") for n in eyes.BRUTE}
+    for name in eyes.BRUTE:
+        ratio = rows[name, "simulation"] / rows[name, "brute force"]
+        assert context.figures[f"{name}_beside_brute_force"] == pytest.approx(ratio)
+
+
+def test_operations_of_a_view() -> None:
+    world = warpworld.make("explorer", 1, device="cpu", plans="box", res=64, subsample=1)
+    world.reset()
+    assert eyes.operations(world) == 40 * 4 + 64 * (2 * 4 / 8 + 5 * 8 + 40)
 
 
 def test_a_launch_is_held_against_one_with_as_many_bytes_of_arguments() -> None:

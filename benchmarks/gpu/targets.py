@@ -53,6 +53,14 @@ def _times(value: float | None, factor: float) -> float | None:
     return None if value is None else value * factor
 
 
+def _eyes(results: Results, world: str) -> float | None:
+    rows = results["parts"].get("eyes", {}).get("figures", {}).get("rows", [])
+    speeds = [
+        found["agent_steps_per_s"] for found in rows if (found["world"], found["column"]) == (world, "simulation")
+    ]
+    return _times(speeds[0] if speeds else None, 1e-6)
+
+
 def _largest_gap(results: Results) -> float | None:
     rows = results["parts"].get("profile", {}).get("figures", {}).get("rows", [])
     gaps = [gap for found in rows for gap in found["largest_gap_share"].values()]
@@ -100,5 +108,8 @@ TARGETS = (
         True,
         lambda r: _times(row(r, "cartpole", "simulation"), 1e-9),
     ),
+    Target("explorer, 256 rays", 20.0, "M agent steps/s", True, lambda r: _eyes(r, "explorer")),
+    Target("... beside brute force", 10.0, "times", True, lambda r: figure(r, "eyes", "explorer_beside_brute_force")),
+    Target("point_goal, 512 rays", 40.0, "M agent steps/s", True, lambda r: _eyes(r, "point_goal")),
     Target("largest gap of an iteration", 5.0, "% of it", False, _largest_gap),
 )
