@@ -8,13 +8,16 @@ into another one's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
+from torch import Tensor
 
 from warpworld.environment import Array, Group, Kernel, Phase, register
+from warpworld.envs.deathmatch.scripts import turret, walker
 from warpworld.errors import DeclarationError
 from warpworld.indoor import Indoor, IndoorParams, camera_kernel
 from warpworld.indoor_drawing import draw_indoor
@@ -121,6 +124,10 @@ class Deathmatch(Indoor):
     def resets(self) -> Sequence[Phase | Kernel]:
         """Wake up somewhere, and look."""
         return ["wake", camera_kernel("see")]
+
+    def scripts(self) -> Mapping[str, Callable[[Mapping[str, Tensor], Group], Tensor]]:
+        """Opponents that learn nothing."""
+        return {"turret": functools.partial(turret, self.params), "walker": walker}
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The home, the agents, and what they see."""

@@ -1,0 +1,96 @@
+"""Opponents in Deathmatch that learn nothing: a turret, and a walker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from warpworld.environment import Group
+from warpworld.plans.constants import RADIUS
+
+if TYPE_CHECKING:
+    from warpworld.envs.deathmatch.deathmatch import Deathmatch
+
+MOVES, FIRES = 5, 2  # choices of the heads beside that of turns
+TURNS = (0.0, 1.0, -1.0, 0.25, -0.25)  # what each choice of that head pushes
+SLIGHTLY_LEFT = 3
+NEVER = -50.0  # the logit of what is not chosen
+BEYOND = -4.0  # how much worse it is to turn too far than not far enough
+BRAKING = 16  # steps that a turn is foreseen to go on for
+
+
+def turret(params: Deathmatch.Params, arrays: Mapping[str, Tensor], group: Group) -> Tensor:
+    """Stands still, turns to the nearest opponent in sight, behind it too, and fires when a shot would hit.
+
+    It pushes so that it would come to rest closest to its aim if it braked from then on, which is as fast as a body
+    with momentum turns without overshooting. While nobody is in sight it turns slowly to the left.
+
+    Args:
+        params: of the world.
+        arrays: its ``positions``, ``angles``, ``angvelocity`` and ``in_sight``.
+        group: of the agents that it plays.
+
+    Returns:
+        (num_envs, group size, 12) float32, logits of move, turn and fire.
+    """
+    distance, off = _nearest(arrays, group)
+    spin = arrays["angvelocity"][:, group.slice]
+    after = torch.stack([(1.0 - params.decay) * spin + params.ang_accel / params.fps * push for push in TURNS], -1)
+    left = off[..., None] - after / params.fps  # degrees still to turn after this step
+    rest = (left - _braked(after, params)) * off[
+        ..., None
+    ].sign()  # where it would come to rest, below 0 beyond its aim
+    best = torch.where(rest < 0.0, BEYOND * rest, rest).argmin(-1)
+    seen = torch.isfinite(distance)
+    turn = torch.where(seen, best, SLIGHTLY_LEFT)
+    aim = torch.deg2rad(left.gather(-1, best[..., None]).squeeze(-1).abs())
+    cone = torch.deg2rad(torch.full_like(aim, params.fire_cone))
+    beside = distance * torch.sin(aim - cone)  # metres from the edge of the cone
+    fires = seen & (distance <= params.fire_range) & (torch.cos(aim) > 0.0) & (beside <= RADIUS)
+    stays = torch.zeros_like(turn)
+    return torch.cat([_surely(stays, MOVES), _surely(turn, len(TURNS)), _surely(fires.long(), FIRES)], -1)
+
+
+def walker(arrays: Mapping[str, Tensor], group: Group) -> Tensor:
+    """Moves and turns at random, forward more often than not, and fires once in twenty steps.
+
+    Args:
+        arrays: of the world.
+        group: of the agents that it plays.
+
+    Returns:
+        (num_envs, group size, 12) float32, logits of move, turn and fire.
+    """
+    num_envs = arrays["positions"].shape[0]
+    logits = arrays["positions"].new_zeros((num_envs, group.size, MOVES + len(TURNS) + FIRES))
+    logits[..., 3] = 2.0  # forward
+    logits[..., -1] = -2.944  # ln(1 / 19)
+    return logits
+
+
+def _nearest(arrays: Mapping[str, Tensor], group: Group) -> tuple[Tensor, Tensor]:
+    """Metres to the nearest opponent in sight, infinite without one, and degrees to the left that it is off the aim."""
+    positions, in_sight = arrays["positions"], arrays["in_sight"][:, group.slice]
+    offset = positions[:, None] - positions[:, group.slice, None]  # (num_envs, group size, agents, 2)
+    distance, nearest = torch.where(in_sight, offset.norm(dim=-1), torch.inf).min(-1)
+    x, y = offset.gather(2, nearest[..., None, None].expand(-1, -1, 1, 2)).squeeze(2).unbind(-1)
+    off = torch.rad2deg(torch.atan2(y, x)) - arrays["angles"][:, group.slice]
+    return distance, torch.remainder(off + 180.0, 360.0) - 180.0
+
+
+def _braked(spin: Tensor, params: Deathmatch.Params) -> Tensor:
+    """Degrees that a body of so many degrees a second still turns if it brakes as hard as it can."""
+    speed, way = spin.abs(), torch.zeros_like(spin)
+    for _ in range(BRAKING):
+        speed = ((1.0 - params.decay) * speed - params.ang_accel / params.fps).clamp(min=0.0)
+        way = way + speed / params.fps
+    return way.copysign(spin)
+
+
+def _surely(chosen: Tensor, choices: int) -> Tensor:
+    """Logits of one head that are as good as a choice."""
+    is_chosen = chosen[..., None] == torch.arange(choices, device=chosen.device)
+    return torch.where(is_chosen, 0.0, NEVER)
