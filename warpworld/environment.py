@@ -31,6 +31,7 @@ MAX_THREADS_PER_ENV = 1024  # what a CUDA block holds, so that what runs on a CP
 Per = Literal["agent", "env", "world"]
 OnReset = Literal["kernel", "initial", "keep"]
 Phase = str | Callable[..., None]
+Script = Callable[[Any, "Group"], Any]  # from torch views to a tensor of logits
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
@@ -276,6 +277,16 @@ class Environment:
         """Most time limits that one env can reach in ``num_steps`` steps; sizes the store of final observations."""
         length = getattr(self.params, "episode_length", None)
         return num_steps if not length else num_steps // length + 1
+
+    def scripts(self) -> Mapping[str, Script]:
+        """Players that learn nothing, by name: opponents in self-play, and members of leagues.
+
+        Each is a function ``fn(arrays, group)``: ``arrays[name]`` gives the torch view of an array, of the envs in
+        which it plays, and ``group`` is the Group that it plays. It returns logits (num_envs, group size, choices of
+        all heads) float32 from which actions are drawn, or for a Box the actions' means, -1 and 1 being its ends. Like
+        a phase it has fixed shapes, reads nothing back to the host and keeps nothing in Python.
+        """
+        return {}
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing | None:
         """What one env looks like at one step; replays, GIFs and videos call it, training never does.

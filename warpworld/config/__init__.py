@@ -1,7 +1,7 @@
 """From a YAML file and ``a.b=c`` overrides to a frozen, checked ``RunConfig``."""
 
 from warpworld.config.run_config import RunConfig, config_from_dict, load_config, packaged_configs
-from warpworld.config.sections import A2CConfig, LearnerConfig, ModelConfig, PPOConfig, RandomConfig
+from warpworld.config.sections import A2CConfig, LearnerConfig, ModelConfig, PPOConfig, RandomConfig, SelfPlayConfig
 
 __all__ = [
     "A2CConfig",
@@ -10,6 +10,7 @@ __all__ = [
     "PPOConfig",
     "RandomConfig",
     "RunConfig",
+    "SelfPlayConfig",
     "config_from_dict",
     "load_config",
     "packaged_configs",

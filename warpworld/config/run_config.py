@@ -24,8 +24,10 @@ from warpworld.config.sections import (
     RandomConfig,
     SavingConfig,
     Section,
+    SelfPlayConfig,
     TrainerConfig,
 )
+from warpworld.config.self_play import check_self_play
 from warpworld.config.settings import checked_model_settings, checked_params
 from warpworld.config.types import AnySchedule, Text
 from warpworld.environment import Array, Environment, Group, get_environment, placed_groups
@@ -149,6 +151,7 @@ def _build(document: Document, folder: Path) -> RunConfig:
     groups = _groups(cls, config.env, document)
     _check_schedules(cls(**config.env), config, document)
     _check_policies(config, groups, document)
+    check_self_play(config, groups, cls(**config.env).scripts(), document)
     _check_sizes(config, groups, document)
     return config.model_copy(update={"policy": _with_models(config.policy, document)})
 
@@ -166,6 +169,8 @@ def _keys_at(data: Mapping[str, Any], path: KeyPath) -> dict[str, str]:
         section: type[Section] = sections[str(path[0])] if path else RunConfig
     elif path[2:] == ("model",):
         section = ModelConfig
+    elif path[2:] == ("self_play",):
+        section = SelfPlayConfig
     else:
         section = POLICY_KINDS[data["policy"][path[1]]["algorithm"]]
     return {name: field.description or "" for name, field in section.model_fields.items()}

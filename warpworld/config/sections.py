@@ -71,6 +71,26 @@ class ModelConfig(Section):
         return dict(self.model_extra or {})
 
 
+class SelfPlayConfig(Section):
+    """The ``self_play`` of a policy: whom others meet in its place, in a share of the envs."""
+
+    groups: Groups = Field(default=(), description="which of its groups opponents play; left out: all of them")
+    share: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.5, description="part of the envs in which they do; elsewhere its present self plays"
+    )
+    slots: Count = Field(default=4, description="parts of these envs, each with an opponent of its own")
+    pool_size: Annotated[int, Field(ge=0, le=10_000)] = Field(default=20, description="past selves that may be met")
+    snapshot_every: Count = Field(default=20, description="iterations between two past selves that are kept")
+    match_every: Count = Field(default=5, description="iterations that an opponent stays in its slot")
+    match_making: Literal["prioritised", "uniform"] = Field(
+        default="prioritised", description="who is met: prioritised, hard opponents more often, or uniform"
+    )
+    opponents: tuple[Text, ...] = Field(
+        default=(), description="others beside its past selves: scripts of the environment, random, RUN or RUN#NAME"
+    )
+    elo_k: Positive = Field(default=16.0, description="most that an iteration's games in a slot change a rating by")
+
+
 class RandomConfig(Section):
     """A policy that acts uniformly at random."""
 
@@ -89,6 +109,9 @@ class LearnerConfig(Section):
     initial_weights: Text | None = Field(
         default=None,
         description="run folder whose latest weights it starts with; RUN#NAME for another name's",
+    )
+    self_play: SelfPlayConfig | None = Field(
+        default=None, description="opponents that play in its place in some envs, as a section; null for none"
     )
     learning_rate: PositiveSchedule = Field(default=2.5e-4, description="step size of Adam")
     anneal_lr: Flag = Field(default=True, description="lower the learning rate linearly to 0 over the run")

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import RunError, suggest
 from warpworld.runs.checkpoints import Checkpoints
-from warpworld.runs.files import reason, remove_unfinished, replace_text
+from warpworld.runs.files import reason, remove_unfinished, replace_text, replacing
 from warpworld.runs.loggers import JsonLines, Logger, TensorBoard, WeightsAndBiases, import_wandb, is_timed
 
 logger = logging.getLogger(__name__)
@@ -44,7 +44,11 @@ class Run:
     # ---- making and opening ------------------------------------------------------------------------------------------
     @classmethod
     def create(
-        cls, config: RunConfig, directory: str | Path | None = None, first_state: dict[str, Any] | None = None
+        cls,
+        config: RunConfig,
+        directory: str | Path | None = None,
+        first_state: dict[str, Any] | None = None,
+        opponents: Mapping[str, bytes] | None = None,
     ) -> Run:
         """Make and lock a new run folder with ``config.yaml`` in it; the folder appears complete or not at all.
 
@@ -52,6 +56,7 @@ class Run:
             config: what the run does.
             directory: where the folder is made; None takes ``config.saving.directory``.
             first_state: checkpoint of iteration 0, so that there never is a run without one.
+            opponents: files that this checkpoint refers to; see ``save_opponents``.
 
         Raises:
             RunError: the folder cannot be made or written, or a logger's package is missing.
@@ -69,6 +74,7 @@ class Run:
                 run.lock()
                 run.rewrite_config(config)
                 (unfinished / "checkpoints").mkdir()
+                run.save_opponents(opponents or {})
                 if first_state is not None:
                     run.save_checkpoint(0, first_state)
                 run._move(_rename_to_free_name(unfinished, parent / name))
@@ -231,6 +237,32 @@ class Run:
             self._checkpoints.keep(self.config.saving.keep_checkpoints)
         return path
 
+    @property
+    def opponents_folder(self) -> Path:
+        """``league``: the weights of opponents, which checkpoints refer to by name and SHA-256."""
+        return self.path / "league"
+
+    def save_opponents(self, files: Mapping[str, bytes]) -> None:
+        """Write opponents' weights that are not there yet, each file whole or not at all; before the checkpoint.
+
+        Args:
+            files: contents by name. What is there already and is as large is compared, and left where it is equal.
+
+        Raises:
+            RunError: one cannot be written.
+        """
+        folder = self.opponents_folder
+        for name, data in files.items():
+            path = folder / name
+            try:
+                folder.mkdir(exist_ok=True)
+                if path.is_file() and path.read_bytes() == data:
+                    continue
+                with replacing(path) as file:
+                    file.write(data)
+            except OSError as error:
+                raise RunError(f"opponent '{path}' cannot be written: {reason(error)}") from error
+
     def load_checkpoint(self, iteration: int | None = None) -> dict[str, Any]:
         """Read a checkpoint, with its tensors on the CPU.
 
@@ -260,6 +292,7 @@ class Run:
         """
         try:
             remove_unfinished(self.path)
+            remove_unfinished(self.opponents_folder)
             self._checkpoints.set_aside_after(iteration)
         except OSError as error:
             raise RunError(f"run folder '{self.path}' cannot be written: {reason(error)}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +13,14 @@ from torch import Tensor
 from warpworld.environment import Array
 from warpworld.errors import StoreError
 from warpworld.managers.function_manager import FunctionManager
-from warpworld.policies import Gaussian, Policy, RecurrentPolicy, action_distribution, observation_size
+from warpworld.policies import Gaussian, RecurrentPolicy, action_distribution, observation_size
 from warpworld.spaces import action_layout, observation_names
 from warpworld.trainers.memory import Memory
+from warpworld.trainers.players import Player, Scripted, Slot, split_envs
 from warpworld.world import World
 
 CUDA_FOLDER = Path(__file__).resolve().parent.parent / "cuda"
+NO_NOISE = -20.0  # logarithm of a deviation that no float32 action shows
 
 
 class Actor:
@@ -31,6 +33,7 @@ class Actor:
         group: the agents it acts for.
         policy: what decides; None acts uniformly at random. It may be exchanged at any time, but for a recurrent one
             only where the first was one, with states of the same size.
+        slots: ranges of envs in which somebody else plays the group.
         memory: what the agents remember, where the first policy is recurrent; else None.
         distribution: of the group's actions.
         observation_size: features of one agent's observation.
@@ -41,6 +44,7 @@ class Actor:
         world: an unsealed world.
         group: name of the group.
         policy: see above.
+        slots: see above; those of other groups are left out. None where actions lie in a Box.
         kernel: of sample.cu or sample_box.cu: "sample" draws and records the rollout's row, "act" draws,
             "act_greedily" takes the likeliest.
 
@@ -48,9 +52,12 @@ class Actor:
         DeclarationError: no policy can serve the group's spaces.
     """
 
-    def __init__(self, world: World, group: str, policy: Policy | None = None, kernel: str = "act") -> None:
+    def __init__(
+        self, world: World, group: str, policy: Player = None, kernel: str = "act", slots: Sequence[Slot] = ()
+    ) -> None:
         self.group = world.groups[group]
         self.policy = policy
+        self.slots = [slot for slot in slots if group in slot.groups]
         self.distribution = action_distribution(self.group)
         self.observation_size = observation_size(self.group)
         self.action_dtype, self.action_size = action_layout(self.group.action)
@@ -142,6 +149,9 @@ class Actor:
         if isinstance(self.distribution, Gaussian):
             self._log_stds = self._world[f"log_stds_{self.group.name}"]
             self._draw_at_random = self._program("act_at_random")
+        self._ranges = split_envs(self.slots, self._world.num_envs)
+        if isinstance(self.policy, Scripted):
+            self.policy.check(self._world, self.group, self.distribution.num_outputs)
 
     def _program(self, kernel: str) -> Callable[[], None]:
         return self._world.program([self._functions.step(kernel, self._index)])
@@ -164,27 +174,52 @@ class Actor:
         if self._draw is None:
             raise StoreError(f"group '{self.group.name}': freeze() the actor after the world's first reset()")
         seen = self.observations()  # also for a random policy: the kernel records it
-        if self.policy is None:
+        if self.policy is None and not self.slots:
             self._outputs.zero_()
             self._draw_at_random()
             return
         with torch.no_grad():
-            self._outputs.copy_(self._decide(self.policy, seen))
+            if self.memory is not None:
+                self.memory.forget()
+            for slot, envs in self._ranges:
+                self._decide(self.policy if slot is None else slot.player, seen[envs], envs)
             if self._log_stds is not None:
-                self._log_stds.copy_(self.policy.distribution.log_std)  # type: ignore[arg-type]
+                self._write_deviations(self._log_stds)
         self._draw()
 
-    def _decide(self, policy: Policy, seen: Tensor) -> Tensor:
-        """The policy's outputs; a recurrent one's state goes on by a step."""
-        if not isinstance(policy, RecurrentPolicy):
-            return policy.outputs(seen)
+    @property
+    def players(self) -> list[Player]:
+        """Everybody who acts for the group at the moment."""
+        return [self.policy, *(slot.player for slot in self.slots)]
+
+    def _decide(self, player: Player, seen: Tensor, envs: slice) -> None:
+        """Write a player's outputs for a range of envs; a recurrent one's state goes on by a step."""
+        outputs = self._outputs[envs]
+        if player is None:
+            outputs.zero_()  # equal logits: whatever is allowed is equally likely
+        elif isinstance(player, Scripted):
+            outputs.copy_(player.outputs(self._world, self.group, envs))
+        elif isinstance(player, RecurrentPolicy):
+            outputs.copy_(self._remembering(player).outputs(player, seen, envs))
+        else:
+            outputs.copy_(player.outputs(seen))
+
+    def _write_deviations(self, log_stds: Tensor) -> None:
+        """Logarithms of the deviations of actions in a Box; a script means what it says."""
+        if isinstance(self.policy, Scripted):
+            log_stds.fill_(NO_NOISE)
+        elif self.policy is not None:
+            log_stds.copy_(self.policy.distribution.log_std)  # type: ignore[arg-type]
+
+    def _remembering(self, policy: RecurrentPolicy) -> Memory:
+        """The group's memory, if its states are of the policy's size."""
         if self.memory is None or self.memory.state_size != policy.state_size:
             has = "none" if self.memory is None else f"states of {self.memory.state_size} numbers"
             raise StoreError(
                 f"group '{self.group.name}': the policy has states of {policy.state_size} numbers, but the store has "
                 f"{has}; make the Actor or Rollout with a policy of that size"
             )
-        return self.memory.outputs(policy, seen)
+        return self.memory
 
 
 def scaling_to(space: Box) -> np.ndarray:

@@ -61,12 +61,18 @@ class Batch:
 
     @staticmethod
     def join(batches: Sequence[Batch]) -> Batch:
-        """The rows of several batches, one after the other; all have a mask, or none has."""
+        """The rows of several batches, one after the other; those of one without a mask all count."""
         if len(batches) == 1:
             return batches[0]
+        if any(batch.mask is not None for batch in batches):
+            batches = [batch if batch.mask is not None else batch.all_counted() for batch in batches]
         columns = [dict(batch.named_tensors()) for batch in batches]
         joined: dict[str, Any] = {name: torch.cat([column[name] for column in columns]) for name in columns[0]}
         return Batch(**joined, blocks=tuple(length for batch in batches for length in batch.blocks))
+
+    def all_counted(self) -> Batch:
+        """The same with a mask that says that every row counts."""
+        return dataclasses.replace(self, mask=torch.ones_like(self.log_probs, dtype=torch.bool))
 
     def counted(self) -> Batch:
         """Only the rows that count; reads their number back to the host where there is a mask."""

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from warpworld.environment import Array
 from warpworld.errors import StoreError
+from warpworld.trainers.players import Slot
 from warpworld.world import World
 
 EPISODES_SOURCE = Path(__file__).resolve().parent.parent / "cuda" / "episodes.cu"
@@ -23,20 +24,27 @@ class Finished:
     Attributes:
         count: how many.
         returns: (num_agents,) float64, each agent's undiscounted return without the rows that do not count, mean over
-            the episodes; NaN if there are none.
+            the episodes that its own policy played; NaN if there are none.
         length: mean length in steps; NaN if there are none.
+        played: (num_agents,) float64, how many episodes each agent's own policy played.
     """
 
     count: int
     returns: Tensor
     length: float
+    played: Tensor
 
     @staticmethod
     def of_sums(sums: Sequence[float]) -> Finished:
         """What ``EpisodeStatistics.sums`` says, read back to the host; also of several processes' added up."""
         count = int(sums[0])
-        divisor = count if count else float("nan")
-        return Finished(count, torch.tensor(sums[2:], dtype=torch.float64) / divisor, sums[1] / divisor)
+        played, returns = torch.tensor(sums[2:], dtype=torch.float64).chunk(2)
+        return Finished(count, returns / played, sums[1] / count if count else float("nan"), played)
+
+    def mean_return(self, agents: Sequence[slice]) -> float:
+        """Mean over the episodes and agents that a policy played: the agents of its groups; NaN if there are none."""
+        returns, played = (torch.cat([of_all[part] for part in agents]) for of_all in (self.returns, self.played))
+        return float((returns * played).nansum() / played.sum())
 
 
 class EpisodeStatistics:
@@ -52,10 +60,11 @@ class EpisodeStatistics:
     Args:
         world: an unsealed world.
         num_steps: rows of a rollout.
+        slots: ranges of envs in which somebody else plays some groups; their returns are left out.
     """
 
-    def __init__(self, world: World, num_steps: int) -> None:
-        self._world = world
+    def __init__(self, world: World, num_steps: int, slots: Sequence[Slot] = ()) -> None:
+        self._world, self._slots = world, slots
         world.add(Array("episode_return", "float32", initial=0.0, doc="rewards of the running episode"))
         world.add(Array("episode_steps", "int32", per="env", initial=0, doc="steps of the running episode"))
         world.add(Array("finished_returns", "float64"), scratch=True)
@@ -68,19 +77,27 @@ class EpisodeStatistics:
 
     def freeze(self) -> None:
         """Bind the kernel to the sealed store."""
-        self.add_up = self._world.program([self._functions.step(self._kernel, index=0)])
+        world = self._world
+        self.add_up = world.program([self._functions.step(self._kernel, index=0)])
+        own = torch.ones(world.num_envs, world.num_agents, dtype=torch.float64)
+        for slot in self._slots:
+            for group in slot.groups:
+                own[slot.envs, world.groups[group].slice] = 0.0
+        self._own = own.to(world.device)
 
     def _not_frozen(self) -> None:
         raise StoreError("freeze() the episode statistics after the world's first reset()")
 
     def sums(self) -> Tensor:
-        """Of the episodes that ended in the rollout: (2 + num_agents,) float64 on the device.
+        """Of the episodes that ended in the rollout: (2 + 2 * num_agents,) float64 on the device.
 
-        Their number, their steps, and each agent's undiscounted returns, added up.
+        Their number, their steps, and of those that each agent's own policy played, number and undiscounted returns,
+        added up.
         """
         world = self._world
         of_envs = [world[name].sum().double().reshape(1) for name in ("finished_episodes", "finished_steps")]
-        return torch.cat((*of_envs, world["finished_returns"].sum(0)))
+        played = (world["finished_episodes"][:, None] * self._own).sum(0)
+        return torch.cat((*of_envs, played, (world["finished_returns"] * self._own).sum(0)))
 
     def finished(self) -> Finished:
         """Take in the rollout that stands in the store, and read what ended in it."""

@@ -29,7 +29,7 @@ def load_initial_weights(config: RunConfig, policies: Mapping[str, Policy | None
         if policy is None or source is None:
             continue
         where = f"policy.{name}.initial_weights is '{source}'"
-        weights = _weights(source, name, where)
+        weights = named_weights(source, name, where)
         try:
             policy.load_state_dict(weights)
         except (RuntimeError, TypeError) as error:
@@ -39,8 +39,17 @@ def load_initial_weights(config: RunConfig, policies: Mapping[str, Policy | None
             ) from error
 
 
-def _weights(source: str, name: str, where: str) -> dict[str, Any]:
-    """The weights that ``source`` names."""
+def named_weights(source: str, name: str, where: str) -> dict[str, Any]:
+    """The weights that a text names, as ``load_initial_weights`` reads it.
+
+    Args:
+        source: ``RUN`` or ``RUN#NAME``.
+        name: of the policy that is to take them.
+        where: the text stands, for messages.
+
+    Raises:
+        RunError: there is no such run, checkpoint or policy.
+    """
     # a folder may have a '#' in its own name
     folder, other = (source, "") if "#" not in source or Path(source).is_dir() else source.rsplit("#", 1)
     saved = Run.open(folder).load_checkpoint().get("policies")

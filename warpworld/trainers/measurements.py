@@ -58,8 +58,8 @@ class Measurements:
     def _of_episodes(self, finished: Finished) -> Metrics:
         metrics: Metrics = {"charts/episodes": finished.count, "charts/episodic_length": finished.length}
         for name, entry in self._config.policy.items():
-            agents = torch.cat([finished.returns[self._world.groups[group].slice] for group in entry.groups])
-            metrics[f"charts/{name}/episodic_return"] = float(agents.mean())
+            agents = [self._world.groups[group].slice for group in entry.groups]
+            metrics[f"charts/{name}/episodic_return"] = finished.mean_return(agents)
         return metrics
 
 

@@ -48,20 +48,20 @@ class Memory:
             ended = ended | world["agent_terminated"][:, self._group.slice]
         self.state.masked_fill_(ended.unsqueeze(-1), 0.0)
 
-    def outputs(self, policy: RecurrentPolicy, observations: Tensor) -> Tensor:
-        """What a policy makes of the present observations; the state goes on by a step.
+    def outputs(self, policy: RecurrentPolicy, observations: Tensor, envs: slice = slice(None)) -> Tensor:
+        """What a policy makes of the present observations; the state goes on by a step. Call ``forget`` before.
 
         Args:
             policy: its states have this memory's size.
-            observations: (num_envs, size, features) float32.
+            observations: (envs, size, features) float32.
+            envs: the range of envs that these are of.
 
         Returns:
-            (num_envs, size, num_outputs) float32.
+            (envs, size, num_outputs) float32.
         """
-        self.forget()
-        outputs, values, state = policy.step(observations, self.state)
-        self._values.copy_(values)
-        self.state.copy_(state)
+        outputs, values, state = policy.step(observations, self.state[envs])
+        self._values[envs].copy_(values)
+        self.state[envs].copy_(state)
         return outputs
 
 

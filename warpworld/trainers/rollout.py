@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from warpworld.spaces import group_suffix, observation_names
 from warpworld.trainers.actor import Actor
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.memory import begun
+from warpworld.trainers.players import Player, Slot
 from warpworld.trainers.returns import gae
 from warpworld.trainers.sequences import Experience, Sequences
 from warpworld.world import World
@@ -83,16 +84,22 @@ class Rollout:
         policies: each group's policy; None acts at random.
         num_steps: T.
         graph_steps: how many steps a CUDA graph holds at most, where the device has such; 0 takes every step by itself.
+        slots: ranges of envs in which somebody else plays some groups; their rows are not in these groups' batches.
     """
 
     def __init__(
-        self, world: World, policies: Mapping[str, Policy | None], num_steps: int, graph_steps: int = 16
+        self,
+        world: World,
+        policies: Mapping[str, Policy | None],
+        num_steps: int,
+        graph_steps: int = 16,
+        slots: Sequence[Slot] = (),
     ) -> None:
         self.world, self.num_steps = world, num_steps
         self._steps_at_once = max((k for k in range(1, graph_steps + 1) if num_steps % k == 0), default=0)
         self._on_host: _OnHost | None = None  # nothing of the present rollout is known yet
-        self._captured: tuple[list[Policy | None], Callable[[], None]] | None = None
-        self.actors = {group: Actor(world, group, policies[group], kernel="sample") for group in world.groups}
+        self._captured: tuple[list[Player], Callable[[], None]] | None = None
+        self.actors = {group: Actor(world, group, policies[group], "sample", slots) for group in world.groups}
         for actor in self.actors.values():
             self._add_group_arrays(actor)
         self._optional = [name for name in ("agent_terminated", "agent_mask") if name in world.data]
@@ -145,6 +152,16 @@ class Rollout:
         """Bind the actors' kernels to the sealed store."""
         for actor in self.actors.values():
             actor.freeze()
+        self._learnt_envs = {group: self._envs_of_policy(actor) for group, actor in self.actors.items()}
+
+    def _envs_of_policy(self, actor: Actor) -> Tensor | None:
+        """In which envs a group is in its policy's own hands, (num_envs,) bool; None where it is in all."""
+        if not actor.slots:
+            return None
+        own = torch.ones(self.world.num_envs, dtype=torch.bool)
+        for slot in actor.slots:
+            own[slot.envs] = False
+        return own.to(self.world.device)
 
     def collect(self) -> None:
         """Step the world ``num_steps`` times from where it stands."""
@@ -175,15 +192,15 @@ class Rollout:
         self.world["row"].add_(1)
 
     def _steps(self) -> Callable[[], None]:
-        """Several steps at once: a CUDA graph where the device has such, captured anew for other policies."""
-        policies = [actor.policy for actor in self.actors.values()]
-        if self._captured is None or any(a is not b for a, b in zip(self._captured[0], policies, strict=True)):
+        """Several steps at once: a CUDA graph where the device has such, captured anew for other players."""
+        players = [player for actor in self.actors.values() for player in actor.players]
+        if self._captured is None or any(a is not b for a, b in zip(self._captured[0], players, strict=True)):
 
             def steps() -> None:
                 for _ in range(self._steps_at_once):
                     self._step()
 
-            self._captured = policies, self.world.capture(steps)
+            self._captured = players, self.world.capture(steps)
         return self._captured[1]
 
     def trajectories(self, group: str) -> Trajectories:
@@ -257,12 +274,13 @@ class Rollout:
             )
 
     def batch(self, group: str, policy: Policy, gamma: float, gae_lambda: float) -> Experience:
-        """One group's rollout with advantages and returns.
+        """One group's rollout with advantages and returns; rows that somebody else played do not count.
 
         Returns:
             Its (T, num_envs, n) rows laid out flat; for a recurrent policy, the num_envs * n sequences of T rows.
         """
         seen = self.trajectories(group)
+        mask = self._counted(group, seen)
         values = self._values(group, policy)
         advantages, returns = gae(values=values, **self.ends(group, policy), gamma=gamma, gae_lambda=gae_lambda)
         rows = Batch(
@@ -272,7 +290,7 @@ class Rollout:
             advantages=advantages.flatten(),
             returns=returns.flatten(),
             values=values.flatten(),
-            mask=None if seen.mask is None else seen.mask.flatten(),
+            mask=None if mask is None else mask.flatten(),
             action_masks=None if seen.action_masks is None else seen.action_masks.flatten(0, 2),
             blocks=(self.world.num_envs * self.world.groups[group].size,) * self.num_steps,
         )
@@ -281,6 +299,14 @@ class Rollout:
         starts = begun(seen.terminated, seen.truncated, seen.agent_terminated, seen.rewards.shape[2])
         first = self.world[f"rollout_first_state_{group}"]
         return Sequences.of_rollout(rows, first.flatten(0, 1), starts.flatten(1))
+
+    def _counted(self, group: str, seen: Trajectories) -> Tensor | None:
+        """Rows of a group to learn from: (T, num_envs, n) bool; None where all are."""
+        own = self._learnt_envs[group]
+        if own is None:
+            return seen.mask
+        rows = own[:, None].expand(seen.rewards.shape)
+        return rows if seen.mask is None else rows & seen.mask
 
     def ends(self, group: str, policy: Policy) -> dict[str, Any]:
         """What value targets are made of besides the values: the arguments of ``gae`` and ``vtrace`` of these names.

@@ -22,6 +22,7 @@ from warpworld.trainers.algorithms import build_learners
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.initial_weights import load_initial_weights
+from warpworld.trainers.league import League
 from warpworld.trainers.measurements import Measurements, Metrics
 from warpworld.trainers.rollout import Rollout
 from warpworld.trainers.schedules import value_at
@@ -110,6 +111,7 @@ class Trainer:
         self.world.reset()
         self.rollout.freeze()
         self.episodes.freeze()
+        self.league.freeze(self.rollout)
         self._share_weights()
 
     def _build(self, config: RunConfig, initial_weights: bool) -> None:
@@ -118,12 +120,14 @@ class Trainer:
         self.policies = build_policies(config, self.world, self.generator)
         if initial_weights:
             load_initial_weights(config, self.policies)
+        self.league = League(config, self.world, self.policies, initial_weights, self.processes)
         self.learners = build_learners(config, self.policies, self.processes)
         if config.trainer.fused:
-            fuse_policies(self.policies)
+            fuse_policies({**self.policies, **self.league.modules})
         served = {group: self.policies[name] for name, entry in config.policy.items() for group in entry.groups}
-        self.rollout = Rollout(self.world, served, config.trainer.num_steps, config.trainer.graph_steps)
-        self.episodes = EpisodeStatistics(self.world, config.trainer.num_steps)
+        trainer, slots = config.trainer, self.league.slots
+        self.rollout = Rollout(self.world, served, trainer.num_steps, trainer.graph_steps, slots)
+        self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
         self._measurements = Measurements(config, self.world, self.episodes, self.processes)
 
     def _share_weights(self) -> None:
@@ -190,8 +194,10 @@ class Trainer:
             self.world["row"].item()  # what a device still does of the iteration before is not in this one's time
         began = time.perf_counter()
         self._set_scheduled()
+        self.league.begin(self.iteration)
         self.rollout.collect()
         self.episodes.add_up()
+        self.league.take_results()
         self.rollout.check_finite()
         collected = time.perf_counter()
         self._update()
@@ -241,7 +247,7 @@ class Trainer:
     def _measured(self) -> Metrics:
         """The present iteration's episodes and diagnostics, read once and checked."""
         if self._read[0] != self.iteration:
-            self._read = self.iteration, self._measurements.read()
+            self._read = self.iteration, {**self._measurements.read(), **self.league.read()}
         return self._read[1]
 
     def _counters(self) -> Metrics:
@@ -274,7 +280,8 @@ class Trainer:
         """
         check_finite_weights(self.policies)
         state = self.state_dict()
-        run = Run.create(self.config, directory, first_state=state) if self.processes.is_first else None
+        first = self.processes.is_first
+        run = Run.create(self.config, directory, state, self.league.files()) if first else None
         self._saved = self.iteration
         return run
 
@@ -286,6 +293,8 @@ class Trainer:
         check_finite_weights(self.policies)
         state = self.state_dict()
         if run is not None:
+            if self.league.sides:
+                run.save_opponents(self.league.files())
             run.save_checkpoint(self.iteration, state)
         self._saved = self.iteration
 
@@ -306,13 +315,18 @@ class Trainer:
             "layout": layout,
             "store": store,
             "torch_threads": torch.get_num_threads(),
+            **({"league": self.league.state_dict()} if self.league.sides else {}),
         }
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any], opponents: Path | None = None) -> None:
         """Go on from a ``state_dict`` of a trainer with the same settings.
 
         On cpu the further course is then the same bit for bit: for that torch gets the number of threads that it had,
         unless the settings name another.
+
+        Args:
+            state: see above.
+            opponents: folder with the opponents' weights; None knows those that this trainer has met.
 
         Raises:
             RunError: it lacks something, something in it is not what it should be, or a policy has other sizes.
@@ -322,12 +336,14 @@ class Trainer:
         """
         own = self._state(self.world.data.layout(), self.world.snapshot())
         check_state(state, own, self.policies, self.learners)
+        standings = self.league.read_state(state.get("league", {}), opponents)
         restore_store(self.world, self.processes, self.config.trainer.num_envs, state["store"], state["layout"])
         for name, policy in self.policies.items():
             if policy is not None:
                 policy.load_state_dict(state["policies"][name])
         for name, learner in self.learners.items():
             learner.load_state_dict(state["learners"][name])
+        self.league.take_state(standings)
         self.generator.set_state(state["generator"])
         set_random_state(self.world.device, state["random"])
         set_threads(self.config.trainer.torch_threads or state["torch_threads"], saved=state["torch_threads"])
@@ -348,7 +364,7 @@ class Trainer:
         try:
             if isinstance(state.get("config"), str):
                 check_same_course(state["config"], self.config)
-            self.load_state_dict(state)
+            self.load_state_dict(state, run.opponents_folder)
         except (RunError, StoreError) as error:
             raise RunError(f"run '{run.path}' cannot be resumed: {error}") from error
         if self.env_steps > self.num_iterations * self._env_steps_per_iteration:

@@ -1,0 +1,152 @@
+"""Which envs opponents play in, and whether what ``self_play`` sections say can be played."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Container, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gymnasium.spaces import Box
+
+from warpworld.config.document import Document, KeyPath, dotted
+from warpworld.config.errors import known
+from warpworld.config.sections import LearnerConfig, SelfPlayConfig
+from warpworld.environment import Group, Script
+from warpworld.errors import ConfigError, suggest
+
+if TYPE_CHECKING:
+    from warpworld.config.run_config import RunConfig
+
+RANDOM = "random"
+
+
+def self_play_entries(config: RunConfig) -> dict[str, SelfPlayConfig]:
+    """The ``self_play`` sections by policy, with the groups that opponents play filled in."""
+    found = {}
+    for name, entry in config.policy.items():
+        if isinstance(entry, LearnerConfig) and entry.self_play is not None:
+            own = entry.self_play
+            found[name] = own if own.groups else own.model_copy(update={"groups": entry.groups})
+    return found
+
+
+def opponents_envs(entries: Mapping[str, SelfPlayConfig], num_envs: int) -> dict[str, range]:
+    """The envs in which each policy's opponents play: the last ones, one range behind the other."""
+    first = max(0.0, 1.0 - sum(entry.share for entry in entries.values()))
+    edges = itertools.accumulate((entry.share for entry in entries.values()), initial=first)
+    starts = [min(num_envs, int(edge * num_envs + 0.5)) for edge in edges]
+    return {name: range(*ends) for name, ends in zip(entries, itertools.pairwise(starts), strict=True)}
+
+
+def slots_of(envs: range, slots: int) -> list[range]:
+    """A range of envs in contiguous parts whose sizes differ by one at most."""
+    edges = [envs.start + len(envs) * i // slots for i in range(slots + 1)]
+    return [range(*pair) for pair in itertools.pairwise(edges)]
+
+
+def is_run(opponent: str, scripts: Container[str]) -> bool:
+    """Whether an opponent is a policy of another run: whatever else could be a folder."""
+    if opponent == RANDOM or opponent in scripts:
+        return False
+    return any(sign in opponent for sign in "/#.") or Path(opponent).is_dir()
+
+
+def check_self_play(
+    config: RunConfig, groups: Mapping[str, Group], scripts: Mapping[str, Script], document: Document
+) -> None:
+    """Refuse ``self_play`` sections that nobody can play, or in which nobody would learn.
+
+    Raises:
+        ConfigError: says which key, what was given and what was expected.
+    """
+    entries = self_play_entries(config)
+    for name, entry in entries.items():
+        key = ("policy", name, "self_play")
+        where = document.where(key, key[:2])
+        if not config.policy[name].train:
+            raise ConfigError(f"{where}: {dotted(key)}: policy '{name}' is not trained, so that it has no past selves")
+        _check_groups(config, name, entry, groups, document)
+        _check_opponents(entry, key, scripts, document)
+    if not entries:
+        return
+    total = sum(entry.share for entry in entries.values())
+    if total > 1 + 1e-9:
+        keys = [("policy", name, "self_play", "share") for name in entries]
+        raise ConfigError(
+            f"{document.where(*keys, ('policy',))}: the shares of self_play add up to {total:g} "
+            f"({', '.join(f'{name} {entry.share:g}' for name, entry in entries.items())}), expected 1 at most"
+        )
+    for (name, envs), entry in zip(
+        opponents_envs(entries, config.trainer.num_envs).items(), entries.values(), strict=True
+    ):
+        if len(envs) < entry.slots:
+            key = ("policy", name, "self_play")
+            raise ConfigError(
+                f"{document.where((*key, 'slots'), (*key, 'share'), key, key[:2])}: {dotted(key)}: {entry.slots} slots "
+                f"in {len(envs)} envs (share {entry.share:g} of {config.trainer.num_envs}), expected an env for each; "
+                "ask for fewer slots, a larger share or more envs"
+            )
+    _check_learning(config, entries, groups, document)
+
+
+def _check_groups(
+    config: RunConfig, name: str, entry: SelfPlayConfig, groups: Mapping[str, Group], document: Document
+) -> None:
+    key: KeyPath = ("policy", name, "self_play", "groups")
+    where, own = document.where(key, key[:3], key[:2]), config.policy[name].groups
+    for group in entry.groups:
+        if group not in own:
+            raise ConfigError(
+                f"{where}: {dotted(key)}: '{group}' is no group of policy '{name}'.{suggest(group, own)} {known(own)}"
+            )
+        if isinstance(groups[group].action, Box):
+            raise ConfigError(
+                f"{where}: {dotted(key)}: group '{group}' acts in a Box, expected Discrete or MultiDiscrete: opponents "
+                "with deviations of their own cannot share a group with the present self"
+            )
+    if len(set(entry.groups)) < len(entry.groups):
+        raise ConfigError(f"{where}: {dotted(key)} names a group twice")
+
+
+def _check_opponents(entry: SelfPlayConfig, key: KeyPath, scripts: Mapping[str, Script], document: Document) -> None:
+    path = (*key, "opponents")
+    where = document.where(path, key, key[:2])
+    for opponent in entry.opponents:
+        if opponent != RANDOM and opponent not in scripts and not is_run(opponent, scripts):
+            hint = suggest(opponent, [*scripts, RANDOM])
+            raise ConfigError(
+                f"{where}: {dotted(path)}: '{opponent}' is no script of the environment and no run folder.{hint} "
+                f"{known([*scripts, RANDOM, 'RUN', 'RUN#NAME'])}"
+            )
+    if len(set(entry.opponents)) < len(entry.opponents):
+        raise ConfigError(f"{where}: {dotted(path)} names an opponent twice")
+    if entry.pool_size == 0 and not entry.opponents:
+        raise ConfigError(
+            f"{where}: {dotted(key)}: pool_size is 0 and there are no opponents, expected somebody to meet"
+        )
+
+
+def _check_learning(
+    config: RunConfig, entries: Mapping[str, SelfPlayConfig], groups: Mapping[str, Group], document: Document
+) -> None:
+    """Somebody learns in every range of envs, and every policy that is trained learns in one."""
+    trained = {name: entry for name, entry in config.policy.items() if entry.train}
+    for name, entry in entries.items():
+        key = ("policy", name, "self_play", "groups")
+        learning = [group for other in trained.values() for group in other.groups if group not in entry.groups]
+        if not learning:
+            rest = [group for group in groups if group not in entry.groups]
+            who = f"besides them only {', '.join(rest)} play, which are not trained" if rest else "these are all groups"
+            raise ConfigError(
+                f"{document.where(key, key[:3], key[:2])}: {dotted(key)}: opponents play {', '.join(entry.groups)}, "
+                f"and {who}: nobody would learn there; leave a group that learns to the present selves"
+            )
+    alone = sum(entry.share for entry in entries.values()) < 1 - 1e-9
+    for name, policy in trained.items():
+        elsewhere = [e for e in entries.values() if any(group not in e.groups for group in policy.groups)]
+        if not alone and not elsewhere:
+            raise ConfigError(
+                f"{document.where(('policy', name, 'self_play', 'share'), ('policy', name))}: policy '{name}' would "
+                "never learn: opponents play all its groups in all envs; lower the share"
+            )

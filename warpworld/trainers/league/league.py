@@ -1,0 +1,198 @@
+"""The opponents of all policies that play against others than their present selves."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from warpworld.config import RunConfig
+from warpworld.config.self_play import RANDOM, is_run, opponents_envs, self_play_entries, slots_of
+from warpworld.errors import ConfigError, RunError
+from warpworld.policies import Policy
+from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.initial_weights import named_weights
+from warpworld.trainers.league.matches import Matches
+from warpworld.trainers.league.opponents import Opponent
+from warpworld.trainers.league.saved import read_standing, saved_standing
+from warpworld.trainers.league.side import Side, Standing
+from warpworld.trainers.league.weights import copied, digest_of, packed
+from warpworld.trainers.players import Scripted, Slot
+from warpworld.world import World
+
+if TYPE_CHECKING:
+    from warpworld.trainers.rollout import Rollout
+
+
+class League:
+    """Opponents, by the ``self_play`` sections of a run; without such sections it does nothing.
+
+    Create it before the world's first reset and before the learners, hand ``slots`` to the rollout, and call
+    ``freeze`` after the reset. Around each rollout call ``begin`` and ``take_results``; nothing of either waits for the
+    device, but ``begin`` where somebody comes or goes.
+
+    Attributes:
+        sides: one for each policy with opponents, by its name.
+        modules: the policies that opponents play with, by name: what can be fused like any other.
+
+    Args:
+        config: the run's settings.
+        world: an unsealed world.
+        policies: by name.
+        read: whether to read the weights of other runs' policies; False where a checkpoint follows.
+        processes: those that train the run.
+
+    Raises:
+        ConfigError: there are several processes.
+        RunError: another run has no such policy, or its weights have other shapes.
+    """
+
+    def __init__(
+        self,
+        config: RunConfig,
+        world: World,
+        policies: Mapping[str, Policy | None],
+        read: bool = True,
+        processes: ProcessGroup = ALONE,
+    ) -> None:
+        self._world, self._config = world, config
+        entries = self_play_entries(config)
+        if entries and processes.several:
+            raise ConfigError(
+                f"policy.{next(iter(entries))}.self_play: a run with opponents is trained by one process, and here are "
+                f"{processes.size}; start it without torchrun, or set self_play=null"
+            )
+        scripts = {name: Scripted(name, script) for name, script in world.environment.scripts().items()}
+        self.sides: dict[str, Side] = {}
+        self.modules: dict[str, Policy] = {}
+        for name, envs in opponents_envs(entries, config.trainer.num_envs).items():
+            entry, present = entries[name], policies[name]
+            assert present is not None
+            slots = [Slot(entry.groups, slice(part.start, part.stop)) for part in slots_of(envs, entry.slots)]
+            modules = [copy.deepcopy(present).requires_grad_(False).eval() for _ in slots]
+            self.modules |= {f"{name} in slot {i}": module for i, module in enumerate(modules)}
+            others = [self._opponent(name, number, text, present, read) for number, text in enumerate(entry.opponents)]
+            seed = config.trainer.seed ^ zlib.crc32(name.encode())
+            self.sides[name] = Side(name, present, modules, slots, entry, scripts, others, seed)
+        self.slots = [slot for side in self.sides.values() for slot in side.slots]
+        self._matches = Matches(world, self.slots) if self.slots else None
+        self._pending: list[Tensor] = []
+
+    def _opponent(self, policy: str, number: int, text: str, present: Policy, read: bool) -> Opponent:
+        """An opponent as the configuration names it."""
+        scripts = self._world.environment.scripts()
+        if not is_run(text, scripts):
+            return Opponent(text, "random" if text == RANDOM else "script")
+        opponent = Opponent(text, "frozen", file=f"{policy}-opponent-{number}.pt")
+        if read:
+            where = f"policy.{policy}.self_play.opponents has '{text}'"
+            taken = copy.deepcopy(present)
+            try:
+                taken.load_state_dict(named_weights(text, policy, where))
+            except (RuntimeError, TypeError) as error:
+                reason = " ".join(str(error).split("\n\t")[:2])
+                raise RunError(
+                    f"{where}, whose weights do not fit policy '{policy}': {reason}; an opponent needs its model "
+                    "settings and its env's"
+                ) from error
+            opponent.weights = copied(taken)
+            opponent.digest = digest_of(packed(opponent.weights))
+        return opponent
+
+    def freeze(self, rollout: Rollout) -> None:
+        """Bind to the sealed store, and check what scripts give.
+
+        Raises:
+            DeclarationError: a script fails, or gives another shape or dtype than a policy of its group.
+        """
+        self._rollout = rollout
+        if self._matches is not None:
+            self._matches.freeze()
+        for side in self.sides.values():
+            for opponent in side.standing.opponents.values():
+                if opponent.kind == "script":
+                    player = Scripted(opponent.name, self._world.environment.scripts()[opponent.name])
+                    for group in side.slots[0].groups:
+                        actor = rollout.actors[group]
+                        player.check(self._world, actor.group, actor.distribution.num_outputs)
+
+    # ---- around a rollout --------------------------------------------------------------------------------------------
+    def begin(self, iteration: int) -> None:
+        """Before an iteration's rollout: keep past selves and exchange opponents where it is time.
+
+        Args:
+            iteration: iterations done.
+        """
+        due = [side for side in self.sides.values() if side.is_due(iteration)]
+        if due:
+            self._settle()
+        for side in due:
+            side.begin(iteration, self._exchange)
+
+    def _exchange(self, slot: Slot) -> None:
+        """Somebody else plays in a slot: he remembers nothing, and what is under way counts for nobody."""
+        assert self._matches is not None
+        self._matches.exchange(slot)
+        for group in slot.groups:
+            memory = self._rollout.actors[group].memory
+            if memory is not None:
+                memory.state[slot.envs] = 0.0
+
+    def take_results(self) -> None:
+        """After an iteration's rollout: note how matches ended, without waiting for the device."""
+        if self._matches is not None:
+            self._pending.append(self._matches.results())
+
+    def _settle(self) -> None:
+        """Read the results that were noted, all at once, and let them change the ratings iteration by iteration."""
+        if not self._pending:
+            return
+        read = torch.stack(self._pending).tolist()
+        self._pending = []
+        ends = list(itertools.accumulate((len(side.slots) for side in self.sides.values()), initial=0))
+        for results in read:
+            for side, (first, end) in zip(self.sides.values(), itertools.pairwise(ends), strict=True):
+                side.take(results[first:end])
+
+    def read(self) -> dict[str, Any]:
+        """The latest iteration's metrics."""
+        self._settle()
+        return {name: value for side in self.sides.values() for name, value in side.metrics().items()}
+
+    # ---- saving ------------------------------------------------------------------------------------------------------
+    def files(self) -> dict[str, bytes]:
+        """What the run's ``league`` folder must hold for the present state, by name."""
+        found = {name: weights for side in self.sides.values() for name, weights in side.files().items()}
+        return {name: packed(weights) for name, weights in found.items()}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the opponents' weights, by policy."""
+        self._settle()
+        return {name: saved_standing(side.standing) for name, side in self.sides.items()}
+
+    def read_state(self, saved: Mapping[str, Any], folder: Path | None) -> dict[str, Standing]:
+        """What ``state_dict`` gave, checked, with the weights; nothing of it is taken up yet.
+
+        Args:
+            saved: see above.
+            folder: the run's ``league`` folder; None knows the weights in memory alone.
+
+        Raises:
+            RunError: it is not what it should be, or a file is missing or was changed.
+        """
+        opponents = [opponent for side in self.sides.values() for opponent in side.standing.opponents.values()]
+        known = {opponent.digest: opponent.weights for opponent in opponents if opponent.weights is not None}
+        return {name: read_standing(name, saved.get(name), known, folder) for name in self.sides}
+
+    def take_state(self, standings: Mapping[str, Standing]) -> None:
+        """Go on from what ``read_state`` gave; what matches under way stand at lies in the store."""
+        self._pending = []
+        for name, standing in standings.items():
+            self.sides[name].standing = standing
+            self.sides[name].seat()

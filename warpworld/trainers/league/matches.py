@@ -1,0 +1,78 @@
+"""How the episodes ended that were played against opponents: a match each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from warpworld.environment import Array
+from warpworld.trainers.players import Slot
+from warpworld.world import World
+
+
+class Matches:
+    """Scores the episodes that end in slots, for the side of the present selves.
+
+    An episode is won, 1, where the present selves' mean return is above that of the opponent's agents; lost, 0, where
+    it is below; and drawn, 1/2, where they are equal. Rows that ``agent_mask`` leaves out bring no reward. One that was
+    begun against somebody else counts for nobody. What an unfinished one has so far lies in the store's persistent
+    part. Create it before the world's first reset and call ``freeze`` after.
+
+    Args:
+        world: an unsealed world, in which a rollout is recorded.
+        slots: all slots, which lie behind each other at the end of the envs.
+    """
+
+    def __init__(self, world: World, slots: Sequence[Slot]) -> None:
+        self._world, self._slots = world, slots
+        self._envs = slice(min(slot.envs.start for slot in slots), world.num_envs)
+        doc = "how far the present selves are ahead in the running episode"
+        world.add(Array("match_balance", "float64", per="env", initial=0.0, doc=doc))
+        doc = "whether the running episode was begun against the present opponent"
+        world.add(Array("match_whole", "bool", per="env", initial=True, doc=doc))
+
+    def freeze(self) -> None:
+        """Find the arrays in the sealed store."""
+        world = self._world
+        self._balance, self._whole = world["match_balance"], world["match_whole"]
+        # whole numbers, so that equal means are a draw to the bit: the present side's sum counts as often as the
+        # opponent has agents, and the other way around
+        weights = torch.zeros(world.num_envs, world.num_agents, dtype=torch.float64)
+        for slot in self._slots:
+            theirs = sum(world.groups[group].size for group in slot.groups)
+            weights[slot.envs] = theirs
+            for group in slot.groups:
+                weights[slot.envs, world.groups[group].slice] = theirs - world.num_agents
+        self._weights = weights[self._envs].to(world.device)
+
+    def exchange(self, slot: Slot) -> None:
+        """Somebody else plays a slot from here on: what is under way in it counts for nobody."""
+        self._whole[slot.envs] = self._world["timestep"][slot.envs] == 0
+
+    def results(self) -> Tensor:
+        """Take in the rollout that stands in the store; nothing is read back to the host.
+
+        Returns:
+            (slots, 2) float64: sum of scores, and number of matches, of those that ended in it.
+        """
+        world, envs = self._world, self._envs
+        rewards = world["rollout_rewards"][:, envs].double()
+        if "rollout_agent_mask" in world.data:
+            rewards = rewards.masked_fill(~world["rollout_agent_mask"][:, envs], 0.0)
+        ahead = (rewards * self._weights).sum(-1).cumsum(0) + self._balance[envs]
+        ends = (world["rollout_terminated"] | world["rollout_truncated"])[:, envs]
+        steps = torch.arange(len(ends), device=ends.device)[:, None]
+        latest = torch.where(ends, steps, -1).cummax(0).values  # the latest end up to each step; -1: none
+        before = torch.cat((torch.full_like(latest[:1], -1), latest[:-1]))
+        at_start = torch.where(before >= 0, ahead.gather(0, before.clamp(min=0)), 0.0)
+        counts = ends & (self._whole[envs] | (before >= 0))
+        scores = ((ahead - at_start).sign() + 1.0) / 2.0 * counts
+        last = latest[-1:]
+        carried = ahead[-1:] - torch.where(last >= 0, ahead.gather(0, last.clamp(min=0)), 0.0)
+        self._balance[envs] = carried[0]
+        self._whole[envs] |= last[0] >= 0
+        per_env = torch.stack((scores.sum(0), counts.sum(0).double()), 1)
+        first = envs.start
+        return torch.stack([per_env[s.envs.start - first : s.envs.stop - first].sum(0) for s in self._slots])

@@ -1,0 +1,92 @@
+"""A side's standing as a checkpoint holds it: checked before anything of it is taken up."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from warpworld.errors import RunError
+from warpworld.trainers.league.opponents import KINDS, Opponent, Weights
+from warpworld.trainers.league.side import Standing
+from warpworld.trainers.league.weights import read_weights
+
+_FIELDS: dict[str, type] = {
+    **{"name": str, "kind": str, "iteration": int, "rating": float, "games": int, "met": float, "won": float},
+    **{"file": str, "digest": str},
+}
+
+
+def saved_standing(standing: Standing) -> dict[str, Any]:
+    """What a checkpoint holds of a side: tensors, numbers, texts, and lists and dicts of these."""
+    return {
+        "rating": standing.rating,
+        "opponents": [opponent.record() for opponent in standing.opponents.values()],
+        "retired": sorted(standing.retired),
+        "matches": list(standing.matches),
+        "generator": standing.generator.get_state(),
+    }
+
+
+def read_standing(policy: str, saved: Any, known: Mapping[str, Weights], folder: Path | None) -> Standing:
+    """What ``saved_standing`` gave, with the opponents' weights.
+
+    Args:
+        policy: whose opponents they are, for messages.
+        saved: what the checkpoint holds.
+        known: weights at hand, by SHA-256.
+        folder: where the run keeps the others'; None where there is no run.
+
+    Raises:
+        RunError: it is not what it should be, or an opponent's file is missing or was changed.
+    """
+    where = f"the saved league of policy '{policy}'"
+    if not isinstance(saved, Mapping) or not {"rating", "opponents", "retired", "matches", "generator"} <= saved.keys():
+        raise RunError(f"{where} is {reprlib.repr(saved)}, expected rating, opponents, retired, matches and generator")
+    if not isinstance(saved["rating"], float) or not math.isfinite(saved["rating"]):
+        raise RunError(f"{where} has rating {saved['rating']!r}, expected a finite number")
+    opponents = {}
+    for record in saved["opponents"]:
+        opponent = _opponent(record, where)
+        if opponent.digest:
+            opponent.weights = _weights(opponent, known, folder, where)
+        opponents[opponent.name] = opponent
+    for key in ("retired", "matches"):
+        strangers = [name for name in saved[key] if name not in opponents]
+        if strangers:
+            raise RunError(f"{where}: {key} names '{strangers[0]}', which is none of its opponents")
+    generator = torch.Generator()
+    try:
+        generator.set_state(saved["generator"])
+    except (RuntimeError, TypeError, AttributeError) as error:
+        raise RunError(f"{where} has generator {reprlib.repr(saved['generator'])}, expected its state") from error
+    return Standing(saved["rating"], opponents, set(saved["retired"]), list(saved["matches"]), generator)
+
+
+def _opponent(record: Any, where: str) -> Opponent:
+    right = (
+        isinstance(record, Mapping)
+        and record.keys() == _FIELDS.keys()
+        and all(type(record[name]) is kind for name, kind in _FIELDS.items())
+        and record["kind"] in KINDS
+        and all(math.isfinite(record[name]) for name in ("rating", "met", "won"))
+        and bool(record["digest"]) == (record["kind"] in ("past", "frozen"))
+        and Path(record["file"]).name == record["file"]
+    )
+    if not right:
+        raise RunError(f"{where} has opponent {reprlib.repr(record)}, expected one that warpworld wrote")
+    return Opponent(**record)
+
+
+def _weights(opponent: Opponent, known: Mapping[str, Weights], folder: Path | None, where: str) -> Weights:
+    if opponent.digest in known:
+        return known[opponent.digest]
+    if folder is None:
+        raise RunError(
+            f"{where} has opponent '{opponent.name}', whose weights are in a file of the run's folder; resume the run"
+        )
+    return read_weights(folder / opponent.file, opponent.digest)

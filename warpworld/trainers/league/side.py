@@ -1,0 +1,189 @@
+"""One policy's opponents: its slots, who may be met in them, and how they fare against the present selves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from warpworld.config import SelfPlayConfig
+from warpworld.policies import Policy
+from warpworld.trainers.league.match_making import chances, draw
+from warpworld.trainers.league.opponents import KINDS, Opponent, Weights, thinned
+from warpworld.trainers.league.ratings import START, expected_score
+from warpworld.trainers.league.weights import copied, digest_of, packed
+from warpworld.trainers.players import Player, Scripted, Slot
+
+
+@dataclass
+class Standing:
+    """What changes in the course of a run, and is saved.
+
+    Attributes:
+        rating: Elo of the present selves who meet the opponents.
+        opponents: everybody who may be met, by name, in the order in which they came.
+        retired: names of past selves that left the pool while they play on.
+        matches: who plays in each slot; empty before the first match.
+        generator: that opponents are drawn with.
+    """
+
+    rating: float = START
+    opponents: dict[str, Opponent] = field(default_factory=dict)
+    retired: set[str] = field(default_factory=set)
+    matches: list[str] = field(default_factory=list)
+    generator: torch.Generator = field(default_factory=torch.Generator)
+
+    def pool(self) -> list[Opponent]:
+        """The past selves that may be met, the oldest first."""
+        past = [opponent for opponent in self.opponents.values() if opponent.kind == "past"]
+        return [opponent for opponent in past if opponent.name not in self.retired]
+
+
+class Side:
+    """One policy's opponents.
+
+    Attributes:
+        policy: name of the policy in whose place they play.
+        slots: where.
+        standing: what is saved.
+
+    Args:
+        policy: see above.
+        present: the policy as it learns.
+        modules: one for each slot, which opponents' weights are copied into.
+        slots: see above.
+        settings: the policy's ``self_play``.
+        scripts: the environment's scripts that may be met, as players.
+        others: opponents from the start.
+        seed: of the draws.
+    """
+
+    def __init__(
+        self,
+        policy: str,
+        present: Policy,
+        modules: Sequence[Policy],
+        slots: Sequence[Slot],
+        settings: SelfPlayConfig,
+        scripts: Mapping[str, Scripted],
+        others: Sequence[Opponent],
+        seed: int,
+    ) -> None:
+        self.policy, self.slots = policy, list(slots)
+        self._present, self._modules, self._settings, self._scripts = present, modules, settings, scripts
+        self.standing = Standing(opponents={other.name: other for other in others})
+        self.standing.generator.manual_seed(seed)
+        self._latest = [(math.nan, 0)] * len(self.slots)  # mean score and games of the latest iteration
+        self._latest_kinds = [""] * len(self.slots)
+
+    # ---- matches -----------------------------------------------------------------------------------------------------
+    def is_due(self, iteration: int) -> bool:
+        """Whether somebody comes or goes before the next iteration."""
+        return iteration % self._settings.match_every == 0 or self._keeps(iteration)
+
+    def _keeps(self, iteration: int) -> bool:
+        return self._settings.pool_size > 0 and iteration % self._settings.snapshot_every == 0
+
+    def begin(self, iteration: int, exchange: Callable[[Slot], None]) -> None:
+        """Keep the present self, and draw new opponents, where it is time.
+
+        Args:
+            iteration: iterations done.
+            exchange: is told of each slot in which somebody else plays from here on.
+        """
+        if self._keeps(iteration):
+            self._keep_present(iteration)
+        if iteration % self._settings.match_every == 0:
+            self._make_matches(exchange)
+
+    def _keep_present(self, iteration: int) -> None:
+        """Take the present self into the pool, with its rating, and let another go where the pool is full."""
+        standing, weights = self.standing, copied(self._present)
+        name = f"{self.policy}-{iteration:06d}"
+        past = Opponent(name, "past", iteration, standing.rating, weights=weights, file=f"{name}.pt")
+        past.digest = digest_of(packed(weights))
+        standing.opponents[name] = past
+        pool = standing.pool()
+        kept = thinned([other.iteration for other in pool], self._settings.pool_size)
+        standing.retired |= {other.name for other in pool if other.iteration not in kept}
+        self._forget_retired()
+
+    def _forget_retired(self) -> None:
+        """Drop those who left the pool, unless they play on."""
+        for name in sorted(self.standing.retired - set(self.standing.matches)):
+            del self.standing.opponents[name]
+            self.standing.retired.remove(name)
+
+    def _make_matches(self, exchange: Callable[[Slot], None]) -> None:
+        standing = self.standing
+        known = [opponent for opponent in standing.opponents.values() if opponent.name not in standing.retired]
+        probabilities = chances([opponent.win_rate for opponent in known], self._settings.match_making)
+        drawn = [known[i].name for i in draw(probabilities, len(self.slots), standing.generator)]
+        before, standing.matches = standing.matches or [""] * len(self.slots), drawn
+        for slot, old, new in zip(self.slots, before, drawn, strict=True):
+            if new != old:
+                exchange(slot)
+        self.seat()
+        self._forget_retired()
+
+    def seat(self) -> None:
+        """Put the opponents of ``matches`` into the slots."""
+        for slot, module, name in zip(self.slots, self._modules, self.standing.matches, strict=False):
+            slot.player = self._player(self.standing.opponents[name], module)
+
+    def _player(self, opponent: Opponent, module: Policy) -> Player:
+        """Past selves and other runs' policies take the slot's own module, in place: a graph of it stays valid."""
+        if opponent.weights is not None:
+            module.load_state_dict(opponent.weights)
+            return module
+        return self._scripts[opponent.name] if opponent.kind == "script" else None
+
+    # ---- results -----------------------------------------------------------------------------------------------------
+    def take(self, results: Sequence[Sequence[float]]) -> None:
+        """Let an iteration's results change ratings and win rates, all from the ratings before it.
+
+        Args:
+            results: for each slot the sum of the present selves' scores, and the number of matches.
+        """
+        standing = self.standing
+        players = [standing.opponents[name] for name in standing.matches]
+        self._latest = [(score / games if games else math.nan, int(games)) for score, games in results]
+        self._latest_kinds = [player.kind for player in players]
+        surprises = [
+            score - expected_score(standing.rating, player.rating) if games else 0.0
+            for player, (score, games) in zip(players, self._latest, strict=True)
+        ]
+        for player, surprise, (score, games) in zip(players, surprises, self._latest, strict=True):
+            standing.rating += self._settings.elo_k * surprise
+            player.rating -= self._settings.elo_k * surprise
+            if games:
+                player.remember(score)
+                player.games += games
+
+    def metrics(self) -> dict[str, Any]:
+        """Of the latest iteration that was taken in."""
+        found = {
+            "elo": self.standing.rating,
+            "pool_size": len(self.standing.pool()),
+            "games": sum(games for _, games in self._latest),
+            **{f"win_rate/{kind}": self._win_rate(kind) for kind in self._kinds()},
+        }
+        return {f"league/{self.policy}/{name}": value for name, value in found.items()}
+
+    def _kinds(self) -> list[str]:
+        """The kinds of opponents that there can be."""
+        met = {opponent.kind for opponent in self.standing.opponents.values()}
+        return [kind for kind in KINDS if kind in met or (kind == "past" and self._settings.pool_size > 0)]
+
+    def _win_rate(self, kind: str) -> float:
+        """Mean score in all of the latest iteration's matches against a kind; NaN if there were none."""
+        of_kind = [found for found, other in zip(self._latest, self._latest_kinds, strict=True) if other == kind]
+        games = sum(count for _, count in of_kind)
+        return sum(score * count for score, count in of_kind if count) / games if games else math.nan
+
+    def files(self) -> dict[str, Weights]:
+        """The files that the opponents' weights belong in."""
+        return {other.file: other.weights for other in self.standing.opponents.values() if other.weights is not None}

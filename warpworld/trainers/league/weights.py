@@ -1,0 +1,63 @@
+"""Opponents' weights as files of the run folder, each known by its SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from warpworld.errors import RunError
+from warpworld.policies import Policy
+from warpworld.runs.files import reason
+from warpworld.trainers.league.opponents import Weights
+
+FOLDER = "league"
+
+
+def copied(policy: Policy) -> Weights:
+    """A policy's weights on the host, which later updates leave alone."""
+    return {name: weight.detach().to("cpu", copy=True).contiguous() for name, weight in policy.state_dict().items()}
+
+
+def packed(weights: Weights) -> bytes:
+    """The file's contents; the same weights give the same bytes."""
+    file = io.BytesIO()
+    torch.save(dict(weights), file)
+    return file.getvalue()
+
+
+def digest_of(data: bytes) -> str:
+    """SHA-256 in hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_weights(path: Path, digest: str) -> Weights:
+    """The weights in a file, which must be the one that the checkpoint speaks of.
+
+    Raises:
+        RunError: it cannot be read, has another SHA-256, or holds no weights.
+    """
+    advice = "put the file back as the run wrote it, or start a new run"
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RunError(
+            f"'{path}' cannot be read ({reason(error)}), an opponent whose weights the checkpoint needs; {advice}"
+        ) from error
+    found = digest_of(data)
+    if found != digest:
+        raise RunError(
+            f"'{path}' has SHA-256 {found}, expected {digest}, as the checkpoint says: it was changed or cut off "
+            f"after the run wrote it; {advice}"
+        )
+    try:
+        weights: Any = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+    except (RuntimeError, pickle.UnpicklingError, EOFError, ValueError) as error:
+        raise RunError(f"'{path}' holds no weights ({reason(error)}); {advice}") from error
+    if not isinstance(weights, dict) or not all(isinstance(weight, torch.Tensor) for weight in weights.values()):
+        raise RunError(f"'{path}' holds no weights; {advice}")
+    return weights
