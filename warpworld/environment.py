@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import inspect
 import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -219,6 +220,7 @@ class Environment:
         source: the ``.cu`` file, relative to the file of the class that names it; None for an env in Python alone.
         compile_time: Params that the kernels need as constants: each becomes the macro of its upper-case name.
         includes: headers that are put before the text of ``source``, for files that do not include what they need.
+        file_params: Params that may name a file or a folder: those of a config are relative to its folder.
         params: this world's ``Params``.
     """
 
@@ -226,6 +228,7 @@ class Environment:
     source: ClassVar[str | Path | None] = None
     compile_time: ClassVar[tuple[str, ...]] = ()
     includes: ClassVar[tuple[str, ...]] = ()
+    file_params: ClassVar[tuple[str, ...]] = ()
 
     @dataclass(frozen=True)
     class Params:
@@ -313,6 +316,11 @@ class Environment:
                 f"{cls.name}: source '{cls.source}' is relative, but class {owner.__name__} is in no file; "
                 "give an absolute path"
             ) from error
+
+
+def names_file(text: str) -> bool:
+    """Whether a parameter that may be a word or a path is a path: it has a slash, or a suffix such as ``.json``."""
+    return "/" in text or os.sep in text or Path(text).suffix != ""
 
 
 def _type_name(annotation: Any) -> str:

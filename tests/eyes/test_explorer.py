@@ -182,7 +182,7 @@ def test_pushes_and_turns_are_those_of_a_body_with_inertia() -> None:
         ({"res": 0}, "res=0: expected a whole number from 1 to 4096"),
         ({"res": 5000}, "res=5000: expected a whole number from 1 to 4096"),
         ({"res": 62}, "res=62: expected a multiple of subsample=4"),
-        ({"plans": "bos"}, "plans='bos': expected homes, box or column. Did you mean 'box'"),
+        ({"plans": "bos"}, "plans='bos': expected homes, box, column, or a file or folder of plans"),
         ({"num_plans": 0}, "num_plans=0"),
         ({"fps": 0.0}, "fps=0.0: expected a finite number above 0"),
         ({"decay": 1.5}, "decay=1.5: expected a share from 0 to 1"),

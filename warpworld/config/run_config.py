@@ -30,7 +30,7 @@ from warpworld.config.sections import (
 from warpworld.config.self_play import check_self_play
 from warpworld.config.settings import checked_model_settings, checked_params
 from warpworld.config.types import AnySchedule, Text
-from warpworld.environment import Array, Environment, Group, get_environment, placed_groups
+from warpworld.environment import Array, Environment, Group, get_environment, names_file, placed_groups
 from warpworld.errors import ConfigError, DeclarationError, suggest
 from warpworld.importing import split_file
 
@@ -147,7 +147,8 @@ def _build(document: Document, folder: Path) -> RunConfig:
         cls = get_environment(config.name)
     except (DeclarationError, ValueError) as error:
         raise ConfigError(f"{name_origin}: name: {error}") from error
-    config = config.model_copy(update={"env": checked_params(cls, config.env, document)})
+    params = checked_params(cls, _with_absolute_files(cls, config.env, document, folder), document)
+    config = config.model_copy(update={"env": params})
     groups = _groups(cls, config.env, document)
     _check_schedules(cls(**config.env), config, document)
     _check_policies(config, groups, document)
@@ -160,6 +161,20 @@ def _with_absolute_path(name: str, folder: Path) -> str:
     """An environment's name, which holds from anywhere also where it is a file."""
     path, class_name = split_file(name)
     return name if not path else ":".join(filter(None, (os.path.abspath(folder / path), class_name)))
+
+
+def _with_absolute_files(
+    cls: type[Environment], params: Mapping[str, Any], document: Document, folder: Path
+) -> dict[str, Any]:
+    """The parameters, with files and folders that hold from anywhere."""
+    found = dict(params)
+    for name in cls.file_params:
+        given = params.get(name)
+        if isinstance(given, str) and names_file(given):
+            typed = {("env",), ("env", name)} & document.overrides.keys()
+            base = Path() if typed else folder
+            found[name] = os.path.abspath(base / given)
+    return found
 
 
 def _keys_at(data: Mapping[str, Any], path: KeyPath) -> dict[str, str]:
