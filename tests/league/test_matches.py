@@ -15,7 +15,7 @@ STEPS = 6
 
 def matches(masked: bool = False, slots: list[Slot] | None = None) -> tuple[World, Matches]:
     """A world of two agents left and one right, whose rollout rows a test writes itself."""
-    world = World(Still(left=2, right=1, right_heads=(3,)), 5, device="cpu")
+    world = World(Still(left=2, right=1, right_heads=(3,)), 5)
     for name, dtype, shape in (
         ("rewards", "float32", (STEPS, 5, 3)),
         ("terminated", "bool", (STEPS, 5)),

@@ -38,7 +38,7 @@ def test_the_envs_of_no_slot_lie_between() -> None:
 
 def test_each_range_acts_with_its_own_player() -> None:
     """Own policy takes choice 0; a script 1; another policy 2; nobody, anything."""
-    world = World(Clockwork(), 12, device="cpu")
+    world = World(Clockwork(), 12)
 
     def ones(arrays: Any, group: Group) -> Tensor:
         envs, agents = arrays["actions"].shape[0], group.size
@@ -62,7 +62,7 @@ def test_each_range_acts_with_its_own_player() -> None:
 
 
 def test_a_script_sees_the_envs_of_its_slot() -> None:
-    world = World(Clockwork(), 6, device="cpu")
+    world = World(Clockwork(), 6)
     seen: list[tuple[Tensor, Tensor]] = []
 
     def look(arrays: Any, group: Group) -> Tensor:
@@ -86,7 +86,7 @@ def test_a_script_sees_the_envs_of_its_slot() -> None:
     ],
 )
 def test_a_script_that_is_none(given: Any, expected: str) -> None:
-    world = World(Clockwork(), 4, device="cpu")
+    world = World(Clockwork(), 4)
     world.reset()
     with pytest.raises(DeclarationError, match=expected):
         Scripted("wrong", given).check(world, world.groups["right"], 3)
@@ -96,7 +96,7 @@ def test_a_script_that_is_none(given: Any, expected: str) -> None:
 
 
 def batch_of(slots: Sequence[Slot], group: str) -> tuple[World, Batch]:
-    world = World(Clockwork(), 6, device="cpu")
+    world = World(Clockwork(), 6)
     policies = dict.fromkeys(world.groups, same_logits(ALWAYS[0]))
     rollout = frozen(Rollout(world, policies, 4, graph_steps=0, slots=slots))  # type: ignore[arg-type]
     rollout.collect()
@@ -134,7 +134,7 @@ def test_rows_are_the_same_as_without_slots_where_nobody_else_plays() -> None:
 
 def test_returns_are_those_of_the_present_selves() -> None:
     """Clockwork pays 100 for choice 1, 200 for choice 2: opponents' returns would show."""
-    world = World(Clockwork(), 4, device="cpu")
+    world = World(Clockwork(), 4)
     slots = [Slot(("left",), slice(3, 4), same_logits(ALWAYS[2]))]  # type: ignore[arg-type]
     policies = dict.fromkeys(world.groups, same_logits(ALWAYS[0]))
     rollout = Rollout(world, policies, 4, graph_steps=0, slots=slots)  # type: ignore[arg-type]
@@ -152,7 +152,7 @@ def test_returns_are_those_of_the_present_selves() -> None:
 
 
 def test_a_group_that_opponents_play_everywhere_has_no_return() -> None:
-    world = World(Clockwork(), 2, device="cpu")
+    world = World(Clockwork(), 2)
     slots = [Slot(("left",), slice(0, 2), None)]
     rollout = Rollout(world, dict.fromkeys(world.groups), 4, graph_steps=0, slots=slots)
     episodes = EpisodeStatistics(world, 4, slots)
@@ -191,7 +191,7 @@ def test_every_range_remembers_by_its_own_weights() -> None:
     own, other = recurrent(1), recurrent(2)
 
     def states(policy: RecurrentPolicy, slots: Sequence[Slot]) -> tuple[Tensor, Tensor]:
-        world = World(Still(), 6, device="cpu", seed=3)
+        world = World(Still(), 6, seed=3)
         rollout = frozen(Rollout(world, {"left": policy}, 5, graph_steps=0, slots=slots))
         world["observations"] = torch.linspace(-1, 1, 6 * 4 * 10).view(6, 4, 10)
         rollout.collect()

@@ -12,17 +12,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
 
-from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Phase, register
+from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Phase, Script, register
 from warpworld.errors import DeclarationError
 from warpworld.report.drawing import Arrowheads, Discs, Drawing, Mark, Rectangles
 
+if TYPE_CHECKING:
+    import torch
+
 NUM_BLOCKS = 7  # of an observation, see tag_continuous.cu
 OWN_STATE = 6  # entries
+SHARPNESS = 200.0  # of a script's logits, per radian of turning
 MOST = float(np.finfo(np.float32).max)
 RANGE = 1e-9, 1e9  # of lengths and speeds, so that their squares are float32 numbers
 
@@ -118,6 +122,27 @@ class TagContinuous(Environment):
     def resets(self) -> Sequence[Phase]:
         """One kernel for either way to start."""
         return ["reset_fixed" if self.params.start == "fixed" else "reset"]
+
+    def scripts(self) -> Mapping[str, Script]:
+        """greedy: taggers steer for the nearest runner in the game, runners away from the nearest tagger, at speed."""
+        return {"greedy": self._greedy}
+
+    def _greedy(self, arrays: Any, group: Group) -> torch.Tensor:
+        """Logits (num_envs, size, levels of both heads): for the strongest acceleration and the turn that fits best."""
+        import torch
+
+        x, y, p = arrays["loc_x"], arrays["loc_y"], self.params
+        others = slice(p.num_taggers, None) if group.name == "tagger" else slice(0, p.num_taggers)
+        dx, dy = (place[:, None, others] - place[:, group.slice, None] for place in (x, y))
+        playing = arrays["still_in_the_game"][:, None, others] != 0
+        nearest = torch.where(playing, dx**2 + dy**2, math.inf).argmin(-1, keepdim=True)
+        dx, dy = dx.gather(-1, nearest), dy.gather(-1, nearest)
+        wanted = torch.atan2(dy, dx) if group.name == "tagger" else torch.atan2(-dy, -dx)
+        turn = torch.remainder(wanted - arrays["direction"][:, group.slice, None] + math.pi, 2 * math.pi) - math.pi
+        levels, turns = arrays["acceleration_actions"], arrays["turn_actions"]
+        best = (turns - turn).abs()
+        strongest = (levels - levels.max()).expand(*best.shape[:2], -1)
+        return SHARPNESS * torch.cat((strongest / (levels.max() - levels.min() + 1e-9), -best), -1)
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The square, and a dart for everybody in the game; around taggers their reach, and a ring for each tag."""

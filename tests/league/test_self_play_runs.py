@@ -1,0 +1,347 @@
+"""Runs with opponents: what is kept of them, and that a resumed run goes the uninterrupted one's way bit for bit."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from processes import appeared, differences, finish, last_state, run_folder, start
+
+from warpworld.config import RunConfig, config_from_dict
+from warpworld.errors import ConfigError, RunError
+from warpworld.runs import Run
+from warpworld.trainers.distributed import ProcessGroup
+from warpworld.trainers.league.league import League
+from warpworld.trainers.trainer import Trainer, build_policies, build_world
+
+# Episodes, rollouts and matches are of different lengths, so that a checkpoint falls into the middle of all of them.
+TRAINER = {"num_envs": 12, "num_steps": 7, "total_env_steps": 12 * 7 * 9}
+ONE = {"num_minibatches": 2, "update_epochs": 2}
+POOL = {"share": 0.5, "slots": 3, "pool_size": 3, "snapshot_every": 2, "match_every": 2}
+
+COURSES: dict[str, dict[str, Any]] = {
+    "one policy for both sides": {
+        "name": "duels:Throws",
+        "policy": {
+            "fighter": {
+                **ONE,
+                "groups": ["player", "rival"],
+                "self_play": {**POOL, "groups": ["rival"], "opponents": ["rock", "random"]},
+            }
+        },
+    },
+    "both tags, each against the other's past": {
+        "name": "tag_gridworld",
+        "env": {"num_taggers": 2, "grid_length": 4, "episode_length": 5},
+        "policy": {
+            "tagger": {**ONE, "self_play": {**POOL, "share": 0.25, "match_making": "uniform"}},
+            "runner": {**ONE, "self_play": {**POOL, "share": 0.5, "opponents": ["greedy"]}},
+        },
+    },
+    "a plane with masks": {
+        "name": "tag_continuous",
+        "env": {"num_taggers": 2, "num_runners": 3, "episode_length": 5},
+        "policy": {"tagger": {**ONE, "self_play": {**POOL, "share": 0.3}}, "runner": ONE},
+    },
+    "lstm": {
+        "name": "recall:Lives",
+        "env": {"dying": 0.1, "counted": 0.7},
+        "policy": {
+            "both": {
+                **ONE,
+                "groups": ["left", "right"],
+                "model": {"recurrent": "lstm", "recurrent_size": 8, "normalise_observations": True},
+                "self_play": {**POOL, "groups": ["right"]},
+            }
+        },
+    },
+}
+
+
+def config_of(data: dict[str, Any], **trainer: Any) -> RunConfig:
+    return config_from_dict({**data, "trainer": {**TRAINER, **trainer}, "saving": {"checkpoint_every": 100}})
+
+
+def trained(config: RunConfig, directory: Path, interrupted: bool) -> tuple[Trainer, Run]:
+    """A run of nine iterations; if interrupted, by two trainers."""
+    trainer = Trainer(config)
+    run = trainer.create_run(directory)
+    assert run is not None
+    if interrupted:
+        trainer.train(run, stop=lambda: trainer.iteration == 5)
+        run.close()
+        run, trainer = Run.open(run.path), Trainer(config, initial_weights=False)
+        trainer.resume(run)
+    trainer.train(run)
+    run.close()
+    return trainer, run
+
+
+def same_course(one: tuple[Trainer, Run], other: tuple[Trainer, Run]) -> None:
+    assert one[1].metrics_path.read_bytes() == other[1].metrics_path.read_bytes()
+    assert torch.equal(one[0].world.snapshot(), other[0].world.snapshot())
+    assert differences(one[0].league.state_dict(), other[0].league.state_dict()) == []
+    assert differences(one[0].league.files(), other[0].league.files()) == []
+    for name, policy in one[0].policies.items():
+        others = other[0].policies[name]
+        assert policy is not None and others is not None
+        assert differences(policy.state_dict(), others.state_dict()) == []
+
+
+@pytest.mark.parametrize("course", COURSES)
+def test_resumed_halfway(tmp_path: Path, course: str) -> None:
+    config = config_of(COURSES[course], device="cpu")
+    whole, halves = (trained(config, tmp_path, cut) for cut in (False, True))
+    assert halves[1].checkpoints() == [0, 5, 9]
+    same_course(whole, halves)
+    league = whole[0].league
+    assert sum(opponent.games for side in league.sides.values() for opponent in side.standing.opponents.values()) > 0
+    for side in league.sides.values():
+        assert side.standing.rating != 1000.0
+        assert len(side.standing.pool()) == 3
+
+
+def test_a_policy_of_another_run_stays_as_it_was(tmp_path: Path) -> None:
+    """Also where that run is trained on, or is gone, before this one is resumed; even at its very beginning."""
+    other = trained(config_of(COURSES["lstm"], device="cpu"), tmp_path / "other", False)[1]
+    data = {**COURSES["lstm"], "policy": {"both": dict(COURSES["lstm"]["policy"]["both"])}}
+    data["policy"]["both"]["self_play"] = {
+        **POOL,
+        "groups": ["right"],
+        "pool_size": 1,
+        "opponents": [f"{other.path}#both"],
+    }
+    config = config_of(data, device="cpu")
+    whole = trained(config, tmp_path, False)
+    began = Trainer(config).create_run(tmp_path)
+    assert began is not None
+    began.close()
+    shutil.rmtree(other.path)
+    with pytest.raises(RunError, match=r"expected a run folder"):
+        Trainer(config)
+    resumed = Trainer(config, initial_weights=False)
+    resumed.resume(began)
+    resumed.train(began)
+    began.close()
+    same_course(whole, (resumed, began))
+    (frozen,) = [o for o in whole[0].league.sides["both"].standing.opponents.values() if o.kind == "frozen"]
+    assert frozen.games > 0
+    assert hashlib.sha256((began.opponents_folder / "both-opponent-0.pt").read_bytes()).hexdigest() == frozen.digest
+
+
+def test_a_slot_plays_with_its_opponents_weights(tmp_path: Path) -> None:
+    """The module in a slot has the bits of the opponent's file, and the policy's own weights have moved on."""
+    trainer, run = trained(config_of(COURSES["one policy for both sides"]), tmp_path, False)
+    side = trainer.league.sides["fighter"]
+    present, seen = trainer.policies["fighter"], 0
+    assert present is not None
+    for slot, name in zip(side.slots, side.standing.matches, strict=True):
+        opponent = side.standing.opponents[name]
+        if opponent.kind == "past":
+            seen += 1
+            weights = torch.load(run.opponents_folder / opponent.file, weights_only=True)
+            assert differences(weights, {k: v.cpu() for k, v in slot.player.state_dict().items()}) == []  # type: ignore[union-attr]
+            assert differences(weights, {k: v.cpu() for k, v in present.state_dict().items()})
+    assert [(slot.envs.start, slot.envs.stop) for slot in side.slots] == [(6, 8), (8, 10), (10, 12)]
+
+
+def test_rows_of_opponents_change_nothing() -> None:
+    """With opponents' rewards multiplied the update is the same, bit for bit; with the present's, it is not."""
+
+    def updated(agent: int, envs: slice) -> dict[str, torch.Tensor]:
+        trainer = Trainer(config_of(COURSES["one policy for both sides"]))
+        trainer.league.begin(0)
+        trainer.rollout.collect()
+        trainer.world["rollout_rewards"][:, envs, agent] *= 7.0
+        trainer.rollout.check_finite()
+        trainer._update()
+        policy = trainer.policies["fighter"]
+        assert policy is not None
+        return {name: weight.clone() for name, weight in policy.state_dict().items()}
+
+    plain = updated(1, slice(0, 0))
+    assert differences(plain, updated(1, slice(6, 12))) == []
+    assert differences(plain, updated(0, slice(6, 12)))
+    assert differences(plain, updated(1, slice(0, 6)))
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return trained(config_of(COURSES["one policy for both sides"], device="cpu"), tmp_path, False)[1]
+
+
+def resumed(run: Run) -> Trainer:
+    trainer = Trainer(run.config, initial_weights=False)
+    trainer.resume(run)
+    return trainer
+
+
+def one_file(run: Run) -> Path:
+    record = next(o for o in run.load_checkpoint()["league"]["fighter"]["opponents"] if o["file"])
+    path: Path = run.opponents_folder / record["file"]
+    return path
+
+
+def test_a_file_that_was_changed_is_refused(run: Run) -> None:
+    path = one_file(run)
+    data = bytearray(path.read_bytes())
+    digest = hashlib.sha256(data).hexdigest()
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    changed = hashlib.sha256(data).hexdigest()
+    with pytest.raises(RunError, match=rf"{path.name}' has SHA-256 {changed}, expected {digest}, .*put the file back"):
+        resumed(run)
+
+
+def test_a_file_that_is_gone_is_missed(run: Run) -> None:
+    path = one_file(run)
+    path.unlink()
+    with pytest.raises(RunError, match=rf"'{path}' cannot be read \(No such file or directory\), an opponent"):
+        resumed(run)
+
+
+def test_a_file_of_something_else_is_no_weights(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = one_file(run)
+    path.write_bytes(b"not weights")
+    found = hashlib.sha256(b"not weights").hexdigest()
+    state = run.load_checkpoint()
+    for record in state["league"]["fighter"]["opponents"]:
+        if record["file"] == path.name:
+            record["digest"] = found
+    with pytest.raises(RunError, match=rf"{path.name}' holds no weights"):
+        Trainer(run.config).load_state_dict(state, run.opponents_folder)
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "expected"),
+    [
+        ("rating", float("nan"), "has rating nan, expected a finite number"),
+        ("matches", ["nobody"], "matches names 'nobody', which is none of its opponents"),
+        ("generator", torch.zeros(3), "has generator .*, expected its state"),
+        ("opponents", [{"name": "x"}], "has opponent .*, expected one that warpworld wrote"),
+    ],
+)
+def test_a_state_that_is_none_changes_nothing(run: Run, part: str, value: Any, expected: str) -> None:
+    state = run.load_checkpoint()
+    state["league"]["fighter"][part] = value
+    trainer = Trainer(run.config)
+    before = trainer.world.snapshot()
+    with pytest.raises(RunError, match=f"the saved league of policy 'fighter'.*{expected}"):
+        trainer.load_state_dict(state, run.opponents_folder)
+    assert torch.equal(trainer.world.snapshot(), before)
+    assert trainer.iteration == 0
+
+
+def test_without_a_folder_the_pool_lives_in_memory(run: Run) -> None:
+    trainer = Trainer(run.config)
+    trainer.train(None)
+    state = trainer.state_dict()
+    trainer.load_state_dict(state)  # it has met them
+    with pytest.raises(RunError, match=r"opponent 'fighter-\d+', whose weights are in a file of the run's folder"):
+        Trainer(run.config).load_state_dict(state)
+
+
+def test_a_state_without_a_league_is_another_run_s(run: Run) -> None:
+    state = run.load_checkpoint()
+    del state["league"]
+    with pytest.raises(RunError, match="the saved state lacks league"):
+        Trainer(run.config).load_state_dict(state, run.opponents_folder)
+
+
+# --- killed -----------------------------------------------------------------------------------------------------------
+
+
+def test_ended_between_an_opponent_and_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = config_of(COURSES["one policy for both sides"], device="cpu")
+    config = config_from_dict({**config.to_dict(), "saving": {"checkpoint_every": 3}})
+    whole = trained(config, tmp_path, False)
+    trainer = Trainer(config)
+    run = trainer.create_run(tmp_path)
+    assert run is not None
+    save = Run.save_checkpoint
+
+    def end(self: Run, iteration: int, state: dict[str, Any]) -> Path:
+        if iteration == 6:
+            raise KeyboardInterrupt
+        return save(self, iteration, state)
+
+    monkeypatch.setattr(Run, "save_checkpoint", end)
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train(run)
+    run.close()
+    monkeypatch.undo()
+    newest = {record["file"] for record in run.load_checkpoint()["league"]["fighter"]["opponents"]}
+    strays = {path.name for path in run.opponents_folder.glob("*.pt")} - newest
+    assert "fighter-000004.pt" in strays
+    (run.opponents_folder / "fighter-000004.pt").write_bytes(b"of another course")
+    (run.opponents_folder / ".fighter-000008.pt.77.tmp").write_bytes(b"unfinished")
+    trainer = Trainer(config, initial_weights=False)
+    trainer.resume(run)
+    trainer.train(run)
+    run.close()
+    same_course(whole, (trainer, run))
+    assert not list(run.path.rglob("*.tmp"))
+
+
+SMALL = (
+    "tag_gridworld", "trainer.device=cpu", "trainer.num_envs=8", "trainer.num_steps=16",
+    "trainer.total_env_steps=1280", "env.episode_length=20", "policy.tagger.num_minibatches=2",
+    "policy.runner.num_minibatches=2", "policy.tagger.update_epochs=1", "policy.runner.update_epochs=1",
+    "saving.checkpoint_every=1",
+    "policy.runner.self_play={share: 0.5, slots: 2, snapshot_every: 1, match_every: 1, opponents: [greedy, random]}",
+)  # fmt: skip
+
+
+def test_killed_and_resumed(tmp_path: Path) -> None:
+    assert finish(tmp_path / "whole", "train", *SMALL) == 0, (tmp_path / "whole" / "err").read_text()
+    whole = run_folder(tmp_path / "whole")
+    for number, delay in enumerate((0.0, 0.1)):
+        folder = tmp_path / str(number)
+        process = start(folder, "train", *SMALL)
+        appeared(folder, "runs/[!.]*/league/runner-000001.pt", process)
+        time.sleep(delay)
+        process.kill()
+        process.join()
+        path = run_folder(folder)
+        assert finish(folder, "train", "--resume", str(path)) == 0, (folder / "err").read_text()
+        assert differences(last_state(whole), last_state(path)) == []
+        assert (whole / "metrics.jsonl").read_bytes() == (path / "metrics.jsonl").read_bytes()
+
+
+# --- what cannot be built ---------------------------------------------------------------------------------------------
+
+
+def test_several_processes_are_refused() -> None:
+    config = config_of(COURSES["one policy for both sides"])
+    world = build_world(config)
+    policies = build_policies(config, world, torch.Generator())
+    with pytest.raises(
+        ConfigError, match=r"policy.fighter.self_play: .* one process, and here are 2; .*without torchrun"
+    ):
+        League(config, world, policies, processes=ProcessGroup(0, 2, 0, 2))
+
+
+def test_another_run_s_weights_that_do_not_fit(run: Run) -> None:
+    def trainer(opponent: str, **model: Any) -> Trainer:
+        data = {**COURSES["one policy for both sides"]}
+        fighter = {**data["policy"]["fighter"], "model": model}
+        fighter["self_play"] = {**fighter["self_play"], "opponents": [opponent]}
+        return Trainer(config_of({**data, "policy": {"fighter": fighter}}))
+
+    assert trainer(str(run.path)).league.sides["fighter"].files()
+    with pytest.raises(
+        RunError, match=r"self_play.opponents has '.*', whose weights do not fit policy 'fighter': .*size"
+    ):
+        trainer(f"{run.path}#fighter", hidden_sizes=[5, 5])
+    with pytest.raises(RunError, match=r"a run without policy 'figther'. Did you mean 'fighter'\?"):
+        trainer(f"{run.path}#figther")
+    with pytest.raises(RunError, match=r"'runs/nowhere' does not exist, expected a run folder"):
+        trainer("runs/nowhere")
