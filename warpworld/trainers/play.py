@@ -14,6 +14,7 @@ from warpworld.environment import Array
 from warpworld.errors import RunError
 from warpworld.policies import Policy
 from warpworld.trainers.actor import Actor
+from warpworld.trainers.players import Player
 from warpworld.trainers.trainer import build_world
 from warpworld.world import World
 
@@ -59,20 +60,41 @@ def play(
     Raises:
         RunError: episodes do not end.
     """
-    num_envs = min(episodes, MAX_ENVS)
-    rounds = math.ceil(episodes / num_envs)
-    world = build_world(config, num_envs, seed)
+    world, rounds = _world(config, episodes, seed)
     actors = build_actors(world, config, policies, greedy)
-    rewards = _Rewards(world)
-    world.reset()
-    for actor in actors:
-        actor.freeze()
-    totals, lengths = _play(world, actors, rewards, rounds, config.title)
+    totals, lengths = _play(world, actors, rounds, config.title)
     returns = {}
     for name in policies:
         agents = [totals[:, :, world.groups[group].slice] for group in config.policy[name].groups]
         returns[name] = torch.cat(agents, dim=2).mean(2).flatten()
     return Played(returns, lengths.flatten())
+
+
+def play_groups(config: RunConfig, players: Mapping[str, Player], episodes: int, seed: int) -> dict[str, Tensor]:
+    """Play a run's environment with a player for each group, whichever policy the configuration gives it.
+
+    Args:
+        config: the run's settings.
+        players: by group.
+        episodes: how many, rounded up to whole rounds of the envs.
+        seed: of the episodes and of the actions drawn.
+
+    Returns:
+        For each group (episodes, group size) float64: each agent's return, as in ``Played``.
+
+    Raises:
+        RunError: episodes do not end.
+    """
+    world, rounds = _world(config, episodes, seed)
+    actors = [Actor(world, group, players[group]) for group in world.groups]
+    totals, _ = _play(world, actors, rounds, config.title)
+    return {name: totals[:, :, group.slice].flatten(0, 1) for name, group in world.groups.items()}
+
+
+def _world(config: RunConfig, episodes: int, seed: int) -> tuple[World, int]:
+    """An unsealed world to play episodes in, and how many each of its envs plays."""
+    num_envs = min(episodes, MAX_ENVS)
+    return build_world(config, num_envs, seed), math.ceil(episodes / num_envs)
 
 
 def build_actors(
@@ -93,8 +115,12 @@ def build_actors(
     return actors
 
 
-def _play(world: World, actors: Sequence[Actor], rewards: _Rewards, rounds: int, name: str) -> tuple[Tensor, Tensor]:
+def _play(world: World, actors: Sequence[Actor], rounds: int, name: str) -> tuple[Tensor, Tensor]:
     """Each agent's return in each episode, (num_envs, rounds, num_agents) float64, and lengths (num_envs, rounds)."""
+    rewards = _Rewards(world)
+    world.reset()
+    for actor in actors:
+        actor.freeze()
     # what comes after an env's last round falls into a spare column
     totals = torch.zeros(world.num_envs, rounds + 1, world.num_agents, dtype=torch.float64)
     lengths = torch.zeros(world.num_envs, rounds + 1, dtype=torch.int64)

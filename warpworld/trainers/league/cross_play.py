@@ -1,0 +1,239 @@
+"""Everybody against everybody: the selves of a run and its environment's scripts, in a table of who beats whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from warpworld.config.self_play import RANDOM, self_play_entries
+from warpworld.errors import RunError, suggest
+from warpworld.runs import Run
+from warpworld.trainers.evaluate import load_policies
+from warpworld.trainers.league.opponents import thinned
+from warpworld.trainers.league.ratings import fitted_ratings
+from warpworld.trainers.league.saved import read_standing
+from warpworld.trainers.play import play_groups
+from warpworld.trainers.players import Player, Scripted
+
+_Selves = Mapping[int, Mapping[str, Player]]  # the policies of each checkpoint
+
+
+@dataclass(frozen=True)
+class Member:
+    """Somebody in the table.
+
+    Attributes:
+        name: in the table.
+        players: who plays each group of its side.
+    """
+
+    name: str
+    players: Mapping[str, Player]
+
+
+@dataclass(frozen=True)
+class CrossPlay:
+    """Who beats whom.
+
+    Attributes:
+        policy: whose selves the rows are.
+        rows: names of those who play its side.
+        columns: names of those who play the other.
+        win_rates: (rows, columns) float64: part of the episodes that the row won, draws half; NaN where it would have
+            met itself.
+        row_ratings: (rows,) float64, Elo fitted to the whole table.
+        column_ratings: (columns,) float64, likewise; the same where rows and columns are the same.
+        episodes: of each pair.
+        same: whether rows and columns are the same players, who then played both sides.
+    """
+
+    policy: str
+    rows: list[str]
+    columns: list[str]
+    win_rates: np.ndarray
+    row_ratings: np.ndarray
+    column_ratings: np.ndarray
+    episodes: int
+    same: bool
+
+
+def cross_play(
+    run: Run,
+    episodes: int = 100,
+    members: int = 5,
+    seed: int = 0,
+    policy: str | None = None,
+    on_pair: Callable[[int, int], None] = lambda done, all: None,
+) -> CrossPlay:
+    """Let the selves of a run play each other, the environment's scripts and random actions.
+
+    Where one policy plays all groups, rows and columns are the same: each pair plays half of its episodes with the
+    sides exchanged, a side being the policy's first group, or what its ``self_play`` leaves to the present self, and
+    all others. Else rows play the policy's groups and columns all others. An episode is won by the side whose agents'
+    mean return is higher.
+
+    Args:
+        run: with checkpoints.
+        episodes: of each pair, rounded up to whole rounds of the envs.
+        members: how many selves from checkpoints, spread over the training, and as many of the pool besides.
+        seed: of the episodes; the same seed gives the same table.
+        policy: whose selves are the rows; None takes the first with opponents, or else the first that is trained.
+        on_pair: told of each pair that is done: how many, of how many.
+
+    Raises:
+        RunError: there is no checkpoint, no such policy or nobody to meet it, a file of the pool is missing or was
+            changed, or episodes do not end.
+    """
+    name = _policy(run, policy)
+    own, other, same = _sides(run, name)
+    iterations = _spread(run.checkpoints(), members)
+    if not iterations:
+        run.load_checkpoint()  # says that there is none
+    selves = {iteration: load_policies(run, iteration) for iteration in iterations}
+    rows = columns = _members(run, name, selves, (*own, *other) if same else own)
+    if not same:
+        columns = _others(run, [entry for entry in run.config.policy if entry != name], selves, other)
+    scores, games = _table(run, rows, columns, (own, other), same, episodes, seed, on_pair)
+    with np.errstate(invalid="ignore"):
+        win_rates = np.divide(scores, games, out=np.full_like(scores, np.nan), where=games > 0)
+    row_ratings, column_ratings = _ratings(scores, games, same)
+    names = [member.name for member in rows], [member.name for member in columns]
+    return CrossPlay(name, *names, win_rates, row_ratings, column_ratings, int(games.max()), same)
+
+
+# ---- who -------------------------------------------------------------------------------------------------------------
+def _policy(run: Run, asked: str | None) -> str:
+    """The policy whose selves are the rows."""
+    policies = run.config.policy
+    trained = [name for name, entry in policies.items() if entry.train]
+    if asked is not None and asked not in trained:
+        raise RunError(
+            f"run '{run.path}' has no policy '{asked}' that is trained.{suggest(asked, trained)} "
+            f"It has {', '.join(trained) or 'none'}"
+        )
+    if not trained:
+        raise RunError(f"run '{run.path}' has no policy that is trained, so that there are no selves to play")
+    return asked or next((name for name in self_play_entries(run.config) if name in trained), trained[0])
+
+
+def _sides(run: Run, name: str) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+    """The groups of either side, and whether the same policy plays both."""
+    groups = [group for entry in run.config.policy.values() for group in entry.groups]
+    own = run.config.policy[name].groups
+    other = tuple(group for group in groups if group not in own)
+    if other:
+        return own, other, False
+    entry = self_play_entries(run.config).get(name)
+    theirs = entry.groups if entry is not None else own[1:]
+    if not theirs:
+        raise RunError(
+            f"run '{run.path}': policy '{name}' plays the only group, '{own[0]}', so there is nobody to play against"
+        )
+    return tuple(group for group in own if group not in theirs), tuple(theirs), True
+
+
+def _spread(checkpoints: Sequence[int], count: int) -> list[int]:
+    """``count`` checkpoints from first to last, evenly spread over the training; all where there are fewer."""
+    if len(checkpoints) <= count:
+        return list(checkpoints)
+    wanted = np.linspace(checkpoints[0], checkpoints[-1], count) if count > 1 else [checkpoints[-1]]
+    return sorted({min(checkpoints, key=lambda iteration: abs(iteration - at)) for at in wanted})
+
+
+def _members(run: Run, name: str, selves: _Selves, groups: Sequence[str]) -> list[Member]:
+    """A policy's selves, its pool, the environment's scripts, and random actions."""
+    found: dict[str, Player] = {f"{iteration}": known[name] for iteration, known in selves.items()}
+    found |= {**_pool(run, name, list(selves)), **_strangers(run)}
+    return [Member(member, dict.fromkeys(groups, player)) for member, player in found.items()]
+
+
+def _others(run: Run, rivals: Sequence[str], selves: _Selves, groups: Sequence[str]) -> list[Member]:
+    """Who plays the other side: all other policies as they were at the same checkpoint, a single one's pool too."""
+    if len(rivals) == 1:
+        return _members(run, rivals[0], selves, groups)
+    served = {group: name for name in rivals for group in run.config.policy[name].groups}
+    found = [Member(f"{i}", {group: known[served[group]] for group in groups}) for i, known in selves.items()]
+    return [*found, *(Member(name, dict.fromkeys(groups, player)) for name, player in _strangers(run).items())]
+
+
+def _strangers(run: Run) -> dict[str, Player]:
+    """The environment's scripts, and random actions."""
+    from warpworld.environment import get_environment
+
+    scripts = get_environment(run.config.name)(**run.config.env).scripts()
+    return {**{name: Scripted(name, script) for name, script in scripts.items()}, RANDOM: None}
+
+
+def _pool(run: Run, name: str, iterations: Sequence[int]) -> dict[str, Player]:
+    """Of the latest checkpoint's pool as many past selves as there are ``iterations``, and policies of other runs."""
+    saved = run.load_checkpoint().get("league", {})
+    if name not in saved:
+        return {}
+    standing = read_standing(name, saved[name], {}, run.opponents_folder)
+    past = [opponent.iteration for opponent in standing.pool() if opponent.iteration not in iterations]
+    kept = thinned(past, len(iterations))
+    found: dict[str, Player] = {}
+    for opponent in standing.opponents.values():
+        is_past = opponent.kind == "past"
+        if opponent.weights is None or (is_past and opponent.iteration not in kept):
+            continue
+        player = load_policies(run)[name]
+        assert player is not None
+        player.load_state_dict(opponent.weights)
+        found[f"pool {opponent.iteration}" if is_past else opponent.name] = player
+    return found
+
+
+# ---- the table -------------------------------------------------------------------------------------------------------
+def _table(
+    run: Run,
+    rows: Sequence[Member],
+    columns: Sequence[Member],
+    sides: tuple[Sequence[str], Sequence[str]],
+    same: bool,
+    episodes: int,
+    seed: int,
+    on_pair: Callable[[int, int], None],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points of each row against each column, and games."""
+    scores, games = np.zeros((len(rows), len(columns))), np.zeros((len(rows), len(columns)))
+    pairs = [(i, j) for i in range(len(rows)) for j in range(len(columns)) if not (same and i == j)]
+    each = -(-episodes // 2) if same else episodes
+    own, other = sides
+    for done, (i, j) in enumerate(pairs, 1):
+        players = {group: rows[i].players[group] for group in own}
+        players |= {group: columns[j].players[group] for group in other}
+        won = _scores(play_groups(run.config, players, each, seed + done), players, own, run)
+        scores[i, j] += won.sum().item()
+        games[i, j] += len(won)
+        if same:
+            scores[j, i] += len(won) - won.sum().item()
+            games[j, i] += len(won)
+        on_pair(done, len(pairs))
+    return scores, games
+
+
+def _scores(returns: Mapping[str, Tensor], players: Mapping[str, Player], own: Sequence[str], run: Run) -> Tensor:
+    """1, 1/2 or 0 for each episode, (episodes,) float64: whether the own side's mean return was the higher."""
+    sides = [[group for group in players if (group in own) is mine] for mine in (True, False)]
+    agents = [torch.cat([returns[group] for group in groups], 1) for groups in sides]
+    # compared as sums that count as often as the other side has agents: equal means are equal to the bit
+    ahead = agents[0].sum(1) * agents[1].shape[1] - agents[1].sum(1) * agents[0].shape[1]
+    return (ahead.sign() + 1.0) / 2.0
+
+
+def _ratings(scores: np.ndarray, games: np.ndarray, same: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Elo of rows and columns; of different players, all in one list, of which only rows met columns."""
+    if same:
+        ratings = fitted_ratings(scores, games)
+        return ratings, ratings
+    rows, columns = scores.shape
+    all_scores, all_games = np.zeros((rows + columns,) * 2), np.zeros((rows + columns,) * 2)
+    all_scores[:rows, rows:], all_scores[rows:, :rows] = scores, (games - scores).T
+    all_games[:rows, rows:], all_games[rows:, :rows] = games, games.T
+    ratings = fitted_ratings(all_scores, all_games)
+    return ratings[:rows], ratings[rows:]
