@@ -118,8 +118,8 @@ class Deathmatch(Indoor):
         ]
 
     def phases(self) -> Sequence[Phase | Kernel]:
-        """Move and shoot, then look."""
-        return ["act", camera_kernel("see")]
+        """Move and shoot, count hits, go on elsewhere after a death, then look."""
+        return ["act", "settle", "go_on", camera_kernel("see")]
 
     def resets(self) -> Sequence[Phase | Kernel]:
         """Wake up somewhere, and look."""

@@ -35,6 +35,7 @@ WW_FUNCTION bool is_blocked(const Walls& walls, const plane::Segment& line) {
 // Two agents ask of the same line, so that each has the other in sight or neither.
 WW_FUNCTION void find_in_sight(const Walls& walls, const float2* positions, bool* in_sight) {
   const int self = agent_id();
+#pragma unroll 1  // as an agent has few others, and a GPU few registers
   for (int other = 0; other < NUM_AGENTS; ++other) {
     const int low = self < other ? self : other, high = self < other ? other : self;
     in_sight[other] = other != self && !is_blocked(walls, plane::Segment{positions[low], positions[high]});
