@@ -120,12 +120,22 @@ WW_FUNCTION float mean_of(const float* values) {
   return sum * (1.0f / (float)Subsample);
 }
 
+// In the place of an array of pixels that nobody wants.
+struct Unseen {
+  struct Pixel {
+    WW_METHOD void operator=(float) const {}
+  };
+  WW_METHOD Pixel operator[](int) const { return Pixel(); }
+  WW_METHOD Unseen operator+(int) const { return *this; }
+};
+
 // What a camera shows an agent: `rgb` (3, pixels) lit linear colours 0 .. 1 and `depth` (pixels), each the mean of
 // `Subsample` neighbouring rays. All lanes of the env share the pixels, after look(). brightness: of the light that falls
-// on each agent, 0 .. 1. on_ray(object, texel) is called for each ray; the texel is -1 where it has met no wall.
-template <int Subsample, int Res, int MostWalls, class OnRay>
+// on each agent, 0 .. 1. on_ray(object, texel) is called for each ray; the texel is -1 where it has met no wall. `row` is
+// from one colour to the next in `rgb`, where that has more pixels than this camera's. Either may be Unseen().
+template <int Subsample, int Res, int MostWalls, class Rgb, class Depth, class OnRay>
 WW_FUNCTION void show(const raycast::Eye<Res, MostWalls>& eye, const Camera& camera, const Surfaces& surfaces,
-                      const float* brightness, float* rgb, float* depth, OnRay on_ray) {
+                      const float* brightness, Rgb rgb, Depth depth, OnRay on_ray, int row = Res / Subsample) {
   static_assert(Res % Subsample == 0, "the rays of a camera must be a multiple of its subsample");
   constexpr int pixels = Res / Subsample;
   constexpr int batch = LANES_SIDE_BY_SIDE ? 1 : pixels % 16 == 0 ? 16 : pixels % 4 == 0 ? 4 : 1;  // pixels drawn at once
@@ -136,8 +146,8 @@ WW_FUNCTION void show(const raycast::Eye<Res, MostWalls>& eye, const Camera& cam
     for (int i = 0; i < batch; ++i) {
       const int pixel = first * batch + i;
       rgb[pixel] = mean_of<Subsample>(rays.red + i * Subsample);
-      rgb[pixels + pixel] = mean_of<Subsample>(rays.green + i * Subsample);
-      rgb[2 * pixels + pixel] = mean_of<Subsample>(rays.blue + i * Subsample);
+      rgb[row + pixel] = mean_of<Subsample>(rays.green + i * Subsample);
+      rgb[2 * row + pixel] = mean_of<Subsample>(rays.blue + i * Subsample);
       depth[pixel] = mean_of<Subsample>(rays.near + i * Subsample);
     }
     for (int i = 0; i < batch * Subsample; ++i) on_ray(rays.object[i], rays.texel[i]);

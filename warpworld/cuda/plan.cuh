@@ -18,6 +18,11 @@ WW_FUNCTION Surfaces surfaces_of(int plan, const float4* plan_walls, const int* 
   return Surfaces{Walls{plan_walls + first, plan_first_wall[plan + 1] - first}, wall_first_texel + first, wall_texels};
 }
 
+WW_FUNCTION Walls walls_of(int plan, const float4* plan_walls, const int* plan_first_wall) {
+  const int first = plan_first_wall[plan];
+  return Walls{plan_walls + first, plan_first_wall[plan + 1] - first};
+}
+
 // The texel at a place 0 .. 1 along a wall, counted from the first of all plans.
 WW_FUNCTION int texel_at(const Surfaces& surfaces, int wall, float along) {
   const int first = surfaces.first_texel[wall], count = surfaces.first_texel[wall + 1] - first;

@@ -1,0 +1,355 @@
+"""Environments of blocks: what each block does, and how they go together with rules in PyTorch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from arenas import distances
+from gymnasium.spaces import Box, Discrete
+from raycast_oracle import look
+
+import warpworld
+from warpworld import Array, Group, World
+from warpworld.blocks import (
+    IMU,
+    RGB,
+    Block,
+    BlockEnvironment,
+    BlockParams,
+    Depth,
+    MomentumMovement,
+    RandomLifespans,
+    RandomSpawns,
+    SimpleMovement,
+)
+from warpworld.errors import BindError, DeclarationError
+from warpworld.plans import box, write_plan
+from warpworld.report.drawing import Drawing
+
+SMALL: dict[str, Any] = {"plans": "column", "res": 48, "fov": 100.0}
+ALL = (MomentumMovement(), RGB(), Depth(), IMU(), RandomSpawns(), RandomLifespans())
+NOTHING, LEFT, RIGHT, FORWARD, BACK, TURN_LEFT, TURN_RIGHT = range(7)
+
+
+def declared(*blocks: Any, agents: int = 2, members: dict[str, Any] | None = None, **params: Any) -> BlockEnvironment:
+    """An environment of these blocks, and of other ``members``."""
+
+    def groups(self: BlockEnvironment) -> list[Group]:
+        return [Group("agent", agents, self.observation(), self.action())]
+
+    cls = type("Blocks", (BlockEnvironment,), {"blocks": blocks, "groups": groups, **(members or {})})
+    environment: BlockEnvironment = cls(**{**SMALL, **params})
+    return environment
+
+
+def made(*blocks: Any, num_envs: int = 3, agents: int = 2, seed: int = 7, **params: Any) -> World:
+    world = World(declared(*blocks, agents=agents, **params), num_envs, device="cpu", seed=seed)
+    world.reset()
+    return world
+
+
+def place(world: World, positions: Any, angles: Any) -> None:
+    """Put all agents somewhere, at rest."""
+    world.data.numpy("positions")[:], world.data.numpy("angles")[:] = positions, angles
+    world.data.numpy("velocity")[:], world.data.numpy("angvelocity")[:] = 0.0, 0.0
+
+
+def act(world: World, *actions: int) -> None:
+    """One step in which agent i of every env does ``actions[i]``."""
+    world.data.numpy("actions")[:, :, 0] = actions
+    world.step()
+
+
+# ---- movement --------------------------------------------------------------------------------------------------------
+def test_simple_movement_is_in_metres_and_degrees_a_second() -> None:
+    """At 2 m/s and 45 degrees/s with 10 steps a second, looking along +y; no action, no motion."""
+    world = made(SimpleMovement(), IMU(), RandomSpawns(), num_envs=7, agents=1, plans="box", speed=2.0, ang_speed=45.0)
+    place(world, [3.5, 3.5], 90.0)
+    world.data.numpy("actions")[:, 0, 0] = range(7)
+    for _ in range(3):
+        world.step()
+    way = np.array([[0, 0], [-0.6, 0], [0.6, 0], [0, 0.6], [0, -0.6], [0, 0], [0, 0]])
+    assert world.data.numpy("positions")[:, 0] == pytest.approx(3.5 + way, abs=1e-5)
+    assert world.data.numpy("angles")[:, 0] == pytest.approx([90, 90, 90, 90, 90, 103.5, 76.5], abs=1e-4)
+    felt = [[0, 0, 0], [0, 0, 0.2], [0, 0, -0.2], [0, 0.2, 0], [0, -0.2, 0], [0.125, 0, 0], [-0.125, 0, 0]]
+    assert world.data.numpy("observations_imu")[:, 0] == pytest.approx(np.array(felt), abs=1e-6)
+    act(world, NOTHING)
+    assert world.data.numpy("positions")[:, 0] == pytest.approx(3.5 + way, abs=1e-5)
+    assert (world.data.numpy("observations_imu") == 0.0).all()
+
+
+def test_momentum_movement_gathers_and_loses_speed() -> None:
+    world = made(MomentumMovement(), IMU(), RandomSpawns(), agents=1, plans="box", accel=4.0, decay=0.25, fps=20.0)
+    place(world, [3.5, 3.5], 0.0)
+    speed, way = 0.0, 0.0
+    for action in (FORWARD, FORWARD, FORWARD, NOTHING, NOTHING):
+        act(world, action)
+        speed = 0.75 * speed + 0.2 * (action == FORWARD)
+        way += speed / 20.0
+        assert world.data.numpy("positions")[:, 0] == pytest.approx(np.tile([3.5 + way, 3.5], (3, 1)), abs=1e-5)
+        assert world.data.numpy("observations_imu")[:, 0, 1] == pytest.approx([0.1 * speed] * 3, abs=1e-6)
+
+
+@pytest.mark.parametrize("movement", [SimpleMovement(), MomentumMovement()], ids=repr)
+def test_agents_stop_at_each_other_and_slide_along_walls(movement: Block) -> None:
+    world = made(movement, IMU(), RandomSpawns(), plans="box")
+    place(world, [[2.0, 3.5], [3.0, 3.5]], [0.0, 180.0])
+    for _ in range(30):
+        act(world, FORWARD, FORWARD)
+    gap = np.diff(world.data.numpy("positions")[:, :, 0], axis=1)
+    assert gap == pytest.approx(2 * 0.106066, abs=2e-3)
+    place(world, [[5.8, 2.0], [2.0, 3.5]], [30.0, 0.0])  # 30 degrees from +x into the wall at x = 6
+    for _ in range(20):
+        act(world, FORWARD, NOTHING)
+    x, y = world.data.numpy("positions")[:, 0].T
+    assert x == pytest.approx([6.0 - 0.106066] * 3, abs=1e-3)
+    assert (y > 2.2).all()
+
+
+# ---- senses ----------------------------------------------------------------------------------------------------------
+def test_blocks_see_together_what_each_sees_alone() -> None:
+    worlds = [made(MomentumMovement(), RandomSpawns(), *senses) for senses in ((RGB(), Depth()), (RGB(),), (Depth(),))]
+    draws = np.random.default_rng(0)
+    for _ in range(10):
+        actions = draws.integers(0, 7, 2)
+        for world in worlds:
+            act(world, *actions)
+    both, rgb, depth = (set(world.observations("agent")) for world in worlds)
+    assert (both, rgb, depth) == ({"rgb", "depth"}, {"rgb"}, {"depth"})
+    for world, name in ((worlds[1], "observations_rgb"), (worlds[2], "observations_depth")):
+        assert np.array_equal(world.data.numpy(name), worlds[0].data.numpy(name))
+        assert np.ptp(world.data.numpy(name)) > 0.05
+
+
+def test_a_lone_agent_sees_what_an_explorer_sees() -> None:
+    explorer = warpworld.make("explorer", 3, device="cpu", seed=1, res=32, subsample=4, num_plans=2, max_rooms=7)
+    ours = made(*ALL, agents=1, plans="homes", num_plans=2, max_rooms=7, res=32, subsample=4, fov=130.0)
+    explorer.reset()
+    for name in ("positions", "angles", "plan"):
+        ours.data.numpy(name)[:] = explorer.data.numpy(name)
+    for world in (explorer, ours):
+        world.data.numpy("velocity")[:], world.data.numpy("angvelocity")[:] = 0.0, 0.0
+        act(world, NOTHING)
+    for name in ("observations_rgb", "observations_depth", "observations_imu"):
+        assert np.array_equal(ours.data.numpy(name), explorer.data.numpy(name))
+
+
+@pytest.mark.parametrize("cameras", [(90.0, -90.0), (0.0, 180.0, 45.0)])
+def test_cameras_look_where_they_are_turned(cameras: tuple[float, ...]) -> None:
+    """Pixels of each camera, side by side, are those of the oracle; three agents see each other, too."""
+    random, rays = np.random.default_rng(2), 48
+    world = made(*ALL, num_envs=40, agents=3, cameras=cameras)
+    walls = world.environment.params.plan_set["plan_walls"].astype(np.float64)
+    places = random.uniform(1.2, 6.8, (4000, 2))
+    places = places[distances(walls, places).min(axis=1) > 0.15]  # in the column, too
+    positions = places[:120].reshape(40, 3, 2).astype(np.float32)
+    place(world, positions, random.uniform(-180.0, 180.0, (40, 3)))
+    act(world, NOTHING, NOTHING, NOTHING)
+    positions = world.data.numpy("positions").astype(np.float64)  # those who stood in each other were moved apart
+    angles = np.radians(world.data.numpy("angles").astype(np.float64))
+    near, rgb = (world.data.numpy(f"observations_{name}") for name in ("depth", "rgb"))
+    assert near.shape == (40, 3, 1, len(cameras) * rays) and rgb.shape == (40, 3, 3, len(cameras) * rays)
+    met = compared = 0
+    for env in range(40):
+        for agent in range(3):
+            for at, turned in enumerate(np.radians(cameras)):
+                bodies = angles[env].copy()
+                seen = looked(walls, positions[env], bodies, agent, turned, rays)
+                sure = seen.margin > 1e-4
+                expected = 1.0 - np.clip((seen.depth - 0.106066) / 10.0, 0.0, 1.0)
+                pixels = slice(at * rays, (at + 1) * rays)
+                assert near[env, agent, 0, pixels][sure] == pytest.approx(expected[sure], abs=2e-4)
+                left = seen.facet[sure] % 8 == 3  # the front's left, red
+                colours = rgb[env, agent, :, pixels].T[sure][left]
+                assert (colours[:, 1:] == 0.0).all() and (colours[:, 0] <= seen.facing[sure][left] + 1e-3).all()
+                met, compared = met + (seen.facet[sure] >= 0).sum(), compared + sure.sum()
+    assert met > 100 and compared > 5000
+
+
+def looked(walls: np.ndarray, positions: np.ndarray, angles: np.ndarray, agent: int, turned: float, rays: int) -> Any:
+    """The oracle's view of a camera turned by an angle: the agent itself is left out, so that only it is turned."""
+    turned_angles = angles.copy()
+    turned_angles[agent] += turned
+    return look(walls, positions, turned_angles, agent, rays, SMALL["fov"], 0.15)
+
+
+# ---- lives -----------------------------------------------------------------------------------------------------------
+def test_agents_start_anywhere_at_rest_and_apart() -> None:
+    """Eight in homes of a room or two, where draws alone would put some two of them into each other."""
+    world = made(*ALL, num_envs=400, agents=8, plans="homes", num_plans=5, min_rooms=1, max_rooms=2)
+    plans = world.environment.params.plan_set
+    chosen, positions = world.data.numpy("plan"), world.data.numpy("positions").astype(np.float64)
+    assert set(chosen.tolist()) == set(range(5))
+    for env in range(400):
+        walls = plans.plans[chosen[env]].walls.reshape(-1, 4).astype(np.float64)
+        assert distances(walls, positions[env]).min() > 0.106066 + 0.0099
+        gaps = np.linalg.norm(positions[env, :, None] - positions[env], axis=-1)[np.triu_indices(8, 1)]
+        assert gaps.min() > 2 * 0.106066
+    assert (world.data.numpy("velocity") == 0.0).all() and (world.data.numpy("angvelocity") == 0.0).all()
+    assert np.histogram(world.data.numpy("angles"), 6, (-180.0, 180.0))[0].min() > 400
+
+
+def test_starts_do_not_depend_on_how_many_envs_there_are() -> None:
+    few, many = made(*ALL, num_envs=3), made(*ALL, num_envs=9)
+    for name in ("positions", "angles", "plan", "lifespan"):
+        assert np.array_equal(few.data.numpy(name), many.data.numpy(name)[:3])
+
+
+def test_so_many_that_there_is_no_room_still_start(tmp_path: Path) -> None:
+    """Thirty bodies in a square of 1 m, which holds about 16: all stay inside, and are numbers."""
+    plan = write_plan(box(1.0), tmp_path / "plan.json")
+    world = made(MomentumMovement(), RandomSpawns(), IMU(), agents=30, plans=str(plan))
+    for _ in range(5):
+        act(world, *[FORWARD] * 30)
+    assert ((world.data.numpy("positions") > 1.1) & (world.data.numpy("positions") < 1.9)).all()
+
+
+def test_time_limits_are_drawn_between_half_the_steps_and_all() -> None:
+    world = made(*ALL, num_envs=600, agents=1, plans="box", res=4, episode_length=9)
+    limits = world.data.numpy("lifespan").copy()
+    assert set(limits.tolist()) == set(range(5, 10))
+    ended = np.zeros(600, dtype=int)
+    for step in range(1, 10):
+        act(world, NOTHING)
+        ended[world.data.numpy("truncated") & (ended == 0)] = step
+    assert np.array_equal(ended, limits)
+    assert world.environment.truncations(20) == 20 // 5 + 1
+    assert declared(MomentumMovement(), RandomSpawns(), IMU()).truncations(20) == 20
+
+
+# ---- rules -----------------------------------------------------------------------------------------------------------
+def test_rules_run_between_movement_and_senses() -> None:
+    """A rule throws agents to where the camera then sees them from; a first rule writes to envs that start."""
+
+    def throw(arrays: Any, active: torch.Tensor) -> None:
+        arrays["moved_to"] = arrays["positions"]
+        arrays["positions"][..., 0] = 3.0
+        arrays["terminated"] = arrays["timestep"] >= arrays["wanted"]
+
+    def begin(arrays: Any, active: torch.Tensor) -> None:
+        arrays["begun"] += active.int()
+        arrays["positions"] = torch.where(active[:, None, None], 2.0, arrays["positions"])
+
+    extra = [
+        Array("moved_to", "float32", (2,)),
+        Array("begun", "int32", per="env", initial=0, on_reset="keep"),
+        Array("wanted", "int32", per="env", initial=[2, 3, 100], on_reset="keep"),
+    ]
+    members = {
+        "rules": lambda self: [throw],
+        "first_rules": lambda self: [begin],
+        "arrays": lambda self: [*BlockEnvironment.arrays(self), *extra],
+    }
+    blocks = (SimpleMovement(), Depth(), RandomSpawns())
+    world = World(declared(*blocks, agents=1, members=members, plans="box", res=1), 3, device="cpu")
+    world.reset()
+    place(world, [5.0, 3.5], 0.0)
+    act(world, FORWARD)
+    assert world.data.numpy("moved_to")[:, 0, 0] == pytest.approx([5.1] * 3)
+    assert world.data.numpy("observations_depth")[:, 0, 0, 0] == pytest.approx([0.7106066] * 3, abs=1e-5)
+    for _ in range(5):
+        act(world, NOTHING)
+    assert world.data.numpy("begun").tolist() == [1 + 3, 1 + 2, 1]
+
+
+def test_a_block_and_a_kernel_of_your_own(tmp_path: Path) -> None:
+    """A block with a header beside the environment's file, and a rule that is a kernel of that file."""
+    (tmp_path / "bell.cuh").write_text(
+        "#pragma once\n#include <warpworld.cuh>\n"
+        'extern "C" __global__ void ring(int* rung) { if (is_active()) rung[agent_index()] += 2; }\n'
+    )
+    (tmp_path / "own.cu").write_text(
+        '#include <warpworld.cuh>\nextern "C" __global__ void pay(const int* rung, float* rewards) {\n'
+        "  if (is_active()) rewards[agent_index()] = (float)rung[agent_index()];\n}\n"
+    )
+
+    class Bell(Block):
+        header = "bell.cuh"
+        steps = ("ring",)
+
+        def arrays(self, params: Any) -> list[Array]:
+            return [Array("rung", "int32", initial=0, on_reset="keep")]
+
+        def observations(self, params: Any) -> dict[str, Box]:
+            return {"bell": Box(0.0, 1.0, (1,))}
+
+    members = {"source": tmp_path / "own.cu", "rules": lambda self: ["pay"]}
+    world = World(declared(Bell(), *ALL, members=members), 2, device="cpu")
+    world.reset()
+    assert "bell" in world.observations("agent")
+    for _ in range(3):
+        act(world, NOTHING, NOTHING)
+    assert (world.data.numpy("rewards") == 6.0).all()
+
+
+def test_a_replay_shows_agents_and_what_they_see() -> None:
+    world = made(*ALL)
+    own = {array.name for array in world.environment.arrays()} | {"observations_rgb", "observations_depth"}
+    one = {name: world.data.numpy(name)[0] for name in own if world.data.array(name).per != "world"}
+    assert isinstance(world.environment.draw(one), Drawing)
+    assert made(MomentumMovement(), RandomSpawns(), IMU()).environment.draw({"plan": one["plan"]}) is None
+
+
+@pytest.mark.cpu_backend
+@pytest.mark.parametrize(
+    "blocks",
+    [ALL, (SimpleMovement(), Depth(), RandomSpawns()), (MomentumMovement(), RGB(), RandomSpawns())],
+    ids=["all", "depth", "rgb"],
+)
+def test_a_check_finds_nothing(blocks: tuple[Block, ...]) -> None:
+    report = warpworld.check(declared(*blocks, agents=3, cameras=(0.0, 180.0), res=8, episode_length=6), 4, 20)
+    assert report.clean, str(report)
+
+
+# ---- bad input -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        ((RGB, IMU()), "Blocks: blocks has <class 'warpworld.blocks.senses.RGB'>, expected Block objects; write RGB()"),
+        (("rgb", IMU()), "Blocks: blocks has 'rgb', expected Block objects"),
+        ((RGB(), IMU(), RGB()), "Blocks: blocks has RGB twice, expected one of a kind"),
+        ((RGB(), RandomSpawns()), "Blocks: 0 of the blocks have actions, expected one, such as MomentumMovement()"),
+        ((RGB(), SimpleMovement(), MomentumMovement()), "Blocks: 2 of the blocks have actions, expected one"),
+    ],
+    ids=["class", "text", "twice", "none", "two"],
+)
+def test_blocks_that_make_no_environment(blocks: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(DeclarationError) as error:
+        World(declared(*blocks), 1, device="cpu")
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"cameras": ()}, "cameras=(): expected 1 to 64 angles in degrees, such as (0.0, 180.0) for one ahead and one"),
+        ({"cameras": 90.0}, "cameras=90.0: expected 1 to 64 angles"),
+        ({"cameras": (0.0, float("nan"))}, "cameras=(0.0, nan): expected 1 to 64 angles"),
+        ({"cameras": (0.0, 400.0)}, "cameras=(0.0, 400.0): expected 1 to 64 angles"),
+        ({"cameras": (0.0,) * 65}, "expected 1 to 64 angles"),
+        ({"speed": 0.0}, "speed=0.0: expected a finite number above 0"),
+        ({"ang_speed": float("inf")}, "ang_speed=inf: expected a finite number above 0"),
+        ({"episode_length": 1}, "episode_length=1: expected a whole number of at least 2"),
+        ({"fov": 180.0}, "fov=180.0: expected an angle above 0 and below 180 degrees"),
+    ],
+    ids=lambda value: str(value)[:30] if isinstance(value, dict) else "",
+)
+def test_impossible_parameters_are_refused(params: dict[str, Any], message: str) -> None:
+    with pytest.raises(DeclarationError) as error:
+        declared(*ALL, **params)
+    assert message in str(error.value)
+
+
+def test_a_header_that_is_not_there() -> None:
+    block = type("Lost", (Block,), {"header": "lost.cuh"})()
+    with pytest.raises(BindError, match=r"includes has 'lost.cuh', which is neither beside .*blocks.cu nor one of"):
+        World(declared(block, *ALL), 1, device="cpu")
+
+
+def test_actions_are_seven() -> None:
+    assert declared(*ALL).action() == Discrete(7)
+    assert isinstance(declared(*ALL).params, BlockParams)

@@ -1,0 +1,43 @@
+"""What a building block is: arrays, a part of what agents see or do, and kernels of a header."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from gymnasium.spaces import Box, Space
+
+from warpworld.environment import Array, Kernel, Phase
+
+
+class Block:
+    """A part of an environment. Subclass it for one of your own; every member may be left as it is.
+
+    Attributes:
+        header: the file that holds its kernels: beside the environment's ``source``, or one of warpworld's.
+        steps: what runs first in a step, in the order of the blocks.
+        starts: what runs first for envs that start a new episode, likewise.
+        senses: what runs last in both.
+        action: space of one agent's action, of a block that moves agents.
+    """
+
+    header: ClassVar[str | None] = None
+    steps: ClassVar[Sequence[Phase | Kernel]] = ()
+    starts: ClassVar[Sequence[Phase | Kernel]] = ()
+    senses: ClassVar[Sequence[Phase | Kernel]] = ()
+    action: ClassVar[Space | None] = None
+
+    def arrays(self, params: Any) -> Sequence[Array]:
+        """The arrays that it needs; ``params`` are the environment's."""
+        return ()
+
+    def observations(self, params: Any) -> Mapping[str, Box]:
+        """Its parts of what one agent observes, by their names."""
+        return {}
+
+    def truncations(self, params: Any, num_steps: int) -> int | None:
+        """Most time limits that it sets to one env in ``num_steps`` steps; None if it sets none."""
+        return None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"

@@ -1,0 +1,82 @@
+"""What agents see with their cameras and feel of their own motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from warpworld.blocks.block import Block
+from warpworld.environment import Array
+from warpworld.indoor import camera_kernel
+
+
+class Camera(Block):
+    """What blocks with cameras have in common.
+
+    An agent has a camera for each of ``cameras``, angles to the left of its heading in degrees. Each has ``res`` rays
+    over ``fov`` degrees, ray 0 at the left, and ``subsample`` neighbours make a pixel. The cameras' pixels stand side
+    by side.
+    """
+
+    def arrays(self, params: Any) -> Sequence[Array]:
+        """Where cameras look."""
+        angles = np.array(params.cameras, dtype=np.float32)
+        doc = "degrees to the left of an agent's heading"
+        return [Array("camera_angles", "float32", angles.shape, "world", initial=angles, read_only=True, doc=doc)]
+
+
+class RGB(Camera):
+    """``rgb`` (3, cameras x pixels): linear colours 0 to 1 of walls and agents, as lit."""
+
+    header = "blocks/rgb.cuh"
+    senses = (camera_kernel("see_rgb"),)
+
+    def observations(self, params: Any) -> Mapping[str, Box]:
+        """Linear colours."""
+        return {"rgb": Box(0.0, 1.0, (3, params.num_cameras * params.pixels))}
+
+
+class Depth(Camera):
+    """``depth`` (1, cameras x pixels): 1 at the agent's skin, falling to 0 at 10 m and beyond."""
+
+    header = "blocks/depth.cuh"
+    senses = (camera_kernel("see_depth"),)
+
+    def observations(self, params: Any) -> Mapping[str, Box]:
+        """Nearness."""
+        return {"depth": Box(0.0, 1.0, (1, params.num_cameras * params.pixels))}
+
+
+class RGBAndDepth(Camera):
+    """Both, of one look."""
+
+    header = "blocks/rgb_and_depth.cuh"
+    senses = (camera_kernel("see_rgb_and_depth"),)
+
+    def observations(self, params: Any) -> Mapping[str, Box]:
+        """Linear colours, and nearness."""
+        return {**RGB().observations(params), **Depth().observations(params)}
+
+
+class IMU(Block):
+    """``imu`` (3,): turning / 360 degrees a second, and speed forward and to the left / 10 m/s, as after this step."""
+
+    header = "blocks/imu.cuh"
+    senses = ("feel_motion",)
+
+    def observations(self, params: Any) -> Mapping[str, Box]:
+        """Motion of the body."""
+        return {"imu": Box(-np.inf, np.inf, (3,))}
+
+
+def looking_once(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks, with ``RGBAndDepth`` in the place of the first of RGB and Depth where both are there."""
+    kinds = [type(block) for block in blocks]
+    if RGB not in kinds or Depth not in kinds:
+        return list(blocks)
+    first = min(kinds.index(RGB), kinds.index(Depth))
+    both: list[Block] = [RGBAndDepth() if i == first else block for i, block in enumerate(blocks)]
+    return [block for block in both if type(block) not in (RGB, Depth)]

@@ -1,0 +1,40 @@
+// The kernel of the block RandomSpawns: a random plan for the env, and in it a random place for each agent.
+#pragma once
+
+#include <indoor.cuh>
+
+constexpr int SPAWN_TRIES = 64;                          // for a place that touches nobody
+constexpr float SPAWN_APART = 2.0f * AGENT_RADIUS + 0.01f;  // metres between two agents, at least
+
+// Whether a place is far enough away from each of the `others` first agents of the env.
+WW_FUNCTION bool is_free(float2 place, const float2* positions, int others) {
+  using namespace plane;
+  for (int other = 0; other < others; ++other)
+    if (length(place - positions[env_id() * NUM_AGENTS + other]) < SPAWN_APART) return false;
+  return true;
+}
+
+WW_FUNCTION float2 free_place(const Rooms& rooms, const float2* positions, int others, Random& random) {
+  float2 place = place_anywhere(rooms, random);
+  for (int i = 1; i < SPAWN_TRIES && !is_free(place, positions, others); ++i) place = place_anywhere(rooms, random);
+  return place;
+}
+
+// Reads the plans' rooms; writes plan, positions, velocity, angles and angvelocity.
+extern "C" __global__ void spawn_anywhere(float2* positions, float2* velocity, float* angles, float* angvelocity,
+                                          int* plan, const int* plan_first_room, const int* room_first_cell,
+                                          const float2* plan_cells, int num_plans) {
+  if (!is_active()) return;
+  const int chosen = (int)Random::env().below((uint32_t)num_plans);  // the same for all agents of the env
+  if (agent_id() == 0) plan[env_id()] = chosen;
+  const Rooms rooms = rooms_of(chosen, plan_first_room, room_first_cell, plan_cells);
+  Random random = Random::agent();
+  for (int turn = 0; turn < NUM_AGENTS; ++turn) {
+    if (agent_id() == turn) {
+      const float2 place = free_place(rooms, positions, turn, random);
+      const Motion motion{place, make_float2(0.0f, 0.0f), random.uniform(-180.0f, 180.0f), 0.0f};
+      Motions{positions, velocity, angles, angvelocity}.store(agent_index(), motion);
+    }
+    if (turn + 1 < NUM_AGENTS) sync_env();  // orders this agent's place before the next one keeps away from it
+  }
+}
