@@ -25,6 +25,7 @@ def draw_indoor(
     fov: float,
     over_walls: Sequence[Mark] = (),
     over_agents: Sequence[Mark] = (),
+    cameras: Sequence[float] = (0.0,),
 ) -> Drawing:
     """One env at one step.
 
@@ -35,6 +36,7 @@ def draw_indoor(
         fov: of their cameras, degrees.
         over_walls: marks above the walls and below the agents.
         over_agents: marks above the agents.
+        cameras: where an agent's cameras look, degrees to the left of its heading.
     """
     number = int(arrays["plan"])
     home = draw_plan(plans.plans[number])
@@ -44,8 +46,9 @@ def draw_indoor(
     strips, height = _strips(arrays, colours, left, bottom, right, STRIP * (top - bottom))
     marks: list[Mark] = [*home.marks, *_lit_walls(plans, number), *over_walls]
     for i, colour in enumerate(colours):
+        views = heading[i] + np.radians(np.asarray(cameras, dtype=float))
         marks += [
-            Wedges(x[i], y[i], VIEW, heading[i], math.radians(fov), fill=colour, opacity=0.25),
+            Wedges(x[i], y[i], VIEW, views, math.radians(fov), fill=colour, opacity=0.25),
             Discs(x[i], y[i], BODY, fill=colour, outline="paper", line_width=0.02),
             Arrowheads(x[i], y[i], 1.4 * BODY, heading[i], fill="paper"),
         ]

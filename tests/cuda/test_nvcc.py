@@ -20,6 +20,17 @@ from toys import HEADER, agents, box, environment
 import warpworld
 from tests.warpdrive import warpdrive_worlds
 from warpworld import Array, Environment, Group, Kernel, World, environment_names
+from warpworld.blocks import (
+    IMU,
+    RGB,
+    Block,
+    BlockEnvironment,
+    Depth,
+    MomentumMovement,
+    RandomLifespans,
+    RandomSpawns,
+    SimpleMovement,
+)
 from warpworld.checking.symbols import _symbols
 from warpworld.managers.cpu_backend import CpuBackend
 from warpworld.managers.cuda_compiler import _load_nvrtc, _nvccs, _nvrtcs, _read
@@ -254,6 +265,31 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     assert sorted(core) == sorted(INCLUDE_FOLDER.glob("*.cu"))
     for source in core.values():
         check(source)
+
+
+class Blocks(BlockEnvironment):
+    """Of blocks that the cases below name."""
+
+    def groups(self) -> list[Group]:
+        return [Group("agent", 2, self.observation(), self.action())]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "blocks",
+    [(MomentumMovement(), RGB(), Depth(), IMU(), RandomSpawns(), RandomLifespans()), (SimpleMovement(), RGB())],
+    ids=["all", "rgb"],
+)
+def test_blocks(
+    blocks: tuple[Block, ...],
+    sources: list[KernelSource],
+    check: Callable[[KernelSource], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(CpuBackend, "side_by_side", True)
+    monkeypatch.setattr(Blocks, "blocks", blocks)
+    World(Blocks(plans="box", cameras=(0.0, 180.0), subsample=4), num_envs=2, device="cpu")
+    check(sources[-1])
 
 
 @pytest.mark.slow

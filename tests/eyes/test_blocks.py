@@ -28,7 +28,7 @@ from warpworld.blocks import (
 )
 from warpworld.errors import BindError, DeclarationError
 from warpworld.plans import box, write_plan
-from warpworld.report.drawing import Drawing
+from warpworld.report.drawing import Drawing, Wedges
 
 SMALL: dict[str, Any] = {"plans": "column", "res": 48, "fov": 100.0}
 ALL = (MomentumMovement(), RGB(), Depth(), IMU(), RandomSpawns(), RandomLifespans())
@@ -287,10 +287,14 @@ def test_a_block_and_a_kernel_of_your_own(tmp_path: Path) -> None:
 
 
 def test_a_replay_shows_agents_and_what_they_see() -> None:
-    world = made(*ALL)
+    world = made(*ALL, cameras=(0.0, 120.0))
     own = {array.name for array in world.environment.arrays()} | {"observations_rgb", "observations_depth"}
     one = {name: world.data.numpy(name)[0] for name in own if world.data.array(name).per != "world"}
-    assert isinstance(world.environment.draw(one), Drawing)
+    drawing = world.environment.draw(one)
+    assert isinstance(drawing, Drawing)
+    wedges = [mark for mark in drawing.marks if isinstance(mark, Wedges)]
+    turned = np.radians(world.data.numpy("angles")[0][:, None].astype(float) + np.array([0.0, 120.0]))
+    assert np.array([mark.direction for mark in wedges]) == pytest.approx(turned)
     assert made(MomentumMovement(), RandomSpawns(), IMU()).environment.draw({"plan": one["plan"]}) is None
 
 

@@ -147,4 +147,4 @@ class BlockEnvironment(Indoor):
         if not {"observations_rgb", "observations_depth"} <= arrays.keys():
             return None
         colours = [group.name for group in self.groups() for _ in range(group.size)]
-        return draw_indoor(self.params.plan_set, arrays, colours, self.params.fov)
+        return draw_indoor(self.params.plan_set, arrays, colours, self.params.fov, cameras=self.params.cameras)
