@@ -6,11 +6,6 @@
 constexpr int NO_SHOT = -2, MISSED = -1;      // in the place of the agent that a shot has hit
 constexpr float AIM = 15.0f;                  // degrees off a target at which aim has lost most of its worth
 
-WW_FUNCTION Walls walls_of(int plan, const float4* plan_walls, const int* plan_first_wall) {
-  const int first = plan_first_wall[plan];
-  return Walls{plan_walls + first, plan_first_wall[plan + 1] - first};
-}
-
 WW_FUNCTION bool on_one_side(float a, float b) { return (a > 0.0f && b > 0.0f) || (a < 0.0f && b < 0.0f); }
 
 // Whether two segments touch. Neighbouring walls share a corner, whose side of the line is the same number for both:
