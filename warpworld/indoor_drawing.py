@@ -15,6 +15,7 @@ from warpworld.report.drawing import Arrowheads, Discs, Drawing, Image, Mark, Re
 BODY = 0.106  # metres, the radius that touches walls
 VIEW = 1.0  # metres that a field of view reaches in the picture
 STRIP, GAP = 0.05, 0.015  # heights, of the view's
+MOST_STRIPS = 4  # agents whose views are shown; more would leave no room for the plan
 SHADES = 12  # of a wall's colour; more are not told apart at this size
 
 
@@ -107,11 +108,11 @@ def _lit_walls(plans: PlanSet, plan: int) -> tuple[Mark, ...]:
 def _strips(
     arrays: Mapping[str, np.ndarray], colours: Sequence[str], left: float, bottom: float, right: float, height: float
 ) -> tuple[list[Mark], float]:
-    """What each agent's camera shows, colours above nearness, below the plan; and how high all of it is."""
+    """What the cameras of the first agents show, colours above nearness, below the plan; and how high all of it is."""
     marks: list[Mark] = []
     gap, width = GAP / STRIP * height, right - left
     top = bottom
-    for i, colour in enumerate(colours):
+    for i, colour in enumerate(colours[:MOST_STRIPS]):
         rgb, depth = np.asarray(arrays["observations_rgb"])[i], np.asarray(arrays["observations_depth"])[i]
         top -= gap
         marks.append(Rectangles(left, top - 2 * height, 0.6 * gap, 2 * height, fill=colour))

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from warpworld.environment import Environment, environment_names, get_environment, placed_groups
-from warpworld.report.drawing import Arrowheads, Discs, Drawing, Image, Polygon, Segments, Wedges, check_colours
+from warpworld.report.drawing import (
+    Arrowheads,
+    Discs,
+    Drawing,
+    Image,
+    Polygon,
+    Rectangles,
+    Segments,
+    Wedges,
+    check_colours,
+)
 from warpworld.report.palette import colour_table
 
 
@@ -110,3 +120,36 @@ def test_explorer_shows_what_has_been_seen_and_what_is_seen() -> None:
     assert nearness.pixels.tolist() == [[[127] * 3] * 4]
     assert colours.pixels[0, -1].tolist() == [int(255 * (k / 11) ** (1 / 2.2)) for k in (3, 7, 11)]
     assert colours.y[0] > nearness.y[0] > drawn.view[1]
+
+
+def test_deathmatch_shows_shots_health_and_four_views() -> None:
+    """Six agents: 0 hits 3, who is killed and is elsewhere already, and 4 misses."""
+    position = np.stack([np.linspace(1.5, 5.5, 6), np.linspace(2.0, 5.0, 6)], 1)
+    arrays = {
+        "plan": 0,
+        "positions": position,
+        "angles": np.linspace(-150.0, 150.0, 6),
+        "health": [1.0, 0.25, 1.0, 1.0, 0.5, 0.75],
+        "shot": [3, -2, -2, -2, -1, -2],
+        "shot_from": position,
+        "shot_to": np.where(np.arange(6)[:, None] == 0, [[3.0, 4.0]], [[6.0, 1.5]]),
+        "agent_terminated": np.arange(6) == 3,
+        "observations_rgb": np.zeros((6, 3, 4)),
+        "observations_depth": np.arange(6.0).reshape(6, 1, 1).repeat(4, 2) / 5.0,
+    }
+    drawn = drawing("deathmatch", arrays, plans="box", res=8, subsample=2, players=2, rivals=4)
+    (hits,), (misses,) = marks(drawn, Segments, outline="alarm"), marks(drawn, Segments, outline="muted")
+    assert (hits.x, hits.y, hits.to_x, hits.to_y) == (*position[0], 3.0, 4.0)
+    assert (misses.x, misses.y, misses.to_x, misses.to_y) == (*position[4], 6.0, 1.5)
+    assert hits.line_width > misses.line_width
+    (killed,) = marks(drawn, Discs, outline="alarm")
+    assert (killed.x, killed.y) == (3.0, 4.0)
+    (frames,) = marks(drawn, Rectangles, outline="ink")
+    bars = [bar for group in ("player", "rival") for bar in marks(drawn, Rectangles, fill=group)]
+    bars = [bar for bar in bars if bar.height == frames.height[0]]
+    assert [bar.width[0] / frames.width[0] for bar in bars] == pytest.approx([1.0, 0.25, 1.0, 1.0, 0.5, 0.75])
+    assert (frames.y > position[:, 1]).all()
+    views = marks(drawn, Image)[-8:]
+    assert [int(view.pixels[0, 0, 0]) for view in views[1::2]] == [0, 51, 102, 153]
+    assert len(marks(drawn, Image)) == 9  # and the floor
+    assert len(marks(drawn, Wedges)) == 6

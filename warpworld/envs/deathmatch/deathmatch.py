@@ -21,7 +21,7 @@ from warpworld.envs.deathmatch.scripts import turret, walker
 from warpworld.errors import DeclarationError
 from warpworld.indoor import Indoor, IndoorParams, camera_kernel
 from warpworld.indoor_drawing import draw_indoor
-from warpworld.report.drawing import Drawing
+from warpworld.report.drawing import Discs, Drawing, Mark, Rectangles, Segments
 
 SHARED_MEMORY = 48 * 1024  # bytes that a block may have
 LARGEST = 2**31 - 1
@@ -38,6 +38,9 @@ _NUMBERS: dict[str, tuple[float, float, str]] = {
     "episode_length": (1, LARGEST, "a whole number of at least 1"),
     "shaping_gamma": (0.0, 1.0, "a discount from 0 to 1"),
 }
+
+
+BAR = (0.5, 0.09, 0.2)  # metres of a bar of health: width, height, and above the agent's middle
 
 
 @register("deathmatch")
@@ -130,11 +133,40 @@ class Deathmatch(Indoor):
         return {"turret": functools.partial(turret, self.params), "walker": walker}
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
-        """The home, the agents, and what they see."""
+        """The home, the agents with their health, what they see, and the shots of this step.
+
+        A hit is a broad line, and a ring where it killed; a miss is a thin one.
+        """
         colours = [group.name for group in self.groups() for _ in range(group.size)]
-        return draw_indoor(self.params.plan_set, arrays, colours, self.params.fov)
+        marks = [*_shots(arrays), *_health_bars(arrays, colours)]
+        return draw_indoor(self.params.plan_set, arrays, colours, self.params.fov, over_agents=marks)
 
 
 def _changed_between_steps(name: str, bounds: tuple[float, float], doc: str) -> Array:
     """A number of the whole world, 0 until somebody sets it."""
     return Array(name, "float32", per="world", initial=0.0, bounds=bounds, doc=doc)
+
+
+def _shots(arrays: Mapping[str, np.ndarray]) -> list[Mark]:
+    shot = np.asarray(arrays["shot"])
+    start, end = np.asarray(arrays["shot_from"], dtype=float), np.asarray(arrays["shot_to"], dtype=float)
+    missed, hit = shot == -1, shot >= 0
+    killed = hit & np.asarray(arrays["agent_terminated"])[np.maximum(shot, 0)]
+
+    def lines(which: np.ndarray, colour: str, width: float) -> Mark:
+        (x, y), (to_x, to_y) = start[which].T, end[which].T
+        return Segments(x, y, to_x, to_y, outline=colour, line_width=width)
+
+    x, y = end[killed].T
+    rings = Discs(x, y, 0.3, fill=None, outline="alarm", line_width=0.06)
+    return [lines(missed, "muted", 0.02), lines(hit, "alarm", 0.06), rings]
+
+
+def _health_bars(arrays: Mapping[str, np.ndarray], colours: Sequence[str]) -> list[Mark]:
+    width, height, above = BAR
+    x, y = np.asarray(arrays["positions"], dtype=float).T
+    left, bottom, full = x - width / 2, y + above, np.asarray(arrays["health"], dtype=float)
+    marks: list[Mark] = [Rectangles(left, bottom, width, height, fill="paper", outline="ink", line_width=0.02)]
+    for i, colour in enumerate(colours):
+        marks.append(Rectangles(left[i], bottom[i], width * full[i], height, fill=colour))
+    return marks
