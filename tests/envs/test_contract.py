@@ -21,8 +21,11 @@ from warpworld.managers.build_cache import cache_folder
 SMALL: dict[str, list[dict[str, Any]]] = {
     "cartpole": [dict(episode_length=25)],
     "deathmatch": [
-        dict(plans="box", res=32, subsample=4, episode_length=9, fire_cone=45.0, cooldown=1, kills_to_win=1),
-        dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9, players=2, rivals=2),
+        dict(
+            **dict(plans="box", res=32, subsample=4, episode_length=9, fire_cone=45.0, cooldown=1, kills_to_win=1),
+            **dict(players=2),
+        ),
+        dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9, players=2, rivals=2, megastep_rules=True),
     ],
     "explorer": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],
     "point_goal": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],

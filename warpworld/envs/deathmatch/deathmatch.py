@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from gymnasium.spaces import Box, MultiDiscrete
+from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from torch import Tensor
 
 from warpworld.environment import Array, Group, Kernel, Phase, register
+from warpworld.envs.deathmatch.megastep_rules import megastep_arrays, mended
 from warpworld.envs.deathmatch.scripts import turret, walker
 from warpworld.errors import DeclarationError
 from warpworld.indoor import Indoor, IndoorParams, camera_kernel
@@ -77,12 +78,28 @@ class Deathmatch(Indoor):
         kills_to_win: int = 3  # kills that end an episode; 0: none do
         episode_length: int = 500  # steps until the time limit
         shaping_gamma: float = 0.99  # discount of the potential, which should be that of the policies
+        megastep_rules: bool = False  # the published rules in the place of these, to compare with
+        megastep_mends: str = ""  # what of them is mended: of bounds, reward, aim, credit and spawns, between commas
+        # ----
+        mend_bounds: bool = field(init=False, default=False)
+        mend_reward: bool = field(init=False, default=False)
+        mend_aim: bool = field(init=False, default=False)
+        mend_credit: bool = field(init=False, default=False)
+        mend_spawns: bool = field(init=False, default=False)
 
         def __post_init__(self) -> None:
             super().__post_init__()
             for name, (low, high, expected) in _NUMBERS.items():
                 if not low <= getattr(self, name) <= high:
                     raise DeclarationError(f"{name}={getattr(self, name)!r}: expected {expected}")
+            for name, is_mended in mended(self.megastep_mends).items():
+                self._follow(f"mend_{name}", is_mended)
+            if self.megastep_mends and not self.megastep_rules:
+                raise DeclarationError(
+                    f"megastep_mends={self.megastep_mends!r}: mends what only megastep_rules=true has"
+                )
+            if self.megastep_rules and self.pixels < 2:
+                raise DeclarationError(f"pixels={self.pixels}: expected at least 2 with megastep_rules=true; raise res")
             agents, most = self.players + self.rivals, self.most_agents
             if not 2 <= agents <= most:
                 given = f"players={self.players} and rivals={self.rivals}"
@@ -97,8 +114,11 @@ class Deathmatch(Indoor):
     def groups(self) -> Sequence[Group]:
         """Players and rivals, who differ in nothing but the policies that may play them."""
         share = Box(0.0, 1.0, (1,))
-        seen, action = self.observation(health=share, cooldown=share), MultiDiscrete([5, 5, 2])
         sizes = {"player": self.params.players, "rival": self.params.rivals}
+        seen = self.observation(health=share, cooldown=share)
+        action: Discrete | MultiDiscrete = MultiDiscrete([5, 5, 2])
+        if self.params.megastep_rules:
+            seen, action = self.observation(health=share), Discrete(7)
         return [Group(name, size, seen, action) for name, size in sizes.items() if size]
 
     def arrays(self) -> Sequence[Array]:
@@ -106,6 +126,7 @@ class Deathmatch(Indoor):
         agents, last = self.params.players + self.params.rivals, self.params.cooldown - 1
         return [
             *super().arrays(),
+            *(megastep_arrays(self.params.plan_set, agents) if self.params.megastep_rules else []),
             Array("health", "float32", bounds=(0.0, 1.0), doc="1 at the start of a life, dead at 0"),
             Array("cooling", "int32", bounds=(0, last), doc="steps in which the agent cannot fire yet"),
             Array("kills", "int32", doc="in this episode"),
@@ -122,14 +143,18 @@ class Deathmatch(Indoor):
 
     def phases(self) -> Sequence[Phase | Kernel]:
         """Move and shoot, count hits, go on elsewhere after a death, then look."""
+        if self.params.megastep_rules:
+            return ["act_by_megastep", camera_kernel("see")]
         return ["act", "settle", "go_on", camera_kernel("see")]
 
     def resets(self) -> Sequence[Phase | Kernel]:
         """Wake up somewhere, and look."""
-        return ["wake", camera_kernel("see")]
+        return ["wake_by_megastep" if self.params.megastep_rules else "wake", camera_kernel("see")]
 
     def scripts(self) -> Mapping[str, Callable[[Mapping[str, Tensor], Group], Tensor]]:
         """Opponents that learn nothing."""
+        if self.params.megastep_rules:
+            return {}
         return {"turret": functools.partial(turret, self.params), "walker": walker}
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:

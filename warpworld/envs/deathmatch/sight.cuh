@@ -66,19 +66,25 @@ WW_FUNCTION int hit_by(const Gun& gun, const Motion& motion, const float2* posit
   return hit;
 }
 
+// How many times its own length a ray goes until it meets a wall; infinite where it does not.
+WW_FUNCTION float way_to(const plane::Segment& wall, float2 from, float2 ray) {
+  using namespace plane;
+  const float2 along = wall.b - wall.a, to_wall = wall.a - from;
+  const float across = cross(ray, along), way = cross(to_wall, along) / across, place = cross(to_wall, ray) / across;
+  return across != 0.0f && place >= 0.0f && place <= 1.0f && way >= 0.0f ? way : INFINITY;
+}
+WW_FUNCTION float way_to(const Walls& walls, float2 from, float2 ray) {
+  float nearest = INFINITY;
+  for (int i = 0; i < walls.count; ++i)
+    nearest = plane::smaller(nearest, way_to(plane::segment(walls.ends[i]), from, ray));
+  return nearest;
+}
+
 // Where a shot that hits nobody ends: at a wall, or as far as the gun reaches.
 WW_FUNCTION float2 end_of_shot(const Gun& gun, const Motion& motion, const Walls& walls) {
   using namespace plane;
   const float2 ahead = direction_of(motion.angle);
-  float distance = gun.range;
-  for (int i = 0; i < walls.count; ++i) {
-    const Segment wall = segment(walls.ends[i]);
-    const float2 along = wall.b - wall.a, to_wall = wall.a - motion.position;
-    const float across = cross(ahead, along), place = cross(to_wall, ahead), way = cross(to_wall, along) / across;
-    const bool meets = across != 0.0f && place / across >= 0.0f && place / across <= 1.0f && way >= 0.0f;
-    if (meets && way < distance) distance = way;
-  }
-  return motion.position + distance * ahead;
+  return motion.position + smaller(way_to(walls, motion.position, ahead), gun.range) * ahead;
 }
 
 // How well an agent is placed, 0 .. 1: 0 where it sees nobody, half for one in view, and the more the better it aims.
