@@ -23,10 +23,11 @@ BRAKING = 16  # steps that a turn is foreseen to go on for
 
 
 def turret(params: Deathmatch.Params, arrays: Mapping[str, Tensor], group: Group) -> Tensor:
-    """Stands still, turns to the nearest opponent in sight, behind it too, and fires when a shot would hit.
+    """Stands still, turns to the nearest opponent that it sees, and fires when a shot would hit.
 
     It pushes so that it would come to rest closest to its aim if it braked from then on, which is as fast as a body
-    with momentum turns without overshooting. While nobody is in sight it turns slowly to the left.
+    with momentum turns without overshooting. It sees as far to the sides as a camera does; while nobody is there it
+    turns slowly to the left.
 
     Args:
         params: of the world.
@@ -36,7 +37,7 @@ def turret(params: Deathmatch.Params, arrays: Mapping[str, Tensor], group: Group
     Returns:
         (num_envs, group size, 12) float32, logits of move, turn and fire.
     """
-    distance, off = _nearest(arrays, group)
+    distance, off = _nearest(params.fov, arrays, group)
     spin = arrays["angvelocity"][:, group.slice]
     after = torch.stack([(1.0 - params.decay) * spin + params.ang_accel / params.fps * push for push in TURNS], -1)
     left = off[..., None] - after / params.fps  # degrees still to turn after this step
@@ -71,14 +72,16 @@ def walker(arrays: Mapping[str, Tensor], group: Group) -> Tensor:
     return logits
 
 
-def _nearest(arrays: Mapping[str, Tensor], group: Group) -> tuple[Tensor, Tensor]:
-    """Metres to the nearest opponent in sight, infinite without one, and degrees to the left that it is off the aim."""
+def _nearest(fov: float, arrays: Mapping[str, Tensor], group: Group) -> tuple[Tensor, Tensor]:
+    """Metres to the nearest opponent in view, infinite without one, and degrees to the left that it is off the aim."""
     positions, in_sight = arrays["positions"], arrays["in_sight"][:, group.slice]
     offset = positions[:, None] - positions[:, group.slice, None]  # (num_envs, group size, agents, 2)
-    distance, nearest = torch.where(in_sight, offset.norm(dim=-1), torch.inf).min(-1)
-    x, y = offset.gather(2, nearest[..., None, None].expand(-1, -1, 1, 2)).squeeze(2).unbind(-1)
-    off = torch.rad2deg(torch.atan2(y, x)) - arrays["angles"][:, group.slice]
-    return distance, torch.remainder(off + 180.0, 360.0) - 180.0
+    x, y = offset.unbind(-1)
+    off = torch.rad2deg(torch.atan2(y, x)) - arrays["angles"][:, group.slice, None]
+    off = torch.remainder(off + 180.0, 360.0) - 180.0
+    in_view = in_sight & (2.0 * off.abs() <= fov)
+    distance, nearest = torch.where(in_view, offset.norm(dim=-1), torch.inf).min(-1)
+    return distance, off.gather(-1, nearest[..., None]).squeeze(-1)
 
 
 def _braked(spin: Tensor, params: Deathmatch.Params) -> Tensor:
