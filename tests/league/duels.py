@@ -1,4 +1,4 @@
-"""A game of two sides whose every number is known: rock, paper, scissors."""
+"""Games of two sides whose every number is known."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from gymnasium.spaces import Discrete
 from small_worlds import space
 from torch import Tensor
 
@@ -28,8 +29,6 @@ class Throws(Environment):
     params: Params
 
     def groups(self) -> Sequence[Group]:
-        from gymnasium.spaces import Discrete
-
         return [Group("player", 1, space(2), Discrete(3)), Group("rival", 1, space(2), Discrete(3))]
 
     def phases(self) -> Sequence[Any]:
@@ -64,3 +63,38 @@ def always_rock(arrays: Any, group: Group) -> Tensor:
     logits = torch.zeros(arrays["timestep"].shape[0], group.size, 3, device=arrays["timestep"].device)
     logits[..., ROCK] = 50.0
     return logits
+
+
+class Echo(Environment):
+    """In PyTorch alone: player and rival, who see the same one of three signs and choose one each, four times.
+
+    Who alone repeats the sign gets 1 from the other: the better one wins.
+    """
+
+    def groups(self) -> Sequence[Group]:
+        return [Group("player", 1, space(3), Discrete(3)), Group("rival", 1, space(3), Discrete(3))]
+
+    def phases(self) -> Sequence[Any]:
+        return [self._step]
+
+    def resets(self) -> Sequence[Any]:
+        return [self._reset]
+
+    def truncations(self, num_steps: int) -> int:
+        return num_steps
+
+    def _step(self, arrays: Any, active: Tensor) -> None:
+        repeated = (arrays["actions"][..., 0] == arrays["observations"].argmax(-1)).float()
+        ahead = repeated[:, 0] - repeated[:, 1]
+        arrays["rewards"] = torch.stack([ahead, -ahead], 1)
+        arrays["terminated"] = arrays["timestep"] >= 4
+        self._show(arrays, torch.ones_like(active))
+
+    def _reset(self, arrays: Any, active: Tensor) -> None:
+        self._show(arrays, active)
+
+    def _show(self, arrays: Any, active: Tensor) -> None:
+        clock = arrays["clock"].view(torch.int64)
+        sign = torch.remainder(clock + torch.arange(len(clock), device=clock.device), 3)
+        seen = (sign[:, None] == torch.arange(3, device=clock.device)).float()[:, None].expand(-1, 2, -1)
+        arrays["observations"] = torch.where(active[:, None, None], seen, arrays["observations"])

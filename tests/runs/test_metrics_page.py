@@ -28,14 +28,24 @@ def logged(tmp_path: Path, *words: str) -> set[str]:
     return {re.sub(r"/(tagger|runner)/", "/<policy>/", name) for name in metrics}
 
 
+def of_self_play() -> set[str]:
+    """Those that only runs with opponents have."""
+    return {name for name in on_the_page() if name.startswith("league/")}
+
+
 def test_the_page_and_a_run_have_the_same_names(tmp_path: Path) -> None:
-    assert logged(tmp_path) == on_the_page()
+    assert logged(tmp_path) == on_the_page() - of_self_play()
+    (other,) = tmp_path.iterdir()
+    opponents = f"opponents: [greedy, random, '{other}']"
+    everybody = logged(tmp_path, f"policy.tagger.self_play={{slots: 1, {opponents}}}")
+    assert everybody == on_the_page()
+    assert len(of_self_play()) == 7
 
 
 def test_what_is_said_to_be_of_ppo_alone(tmp_path: Path) -> None:
     frozen = logged(tmp_path, "policy.tagger.train=false", "policy.runner.train=false")
     learning = {name for name in on_the_page() if "losses/" in name or name.endswith("learning_rate")}
-    assert frozen == on_the_page() - learning
+    assert frozen == on_the_page() - learning - of_self_play()
     text = page("metrics")
     of_ppo = set(re.findall(r"^\| `([^`]+)` \| PPO only", text, re.MULTILINE))
     path = tmp_path / "a2c.yaml"
@@ -48,5 +58,5 @@ def test_what_is_said_to_be_of_ppo_alone(tmp_path: Path) -> None:
     run = Run.create(config, tmp_path)
     names = {name.replace("/agent/", "/<policy>/") for name in Trainer(config).train(run)}
     run.close()
-    assert on_the_page() - names == of_ppo
+    assert on_the_page() - of_self_play() - names == of_ppo
     assert len(of_ppo) == 3

@@ -47,10 +47,11 @@ def _league(arguments: argparse.Namespace) -> int:
     print(f"{found.policy}: how often rows beat columns, {found.episodes} episodes each; numbers are iterations")
     print_columns(_rows(found))
     if not found.same:
-        print("\nthe columns by themselves")
+        print(f"\nthe columns: {found.against}")
         print_columns([["", "Elo"], *_ranked(found.columns, found.column_ratings)])
-    title, other = f"{run.path.resolve().name}: {found.policy}", "against" if found.same else "against (other groups)"
-    print(draw_win_rates(run.path / "league.png", found.win_rates, found.rows, found.columns, title, ("row", other)))
+    labels = found.policy, f"against {found.against}"
+    title = run.path.resolve().name
+    print(draw_win_rates(run.path / "league.png", found.win_rates, found.rows, found.columns, title, labels))
     return 0
 
 

@@ -41,6 +41,7 @@ class CrossPlay:
 
     Attributes:
         policy: whose selves the rows are.
+        against: names of the policies whose selves the columns are, joined by commas.
         rows: names of those who play its side.
         columns: names of those who play the other.
         win_rates: (rows, columns) float64: part of the episodes that the row won, draws half; NaN where it would have
@@ -52,6 +53,7 @@ class CrossPlay:
     """
 
     policy: str
+    against: str
     rows: list[str]
     columns: list[str]
     win_rates: np.ndarray
@@ -95,14 +97,15 @@ def cross_play(
         run.load_checkpoint()  # says that there is none
     selves = {iteration: load_policies(run, iteration) for iteration in iterations}
     rows = columns = _members(run, name, selves, (*own, *other) if same else own)
+    rivals = [name] if same else [entry for entry in run.config.policy if entry != name]
     if not same:
-        columns = _others(run, [entry for entry in run.config.policy if entry != name], selves, other)
+        columns = _others(run, rivals, selves, other)
     scores, games = _table(run, rows, columns, (own, other), same, episodes, seed, on_pair)
     with np.errstate(invalid="ignore"):
         win_rates = np.divide(scores, games, out=np.full_like(scores, np.nan), where=games > 0)
     row_ratings, column_ratings = _ratings(scores, games, same)
     names = [member.name for member in rows], [member.name for member in columns]
-    return CrossPlay(name, *names, win_rates, row_ratings, column_ratings, int(games.max()), same)
+    return CrossPlay(name, ", ".join(rivals), *names, win_rates, row_ratings, column_ratings, int(games.max()), same)
 
 
 # ---- who -------------------------------------------------------------------------------------------------------------
