@@ -93,6 +93,7 @@ def same_course(one: tuple[Trainer, Run], other: tuple[Trainer, Run]) -> None:
         assert differences(policy.state_dict(), others.state_dict()) == []
 
 
+@pytest.mark.cpu_backend  # where it is bit for bit
 @pytest.mark.parametrize("course", COURSES)
 def test_resumed_halfway(tmp_path: Path, course: str) -> None:
     config = config_of(COURSES[course], device="cpu")
@@ -106,6 +107,7 @@ def test_resumed_halfway(tmp_path: Path, course: str) -> None:
         assert len(side.standing.pool()) == 3
 
 
+@pytest.mark.cpu_backend
 def test_a_policy_of_another_run_stays_as_it_was(tmp_path: Path) -> None:
     """Also where that run is trained on, or is gone, before this one is resumed; even at its very beginning."""
     other = trained(config_of(COURSES["lstm"], device="cpu"), tmp_path / "other", False)[1]
@@ -259,6 +261,7 @@ def test_a_state_without_a_league_is_another_run_s(run: Run) -> None:
 # --- killed -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.cpu_backend
 def test_ended_between_an_opponent_and_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = config_of(COURSES["one policy for both sides"], device="cpu")
     config = config_from_dict({**config.to_dict(), "saving": {"checkpoint_every": 3}})
@@ -300,6 +303,7 @@ SMALL = (
 )  # fmt: skip
 
 
+@pytest.mark.cpu_backend
 def test_killed_and_resumed(tmp_path: Path) -> None:
     assert finish(tmp_path / "whole", "train", *SMALL) == 0, (tmp_path / "whole" / "err").read_text()
     whole = run_folder(tmp_path / "whole")
