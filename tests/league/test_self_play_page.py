@@ -73,3 +73,19 @@ def test_the_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     first = next(i for i, line in enumerate(lines) if line.startswith("racer: how often"))
     strongest = [line.split()[0] for line in lines[first + 2 : first + 6]]
     assert "sprinter" in strongest[:3] and "20" in strongest[:3], lines[first:]
+
+
+def test_the_other_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = [
+        *SHORT,
+        "env.num_taggers=2",
+        "env.num_runners=4",
+        "policy.tagger.self_play={slots: 2, opponents: [greedy]}",
+    ]
+    assert main(["train", "tag_continuous", *given, "policy.runner.self_play={slots: 2}"]) == 0
+    (run,) = (tmp_path / "runs").iterdir()
+    assert main(["league", str(run), "--episodes", "4", "--members", "2", "--policy", "runner"]) == 0
+    assert "the columns: tagger" in capsys.readouterr().out
+    assert main(["train", "--resume", str(run), "trainer.total_env_steps=1920"]) == 0
+    assert Run.open(run).checkpoints()[-1] == 5

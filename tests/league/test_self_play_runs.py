@@ -55,6 +55,7 @@ COURSES: dict[str, dict[str, Any]] = {
             "both": {
                 **ONE,
                 "groups": ["left", "right"],
+                "value_targets": "vtrace",
                 "model": {"recurrent": "lstm", "recurrent_size": 8, "normalise_observations": True},
                 "self_play": {**POOL, "groups": ["right"]},
             }

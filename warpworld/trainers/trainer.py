@@ -123,7 +123,10 @@ class Trainer:
         self.league = League(config, self.world, self.policies, initial_weights, self.processes)
         self.learners = build_learners(config, self.policies, self.processes)
         if config.trainer.fused:
-            fuse_policies({**self.policies, **self.league.modules})
+            fuse_policies(self.policies)
+            for name, modules in self.league.modules.items():
+                for module in modules:
+                    fuse_policies({name: module})
         served = {group: self.policies[name] for name, entry in config.policy.items() for group in entry.groups}
         trainer, slots = config.trainer, self.league.slots
         self.rollout = Rollout(self.world, served, trainer.num_steps, trainer.graph_steps, slots)

@@ -39,7 +39,7 @@ class League:
 
     Attributes:
         sides: one for each policy with opponents, by its name.
-        modules: the policies that opponents play with, by name: what can be fused like any other.
+        modules: what opponents play with, by policy, one for each slot: they can be fused like any policy.
 
     Args:
         config: the run's settings.
@@ -70,13 +70,13 @@ class League:
             )
         scripts = {name: Scripted(name, script) for name, script in world.environment.scripts().items()}
         self.sides: dict[str, Side] = {}
-        self.modules: dict[str, Policy] = {}
+        self.modules: dict[str, list[Policy]] = {}
         for name, envs in opponents_envs(entries, config.trainer.num_envs).items():
             entry, present = entries[name], policies[name]
             assert present is not None
             slots = [Slot(entry.groups, slice(part.start, part.stop)) for part in slots_of(envs, entry.slots)]
             modules = [copy.deepcopy(present).requires_grad_(False).eval() for _ in slots]
-            self.modules |= {f"{name} in slot {i}": module for i, module in enumerate(modules)}
+            self.modules[name] = modules
             others = [self._opponent(name, number, text, present, read) for number, text in enumerate(entry.opponents)]
             seed = config.trainer.seed ^ zlib.crc32(name.encode())
             self.sides[name] = Side(name, present, modules, slots, entry, scripts, others, seed)
@@ -115,12 +115,9 @@ class League:
         if self._matches is not None:
             self._matches.freeze()
         for side in self.sides.values():
-            for opponent in side.standing.opponents.values():
-                if opponent.kind == "script":
-                    player = Scripted(opponent.name, self._world.environment.scripts()[opponent.name])
-                    for group in side.slots[0].groups:
-                        actor = rollout.actors[group]
-                        player.check(self._world, actor.group, actor.distribution.num_outputs)
+            for group, player in itertools.product(side.slots[0].groups, side.scripts()):
+                actor = rollout.actors[group]
+                player.check(self._world, actor.group, actor.distribution.num_outputs)
 
     # ---- around a rollout --------------------------------------------------------------------------------------------
     def begin(self, iteration: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from warpworld.trainers.league.opponents import KINDS, Opponent, Weights, thinne
 from warpworld.trainers.league.ratings import START, expected_score
 from warpworld.trainers.league.weights import copied, digest_of, packed
 from warpworld.trainers.players import Player, Scripted, Slot
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -119,6 +122,12 @@ class Side:
 
     def _make_matches(self, exchange: Callable[[Slot], None]) -> None:
         standing = self.standing
+        if standing.matches and not any(opponent.games for opponent in standing.opponents.values()):
+            logger.warning(
+                "policy.%s.self_play: no episode ended while an opponent stayed in its slot, so that nobody is rated; "
+                "let match_every times num_steps be several episodes long",
+                self.policy,
+            )
         known = [opponent for opponent in standing.opponents.values() if opponent.name not in standing.retired]
         probabilities = chances([opponent.win_rate for opponent in known], self._settings.match_making)
         drawn = [known[i].name for i in draw(probabilities, len(self.slots), standing.generator)]
@@ -133,6 +142,10 @@ class Side:
         """Put the opponents of ``matches`` into the slots."""
         for slot, module, name in zip(self.slots, self._modules, self.standing.matches, strict=False):
             slot.player = self._player(self.standing.opponents[name], module)
+
+    def scripts(self) -> list[Scripted]:
+        """The scripts that may be met."""
+        return [self._scripts[other.name] for other in self.standing.opponents.values() if other.kind == "script"]
 
     def _player(self, opponent: Opponent, module: Policy) -> Player:
         """Past selves and other runs' policies take the slot's own module, in place: a graph of it stays valid."""
