@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from floor_oracle import FACET_COLOURS, bilinear
 from raycast_oracle import look
 from toys import agents, environment
 
@@ -14,8 +15,6 @@ from warpworld.plans import Plan, PlanSet, box, column, homes
 
 SOURCE = Path(__file__).parent / "light.cu"
 RES, FOV = 96, 100.0
-DARK, GREEN, RED = (0.25, 0.25, 0.25), (0.0, 0.5, 0.0), (1.0, 0.0, 0.0)
-FACETS = np.array([DARK, GREEN, DARK, RED, DARK, RED, DARK, GREEN])  # the right side first, round to the left
 
 
 def screen() -> Plan:
@@ -50,20 +49,6 @@ def light_world(plans: PlanSet, plan: np.ndarray, positions: np.ndarray, angles:
     world.reset()
     world.step()
     return world
-
-
-def bilinear(plans: PlanSet, plan: int, places: np.ndarray) -> np.ndarray:
-    """The light on a plan's floor at places (places, 2), in float64."""
-    first, columns, rows, _ = plans["plan_floor"][plan].tolist()
-    nodes = plans["floor_light"][first : first + columns * rows].reshape(rows, columns) / 255.0
-    x, y = np.clip(places.astype(np.float64) / 0.25, 0, [columns - 1, rows - 1]).T
-    column_, row = np.minimum(x.astype(int), columns - 2), np.minimum(y.astype(int), rows - 2)
-    corners = [
-        nodes[row + up, column_ + right] * np.abs(1 - up - (y - row)) * np.abs(1 - right - (x - column_))
-        for up in (0, 1)
-        for right in (0, 1)
-    ]
-    return np.sum(corners, axis=0)
 
 
 def brightness(plans: PlanSet, plan: int, places: np.ndarray) -> np.ndarray:
@@ -115,7 +100,7 @@ def test_agents_are_shown_in_the_light_that_falls_on_them() -> None:
             other = seen.object == 1 - self
             assert abs(int(met[env, self]) - other.sum()) <= 2  # a ray at either edge of the other may graze it
             sure = other & (seen.margin > 1e-4)
-            expected = (light[1 - self] * seen.facing[:, None] * FACETS[seen.facet])[sure]
+            expected = (light[1 - self] * seen.facing[:, None] * FACET_COLOURS[seen.facet])[sure]
             assert rgb[env, self].T[sure] == pytest.approx(expected, abs=2e-3)
             compared += sure.sum()
             dark += sure.sum() * (light[1 - self] < 0.11)
