@@ -281,6 +281,23 @@ def test_rules_are_part_of_rollouts_and_of_their_graphs() -> None:
     assert one.truncated.sum() > 5 and (one.rewards > 0.0).all() and one.rewards.std() > 0.01
 
 
+@pytest.mark.parametrize("movement", [SimpleMovement(), MomentumMovement()], ids=repr)
+def test_envs_that_share_a_warp_go_the_same_course(movement: Block) -> None:
+    environment = declared(movement, *ALL[1:], agents=3, cameras=(0.0, 150.0), res=12, episode_length=6)
+    plain, packed = (World(environment, 23, device="cpu", seed=4, envs_per_warp=each) for each in (None, 10))
+    draws, ends = np.random.default_rng(3), 0
+    plain.reset(), packed.reset()
+    for _ in range(20):
+        actions = draws.integers(0, 7, (23, 3, 1))
+        for world in (plain, packed):
+            world.data.numpy("actions")[:] = actions
+            world.step()
+        for name in plain.data:
+            assert np.array_equal(plain.data.numpy(name), packed.data.numpy(name)), name
+        ends += int(plain["truncated"].sum())
+    assert ends > 23
+
+
 def test_a_block_and_a_kernel_of_your_own(tmp_path: Path) -> None:
     """A block with a header beside the environment's file, and a rule that is a kernel of that file."""
     (tmp_path / "bell.cuh").write_text(
