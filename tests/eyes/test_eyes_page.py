@@ -14,6 +14,7 @@ from pages import files, page, shown
 
 from warpworld import World
 from warpworld.cli import main
+from warpworld.config import load_config
 from warpworld.environment import get_environment
 
 pytestmark = pytest.mark.cpu_backend
@@ -75,6 +76,20 @@ def numbers(table: str) -> tuple[float, float]:
     """The mean return, and that of random actions."""
     mean, _, at_random = (float(number) for number in re.findall(r"\d+\.\d+", table))
     return mean, at_random
+
+
+def test_everything_else_is_a_parameter(folder: Path) -> None:
+    """What the page says may be written behind `warpworld train`."""
+    for name, text in files(PAGE):
+        (folder / name).write_text(text)
+    words = ["env.plans=homes", "env.companions=5", "env.cameras=[0, 180]"]
+    assert all(word in PAGE for word in words)
+    config = load_config("companions.yaml", [*words, "env.num_plans=2", "env.max_rooms=7"])
+    world = World(get_environment(config.name)(**config.env), num_envs=3, device="cpu")
+    world.reset()
+    world.step()
+    assert world["observations_rgb"].shape == (3, 5, 3, 128)
+    assert (world["rewards"] > 0.0).all() and (world["rewards"] < 1.0).all()
 
 
 def test_watchers_are_paid_for_the_rays_that_meet_somebody(folder: Path) -> None:
