@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from warpworld.benchmarks.experiments import (
     CARTPOLE,
+    DEATHMATCH,
     EXPERIMENTS,
     EXPLORER,
     TAG_CONTINUOUS,
     TAG_GRIDWORLD,
     WAYPOINT,
+    deathmatch,
     experiment,
 )
 from warpworld.benchmarks.experiments.main import main
@@ -69,6 +71,11 @@ def test_claims() -> None:
     assert not EXPLORER.holds({"ratio": 3.0, "seconds": 1801.0})
     assert WAYPOINT.holds({"solved": 0.9, "seconds": 1800.0})
     assert not WAYPOINT.holds({"solved": 0.89, "seconds": 100.0})
+    duels = {"beats_walker": 0.9, "beats_turret": 0.9, "beats_itself_at_a_quarter": 0.7, "seconds": 1800.0}
+    assert DEATHMATCH.holds(duels)
+    for name, value in (("beats_walker", 0.89), ("beats_turret", 0.5), ("beats_itself_at_a_quarter", 0.69)):
+        assert not DEATHMATCH.holds({**duels, name: value})
+    assert not DEATHMATCH.holds({**duels, "seconds": 1801.0})
 
 
 def test_long_curves_are_thinned_to_means() -> None:
@@ -87,6 +94,7 @@ def test_a_short_one(
 ) -> None:
     trainer = {"num_envs": 16, "num_steps": 40, "total_env_steps": 1920}
     env = {} if which is CARTPOLE else {"episode_length": 30}
+    monkeypatch.setattr(deathmatch, "DUEL", {"kills_to_win": 1, "episode_length": 30})
     changes = {**which.changes, "trainer": trainer, "env": {**which.changes.get("env", {}), **env}}
     monkeypatch.setitem(EXPERIMENTS, which.name, dataclasses.replace(which, changes=changes))
     monkeypatch.setattr(experiment, "EPISODES", 16)

@@ -6,11 +6,11 @@ build cache, where they are there), training. What was learnt is then played, be
 """
 
 from .cartpole import CARTPOLE
+from .deathmatch import DEATHMATCH
 from .explorer import EXPLORER
 from .tag_continuous import TAG_CONTINUOUS
 from .tag_gridworld import TAG_GRIDWORLD
 from .waypoint import WAYPOINT
 
-EXPERIMENTS = {
-    experiment.name: experiment for experiment in (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, EXPLORER, WAYPOINT)
-}
+_ALL = (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, EXPLORER, WAYPOINT, DEATHMATCH)
+EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}

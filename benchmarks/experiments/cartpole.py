@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from warpworld.trainers.play import play
-from warpworld.trainers.trainer import Trainer
 
 from . import experiment
-from .experiment import Curve, Experiment, Figures
+from .experiment import Experiment, Figures, Trained
 from .recent_return import RECENT_EPISODES
 
 SOLVED = 475.0  # mean return over RECENT_EPISODES episodes, as Gymnasium defines it
 
 
-def _judge(trainer: Trainer, curve: Curve) -> Figures:
+def _judge(trained: Trained) -> Figures:
     """When the mean over the last 100 episodes of the training first reached 475, and what is reached in the end."""
-    solved = next((seconds for seconds, _, values in curve if (values["recent_return"] or 0) >= SOLVED), None)
-    final = play(trainer.config, trainer.policies, experiment.EPISODES, seed=1)
+    solved = next((seconds for seconds, _, values in trained.curve if (values["recent_return"] or 0) >= SOLVED), None)
+    final = play(trained.config, trained.policies, experiment.EPISODES, seed=1)
     return {"seconds_to_475": solved, "final_return": float(final.returns["agent"].mean())}
 
 

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from warpworld.config import RunConfig, config_from_dict, load_config
-from warpworld.trainers.trainer import Trainer
+from warpworld.policies import Policy
 
 EPISODES = 1000  # of each pairing that is played at the end
 
 Figures = dict[str, float | None]
 Curve = list[tuple[float, int, dict[str, float | None]]]  # seconds, env steps, value by name
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What has come out of a training.
+
+    Attributes:
+        config: of the run.
+        policies: by name; None for those that act at random.
+        earlier: the same as they were after a quarter of the training.
+        curve: see above.
+    """
+
+    config: RunConfig
+    policies: Mapping[str, Policy | None]
+    earlier: Mapping[str, Policy | None]
+    curve: Curve
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the training, from nothing."""
+        return self.curve[-1][0]
 
 
 @dataclass(frozen=True)
@@ -24,7 +46,7 @@ class Experiment:
         claim: what it is to show.
         changes: sections of the packaged config of that name, merged over it.
         curves: what the picture shows: metric -> what its axis says.
-        judge: from the trained policies and the curve to the figures.
+        judge: from what was trained to the figures.
         holds: whether the figures show the claim.
     """
 
@@ -32,7 +54,7 @@ class Experiment:
     claim: str
     changes: dict[str, Any]
     curves: dict[str, str]
-    judge: Callable[[Trainer, Curve], Figures]
+    judge: Callable[[Trained], Figures]
     holds: Callable[[Figures], bool]
 
     def config(self, seed: int) -> RunConfig:

@@ -6,26 +6,26 @@ from collections.abc import Mapping
 
 from warpworld.policies import Policy
 from warpworld.trainers.play import play
-from warpworld.trainers.trainer import Trainer, build_world
+from warpworld.trainers.trainer import build_world
 
 from . import experiment
-from .experiment import Curve, Experiment, Figures
+from .experiment import Experiment, Figures, Trained
 
 TEXELS_OF_A_REWARD = 64
 
 
-def _judge(trainer: Trainer, curve: Curve) -> Figures:
+def _judge(trained: Trained) -> Figures:
     """Texels of wall that are seen in an episode, those in sight at its start included."""
-    world = build_world(trainer.config, experiment.EPISODES, seed=1)
+    world = build_world(trained.config, experiment.EPISODES, seed=1)
     world.reset()
     at_once = float(world["potential"].double().mean())
 
     def texels(policies: Mapping[str, Policy | None]) -> float:
-        returns = play(trainer.config, policies, experiment.EPISODES, seed=1).returns["explorer"]
+        returns = play(trained.config, policies, experiment.EPISODES, seed=1).returns["explorer"]
         return at_once + TEXELS_OF_A_REWARD * float(returns.mean())
 
-    trained, random = texels(trainer.policies), texels({"explorer": None})
-    return {"texels": trained, "texels_of_a_random_agent": random, "ratio": trained / random, "seconds": curve[-1][0]}
+    learnt, random = texels(trained.policies), texels({"explorer": None})
+    return {"texels": learnt, "texels_of_a_random_agent": random, "ratio": learnt / random, "seconds": trained.seconds}
 
 
 EXPLORER = Experiment(

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from warpworld.trainers.play import play
-from warpworld.trainers.trainer import Trainer
 
 from . import experiment
-from .experiment import Curve, Experiment, Figures
+from .experiment import Experiment, Figures, Trained
 
 
-def _judge(trainer: Trainer, curve: Curve) -> Figures:
+def _judge(trained: Trained) -> Figures:
     """Cross-play: each side's mean return, trained and at random, against the other side trained and at random."""
-    figures: Figures = {"seconds": curve[-1][0]}
+    figures: Figures = {"seconds": trained.seconds}
     for tagger in ("trained", "random"):
         for runner in ("trained", "random"):
             chosen = {"tagger": tagger, "runner": runner}
-            policies = {n: trainer.policies[n] if how == "trained" else None for n, how in chosen.items()}
-            returns = play(trainer.config, policies, experiment.EPISODES, seed=1).returns
+            policies = {n: trained.policies[n] if how == "trained" else None for n, how in chosen.items()}
+            returns = play(trained.config, policies, experiment.EPISODES, seed=1).returns
             for name in chosen:
                 figures[f"{name}_when_{tagger}_meets_{runner}"] = float(returns[name].mean())
     return figures

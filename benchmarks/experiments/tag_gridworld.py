@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from warpworld.trainers.play import play
-from warpworld.trainers.trainer import Trainer
 
 from . import experiment
-from .experiment import Curve, Experiment, Figures
+from .experiment import Experiment, Figures, Trained
 
 
-def _judge(trainer: Trainer, curve: Curve) -> Figures:
+def _judge(trained: Trained) -> Figures:
     """Steps to the catch of a random runner; an episode in which it gets away counts its 100 steps."""
-    trained = play(trainer.config, trainer.policies, experiment.EPISODES, seed=1)
-    random = play(trainer.config, dict.fromkeys(trainer.policies), experiment.EPISODES, seed=1)
+    learnt = play(trained.config, trained.policies, experiment.EPISODES, seed=1)
+    random = play(trained.config, dict.fromkeys(trained.policies), experiment.EPISODES, seed=1)
     return {
-        "steps": float(trained.lengths.double().mean()),
+        "steps": float(learnt.lengths.double().mean()),
         "steps_of_random_taggers": float(random.lengths.double().mean()),
-        "seconds": curve[-1][0],
+        "seconds": trained.seconds,
     }
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from typing import Any
 
-from warpworld.trainers.trainer import Trainer
+import torch
 
-from .experiment import Curve, Experiment
+from warpworld.trainers.trainer import Trainer, build_policies
+
+from .experiment import Curve, Experiment, Trained
 from .recent_return import RecentReturn
 
 POINTS = 300  # of a curve that is kept, about
@@ -22,6 +25,7 @@ def run_seed(experiment: Experiment, seed: int) -> dict[str, Any]:
     began = time.perf_counter()
     trainer = Trainer(experiment.config(seed))
     curve: Curve = []
+    earlier: dict[str, Any] = {}
     recent = RecentReturn()
 
     def follow(metrics: dict[str, Any]) -> None:
@@ -29,9 +33,14 @@ def run_seed(experiment: Experiment, seed: int) -> dict[str, Any]:
         values = {key: known.get(key) for key in experiment.curves}
         values = {key: None if value is None or value != value else round(value, 3) for key, value in values.items()}
         curve.append((round(time.perf_counter() - began, 2), metrics["env_steps"], values))
+        if trainer.iteration == -(-trainer.num_iterations // 4):
+            earlier.update({name: copy.deepcopy(weights) for name, weights in trainer.state_dict()["policies"].items()})
 
     trainer.train(None, follow)
-    figures = experiment.judge(trainer, curve)
+    before = build_policies(trainer.config, trainer.world, torch.Generator())
+    for name, weights in earlier.items():
+        before[name].load_state_dict(weights)  # type: ignore[union-attr]
+    figures = experiment.judge(Trained(trainer.config, trainer.policies, before, curve))
     return {"seed": seed, "figures": figures, "holds": experiment.holds(figures), "curve": thinned(curve)}
 
 

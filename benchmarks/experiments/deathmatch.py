@@ -1,0 +1,54 @@
+"""Deathmatch: whether who has learnt by self-play beats the walker, the turret, and who it was before."""
+
+from __future__ import annotations
+
+import torch
+
+from warpworld.config import config_from_dict
+from warpworld.environment import get_environment
+from warpworld.trainers.play import play_groups
+from warpworld.trainers.players import Player, Scripted
+
+from . import experiment
+from .experiment import Experiment, Figures, Trained
+
+DUEL = {"kills_to_win": 1, "episode_length": 1000}  # until the first kill, or for 100 seconds
+
+
+def _judge(trained: Trained) -> Figures:
+    """Shares of duels that are won, half of them from either side; those without a kill are not."""
+    final, earlier = trained.policies["fighter"], trained.earlier["fighter"]
+    scripts = get_environment("deathmatch")(**trained.config.env).scripts()
+    opponents: dict[str, Player] = {name: Scripted(name, script) for name, script in scripts.items()}
+    opponents |= {"itself_at_a_quarter": earlier, "random": None}
+    figures: Figures = {f"beats_{name}": _wins(trained, final, other) for name, other in opponents.items()}
+    return {**figures, "seconds": trained.seconds}
+
+
+def _wins(trained: Trained, one: Player, other: Player) -> float:
+    data = trained.config.to_dict()
+    data["env"] |= DUEL
+    config, won = config_from_dict(data), []
+    for own, theirs in (("player", "rival"), ("rival", "player")):
+        returns = play_groups(config, {own: one, theirs: other}, experiment.EPISODES // 2, seed=1)
+        won.append(returns[own] > returns[theirs])
+    return float(torch.cat(won).double().mean())
+
+
+def _holds(figures: Figures) -> bool:
+    scripted = all((figures[f"beats_{name}"] or 0.0) >= 0.9 for name in ("walker", "turret"))
+    return scripted and (figures["beats_itself_at_a_quarter"] or 0.0) >= 0.7 and (figures["seconds"] or 1e9) <= 1800
+
+
+DEATHMATCH = Experiment(
+    name="deathmatch",
+    claim="a fighter wins 90 % of its duels with the walker and the turret, and 70 % with itself at a quarter of its "
+    "training, after at most 30 minutes",
+    changes={},
+    curves={
+        "league/fighter/win_rate/script": "mean score against walker and turret",
+        "league/fighter/win_rate/past": "and against past selves",
+    },
+    judge=_judge,
+    holds=_holds,
+)
