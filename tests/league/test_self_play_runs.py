@@ -16,8 +16,8 @@ from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import ConfigError, RunError
 from warpworld.runs import Run
 from warpworld.trainers.distributed import ProcessGroup
-from warpworld.trainers.league.league import League
-from warpworld.trainers.trainer import Trainer, build_policies, build_world
+from warpworld.trainers.league import check_processes
+from warpworld.trainers.trainer import Trainer
 
 # Episodes, rollouts and matches are of different lengths, so that a checkpoint falls into the middle of all of them.
 TRAINER = {"num_envs": 12, "num_steps": 7, "total_env_steps": 12 * 7 * 9}
@@ -304,21 +304,26 @@ SMALL = (
 )  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nothing interrupted."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert finish(folder, "train", *SMALL) == 0, (folder / "err").read_text()
+    return run_folder(folder)
+
+
 @pytest.mark.cpu_backend
-def test_killed_and_resumed(tmp_path: Path) -> None:
-    assert finish(tmp_path / "whole", "train", *SMALL) == 0, (tmp_path / "whole" / "err").read_text()
-    whole = run_folder(tmp_path / "whole")
-    for number, delay in enumerate((0.0, 0.1)):
-        folder = tmp_path / str(number)
-        process = start(folder, "train", *SMALL)
-        appeared(folder, "runs/[!.]*/league/runner-000001.pt", process)
-        time.sleep(delay)
-        process.kill()
-        process.join()
-        path = run_folder(folder)
-        assert finish(folder, "train", "--resume", str(path)) == 0, (folder / "err").read_text()
-        assert differences(last_state(whole), last_state(path)) == []
-        assert (whole / "metrics.jsonl").read_bytes() == (path / "metrics.jsonl").read_bytes()
+@pytest.mark.parametrize("delay", [0.05, *(pytest.param(0.02 * i, marks=pytest.mark.slow) for i in range(12))])
+def test_killed_and_resumed(tmp_path: Path, whole: Path, delay: float) -> None:
+    process = start(tmp_path, "train", *SMALL)
+    appeared(tmp_path, "runs/[!.]*/league/runner-000001.pt", process)
+    time.sleep(delay)
+    process.kill()
+    process.join()
+    path = run_folder(tmp_path)
+    assert finish(tmp_path, "train", "--resume", str(path)) == 0, (tmp_path / "err").read_text()
+    assert differences(last_state(whole), last_state(path)) == []
+    assert (whole / "metrics.jsonl").read_bytes() == (path / "metrics.jsonl").read_bytes()
 
 
 # --- what cannot be built ---------------------------------------------------------------------------------------------
@@ -326,12 +331,10 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
 
 def test_several_processes_are_refused() -> None:
     config = config_of(COURSES["one policy for both sides"])
-    world = build_world(config)
-    policies = build_policies(config, world, torch.Generator())
-    with pytest.raises(
-        ConfigError, match=r"policy.fighter.self_play: .* one process, and here are 2; .*without torchrun"
-    ):
-        League(config, world, policies, processes=ProcessGroup(0, 2, 0, 2))
+    with pytest.raises(ConfigError, match=r"policy.fighter.self_play: .* one process, and here are 2; .*torchrun"):
+        check_processes(config, ProcessGroup(0, 2, 0, 2))
+    check_processes(config, ProcessGroup())
+    check_processes(config_of({"name": "cartpole", "policy": {"agent": ONE}}), ProcessGroup(0, 2, 0, 2))
 
 
 def test_another_run_s_weights_that_do_not_fit(run: Run) -> None:

@@ -22,7 +22,7 @@ from warpworld.trainers.algorithms import build_learners
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.initial_weights import load_initial_weights
-from warpworld.trainers.league import League
+from warpworld.trainers.league import League, check_processes
 from warpworld.trainers.measurements import Measurements, Metrics
 from warpworld.trainers.rollout import Rollout
 from warpworld.trainers.schedules import value_at
@@ -97,6 +97,7 @@ class Trainer:
         """
         self.config, self.processes = config, processes
         processes.check_same("configuration", config.to_yaml())
+        check_processes(config, processes)
         set_threads(config.trainer.torch_threads)
         self.generator = torch.Generator().manual_seed(config.trainer.seed)
         with processes.one_before_others():
@@ -120,7 +121,7 @@ class Trainer:
         self.policies = build_policies(config, self.world, self.generator)
         if initial_weights:
             load_initial_weights(config, self.policies)
-        self.league = League(config, self.world, self.policies, initial_weights, self.processes)
+        self.league = League(config, self.world, self.policies, initial_weights)
         self.learners = build_learners(config, self.policies, self.processes)
         if config.trainer.fused:
             fuse_policies(self.policies)

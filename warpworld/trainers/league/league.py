@@ -16,7 +16,7 @@ from warpworld.config import RunConfig
 from warpworld.config.self_play import RANDOM, is_run, opponents_envs, self_play_entries, slots_of
 from warpworld.errors import ConfigError, RunError
 from warpworld.policies import Policy
-from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.distributed import ProcessGroup
 from warpworld.trainers.initial_weights import named_weights
 from warpworld.trainers.league.matches import Matches
 from warpworld.trainers.league.opponents import Opponent
@@ -28,6 +28,20 @@ from warpworld.world import World
 
 if TYPE_CHECKING:
     from warpworld.trainers.rollout import Rollout
+
+
+def check_processes(config: RunConfig, processes: ProcessGroup) -> None:
+    """Refuse to train a run with opponents by several processes; all of them call it.
+
+    Raises:
+        ConfigError: says which policy has opponents.
+    """
+    entries = self_play_entries(config)
+    if entries and processes.several:
+        raise ConfigError(
+            f"policy.{next(iter(entries))}.self_play: a run with opponents is trained by one process, and here are "
+            f"{processes.size}; start it without torchrun, or set self_play=null"
+        )
 
 
 class League:
@@ -46,10 +60,8 @@ class League:
         world: an unsealed world.
         policies: by name.
         read: whether to read the weights of other runs' policies; False where a checkpoint follows.
-        processes: those that train the run.
 
     Raises:
-        ConfigError: there are several processes.
         RunError: another run has no such policy, or its weights have other shapes.
     """
 
@@ -59,15 +71,9 @@ class League:
         world: World,
         policies: Mapping[str, Policy | None],
         read: bool = True,
-        processes: ProcessGroup = ALONE,
     ) -> None:
         self._world, self._config = world, config
         entries = self_play_entries(config)
-        if entries and processes.several:
-            raise ConfigError(
-                f"policy.{next(iter(entries))}.self_play: a run with opponents is trained by one process, and here are "
-                f"{processes.size}; start it without torchrun, or set self_play=null"
-            )
         scripts = {name: Scripted(name, script) for name, script in world.environment.scripts().items()}
         self.sides: dict[str, Side] = {}
         self.modules: dict[str, list[Policy]] = {}
