@@ -176,7 +176,7 @@ extern "C" __global__ void wake(float2* positions, float2* velocity, float* angl
 extern "C" __global__ void see(const float2* positions, const float* angles, float* observations_rgb,
                                float* observations_depth, const int* plan, const float4* plan_walls,
                                const int* plan_first_wall, const int* wall_first_texel, const unsigned* wall_texels,
-                               float tan_half_fov) {
+                               const int4* plan_floor, const unsigned char* floor_light, float tan_half_fov) {
   if (!is_active()) return;
   using Eye = raycast::Eye<RES, MOST_WALLS>;
   ENV_SHARED(Eye, eye, 1);
@@ -184,9 +184,10 @@ extern "C" __global__ void see(const float2* positions, const float* angles, flo
   ENV_SHARED(float, brightness, NUM_AGENTS);
   const int env = env_id(), first = env * NUM_AGENTS;
   const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
+  const Floor floor = floor_of(plan[env], plan_floor, floor_light);
   for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
     bodies[agent] = Body{positions[first + agent], direction_of(angles[first + agent]), AGENT_WIDTH};
-    brightness[agent] = 1.0f;
+    brightness[agent] = brightness_at(floor, bodies[agent].position);
   }
   for (int agent = 0; agent < NUM_AGENTS; ++agent) {
     sync_env();  // orders bodies before they are seen, and what one has seen before the next looks

@@ -24,7 +24,6 @@ from warpworld.indoor import Indoor, IndoorParams, camera_kernel
 from warpworld.indoor_drawing import draw_indoor
 from warpworld.report.drawing import Discs, Drawing, Mark, Rectangles, Segments
 
-SHARED_MEMORY = 48 * 1024  # bytes that a block may have
 LARGEST = 2**31 - 1
 # Lowest and highest value of each number, and what to say of others.
 _NUMBERS: dict[str, tuple[float, float, str]] = {
@@ -100,16 +99,8 @@ class Deathmatch(Indoor):
                 )
             if self.megastep_rules and self.pixels < 2:
                 raise DeclarationError(f"pixels={self.pixels}: expected at least 2 with megastep_rules=true; raise res")
-            agents, most = self.players + self.rivals, self.most_agents
-            if not 2 <= agents <= most:
-                given = f"players={self.players} and rivals={self.rivals}"
-                raise DeclarationError(f"{given}: expected 2 to {most} agents, whose cameras fit the memory of a block")
-
-        @property
-        def most_agents(self) -> int:
-            """How many agents a block has room for, each a body of eight lines beside the walls and the rays."""
-            line, ray, agent = 32, 8, 24
-            return (SHARED_MEMORY - 256 - line * self.most_walls - ray * self.res) // (8 * line + agent)
+            if self.players + self.rivals < 2:
+                raise DeclarationError(f"players={self.players} and rivals={self.rivals}: expected at least 2 agents")
 
     def groups(self) -> Sequence[Group]:
         """Players and rivals, who differ in nothing but the policies that may play them."""
