@@ -2,27 +2,7 @@
 // The rays of an env are shared among its threads, as there. For comparison only. Rules, arrays and the kernels that
 // move and wake agents are those of explorer.cu, which is put before this file.
 
-// The nearest line of a ray: distance along it, place on the line, and the cosine between the two.
-struct Met {
-  int line;
-  float distance, along, cosine;
-};
-
-__device__ Met cast(const float4* lines, int num_lines, float2 from, float2 ray) {
-  Met met{-1, INFINITY, 0.0f, 0.0f};
-  const float length = sqrtf(ray.x * ray.x + ray.y * ray.y);
-  for (int i = 0; i < num_lines; ++i) {
-    const float4 line = lines[i];
-    const float along_x = line.z - line.x, along_y = line.w - line.y, to_x = line.x - from.x, to_y = line.y - from.y;
-    const float across = ray.x * along_y - ray.y * along_x;
-    if (fabsf(across) < 1e-3f) continue;
-    const float s = (to_x * along_y - to_y * along_x) / across, t = (to_x * ray.y - to_y * ray.x) / across;
-    if (t < 0.0f || t > 1.0f || !(s * length > 0.0f) || !(s * length < met.distance - 1e-4f)) continue;
-    const float product = length * sqrtf(along_x * along_x + along_y * along_y) + 1e-6f;
-    met = Met{i, s * length, t, (ray.x * along_x + ray.y * along_y) / product};
-  }
-  return met;
-}
+#include "brute_cast.cuh"
 
 __device__ int look_around_by_force(const float2* positions, const float* angles, unsigned char* seen_texels, float* rgb,
                                     float* depth, const Surfaces& surfaces, float tan_half_fov) {
@@ -35,7 +15,7 @@ __device__ int look_around_by_force(const float2* positions, const float* angles
       const int number = pixel * SUBSAMPLE + i;
       const float y = tan_half_fov * (float)(RES - 2 * number - 1) / (float)RES;
       const float2 ray = make_float2(ahead.x - y * ahead.y, ahead.y + y * ahead.x);
-      const Met met = cast(surfaces.walls.ends, surfaces.walls.count, positions[env], ray);
+      const Met met = cast(nothing_met(), surfaces.walls.ends, 0, surfaces.walls.count, positions[env], ray);
       if (met.line < 0) continue;
       const int texel = texel_at(surfaces, met.line, met.along);
       const float3 color = color_of(surfaces.texels[texel]);

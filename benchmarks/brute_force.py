@@ -7,14 +7,14 @@ from pathlib import Path
 
 from warpworld import Array, Kernel, World
 from warpworld.environment import Phase
+from warpworld.envs.deathmatch.deathmatch import Deathmatch
 from warpworld.envs.explorer.explorer import Explorer
 from warpworld.indoor import camera_kernel
 
 from .rows import Row
 from .worlds import measured
 
-NAME = "explorer"
-NUM_ENVS = 256
+AGENT_FRAMES = 256  # of a world's step
 
 
 class BruteExplorer(Explorer):
@@ -37,9 +37,36 @@ class BruteExplorer(Explorer):
         return ["wake", camera_kernel("see_first_by_force")]
 
 
-def rows(seconds: float) -> Iterator[Row]:
-    """Explorer with 256 rays, one worker: warpworld's own, then by brute force."""
-    for system, kind in (("warpworld", Explorer), ("brute force, as megastep", BruteExplorer)):
-        world = World(kind(), NUM_ENVS, device="cpu", num_workers=1)
-        timing = measured(world, seconds)
-        yield Row("explorer, 256 rays", system, NUM_ENVS, 1, 1, timing.median, timing.spread)
+class BruteDeathmatch(Deathmatch):
+    """Deathmatch with the reference's way of seeing."""
+
+    source = Path(__file__).parent / "brute_deathmatch.cu"
+    includes = (str(Path(Deathmatch.source_path() or "").resolve()),)
+
+    def phases(self) -> Sequence[Phase | Kernel]:
+        """The same, then look."""
+        return [*super().phases()[:-1], camera_kernel("see_by_force")]
+
+    def resets(self) -> Sequence[Phase | Kernel]:
+        """The same, and look."""
+        return [*super().resets()[:-1], camera_kernel("see_by_force")]
+
+
+# What is measured: its label, our own and the reference's way, and its parameters.
+CASES = {
+    "explorer": ("explorer, 256 rays", (Explorer, BruteExplorer), {}),
+    "deathmatch": ("deathmatch, 512 rays", (Deathmatch, BruteDeathmatch), {"players": 2, "rivals": 2}),
+}
+
+
+def rows(seconds: float, only: str | None = None) -> Iterator[Row]:
+    """Explorer and Deathmatch, or those whose name contains ``only``, with one worker: our own way, then by force."""
+    for name, (label, kinds, params) in CASES.items():
+        if only is not None and only not in name:
+            continue
+        for system, kind in zip(("warpworld", "brute force, as megastep"), kinds, strict=True):
+            environment = kind(**params)
+            agents = sum(group.size for group in environment.groups())
+            world = World(environment, AGENT_FRAMES // agents, device="cpu", num_workers=1)
+            timing = measured(world, seconds)
+            yield Row(label, system, world.num_envs, agents, 1, timing.median, timing.spread)

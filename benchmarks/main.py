@@ -27,15 +27,14 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
     Raises:
         DeclarationError: no world's name contains ``only``.
     """
-    names = [*(name for name, *_ in worlds.CASES), brute_force.NAME, learning.NAME, shares.NAME]
+    names = [*(name for name, *_ in worlds.CASES), *brute_force.CASES, learning.NAME, shares.NAME]
     if only is not None and not any(only in name for name in names):
         raise DeclarationError(
             f"no benchmark's name contains '{only}'.{suggest(only, names)} Known: {', '.join(names)}"
         )
     workers = tuple(sorted({1, available_cores()}))
     rows = list(worlds.rows(workers, seconds, only))
-    if only is None or only in brute_force.NAME:
-        rows += list(brute_force.rows(seconds))
+    rows += list(brute_force.rows(seconds, only))
     if only is None:
         rows += list(peers.rows(seconds))
     learnt = list(learning.rows(seconds)) if only is None or only in learning.NAME else []

@@ -13,7 +13,7 @@ import torch
 
 from warpworld import Environment, World
 
-from ..brute_force import BruteExplorer
+from ..brute_force import BruteDeathmatch, BruteExplorer
 from .cases import STEPS_PER_DRAW, Case, Steps, build_world
 from .clock import measure
 from .columns import add_row
@@ -23,8 +23,9 @@ from .part import Context
 # With the rays of the reference: 256 and 512.
 EXPLORER = Case("explorer", {}, num_envs=65536)
 POINT_GOAL = Case("point_goal", {}, num_envs=65536)
-CASES = (EXPLORER, POINT_GOAL)
-BRUTE: Mapping[str, type[Environment]] = {"explorer": BruteExplorer}
+DEATHMATCH = Case("deathmatch", {"players": 2, "rivals": 2}, num_envs=16384)
+CASES = (EXPLORER, POINT_GOAL, DEATHMATCH)
+BRUTE: Mapping[str, type[Environment]] = {"explorer": BruteExplorer, "deathmatch": BruteDeathmatch}
 # Lane operations a second: half of the 67 TFLOP/s in single precision, which count a multiply-add twice.
 LANE_OPERATIONS = {"NVIDIA H100": 33.5e12, "NVIDIA H200": 33.5e12}
 

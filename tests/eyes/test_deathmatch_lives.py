@@ -188,17 +188,3 @@ def test_shaping_adds_what_a_potential_gains() -> None:
         wins += int(won.sum())
     assert deaths > 50
     assert wins > 20
-
-
-def test_opponents_are_seen() -> None:
-    """Two metres ahead, where the wall is four metres away; and its heading by the colours of its sides."""
-    world = face_off(1, distance=2.0, res=64, subsample=1, fov=60.0)
-    act(world)
-    near = world.data.numpy("observations_depth")[0, 0, 0]
-    assert near[31:33] == pytest.approx(1.0 - (2.0 - 0.075 - RADIUS) / 10.0, abs=1e-4)
-    assert near[[20, 44]].max() < 1.0 - (3.9 - RADIUS) / 10.0
-    place(world, [[2.0, 3.5], [4.0, 3.5]], [0.0, 90.0])  # its left side, which is red
-    act(world)
-    red, green, blue = world.data.numpy("observations_rgb")[0, 0][:, [30, 33]]  # its edges, seen askew
-    assert red == pytest.approx([0.5, 0.5], abs=0.1)
-    assert green.max() < 1e-3 and blue.max() < 1e-3

@@ -1,0 +1,49 @@
+"""What agents in Deathmatch see of each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from arenas import RADIUS
+from duels import FOUR, HOMES, act, face_off, place
+
+from benchmarks.brute_force import BruteDeathmatch
+from warpworld import World
+from warpworld.envs.deathmatch.deathmatch import Deathmatch
+
+
+def test_opponents_are_seen() -> None:
+    """Two metres ahead, where the wall is four metres away; and its heading by the colours of its sides."""
+    world = face_off(1, distance=2.0, res=64, subsample=1, fov=60.0)
+    act(world)
+    near = world.data.numpy("observations_depth")[0, 0, 0]
+    assert near[31:33] == pytest.approx(1.0 - (2.0 - 0.075 - RADIUS) / 10.0, abs=1e-4)
+    assert near[[20, 44]].max() < 1.0 - (3.9 - RADIUS) / 10.0
+    place(world, [[2.0, 3.5], [4.0, 3.5]], [0.0, 90.0])  # its left side, which is red
+    act(world)
+    red, green, blue = world.data.numpy("observations_rgb")[0, 0][:, [30, 33]]  # its edges, seen askew
+    assert red == pytest.approx([0.5, 0.5], abs=0.1)
+    assert green.max() < 1e-3 and blue.max() < 1e-3
+
+
+def test_brute_force_draws_the_same() -> None:
+    """What ``warpworld bench`` compares with: pixels differ only where a ray grazes the end of a line or of a texel."""
+    params: dict[str, Any] = {**HOMES, **FOUR, "res": 64, "subsample": 4}
+    worlds = [World(kind(**params), 6, device="cpu", seed=3) for kind in (Deathmatch, BruteDeathmatch)]
+    draws, different = np.random.default_rng(2), []
+    for world in worlds:
+        world.seal()
+        world["near_spawn"].fill_(1.0)
+        world.reset()
+    for _ in range(30):
+        actions = draws.integers(0, 2, worlds[0]["actions"].shape)
+        for world in worlds:
+            world.data.numpy("actions")[:] = actions
+            world.step()
+        ours, theirs = (world.data.numpy("observations_rgb") for world in worlds)
+        different.append((np.abs(ours - theirs) > 0.005).any(axis=2))
+        assert np.array_equal(*(world.data.numpy("positions") for world in worlds))
+    assert np.mean(different) < 0.01  # of pixels, which are four rays each
+    assert worlds[0].data.numpy("in_sight").mean() > 0.3
