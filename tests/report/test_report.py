@@ -85,6 +85,18 @@ def test_a_run(tmp_path: Path) -> None:
     assert "no checkpoint" in text
 
 
+def test_a_run_with_opponents(tmp_path: Path) -> None:
+    names = "elo", "win_rate/past", "games"
+    ratings = [{f"league/left/{name}": 1000.0 + 5 * i for name in names} for i in (1, 2, 3)]
+    run = run_with(tmp_path, [{**row, **more} for row, more in zip(ROWS, ratings, strict=True)])
+    page = written([run], tmp_path / "report.html")
+    section = text_of(next(part for part in page.split("<section") if "Self-play" in part))
+    assert "elo" in section and "win rate, past" in section and "games" not in section
+    elo = next(part for part in page.split("<figure") if "elo" in part)
+    assert [len(points.split()) for points in re.findall(r'class="line c\d" points="([^"]*)"', elo)] == [3]
+    assert "Self-play" not in written([run_with(tmp_path / "other")], tmp_path / "other.html")
+
+
 def test_several_runs(tmp_path: Path) -> None:
     first, second = run_with(tmp_path / "a"), run_with(tmp_path / "b", ROWS[:2], length=4)
     page = written([first, second], tmp_path / "report.html")

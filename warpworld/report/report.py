@@ -39,6 +39,7 @@ def write_report(runs: Sequence[Run], path: str | Path, recordings: Mapping[Path
         sections.curves(data),
         sections.replays(data, recordings or {}),
         sections.learning(data),
+        sections.self_play(data),
         sections.speed(data),
         sections.settings(data),
         sections.machine(data),

@@ -21,8 +21,18 @@ if TYPE_CHECKING:
     from warpworld.report.recording import Recording
 
 RETURN, LENGTH, SPEED = "charts/{}/episodic_return", "charts/episodic_length", "perf/env_steps_per_s"
-FILES = ("config.yaml", "metrics.jsonl", "timing.jsonl", "machine.json", "curve.png", "replay.html", "replay.gif")
+FILES = (
+    "config.yaml",
+    "metrics.jsonl",
+    "timing.jsonl",
+    "machine.json",
+    "curve.png",
+    "league.png",
+    "replay.html",
+    "replay.gif",
+)
 _LEARNING = re.compile(r"(?P<kind>losses|charts)/(?P<policy>[^/]+)/(?P<leaf>(?!episodic_return)[^/]+)\Z")
+_SELF_PLAY = re.compile(r"(?P<kind>league)/(?P<policy>[^/]+)/(?P<leaf>elo|win_rate/[^/]+)\Z")
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------
@@ -80,18 +90,31 @@ def curves(data: Sequence[RunData]) -> str:
 
 def learning(data: Sequence[RunData]) -> str:
     """Losses and learning rates: of one run the policies overlaid, of several runs a panel for each policy."""
-    found = [match for run in data for key in run.metrics() if (match := _LEARNING.match(key))]
+    panels = _policy_panels(data, _LEARNING)
+    return _section("Learning", _panels(panels), "over env steps") if panels else ""
+
+
+def self_play(data: Sequence[RunData]) -> str:
+    """Ratings and win rates of policies that have opponents, laid out like the losses; nothing where none has."""
+    panels = _policy_panels(data, _SELF_PLAY)
+    note = "over env steps; by the policy in whose place opponents play, for the present selves who meet them"
+    return _section("Self-play", _panels(panels), note) if panels else ""
+
+
+def _policy_panels(data: Sequence[RunData], pattern: re.Pattern[str]) -> list[Panel]:
+    """A panel for each leaf of the metrics that ``pattern`` names: kind, policy and leaf."""
+    found = [match for run in data for key in run.metrics() if (match := pattern.match(key))]
     policies = dict.fromkeys(match["policy"] for match in found)
     panels = []
     for leaf, kind in {match["leaf"]: match["kind"] for match in found}.items():
         keys = {name: f"{kind}/{name}/{leaf}" for name in policies}
-        title = leaf.replace("_", " ")
+        title = leaf.replace("_", " ").replace("/", ", ")
         if len(data) == 1:
             lines = [Series(name, i, data[0].points(key)) for i, (name, key) in enumerate(keys.items())]
             panels.append(Panel(title, "", lines))
         else:
             panels += [Panel(f"{name}: {title}", "", _lines(data, key)) for name, key in keys.items()]
-    return _section("Learning", _panels(panels), "over env steps") if panels else ""
+    return panels
 
 
 def speed(data: Sequence[RunData]) -> str:
