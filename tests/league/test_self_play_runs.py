@@ -173,6 +173,33 @@ def test_rows_of_opponents_change_nothing() -> None:
     assert differences(plain, updated(1, slice(0, 6)))
 
 
+def test_who_comes_into_a_slot_remembers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does what is under way there count. Whoever stays remembers, and so do the present selves."""
+    trainer = Trainer(config_of(COURSES["lstm"]))
+    league, memories = trainer.league, [actor.memory for actor in trainer.rollout.actors.values()]
+    monkeypatch.setattr("warpworld.trainers.league.side.draw", lambda *given: [0, 0, 0])
+    league.begin(0)
+    trainer.rollout.collect()
+    league.take_results()
+    for memory in memories:
+        assert memory is not None
+        memory.state.fill_(3.0)
+    trainer.world["match_whole"][:] = True
+    trainer.world["timestep"][:] = 4
+    monkeypatch.setattr("warpworld.trainers.league.side.draw", lambda *given: [0, 1, 0])
+    league.begin(2)  # a second past self has joined the pool, and comes into the second slot
+    assert league.sides["both"].standing.matches == ["both-000000", "both-000002", "both-000000"]
+    changed = league.slots[1].envs
+    assert (changed.start, changed.stop) == (8, 10)
+    for group, memory in zip(("left", "right"), memories, strict=True):
+        assert memory is not None
+        expected = torch.full_like(memory.state, 3.0)
+        if group == "right":
+            expected[changed] = 0.0
+        assert torch.equal(memory.state, expected)
+    assert trainer.world["match_whole"].tolist() == [env not in (8, 9) for env in range(12)]
+
+
 # --- files ------------------------------------------------------------------------------------------------------------
 
 

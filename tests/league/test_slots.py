@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 import torch
-from small_worlds import Clockwork, Still, same_logits, space
+from small_worlds import Aim, Clockwork, Still, same_logits, space
 from torch import Tensor
 
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 from warpworld.policies import ModelConfig, RecurrentPolicy, build_policy
+from warpworld.trainers.actor import Actor
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.players import Scripted, Slot, split_envs
@@ -90,6 +91,18 @@ def test_a_script_that_is_none(given: Any, expected: str) -> None:
     world.reset()
     with pytest.raises(DeclarationError, match=expected):
         Scripted("wrong", given).check(world, world.groups["right"], 3)
+
+
+def test_a_script_for_actions_in_a_box_means_what_it_says() -> None:
+    """Aim's box is -1 to 3, and 0 to infinity: 0.5 and 0.25 lead to 2 and 0.25."""
+    world = World(Aim(), 3)
+    player = Scripted("still", lambda arrays, group: torch.tensor([0.5, 0.25]).expand(3, 2, 2))
+    actor = Actor(world, "archer", player)
+    world.reset()
+    actor.freeze()
+    for _ in range(50):
+        actor.act()
+        torch.testing.assert_close(world["actions"], torch.tensor([2.0, 0.25]).expand(3, 2, 2), rtol=0, atol=1e-6)
 
 
 # --- what is learnt from ----------------------------------------------------------------------------------------------

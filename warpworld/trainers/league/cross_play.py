@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -180,12 +181,13 @@ def _pool(run: Run, name: str, iterations: Sequence[int]) -> dict[str, Player]:
     past = [opponent.iteration for opponent in standing.pool() if opponent.iteration not in iterations]
     kept = thinned(past, len(iterations))
     found: dict[str, Player] = {}
+    newest = load_policies(run)[name]
+    assert newest is not None
     for opponent in standing.opponents.values():
         is_past = opponent.kind == "past"
         if opponent.weights is None or (is_past and opponent.iteration not in kept):
             continue
-        player = load_policies(run)[name]
-        assert player is not None
+        player = copy.deepcopy(newest)
         player.load_state_dict(opponent.weights)
         found[f"pool {opponent.iteration}" if is_past else opponent.name] = player
     return found
