@@ -28,6 +28,15 @@ def test_opponents_are_seen() -> None:
     assert green.max() < 1e-3 and blue.max() < 1e-3
 
 
+def test_opponents_are_seen_in_the_light_of_where_they_are() -> None:
+    """In a corner, 3.1 m from the lamp: 0.1 of ambient light, and twice the lamp's by the square of the distance."""
+    world = face_off(1, res=64, subsample=1, fov=60.0)
+    place(world, [[3.7, 5.7], [5.7, 5.7]], [0.0, 90.0])
+    act(world)
+    red = world.data.numpy("observations_rgb")[0, 0, 0, [30, 33]]
+    assert red == pytest.approx(0.5 * (0.1 + 2.0 / (2.2**2 + 2.2**2)), rel=0.1)
+
+
 def test_brute_force_draws_the_same() -> None:
     """What ``warpworld bench`` compares with: pixels differ only where a ray grazes the end of a line or of a texel."""
     params: dict[str, Any] = {**HOMES, **FOUR, "res": 64, "subsample": 4}

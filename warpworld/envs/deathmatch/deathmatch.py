@@ -1,9 +1,9 @@
 """Deathmatch: agents walk through a home and shoot at each other.
 
 Source: megastep's "deathmatch" (Andy L. Jones, 2020), whose author left open why it learns slowly. Other than there,
-agents choose when to fire, move and turn at the same time, and are hit by what is analytic; who is hit or killed pays
-what others get for it; and a body that dies is replaced within the step, so that no life's actions or rewards reach
-into another one's.
+agents choose when to fire, move and turn at the same time, and hit what is before them rather than what two pixels
+show; who is hit or killed pays what others get for it; and a body that dies is replaced within the step, so that no
+life's actions or rewards reach into another one's.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ _NUMBERS: dict[str, tuple[float, float, str]] = {
     "episode_length": (1, LARGEST, "a whole number of at least 1"),
     "shaping_gamma": (0.0, 1.0, "a discount from 0 to 1"),
 }
-
-
-BAR = (0.5, 0.09, 0.2)  # metres of a bar of health: width, height, and above the agent's middle
+BAR = (0.5, 0.09, 0.2)  # metres of a bar of health in pictures: width, height, and above the agent's middle
 
 
 @register("deathmatch")
