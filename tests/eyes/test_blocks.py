@@ -390,6 +390,15 @@ def test_impossible_parameters_are_refused(params: dict[str, Any], message: str)
     assert message in str(error.value)
 
 
+def test_too_many_agents_for_a_block() -> None:
+    """Each has eight facets, which a camera sees as lines; what an env's threads share has room for 162 agents."""
+    World(declared(*ALL, agents=162), 1, device="cpu")
+    with pytest.raises(
+        DeclarationError, match=r"Blocks: 163 agents, res=48 and the 12 walls of plan 'column 6 m' take"
+    ):
+        World(declared(*ALL, agents=163), 1, device="cpu")
+
+
 def test_a_header_that_is_not_there() -> None:
     block = type("Lost", (Block,), {"header": "lost.cuh"})()
     with pytest.raises(BindError, match=r"includes has 'lost.cuh', which is neither beside .*blocks.cu nor one of"):
