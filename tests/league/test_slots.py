@@ -96,13 +96,14 @@ def test_a_script_that_is_none(given: Any, expected: str) -> None:
 def test_a_script_for_actions_in_a_box_means_what_it_says() -> None:
     """Aim's box is -1 to 3, and 0 to infinity: 0.5 and 0.25 lead to 2 and 0.25."""
     world = World(Aim(), 3)
-    player = Scripted("still", lambda arrays, group: torch.tensor([0.5, 0.25]).expand(3, 2, 2))
+    means = torch.tensor([0.5, 0.25], device=world.device)
+    player = Scripted("still", lambda arrays, group: means.expand(3, 2, 2))
     actor = Actor(world, "archer", player)
     world.reset()
     actor.freeze()
     for _ in range(50):
         actor.act()
-        torch.testing.assert_close(world["actions"], torch.tensor([2.0, 0.25]).expand(3, 2, 2), rtol=0, atol=1e-6)
+        torch.testing.assert_close(world["actions"].cpu(), torch.tensor([2.0, 0.25]).expand(3, 2, 2), rtol=0, atol=1e-6)
 
 
 # --- what is learnt from ----------------------------------------------------------------------------------------------
@@ -205,12 +206,14 @@ def test_every_range_remembers_by_its_own_weights() -> None:
 
     def states(policy: RecurrentPolicy, slots: Sequence[Slot]) -> tuple[Tensor, Tensor]:
         world = World(Still(), 6, seed=3)
+        for player in (policy, *(slot.player for slot in slots)):
+            player.to(world.device)  # type: ignore[union-attr]
         rollout = frozen(Rollout(world, {"left": policy}, 5, graph_steps=0, slots=slots))
         world["observations"] = torch.linspace(-1, 1, 6 * 4 * 10).view(6, 4, 10)
         rollout.collect()
         memory = rollout.actors["left"].memory
         assert memory is not None
-        return memory.state.clone(), world["rollout_log_probs_left"].clone()
+        return memory.state.cpu().clone(), world["rollout_log_probs_left"].cpu().clone()
 
     mixed, alone, others = states(own, [Slot(("left",), slice(2, 4), other)]), states(own, []), states(other, [])
     for found, of_own, of_other in zip(mixed, alone, others, strict=True):
