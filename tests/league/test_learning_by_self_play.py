@@ -141,6 +141,23 @@ def test_two_policies_are_rows_and_columns(tag: Run, capsys: pytest.CaptureFixtu
     assert out.startswith("tagger: how often rows beat columns") and "the columns: runner" in out
 
 
+@pytest.mark.parametrize(
+    ("runner", "columns"),
+    [({"algorithm": "random"}, ["greedy", "random"]), ({"train": False}, ["2", "greedy", "random"])],
+)
+def test_who_does_not_learn_is_in_the_table_once(tmp_path: Path, runner: dict[str, Any], columns: list[str]) -> None:
+    trainer = {"num_envs": 4, "num_steps": 8, "total_env_steps": 64, "device": "cpu"}
+    env = {"num_taggers": 1, "grid_length": 3, "episode_length": 4}
+    data = {"name": "tag_gridworld", "env": env, "trainer": trainer, "policy": {"tagger": {}, "runner": runner}}
+    found = Trainer(config_from_dict(data))
+    run = found.create_run(tmp_path)
+    assert run is not None
+    found.train(run)
+    run.close()
+    table = cross_play(run, episodes=8)
+    assert (table.rows, table.columns) == (["0", "2", "greedy", "random"], columns)
+
+
 def test_a_run_that_has_no_league(tag: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RunError, match=r"no policy 'taggger' that is trained. Did you mean 'tagger'\? It has"):
         cross_play(tag, policy="taggger")

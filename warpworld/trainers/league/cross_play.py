@@ -149,8 +149,10 @@ def _spread(checkpoints: Sequence[int], count: int) -> list[int]:
 
 
 def _members(run: Run, name: str, selves: _Selves, groups: Sequence[str]) -> list[Member]:
-    """A policy's selves, its pool, the environment's scripts, and random actions."""
-    found: dict[str, Player] = {f"{iteration}": known[name] for iteration, known in selves.items()}
+    """A policy's selves, its pool, the environment's scripts, and random actions; one that is frozen has one self."""
+    different = selves if run.config.policy[name].train else {max(selves): selves[max(selves)]}
+    own = {iteration: known[name] for iteration, known in different.items()}
+    found: dict[str, Player] = {f"{iteration}": player for iteration, player in own.items() if player is not None}
     found |= {**_pool(run, name, list(selves)), **_strangers(run)}
     return [Member(member, dict.fromkeys(groups, player)) for member, player in found.items()]
 
