@@ -41,9 +41,7 @@ def turret(params: Deathmatch.Params, arrays: Mapping[str, Tensor], group: Group
     spin = arrays["angvelocity"][:, group.slice]
     after = torch.stack([(1.0 - params.decay) * spin + params.ang_accel / params.fps * push for push in TURNS], -1)
     left = off[..., None] - after / params.fps  # degrees still to turn after this step
-    rest = (left - _braked(after, params)) * off[
-        ..., None
-    ].sign()  # where it would come to rest, below 0 beyond its aim
+    rest = (left - _braked(after, params)) * off.sign()[..., None]  # where it would end: below 0 beyond its aim
     best = torch.where(rest < 0.0, BEYOND * rest, rest).argmin(-1)
     seen = torch.isfinite(distance)
     turn = torch.where(seen, best, SLIGHTLY_LEFT)
