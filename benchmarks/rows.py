@@ -139,8 +139,8 @@ def print_table(rows: Iterable[Row]) -> None:
             f"{row.workers}",
             f"{row.seconds_per_call * 1e6:.2f}",
             f"{row.seconds_per_call / row.num_envs * 1e6:.4f}",
-            f"{row.env_steps_per_s / 1e6:.2f}",
-            f"{row.env_steps_per_s * row.agents / 1e6:.1f}",
+            f"{row.env_steps_per_s / 1e6:.3g}",
+            f"{row.env_steps_per_s * row.agents / 1e6:.3g}",
             f"{row.spread:.0%}",
             ratio,
         )
@@ -174,7 +174,7 @@ def print_learning(rows: Iterable[LearningRow]) -> None:
             f"{row.threads}",
             f"{row.seconds_per_iteration * 1e3:.1f}",
             f"{row.rollout_share:.0%}",
-            f"{row.env_steps_per_s / 1e6:.2f}",
+            f"{row.env_steps_per_s / 1e6:.3g}",
             f"{row.spread:.0%}",
             f"{row.env_steps_per_s / same[0].env_steps_per_s:.1f}",
         )
