@@ -81,7 +81,7 @@ def test_a_turret_does_not_fire_at_walls() -> None:
     """Where nobody is in sight it only turns, slowly; where somebody is, that is whom it shoots at."""
     world, draws = made(100, **HOMES), np.random.default_rng(2)
     number, hidden, fired = world.data.numpy, 0, 0
-    for _ in range(60):
+    for _ in range(90):
         in_sight = number("in_sight")[:, 0, 1].copy()
         first = chosen(world, "turret")
         assert not first[~in_sight, 0, 2].any()
@@ -100,7 +100,7 @@ def test_a_turret_takes_the_nearest_of_several() -> None:
     world = made(2, **{**BOX, "fov": 120.0}, **FOUR)
     place(world, [[3.5, 3.5], [4.5, 4.5], [4.3, 2.7], [3.0, 3.5]], [0.0, 0.0, 0.0, 0.0])
     act(world)  # so that in_sight is of these places
-    assert (chosen(world, "turret")[:, 0, 1] == 2).all()  # to the right; who is nearer still is behind it
+    assert (chosen(world, "turret")[:, 0, 1] == 4).all()  # to the right; who is nearer still is behind it
     assert chosen(world, "turret", "rival").shape == (2, 2, 3)
     random_step(world, np.random.default_rng(0))
 

@@ -14,8 +14,8 @@ from warpworld.plans.constants import RADIUS
 if TYPE_CHECKING:
     from warpworld.envs.deathmatch.deathmatch import Deathmatch
 
-MOVES, FIRES = 5, 2  # choices of the heads beside that of turns
-TURNS = (0.0, 1.0, -1.0, 0.25, -0.25)  # what each choice of that head pushes
+MOVES, TURNS, FIRES = 5, 5, 2  # choices of the heads
+SLIGHT = 0.25  # of an agent's strength, what a slight turn takes
 SLIGHTLY_LEFT = 3
 NEVER = -50.0  # the logit of what is not chosen
 BEYOND = -4.0  # how much worse it is to turn too far than not far enough
@@ -25,9 +25,9 @@ BRAKING = 16  # steps that a turn is foreseen to go on for
 def turret(params: Deathmatch.Params, arrays: Mapping[str, Tensor], group: Group) -> Tensor:
     """Stands still, turns to the nearest opponent that it sees, and fires when a shot would hit.
 
-    It pushes so that it would come to rest closest to its aim if it braked from then on, which is as fast as a body
-    with momentum turns without overshooting. It sees as far to the sides as a camera does; while nobody is there it
-    turns slowly to the left.
+    It is heavy and turns slightly only, so that it would come to rest closest to its aim if it braked from then on:
+    as fast as that goes without overshooting. It sees as far to the sides as a camera does; while nobody is there it
+    turns to the left.
 
     Args:
         params: of the world.
@@ -39,18 +39,19 @@ def turret(params: Deathmatch.Params, arrays: Mapping[str, Tensor], group: Group
     """
     distance, off = _nearest(params.fov, arrays, group)
     spin = arrays["angvelocity"][:, group.slice]
-    after = torch.stack([(1.0 - params.decay) * spin + params.ang_accel / params.fps * push for push in TURNS], -1)
+    kept, pushed = (1.0 - params.decay) * spin, SLIGHT * params.ang_accel / params.fps
+    after = torch.stack([kept, kept + pushed, kept - pushed], -1)  # not at all, to the left, to the right
     left = off[..., None] - after / params.fps  # degrees still to turn after this step
     rest = (left - _braked(after, params)) * off.sign()[..., None]  # where it would end: below 0 beyond its aim
     best = torch.where(rest < 0.0, BEYOND * rest, rest).argmin(-1)
     seen = torch.isfinite(distance)
-    turn = torch.where(seen, best, SLIGHTLY_LEFT)
+    turn = torch.where(seen, torch.where(best > 0, best + SLIGHTLY_LEFT - 1, 0), SLIGHTLY_LEFT)
     aim = torch.deg2rad(left.gather(-1, best[..., None]).squeeze(-1).abs())
     cone = torch.deg2rad(torch.full_like(aim, params.fire_cone))
     beside = distance * torch.sin(aim - cone)  # metres from the edge of the cone
     fires = seen & (distance <= params.fire_range) & (torch.cos(aim) > 0.0) & (beside <= RADIUS)
     stays = torch.zeros_like(turn)
-    return torch.cat([_surely(stays, MOVES), _surely(turn, len(TURNS)), _surely(fires.long(), FIRES)], -1)
+    return torch.cat([_surely(stays, MOVES), _surely(turn, TURNS), _surely(fires.long(), FIRES)], -1)
 
 
 def walker(arrays: Mapping[str, Tensor], group: Group) -> Tensor:
@@ -64,7 +65,7 @@ def walker(arrays: Mapping[str, Tensor], group: Group) -> Tensor:
         (num_envs, group size, 12) float32, logits of move, turn and fire.
     """
     num_envs = arrays["positions"].shape[0]
-    logits = arrays["positions"].new_zeros((num_envs, group.size, MOVES + len(TURNS) + FIRES))
+    logits = arrays["positions"].new_zeros((num_envs, group.size, MOVES + TURNS + FIRES))
     logits[..., 3] = 2.0  # forward
     logits[..., -1] = -2.944  # ln(1 / 19)
     return logits
@@ -83,10 +84,10 @@ def _nearest(fov: float, arrays: Mapping[str, Tensor], group: Group) -> tuple[Te
 
 
 def _braked(spin: Tensor, params: Deathmatch.Params) -> Tensor:
-    """Degrees that a body of so many degrees a second still turns if it brakes as hard as it can."""
+    """Degrees that a turret of so many degrees a second still turns if it brakes as hard as it can."""
     speed, way = spin.abs(), torch.zeros_like(spin)
     for _ in range(BRAKING):
-        speed = ((1.0 - params.decay) * speed - params.ang_accel / params.fps).clamp(min=0.0)
+        speed = ((1.0 - params.decay) * speed - SLIGHT * params.ang_accel / params.fps).clamp(min=0.0)
         way = way + speed / params.fps
     return way.copysign(spin)
 
