@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 from warpworld.benchmarks.experiments import (
     CARTPOLE,
     DEATHMATCH,
@@ -83,6 +84,20 @@ def test_long_curves_are_thinned_to_means() -> None:
     assert thinned(short) == short
     long = [(float(i), 8 * i, {"return": float(i) if i % 2 else None}) for i in range(2 * POINTS)]
     assert thinned(long) == [(2.0 * i + 1, 8 * (2 * i + 1), {"return": 2.0 * i + 1}) for i in range(POINTS)]
+
+
+def test_deathmatch_is_learnt_from_opponents_too() -> None:
+    opponents = DEATHMATCH.config(seed=1).policy["fighter"].self_play
+    assert opponents is not None
+    assert set(opponents.opponents) == {"turret", "walker"}
+
+
+def test_only_kills_win_duels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1.25 is a kill with three shots taken, 0.75 three shots at the time limit."""
+    returns = torch.tensor([[2.0], [1.25], [0.75], [-2.0]])
+    monkeypatch.setattr(deathmatch, "play_groups", lambda config, players, *_, **__: dict.fromkeys(players, returns))
+    trained = experiment.Trained(DEATHMATCH.config(seed=1), {}, {}, [])
+    assert deathmatch._wins(trained, None, None) == 0.5
 
 
 @pytest.mark.parametrize("which", EXPERIMENTS.values(), ids=EXPERIMENTS)

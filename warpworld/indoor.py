@@ -53,6 +53,8 @@ class IndoorParams:
     tan_half_fov: float = field(init=False, default=0.0)
     most_walls: int = field(init=False, default=0)  # of any plan, rounded up, so that few numbers need a build
 
+    _plan_set: ClassVar[PlanSet]  # of the instance, but no parameter
+
     def __post_init__(self) -> None:
         for name, low, high in (("res", 1, MAX_RES), ("subsample", 1, MAX_RES), ("num_plans", 1, 2**20)):
             value = getattr(self, name)
@@ -69,12 +71,16 @@ class IndoorParams:
             raise DeclarationError(f"decay={self.decay!r}: expected a share from 0 to 1")
         self._follow("pixels", self.res // self.subsample)
         self._follow("tan_half_fov", math.tan(math.radians(self.fov) / 2.0))
+        self._follow("_plan_set", self._chosen_plans())
         self._follow("num_plans", self.plan_set.num_plans)
         self._follow("most_walls", -(-self.plan_set.most_walls // 32) * 32)
 
     @property
     def plan_set(self) -> PlanSet:
-        """The plans of all envs, packed for kernels."""
+        """The plans of all envs, packed for kernels; files are read once, when the parameters are made."""
+        return self._plan_set
+
+    def _chosen_plans(self) -> PlanSet:
         if self.plans == "homes":
             return _home_set(self.num_plans, self.min_rooms, self.max_rooms, self.plan_seed)
         if self.plans in TOYS:

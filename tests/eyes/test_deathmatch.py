@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from duels import BOX, FOUR, HOMES, act, face_off, made, random_step
+from fights import BOX, FOUR, HOMES, act, face_off, made, random_step
 
 import warpworld
 from warpworld.errors import DeclarationError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from arenas import RADIUS, distances
-from duels import BOX, FOUR, HOMES, act, face_off, made, place, random_step
+from fights import BOX, FOUR, HOMES, act, face_off, made, place, random_step
 
 from warpworld import World
 from warpworld.trainers.returns import gae

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from duels import BOX, FOUR, HOMES, made, place
+from fights import BOX, FOUR, HOMES, made, place
 from raycast_oracle import look
 
 import warpworld

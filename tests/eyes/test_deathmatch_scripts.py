@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from duels import BOX, FOUR, HOMES, act, made, place, random_step
+from fights import BOX, FOUR, HOMES, act, made, place, random_step
 
 from warpworld import World
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from duels import BOX, FOUR, HOMES, act, face_off, made, place
+from fights import BOX, FOUR, HOMES, act, face_off, made, place
 from shots_oracle import Shots, shots
 
 from warpworld import World

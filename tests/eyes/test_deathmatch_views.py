@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arenas import RADIUS
-from duels import FOUR, HOMES, act, face_off, place
+from fights import FOUR, HOMES, act, face_off, place
 
 from benchmarks.brute_force import BruteDeathmatch
 from warpworld import World

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,6 +66,21 @@ def test_what_could_be_a_folder_is_a_run() -> None:
         assert throws(groups=["rival"], opponents=[opponent, "rock", "random"])
 
 
+def test_runs_are_known_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that is named by its folder alone, from another folder, and when it is gone."""
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path)
+    found = throws(groups=["rival"], opponents=["mine", "mine#fighter", "rock"])
+    expected = (str(tmp_path / "mine"), f"{tmp_path / 'mine'}#fighter", "rock")
+    (tmp_path / "mine").rmdir()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    again = config_from_dict(found.to_dict())
+    assert again == found
+    for read in (found, again):
+        assert read.policy["fighter"].self_play.opponents == expected  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
     ("make", "expected"),
     [
@@ -89,6 +105,7 @@ def test_what_could_be_a_folder_is_a_run() -> None:
         (lambda: throws(groups=["rival"], share=1.5), r"self_play.share is 1.5, expected at most 1"),
         (lambda: throws(groups=["rival"], slots=0), r"self_play.slots is 0, expected at least 1"),
         (lambda: throws(groups=["rival"], elo_k=-1), r"self_play.elo_k is -1, expected more than 0"),
+        (lambda: throws(groups=["rival"], elo_k=1e9), r"self_play.elo_k is 1000000000.0, expected at most 1000"),
         (lambda: throws(groups=["rival"], match_making="hard"), r"match_making is 'hard', expected 'prioritised' or"),
         (lambda: throws(groups=["rival"], slotz=3), r"self_play.slotz is not a known key. Did you mean 'slots'\?"),
         (
@@ -105,6 +122,10 @@ def test_what_could_be_a_folder_is_a_run() -> None:
         ),
         (
             lambda: tags({"share": 1.0}),
+            r"policy 'tagger' would never learn: opponents play all its groups in all envs; lower the share",
+        ),
+        (
+            lambda: tags({"share": 0.98}),  # of 16 envs, which are all
             r"policy 'tagger' would never learn: opponents play all its groups in all envs; lower the share",
         ),
         (lambda: tags({}, train=False), r"policy.tagger.self_play: policy 'tagger' is not trained, so that it"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import shutil
 import time
 from pathlib import Path
@@ -17,6 +18,7 @@ from warpworld.errors import ConfigError, RunError
 from warpworld.runs import Run
 from warpworld.trainers.distributed import ProcessGroup
 from warpworld.trainers.league import check_processes
+from warpworld.trainers.league.opponents import Weights
 from warpworld.trainers.trainer import Trainer
 
 # Episodes, rollouts and matches are of different lengths, so that a checkpoint falls into the middle of all of them.
@@ -231,6 +233,32 @@ def test_a_file_that_was_changed_is_refused(run: Run) -> None:
         resumed(run)
 
 
+def test_files_stay_as_they_are_where_torch_packs_otherwise(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As another version of it may: checkpoints know the old bytes."""
+    path = one_file(run)
+    before = path.read_bytes()
+
+    def packed(weights: Weights) -> bytes:
+        file = io.BytesIO()
+        torch.save(dict(weights), file, _use_new_zipfile_serialization=False)
+        return file.getvalue()
+
+    for module in ("league", "side"):
+        monkeypatch.setattr(f"warpworld.trainers.league.{module}.packed", packed)
+    data = run.config.to_dict()
+    data["trainer"]["total_env_steps"] += 12 * 7 * 4
+    for iteration in (13, 13):  # trained on, then only read
+        trainer = Trainer(config_from_dict(data), initial_weights=False)
+        opened = Run.open(run.path)
+        trainer.resume(opened)
+        trainer.train(opened)
+        opened.close()
+        assert trainer.iteration == iteration
+        assert path.read_bytes() == before
+    first = trainer.league.sides["fighter"].standing.pool()[0]
+    assert first.weights is not None and packed(first.weights) != before
+
+
 def test_a_file_that_is_gone_is_missed(run: Run) -> None:
     path = one_file(run)
     path.unlink()
@@ -371,12 +399,12 @@ def test_another_run_s_weights_that_do_not_fit(run: Run) -> None:
         fighter["self_play"] = {**fighter["self_play"], "opponents": [opponent]}
         return Trainer(config_of({**data, "policy": {"fighter": fighter}}))
 
-    assert trainer(str(run.path)).league.sides["fighter"].files()
+    assert trainer(str(run.path)).league.files()
     with pytest.raises(
         RunError, match=r"self_play.opponents has '.*', whose weights do not fit policy 'fighter': .*size"
     ):
         trainer(f"{run.path}#fighter", hidden_sizes=[5, 5])
     with pytest.raises(RunError, match=r"a run without policy 'figther'. Did you mean 'fighter'\?"):
         trainer(f"{run.path}#figther")
-    with pytest.raises(RunError, match=r"'runs/nowhere' does not exist, expected a run folder"):
+    with pytest.raises(RunError, match=r"opponents has '.*/runs/nowhere': '.*' does not exist, expected a run folder"):
         trainer("runs/nowhere")

@@ -138,8 +138,9 @@ class BlockEnvironment(Indoor):
         return [entry for block in self._blocks for entry in getattr(block, kind)]
 
     def truncations(self, num_steps: int) -> int:
-        """As the blocks say; where they set no time limits, rules may set one in every step."""
-        told = [block.truncations(self.params, num_steps) for block in self._blocks]
+        """As the blocks say; rules may set a time limit in every step, unless a class of its own says how often."""
+        told = [num_steps if self.rules() else None]
+        told += [block.truncations(self.params, num_steps) for block in self._blocks]
         return max((number for number in told if number is not None), default=num_steps)
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing | None:

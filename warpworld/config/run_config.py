@@ -27,7 +27,7 @@ from warpworld.config.sections import (
     SelfPlayConfig,
     TrainerConfig,
 )
-from warpworld.config.self_play import check_self_play
+from warpworld.config.self_play import check_self_play, with_absolute_runs
 from warpworld.config.settings import checked_model_settings, checked_params
 from warpworld.config.types import AnySchedule, Text
 from warpworld.environment import Array, Environment, Group, get_environment, names_file, placed_groups
@@ -152,7 +152,9 @@ def _build(document: Document, folder: Path) -> RunConfig:
     groups = _groups(cls, config.env, document)
     _check_schedules(cls(**config.env), config, document)
     _check_policies(config, groups, document)
-    check_self_play(config, groups, cls(**config.env).scripts(), document)
+    scripts = cls(**config.env).scripts()
+    check_self_play(config, groups, scripts, document)
+    config = config.model_copy(update={"policy": with_absolute_runs(config.policy, scripts)})
     _check_sizes(config, groups, document)
     return config.model_copy(update={"policy": _with_models(config.policy, document)})
 

@@ -88,7 +88,9 @@ class SelfPlayConfig(Section):
     opponents: tuple[Text, ...] = Field(
         default=(), description="others beside its past selves: scripts of the environment, random, RUN or RUN#NAME"
     )
-    elo_k: Positive = Field(default=16.0, description="most that an iteration's games in a slot change a rating by")
+    elo_k: Annotated[float, Field(gt=0, le=1000)] = Field(
+        default=16.0, description="most that an iteration's games in a slot change a rating by"
+    )
 
 
 class RandomConfig(Section):

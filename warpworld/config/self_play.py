@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from gymnasium.spaces import Box
 
 from warpworld.config.document import Document, KeyPath, dotted
 from warpworld.config.errors import known
-from warpworld.config.sections import LearnerConfig, SelfPlayConfig
+from warpworld.config.sections import LearnerConfig, PolicyConfig, SelfPlayConfig
 from warpworld.environment import Group, Script
 from warpworld.errors import ConfigError, suggest
 
@@ -50,6 +51,22 @@ def is_run(opponent: str, scripts: Container[str]) -> bool:
     if opponent == RANDOM or opponent in scripts:
         return False
     return any(sign in opponent for sign in "/#.") or Path(opponent).is_dir()
+
+
+def with_absolute_runs(policies: Mapping[str, PolicyConfig], scripts: Container[str]) -> dict[str, PolicyConfig]:
+    """The policies, with paths of runs among their opponents that hold from anywhere.
+
+    They are relative to the working folder, as ``saving.directory`` is.
+    """
+    found = dict(policies)
+    for name, entry in policies.items():
+        if isinstance(entry, LearnerConfig) and entry.self_play is not None:
+            named = tuple(
+                os.path.abspath(text) if is_run(text, scripts) else text for text in entry.self_play.opponents
+            )
+            own = entry.self_play.model_copy(update={"opponents": named})
+            found[name] = entry.model_copy(update={"self_play": own})
+    return found
 
 
 def check_self_play(
@@ -142,7 +159,8 @@ def _check_learning(
                 f"{document.where(key, key[:3], key[:2])}: {dotted(key)}: opponents play {', '.join(entry.groups)}, "
                 f"and {who}: nobody would learn there; leave a group that learns to the present selves"
             )
-    alone = sum(entry.share for entry in entries.values()) < 1 - 1e-9
+    ranges = opponents_envs(entries, config.trainer.num_envs)
+    alone = min(envs.start for envs in ranges.values()) > 0
     for name, policy in trained.items():
         elsewhere = [e for e in entries.values() if any(group not in e.groups for group in policy.groups)]
         if not alone and not elsewhere:

@@ -52,7 +52,10 @@ def named_weights(source: str, name: str, where: str) -> dict[str, Any]:
     """
     # a folder may have a '#' in its own name
     folder, other = (source, "") if "#" not in source or Path(source).is_dir() else source.rsplit("#", 1)
-    saved = Run.open(folder).load_checkpoint().get("policies")
+    try:
+        saved = Run.open(folder).load_checkpoint().get("policies")
+    except RunError as error:
+        raise RunError(f"{where}: {error}") from error
     if not isinstance(saved, dict) or not saved or not all(isinstance(weights, dict) for weights in saved.values()):
         raise RunError(f"{where}, whose checkpoint holds no policies")
     wanted = other or (name if name in saved else next(iter(saved)) if len(saved) == 1 else name)

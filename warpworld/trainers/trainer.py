@@ -283,9 +283,8 @@ class Trainer:
             TrainingError: a weight is not finite; no folder is made then.
         """
         check_finite_weights(self.policies)
-        state = self.state_dict()
-        first = self.processes.is_first
-        run = Run.create(self.config, directory, state, self.league.files()) if first else None
+        opponents, state = self.league.files(), self.state_dict()
+        run = Run.create(self.config, directory, state, opponents) if self.processes.is_first else None
         self._saved = self.iteration
         return run
 
@@ -295,10 +294,10 @@ class Trainer:
             return
         self._measured()
         check_finite_weights(self.policies)
+        if run is not None and self.league.sides:
+            run.save_opponents(self.league.files(run.opponents_folder))
         state = self.state_dict()
         if run is not None:
-            if self.league.sides:
-                run.save_opponents(self.league.files())
             run.save_checkpoint(self.iteration, state)
         self._saved = self.iteration
 

@@ -3,20 +3,20 @@
 
 #include <indoor.cuh>
 
-constexpr int SPAWN_TRIES = 64;                          // for a place that touches nobody
-constexpr float SPAWN_APART = 2.0f * AGENT_RADIUS + 0.01f;  // metres between two agents, at least
+constexpr int PLACES_TRIED = 64;                          // for a place that touches nobody
+constexpr float PLACES_APART = 2.0f * AGENT_RADIUS + 0.01f;  // metres between two agents, at least
 
 // Whether a place is far enough away from each of the `others` first agents of the env.
 WW_FUNCTION bool is_free(float2 place, const float2* positions, int others) {
   using namespace plane;
   for (int other = 0; other < others; ++other)
-    if (length(place - positions[env_id() * NUM_AGENTS + other]) < SPAWN_APART) return false;
+    if (length(place - positions[env_id() * NUM_AGENTS + other]) < PLACES_APART) return false;
   return true;
 }
 
 WW_FUNCTION float2 free_place(const Rooms& rooms, const float2* positions, int others, Random& random) {
   float2 place = place_anywhere(rooms, random);
-  for (int i = 1; i < SPAWN_TRIES && !is_free(place, positions, others); ++i) place = place_anywhere(rooms, random);
+  for (int i = 1; i < PLACES_TRIED && !is_free(place, positions, others); ++i) place = place_anywhere(rooms, random);
   return place;
 }
 

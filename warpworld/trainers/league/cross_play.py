@@ -214,7 +214,7 @@ def _table(
     for done, (i, j) in enumerate(pairs, 1):
         players = {group: rows[i].players[group] for group in own}
         players |= {group: columns[j].players[group] for group in other}
-        won = _scores(play_groups(run.config, players, each, seed + done), players, own, run)
+        won = _scores(play_groups(run.config, players, each, seed + done), players, own)
         scores[i, j] += won.sum().item()
         games[i, j] += len(won)
         if same:
@@ -224,7 +224,7 @@ def _table(
     return scores, games
 
 
-def _scores(returns: Mapping[str, Tensor], players: Mapping[str, Player], own: Sequence[str], run: Run) -> Tensor:
+def _scores(returns: Mapping[str, Tensor], players: Mapping[str, Player], own: Sequence[str]) -> Tensor:
     """1, 1/2 or 0 for each episode, (episodes,) float64: whether the own side's mean return was the higher."""
     sides = [[group for group in players if (group in own) is mine] for mine in (True, False)]
     agents = [torch.cat([returns[group] for group in groups], 1) for groups in sides]

@@ -22,7 +22,7 @@ from warpworld.trainers.league.matches import Matches
 from warpworld.trainers.league.opponents import Opponent
 from warpworld.trainers.league.saved import read_standing, saved_standing
 from warpworld.trainers.league.side import Side, Standing
-from warpworld.trainers.league.weights import copied, digest_of, packed
+from warpworld.trainers.league.weights import copied, digest_of, is_held, packed
 from warpworld.trainers.players import Scripted, Slot
 from warpworld.world import World
 
@@ -72,7 +72,7 @@ class League:
         policies: Mapping[str, Policy | None],
         read: bool = True,
     ) -> None:
-        self._world, self._config = world, config
+        self._world = world
         entries = self_play_entries(config)
         scripts = {name: Scripted(name, script) for name, script in world.environment.scripts().items()}
         self.sides: dict[str, Side] = {}
@@ -169,10 +169,20 @@ class League:
         return {name: value for side in self.sides.values() for name, value in side.metrics().items()}
 
     # ---- saving ------------------------------------------------------------------------------------------------------
-    def files(self) -> dict[str, bytes]:
-        """What the run's ``league`` folder must hold for the present state, by name."""
-        found = {name: weights for side in self.sides.values() for name, weights in side.files().items()}
-        return {name: packed(weights) for name, weights in found.items()}
+    def files(self, folder: Path | None = None) -> dict[str, bytes]:
+        """What the run's ``league`` folder must hold for the present state, by name; call it before ``state_dict``.
+
+        Args:
+            folder: what this one holds already is left out, as it is: another version of torch may pack the same
+                weights into other bytes, which checkpoints do not know.
+        """
+        found = {}
+        for opponent in (other for side in self.sides.values() for other in side.standing.opponents.values()):
+            if opponent.weights is None or (folder is not None and is_held(folder / opponent.file, opponent.digest)):
+                continue
+            found[opponent.file] = packed(opponent.weights)
+            opponent.digest = digest_of(found[opponent.file])
+        return found
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the opponents' weights, by policy."""

@@ -13,7 +13,7 @@ import torch
 from warpworld.config import SelfPlayConfig
 from warpworld.policies import Policy
 from warpworld.trainers.league.match_making import chances, draw
-from warpworld.trainers.league.opponents import KINDS, Opponent, Weights, thinned
+from warpworld.trainers.league.opponents import KINDS, Opponent, thinned
 from warpworld.trainers.league.ratings import START, expected_score
 from warpworld.trainers.league.weights import copied, digest_of, packed
 from warpworld.trainers.players import Player, Scripted, Slot
@@ -196,7 +196,3 @@ class Side:
         of_kind = [found for found, other in zip(self._latest, self._latest_kinds, strict=True) if other == kind]
         games = sum(count for _, count in of_kind)
         return sum(score * count for score, count in of_kind if count) / games if games else math.nan
-
-    def files(self) -> dict[str, Weights]:
-        """The files that the opponents' weights belong in."""
-        return {other.file: other.weights for other in self.standing.opponents.values() if other.weights is not None}

@@ -35,6 +35,14 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def is_held(path: Path, digest: str) -> bool:
+    """Whether a file is there and is the one of this SHA-256."""
+    try:
+        return digest_of(path.read_bytes()) == digest
+    except OSError:
+        return False
+
+
 def read_weights(path: Path, digest: str) -> Weights:
     """The weights in a file, which must be the one that the checkpoint speaks of.
 
