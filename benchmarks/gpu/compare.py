@@ -96,6 +96,13 @@ COURSES = (
         num_envs=2,
         num_steps=60,
     ),
+    Course("deathmatch", {}, rays=True),
+    # wherever agents look they hit somebody, so that every step is full of shots, deaths and new lives
+    Course(
+        "deathmatch",
+        {"players": 2, "rivals": 2, "plans": "box", "res": 32, "fire_cone": 80.0, "cooldown": 1, "kills_to_win": 9},
+        rays=True,
+    ),
 )
 
 
