@@ -100,6 +100,7 @@ def test_only_kills_win_duels(monkeypatch: pytest.MonkeyPatch) -> None:
     assert deathmatch._wins(trained, None, None) == 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", EXPERIMENTS.values(), ids=EXPERIMENTS)
 def test_a_short_one(
     which: experiment.Experiment,

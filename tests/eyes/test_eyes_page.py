@@ -17,7 +17,7 @@ from warpworld.cli import main
 from warpworld.config import load_config
 from warpworld.environment import get_environment
 
-pytestmark = pytest.mark.cpu_backend
+pytestmark = [pytest.mark.slow, pytest.mark.cpu_backend]
 
 PAGE = page("worlds-with-eyes")
 MODULES = ("companions", "watchers")
@@ -64,7 +64,6 @@ def test_the_page_can_be_followed(folder: Path, capsys: pytest.CaptureFixture[st
     assert (run / "replay.html").is_file()
 
 
-@pytest.mark.slow
 def test_companions_learn_to_find_each_other(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, (told, result), _ = followed(folder, capsys, [])
     (mean, at_random), (_, told_at_random) = (numbers(text) for text in (result, told))

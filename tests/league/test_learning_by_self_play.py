@@ -16,7 +16,7 @@ from warpworld.runs import Run
 from warpworld.trainers.league.cross_play import CrossPlay, cross_play
 from warpworld.trainers.trainer import Trainer
 
-pytestmark = pytest.mark.cpu_backend
+pytestmark = [pytest.mark.slow, pytest.mark.cpu_backend]
 
 
 def trained(name: str, directory: Path, iterations: int, seed: int, **self_play: Any) -> tuple[Trainer, Run]:
