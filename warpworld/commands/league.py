@@ -20,7 +20,7 @@ def add_parsers(commands: Any) -> None:
     """Add the command to the command line."""
     league = commands.add_parser(
         "league",
-        help="who beats whom: a run's selves, its pool, scripts and random actions",
+        help="who beats whom: a run's selves, its pool, other runs' policies, scripts and random actions",
         description="Everybody against everybody: a table of win rates and Elo ratings, and league.png in the run.",
     )
     league.add_argument("run", metavar="RUN", help="a run folder, as `warpworld train` makes")
@@ -32,7 +32,11 @@ def add_parsers(commands: Any) -> None:
         help="selves from checkpoints, spread over the training, and as many of the pool (default: 5)",
     )  # fmt: skip
     league.add_argument("--seed", type=at_least(0), default=0, help="seed of the episodes (default: 0)")
-    league.add_argument("--policy", metavar="NAME", help="whose selves the rows are (default: one with self_play)")
+    league.add_argument(
+        "--policy",
+        metavar="NAME",
+        help="whose selves the rows are (default: the first with self_play, or else that learns)",
+    )
     league.set_defaults(command=_league)
 
 

@@ -149,12 +149,12 @@ def _build(document: Document, folder: Path) -> RunConfig:
         raise ConfigError(f"{name_origin}: name: {error}") from error
     params = checked_params(cls, _with_absolute_files(cls, config.env, document, folder), document)
     config = config.model_copy(update={"env": params})
-    groups = _groups(cls, config.env, document)
-    _check_schedules(cls(**config.env), config, document)
+    environment, groups = _environment(cls, config.env, document)
+    _check_schedules(environment, config, document)
     _check_policies(config, groups, document)
-    scripts = cls(**config.env).scripts()
-    check_self_play(config, groups, scripts, document)
+    scripts = environment.scripts()
     config = config.model_copy(update={"policy": with_absolute_runs(config.policy, scripts)})
+    check_self_play(config, groups, scripts, document)
     _check_sizes(config, groups, document)
     return config.model_copy(update={"policy": _with_models(config.policy, document)})
 
@@ -212,10 +212,13 @@ def _fill_sections(data: dict[str, Any]) -> None:
 # --- what the environment and the models say --------------------------------------------------------------------------
 
 
-def _groups(cls: type[Environment], params: dict[str, Any], document: Document) -> dict[str, Group]:
-    """The groups that the environment has with these parameters; whether these make sense is its own affair."""
+def _environment(
+    cls: type[Environment], params: dict[str, Any], document: Document
+) -> tuple[Environment, dict[str, Group]]:
+    """The environment with these parameters and its groups; whether these make sense is its own affair."""
     try:
-        return placed_groups(cls(**params))
+        environment = cls(**params)
+        return environment, placed_groups(environment)
     except (DeclarationError, ValueError) as error:
         text = str(error)
         named = [("env", name) for name in params if re.search(rf"\b{re.escape(name)}\b", text)]

@@ -243,10 +243,10 @@ class Run:
         return self.path / "league"
 
     def save_opponents(self, files: Mapping[str, bytes]) -> None:
-        """Write opponents' weights that are not there yet, each file whole or not at all; before the checkpoint.
+        """Write opponents' weights, each file whole or not at all; before the checkpoint that refers to them.
 
         Args:
-            files: contents by name. What is there already and is as large is compared, and left where it is equal.
+            files: contents by name.
 
         Raises:
             RunError: one cannot be written.
@@ -256,8 +256,6 @@ class Run:
             path = folder / name
             try:
                 folder.mkdir(exist_ok=True)
-                if path.is_file() and path.read_bytes() == data:
-                    continue
                 with replacing(path) as file:
                     file.write(data)
             except OSError as error:

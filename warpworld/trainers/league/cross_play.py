@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -191,8 +192,13 @@ def _pool(run: Run, name: str, iterations: Sequence[int]) -> dict[str, Player]:
             continue
         player = copy.deepcopy(newest)
         player.load_state_dict(opponent.weights)
-        found[f"pool {opponent.iteration}" if is_past else opponent.name] = player
+        found[f"pool {opponent.iteration}" if is_past else _short(opponent.name, found)] = player
     return found
+
+
+def _short(run: str, taken: Container[str]) -> str:
+    """The folder of a run and the policy in it, without the folders around it where that is nobody else's name."""
+    return run if Path(run).name in taken else Path(run).name
 
 
 # ---- the table -------------------------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ class League:
     ) -> None:
         self._world = world
         entries = self_play_entries(config)
-        scripts = {name: Scripted(name, script) for name, script in world.environment.scripts().items()}
+        self._scripts = {name: Scripted(name, script) for name, script in world.environment.scripts().items()}
         self.sides: dict[str, Side] = {}
         self.modules: dict[str, list[Policy]] = {}
         for name, envs in opponents_envs(entries, config.trainer.num_envs).items():
@@ -85,15 +85,14 @@ class League:
             self.modules[name] = modules
             others = [self._opponent(name, number, text, present, read) for number, text in enumerate(entry.opponents)]
             seed = config.trainer.seed ^ zlib.crc32(name.encode())
-            self.sides[name] = Side(name, present, modules, slots, entry, scripts, others, seed)
+            self.sides[name] = Side(name, present, modules, slots, entry, self._scripts, others, seed)
         self.slots = [slot for side in self.sides.values() for slot in side.slots]
         self._matches = Matches(world, self.slots) if self.slots else None
         self._pending: list[Tensor] = []
 
     def _opponent(self, policy: str, number: int, text: str, present: Policy, read: bool) -> Opponent:
         """An opponent as the configuration names it."""
-        scripts = self._world.environment.scripts()
-        if not is_run(text, scripts):
+        if not is_run(text, self._scripts):
             return Opponent(text, "random" if text == RANDOM else "script")
         opponent = Opponent(text, "frozen", file=f"{policy}-opponent-{number}.pt")
         if read:
