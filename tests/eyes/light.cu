@@ -22,7 +22,7 @@ extern "C" __global__ void see(const float2* positions, const float* angles, flo
     const Camera camera{bodies[i].position, bodies[i].forward, tan_half_fov};
     const int at = first + i;
     look(eye[0], camera, surfaces.walls, bodies, i);
-    show<1>(eye[0], camera, surfaces, brightness + first, rgb + at * 3 * RES, depth + at * RES,
+    show<1>(eye[0], camera, surfaces, brightness + first, rgb + at * 3 * RES, depth + at * RES, Unseen(),
             [&](int object, int) { if (object < NUM_AGENTS && object >= 0) atomicAdd(&met[at], 1); });
     sync_env();  // orders reading before the next camera looks
   }

@@ -28,6 +28,31 @@ def test_opponents_are_seen() -> None:
     assert green.max() < 1e-3 and blue.max() < 1e-3
 
 
+def test_which_pixels_are_somebody_is_told_in_shares() -> None:
+    """A body of 0.075 m to either side, two metres ahead, whose edges are met by parts of a pixel's rays."""
+    world = face_off(1, distance=2.0, res=256, subsample=4, fov=60.0)
+    place(world, [[2.0, 3.5], [4.0, 3.5]], [2.0, 90.0])
+    act(world)
+    shares = world.data.numpy("observations_agents")[0, 0, 0]
+    off = np.degrees(np.arctan((255 - 2 * np.arange(256)) / 256 * np.tan(np.radians(30.0))))
+    met = np.abs(off + 2.0) < np.degrees(
+        np.arctan2(0.075, 2.0 - 0.0375)
+    )  # the corners farthest out
+    assert set(met.reshape(64, 4).sum(axis=1)) >= {0, 4} and {1, 2, 3} & set(met.reshape(64, 4).sum(axis=1))
+    assert np.array_equal(shares, met.reshape(64, 4).mean(axis=1))
+    place(world, [[2.0, 3.5], [1.0, 3.5]], [0.0, 0.0])
+    act(world)
+    assert world.data.numpy("observations_agents")[0, 0].max() == 0.0  # behind
+    assert world.data.numpy("observations_agents")[0, 1].max() == 1.0
+
+
+def test_by_megastep_nobody_is_told_which_pixels_are_agents() -> None:
+    """Its observations are colours, nearness, motion and health."""
+    world = World(Deathmatch(**HOMES, megastep_rules=True), 2, device="cpu", seed=1)
+    seen = {name for name in world.data if name.startswith("observations_")}
+    assert seen == {f"observations_{part}" for part in ("rgb", "depth", "imu", "health")}
+
+
 def test_opponents_are_seen_in_the_light_of_where_they_are() -> None:
     """In a corner, 3.1 m from the lamp: 0.1 of ambient light, and twice the lamp's by the square of the distance."""
     world = face_off(1, res=64, subsample=1, fov=60.0)

@@ -85,7 +85,7 @@ WW_FUNCTION float nearness(float depth) {
 // What neighbouring rays meet, lit; rays of a batch are drawn at once where lanes take turns.
 template <int Count>
 struct Rays {
-  float red[Count], green[Count], blue[Count], near[Count];
+  float red[Count], green[Count], blue[Count], near[Count], agent[Count];
   int object[Count], texel[Count];  // texel of all plans, -1 where the object is no wall
 };
 
@@ -108,6 +108,7 @@ WW_FUNCTION void shade(Rays<Count>& rays, const raycast::Eye<Res, MostWalls>& ey
     rays.green[i] = light * lit.y;
     rays.blue[i] = light * lit.z;
     rays.near[i] = nearness(hit.depth);
+    rays.agent[i] = is_agent ? 1.0f : 0.0f;
     rays.object[i] = hit.object;
     rays.texel[i] = is_wall ? texel : -1;
   }
@@ -129,13 +130,15 @@ struct Unseen {
   WW_METHOD Unseen operator+(int) const { return *this; }
 };
 
-// What a camera shows an agent: `rgb` (3, pixels) lit linear colours 0 .. 1 and `depth` (pixels), each the mean of
-// `Subsample` neighbouring rays. All lanes of the env share the pixels, after look(). brightness: of the light that falls
-// on each agent, 0 .. 1. on_ray(object, texel) is called for each ray; the texel is -1 where it has met no wall. `row` is
-// from one colour to the next in `rgb`, where that has more pixels than this camera's. Either may be Unseen().
-template <int Subsample, int Res, int MostWalls, class Rgb, class Depth, class OnRay>
+// What a camera shows an agent: `rgb` (3, pixels) lit linear colours 0 .. 1, `depth` (pixels), and `agents` (pixels), 1
+// where other agents are and 0 elsewhere; each the mean of `Subsample` neighbouring rays, and any may be Unseen(). All
+// lanes of the env share the pixels, after look(). brightness: of the light that falls on each agent, 0 .. 1.
+// on_ray(object, texel) is called for each ray; the texel is -1 where it has met no wall. `row` is from one colour to the
+// next in `rgb`, where that has more pixels than this camera's.
+template <int Subsample, int Res, int MostWalls, class Rgb, class Depth, class Agents, class OnRay>
 WW_FUNCTION void show(const raycast::Eye<Res, MostWalls>& eye, const Camera& camera, const Surfaces& surfaces,
-                      const float* brightness, Rgb rgb, Depth depth, OnRay on_ray, int row = Res / Subsample) {
+                      const float* brightness, Rgb rgb, Depth depth, Agents agents, OnRay on_ray,
+                      int row = Res / Subsample) {
   static_assert(Res % Subsample == 0, "the rays of a camera must be a multiple of its subsample");
   constexpr int pixels = Res / Subsample;
   constexpr int batch = LANES_SIDE_BY_SIDE ? 1 : pixels % 16 == 0 ? 16 : pixels % 4 == 0 ? 4 : 1;  // pixels drawn at once
@@ -149,6 +152,7 @@ WW_FUNCTION void show(const raycast::Eye<Res, MostWalls>& eye, const Camera& cam
       rgb[row + pixel] = mean_of<Subsample>(rays.green + i * Subsample);
       rgb[2 * row + pixel] = mean_of<Subsample>(rays.blue + i * Subsample);
       depth[pixel] = mean_of<Subsample>(rays.near + i * Subsample);
+      agents[pixel] = mean_of<Subsample>(rays.agent + i * Subsample);
     }
     for (int i = 0; i < batch * Subsample; ++i) on_ray(rays.object[i], rays.texel[i]);
   }

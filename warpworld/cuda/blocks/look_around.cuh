@@ -33,6 +33,6 @@ WW_FUNCTION void look_around(const Scene& scene, Rgb rgb, Depth depth) {
     const Camera camera{bodies[agent].position, forward, scene.tan_half_fov};
     look(eye[0], camera, scene.surfaces.walls, bodies, agent);
     show<SUBSAMPLE>(eye[0], camera, scene.surfaces, brightness, rgb + (agent * 3 * row + at * PIXELS),
-                    depth + (agent * row + at * PIXELS), [](int, int) {}, row);
+                    depth + (agent * row + at * PIXELS), Unseen(), [](int, int) {}, row);
   }
 }

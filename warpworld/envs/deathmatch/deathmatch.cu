@@ -173,18 +173,15 @@ extern "C" __global__ void wake(float2* positions, float2* velocity, float* angl
   observations_cooldown[i] = 0.0f;
 }
 
-extern "C" __global__ void see(const float2* positions, const float* angles, float* observations_rgb,
-                               float* observations_depth, const int* plan, const float4* plan_walls,
-                               const int* plan_first_wall, const int* wall_first_texel, const unsigned* wall_texels,
-                               const int4* plan_floor, const unsigned char* floor_light, float tan_half_fov) {
-  if (!is_active()) return;
+// What everybody's camera shows. All lanes of the env call it, together.
+template <class Agents>
+__device__ void look_around(const float2* positions, const float* angles, float* rgb, float* depth, Agents agents,
+                            const Surfaces& surfaces, const Floor& floor, float tan_half_fov) {
   using Eye = raycast::Eye<RES, MOST_WALLS>;
   ENV_SHARED(Eye, eye, 1);
   ENV_SHARED(Body, bodies, NUM_AGENTS);
   ENV_SHARED(float, brightness, NUM_AGENTS);
-  const int env = env_id(), first = env * NUM_AGENTS;
-  const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
-  const Floor floor = floor_of(plan[env], plan_floor, floor_light);
+  const int first = env_id() * NUM_AGENTS;
   for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
     bodies[agent] = Body{positions[first + agent], direction_of(angles[first + agent]), AGENT_WIDTH};
     brightness[agent] = brightness_at(floor, bodies[agent].position);
@@ -193,17 +190,29 @@ extern "C" __global__ void see(const float2* positions, const float* angles, flo
     sync_env();  // orders bodies before they are seen, and what one has seen before the next looks
     const Camera camera{bodies[agent].position, bodies[agent].forward, tan_half_fov};
     look(eye[0], camera, surfaces.walls, bodies, agent);
-    show<SUBSAMPLE>(eye[0], camera, surfaces, brightness, observations_rgb + (first + agent) * 3 * PIXELS,
-                    observations_depth + (first + agent) * PIXELS, [](int, int) {});
+    show<SUBSAMPLE>(eye[0], camera, surfaces, brightness, rgb + (first + agent) * 3 * PIXELS,
+                    depth + (first + agent) * PIXELS, agents + (first + agent) * PIXELS, [](int, int) {});
   }
+}
+
+extern "C" __global__ void see(const float2* positions, const float* angles, float* observations_rgb,
+                               float* observations_depth, float* observations_agents, const int* plan,
+                               const float4* plan_walls, const int* plan_first_wall, const int* wall_first_texel,
+                               const unsigned* wall_texels, const int4* plan_floor, const unsigned char* floor_light,
+                               float tan_half_fov) {
+  if (!is_active()) return;
+  const int home = plan[env_id()];
+  look_around(positions, angles, observations_rgb, observations_depth, observations_agents,
+              surfaces_of(home, plan_walls, plan_first_wall, wall_first_texel, wall_texels),
+              floor_of(home, plan_floor, floor_light), tan_half_fov);
 }
 
 // ---- megastep's rules -----------------------------------------------------------------------------------------------
 //
 // Arrays, beside those above: per agent spawn_positions and spawn_angles, the poses it wakes up in; per env spawn_plan, the
 // plan that these are in, -1 before they are drawn; of the world plan_extent. A step is: `act_by_megastep` lets the dead
-// wake up, moves everybody, and lets everybody shoot whom the two middle pixels show; then `see`. `wake_by_megastep`
-// begins an episode.
+// wake up, moves everybody, and lets everybody shoot whom the two middle pixels show; then `see_by_megastep`, which tells
+// nobody which pixels are agents. `wake_by_megastep` begins an episode.
 
 extern "C" __global__ void act_by_megastep(
     float2* positions, float2* velocity, float* angles, float* angvelocity, float* health, int* kills, int* deaths,
@@ -314,4 +323,16 @@ extern "C" __global__ void wake_by_megastep(
   shot_from[i] = shot_to[i] = positions[i];
   feel(motions.load(i), observations_imu + 3 * i);
   observations_health[i] = 1.0f;
+}
+
+extern "C" __global__ void see_by_megastep(const float2* positions, const float* angles, float* observations_rgb,
+                                           float* observations_depth, const int* plan, const float4* plan_walls,
+                                           const int* plan_first_wall, const int* wall_first_texel,
+                                           const unsigned* wall_texels, const int4* plan_floor,
+                                           const unsigned char* floor_light, float tan_half_fov) {
+  if (!is_active()) return;
+  const int home = plan[env_id()];
+  look_around(positions, angles, observations_rgb, observations_depth, Unseen(),
+              surfaces_of(home, plan_walls, plan_first_wall, wall_first_texel, wall_texels),
+              floor_of(home, plan_floor, floor_light), tan_half_fov);
 }

@@ -52,7 +52,9 @@ class Deathmatch(Indoor):
     few powers of two. Who dies starts anew elsewhere in the same step, and ``agent_terminated`` tells. The episode
     ends when somebody has ``kills_to_win`` kills.
 
-    ``megastep_rules`` plays the published game: seven actions, automatic fire, a reward for hits alone. ``damage``,
+    An agent sees, beside colours and nearness, which pixels are other agents: ``agents``, as semantic cameras tell it.
+
+    ``megastep_rules`` plays the published game: no such pixels, seven actions, automatic fire, a reward for hits alone. ``damage``,
     ``cooldown``, ``fire_cone``, ``fire_range``, ``kill_reward``, ``kills_to_win``, ``shaping`` and ``near_spawn`` have
     no part in it, but for what ``megastep_mends`` takes from these rules.
 
@@ -108,7 +110,8 @@ class Deathmatch(Indoor):
         """Players and rivals, who differ in nothing but the policies that may play them."""
         share = Box(0.0, 1.0, (1,))
         sizes = {"player": self.params.players, "rival": self.params.rivals}
-        seen = self.observation(health=share, cooldown=share)
+        agents = Box(0.0, 1.0, (1, self.params.pixels))  # the share of a pixel that is somebody else
+        seen = self.observation(agents=agents, health=share, cooldown=share)
         action: Discrete | MultiDiscrete = MultiDiscrete([5, 5, 2])
         if self.params.megastep_rules:
             seen, action = self.observation(health=share), Discrete(7)
@@ -137,12 +140,14 @@ class Deathmatch(Indoor):
     def phases(self) -> Sequence[Phase | Kernel]:
         """Move and shoot, count hits, go on elsewhere after a death, then look."""
         if self.params.megastep_rules:
-            return ["act_by_megastep", camera_kernel("see")]
+            return ["act_by_megastep", camera_kernel("see_by_megastep")]
         return ["act", "settle", "go_on", camera_kernel("see")]
 
     def resets(self) -> Sequence[Phase | Kernel]:
         """Wake up somewhere, and look."""
-        return ["wake_by_megastep" if self.params.megastep_rules else "wake", camera_kernel("see")]
+        if self.params.megastep_rules:
+            return ["wake_by_megastep", camera_kernel("see_by_megastep")]
+        return ["wake", camera_kernel("see")]
 
     def scripts(self) -> Mapping[str, Callable[[Mapping[str, Tensor], Group], Tensor]]:
         """Opponents that learn nothing."""

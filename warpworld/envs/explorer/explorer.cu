@@ -38,7 +38,7 @@ __device__ int look_around(const float2* positions, const float* angles, unsigne
     const unsigned at = (unsigned)(texel - first_texel), bit = 1u << at % 32u;
     fresh += !(atomicOr(&seen[env * SEEN_WORDS + at / 32u], bit) & bit);
   };
-  show<SUBSAMPLE>(eye[0], camera, surfaces, nullptr, rgb + env * 3 * PIXELS, depth + env * PIXELS, on_ray);
+  show<SUBSAMPLE>(eye[0], camera, surfaces, nullptr, rgb + env * 3 * PIXELS, depth + env * PIXELS, Unseen(), on_ray);
   if (fresh) atomicAdd(&found[0], fresh);
   sync_env();  // orders counting before the count is read
   return found[0];

@@ -102,5 +102,5 @@ extern "C" __global__ void see(const float2* positions, const float* angles, flo
   const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
   look(eye[0], camera, surfaces.walls, nullptr, 0);
   show<SUBSAMPLE>(eye[0], camera, surfaces, nullptr, observations_rgb + env * 3 * PIXELS,
-                  observations_depth + env * PIXELS, [](int, int) {});
+                  observations_depth + env * PIXELS, Unseen(), [](int, int) {});
 }
