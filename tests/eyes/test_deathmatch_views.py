@@ -35,9 +35,7 @@ def test_which_pixels_are_somebody_is_told_in_shares() -> None:
     act(world)
     shares = world.data.numpy("observations_agents")[0, 0, 0]
     off = np.degrees(np.arctan((255 - 2 * np.arange(256)) / 256 * np.tan(np.radians(30.0))))
-    met = np.abs(off + 2.0) < np.degrees(
-        np.arctan2(0.075, 2.0 - 0.0375)
-    )  # the corners farthest out
+    met = np.abs(off + 2.0) < np.degrees(np.arctan2(0.075, 2.0 - 0.0375))  # the corners farthest out
     assert set(met.reshape(64, 4).sum(axis=1)) >= {0, 4} and {1, 2, 3} & set(met.reshape(64, 4).sum(axis=1))
     assert np.array_equal(shares, met.reshape(64, 4).mean(axis=1))
     place(world, [[2.0, 3.5], [1.0, 3.5]], [0.0, 0.0])

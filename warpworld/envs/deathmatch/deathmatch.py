@@ -54,9 +54,9 @@ class Deathmatch(Indoor):
 
     An agent sees, beside colours and nearness, which pixels are other agents: ``agents``, as semantic cameras tell it.
 
-    ``megastep_rules`` plays the published game: no such pixels, seven actions, automatic fire, a reward for hits alone. ``damage``,
-    ``cooldown``, ``fire_cone``, ``fire_range``, ``kill_reward``, ``kills_to_win``, ``shaping`` and ``near_spawn`` have
-    no part in it, but for what ``megastep_mends`` takes from these rules.
+    ``megastep_rules`` plays the published game: no such pixels, seven actions, automatic fire, a reward for hits alone.
+    ``damage``, ``cooldown``, ``fire_cone``, ``fire_range``, ``kill_reward``, ``kills_to_win``, ``shaping`` and
+    ``near_spawn`` have no part in it, but for what ``megastep_mends`` takes from these rules.
 
     Two numbers of the world may be set between steps: ``near_spawn``, the share of episodes whose agents wake up in one
     room, and ``shaping``, the weight of a potential (Ng, Harada and Russell 1999) that is 1 for who aims at somebody.
