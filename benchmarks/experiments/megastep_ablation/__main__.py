@@ -1,0 +1,6 @@
+"""``python -m warpworld.benchmarks.experiments.megastep_ablation``."""
+
+from .main import main
+
+if __name__ == "__main__":
+    main()

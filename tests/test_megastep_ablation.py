@@ -1,0 +1,253 @@
+"""Why Deathmatch learns slowly by megastep's rules: what the ablation trains, what it counts, and what it keeps."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from warpworld.benchmarks.experiments.megastep_ablation import arms, exam, results, table
+from warpworld.benchmarks.experiments.megastep_ablation.arms import ARMS
+from warpworld.benchmarks.experiments.megastep_ablation.exam import Tally, examine
+from warpworld.benchmarks.experiments.megastep_ablation.main import main
+
+import warpworld
+from warpworld import World
+from warpworld.envs.deathmatch.megastep_rules import MENDS
+from warpworld.errors import RunError
+
+BOX: dict[str, Any] = {"plans": "box", "res": 64, "subsample": 4, "megastep_rules": True, "players": 1, "rivals": 3}
+RANDOM = {"hits": 8.0, "hits_error": 0.4, "taken": 8.0, "kills": 0.2, "deaths": 1.0}
+
+
+def in_a_box(num_envs: int) -> World:
+    world = warpworld.make("deathmatch", num_envs, device="cpu", seed=1, **BOX)
+    world.reset()
+    return world
+
+
+def point(seconds: float, hits: float, **counts: float) -> dict[str, float]:
+    return {**RANDOM, "seconds": seconds, "env_steps": 10_000 * seconds, "hits": hits, **counts}
+
+
+def an_arm(*curve: dict[str, float], **also: Any) -> dict[str, Any]:
+    settings = {"minutes": 10.0, "seed": 1, "date": "2020-01-01", "commit": "0123456789", "device": "a core"}
+    settings |= {"seconds": 600.0, "env_steps": 6_000_000, "common": None, "common_random": None}
+    return {**settings, "random": RANDOM, "curve": list(curve) or [point(600.0, 8.0)], **also}
+
+
+# ---- what is trained -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MENDS)
+def test_an_arm_has_one_fault_less_and_nothing_else(name: str) -> None:
+    published, mended = (ARMS[arm].config(seed=3).to_dict() for arm in ("published", name))
+    assert published["env"].pop("megastep_mends") == ""
+    assert mended["env"].pop("megastep_mends") == name
+    assert mended == published
+    assert published["trainer"]["seed"] == 3
+
+
+def test_arms_of_learning_differ_in_what_they_say_only() -> None:
+    published = ARMS["published"].config(seed=1).to_dict()
+    for name, changed in (("advantages", {"norm_adv"}), ("pool", {"self_play"}), ("all", {"norm_adv", "self_play"})):
+        arm = ARMS[name].config(seed=1).to_dict()
+        own, theirs = arm["policy"].pop("fighter"), published["policy"]["fighter"]
+        assert {key for key in theirs if own[key] != theirs[key]} == changed
+        assert not own["norm_adv"] if "norm_adv" in changed else own["norm_adv"]
+        assert arm["env"]["megastep_mends"] == (",".join(MENDS) if name == "all" else "")
+        assert {key: arm[key] for key in arm if key not in ("policy", "env")} == {
+            key: published[key] for key in arm if key not in ("policy", "env")
+        }
+
+
+def test_the_other_rules_have_the_same_plans_and_network() -> None:
+    published, own = (ARMS[arm].config(seed=1) for arm in ("published", "warpworld"))
+    same = ("plans", "num_plans", "min_rooms", "max_rooms", "plan_seed", "players", "rivals", "res", "fov")
+    assert {key: own.env[key] for key in same} == {key: published.env[key] for key in same}
+    assert own.policy["fighter"] == published.policy["fighter"]
+    assert own.trainer == published.trainer
+    assert own.schedules
+    assert not published.schedules
+
+
+# ---- what is counted -------------------------------------------------------------------------------------------------
+
+
+def test_planted_shots_are_counted() -> None:
+    """Agent 0 is examined: -2 is no shot, -1 a miss, else who was hit; shots among the others are nobody's business."""
+    world = in_a_box(2)
+    tally = Tally(world, world.groups["player"].slice)
+    for shots in ([[1, -2, 0, 3], [-1, 0, 0, 0]], [[3, -1, -1, -2], [-2, -2, 1, 0]]):
+        world.data.numpy("shot")[:] = shots
+        tally.add()
+    world.data.numpy("kills")[:] = [[1, 9, 9, 9], [0, 9, 9, 9]]
+    world.data.numpy("deaths")[:] = [[0, 9, 9, 9], [3, 9, 9, 9]]
+    counts = tally.counts()
+    assert counts.hits == pytest.approx(2 / 4 * 1000)  # 2 hits in 2 steps of 2 envs
+    assert counts.hits_error == pytest.approx(np.std([1000.0, 0.0], ddof=1) / np.sqrt(2))
+    assert counts.taken == pytest.approx(5 / 4 * 1000)
+    assert counts.share == pytest.approx(2 / 7)
+    assert (counts.kills, counts.deaths) == pytest.approx((250.0, 750.0))
+
+
+def test_shots_of_a_course_are_counted() -> None:
+    """The first looks at another one's back for 20 steps, which is what it takes to kill it; two look at walls."""
+    world = in_a_box(3)
+    number = world.data.numpy
+    number("positions")[:] = [[2.0, 3.5], [4.0, 3.5], [1.5, 1.5], [5.5, 1.5]]
+    number("angles")[:] = [0.0, 0.0, -90.0, -90.0]
+    tally = Tally(world, world.groups["player"].slice)
+    for _ in range(20):
+        number("actions")[:] = 0
+        world.step()
+        tally.add()
+    counts = tally.counts()
+    assert (counts.hits, counts.hits_error, counts.taken, counts.share) == (1000.0, 0.0, 0.0, 1.0)
+    assert (counts.kills, counts.deaths) == (50.0, 0.0)
+
+
+def test_random_agents_deal_as_much_as_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exam, "NUM_ENVS", 16)
+    monkeypatch.setattr(exam, "STEPS", 100)
+    counts = examine({**BOX, "episode_length": 10}, None)
+    assert counts.hits == counts.taken > 0.0
+    assert counts.share == 0.5
+    assert counts == examine({**BOX, "episode_length": 10}, None)  # the same opponents for everybody
+
+
+def test_no_shot_has_no_share() -> None:
+    assert np.isnan(exam.Counts(0.0, 0.0, 0.0, 0.0, 1.0).share)
+
+
+# ---- what becomes of it ----------------------------------------------------------------------------------------------
+
+
+def test_multiples_of_what_random_agents_hit() -> None:
+    assert table.multiple({"hits": 24.0, "hits_error": 1.2}, RANDOM) == pytest.approx((3.0, np.hypot(0.15, 0.15)))
+    assert np.isnan(table.multiple({"hits": 24.0, "hits_error": 1.2}, {"hits": 0.0, "hits_error": 0.0})[0])
+    slow = an_arm(point(0.0, 8.0), point(75.0, 15.9), point(150.0, 16.0), point(225.0, 30.0))
+    assert table.reached(slow)["seconds"] == 150.0  # type: ignore[index]
+    assert table.reached(an_arm()) is None
+
+
+def test_the_table() -> None:
+    common = {"common": {**RANDOM, "hits": 20.0}, "common_random": {**RANDOM, "hits": 10.0}}
+    learnt = an_arm(point(300.0, 16.0), point(600.0, 24.0, taken=6.0, kills=1.234), **common)
+    lines = table.table({"published": learnt, "warpworld": an_arm()}).splitlines()
+    assert len({line.count("|") for line in lines}) == 1
+    cells = [cell.strip() for cell in lines[2].split("|")[1:-1]]
+    assert cells[:6] == ["`published`: the published rules, all faults", "6.00", "8.0", "24.0", "3.00 ± 0.16", "1.23"]
+    assert cells[6:] == ["1.00", "1.00", "0.80", "300 s, 3.00 M", "20.0", "2.00 ± 0.09"]
+    assert [cell.strip() for cell in lines[3].split("|")[-4:-1]] == ["-", "-", "-"]
+
+
+def test_arms_are_merged_in_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "saved.json"
+    for name in ("aim", "published"):
+        results.merge(path, name, an_arm())
+    results.merge(path, "aim", an_arm(env_steps=7))
+    held = results.read(path, 10.0, 1)
+    assert list(held) == ["published", "aim"]
+    assert (held["published"]["env_steps"], held["aim"]["env_steps"]) == (6_000_000, 7)
+
+
+def test_arms_that_end_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    path = tmp_path / "saved.json"
+    with ThreadPoolExecutor(len(ARMS)) as threads:
+        list(threads.map(lambda name: results.merge(path, name, an_arm()), ARMS))
+    assert list(results.read(path, 10.0, 1)) == list(ARMS)
+
+
+def test_arms_of_another_length_are_refused_before_anything_is_trained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "saved.json"
+    results.merge(path, "published", an_arm())
+    with pytest.raises(SystemExit, match="2"):
+        main(["--only", "aim", "--minutes", "0.5", "--save", str(path)])
+    assert "holds arms of 10 minutes and seed 1, expected 0.5 and 1" in capsys.readouterr().err
+    with pytest.raises(RunError, match="expected 10 and 2"):
+        results.read(path, 10.0, 2)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"rows": []}', '{"arms": {"aim": {}}}', '{"arms": 3}'])
+def test_files_of_something_else_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "saved.json"
+    path.write_text(text)
+    with pytest.raises(RunError, match=r"saved.json cannot be read as results of this ablation .*name another file"):
+        results.merge(path, "aim", an_arm())
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--only", "aim", "walls"], "no arm walls; there are published, bounds, reward, aim, credit, spawns, adv"),
+        (["--only"], "--only without an arm trains nothing, and there is no --save FILE to show"),
+        (["--minutes", "0"], "0 minutes, expected more than 0"),
+        (["--minutes", "nan"], "nan minutes, expected more than 0"),
+    ],
+)
+def test_what_cannot_be_run(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert said in capsys.readouterr().err
+
+
+def test_a_page_without_a_place_for_the_table(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    with pytest.raises(RunError, match="cannot be read: No such file"):
+        table.write_into(page, "text")
+    page.write_text("A page.\n")
+    with pytest.raises(RunError, match="has no place for the table, expected the lines"):
+        table.write_into(page, "text")
+    assert page.read_text() == "A page.\n"
+
+
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arms, "TRAINER", {**arms.TRAINER, "num_envs": 8, "num_steps": 4})
+    monkeypatch.setattr(arms, "SAME", {**BOX, "players": 2, "rivals": 2})
+    monkeypatch.setattr(exam, "NUM_ENVS", 4)
+    monkeypatch.setattr(exam, "STEPS", 10)
+
+
+def test_a_short_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    small(monkeypatch)
+    saved, picture, page = tmp_path / "saved.json", tmp_path / "images" / "curves.png", tmp_path / "page.md"
+    picture.parent.mkdir()
+    page.write_text(f"Before.\n\n{table.BEGIN}\nold\n{table.END}\n\nAfter.\n")
+    results.merge(saved, "aim", an_arm(minutes=0.01))
+    shown = ["--minutes", "0.01", "--save", str(saved), "--draw", str(picture), "--page", str(page)]
+    main(["--only", "published", *shown])
+    held = json.loads(saved.read_text())["arms"]
+    assert list(held) == ["published", "aim"]
+    curve = held["published"]["curve"]
+    assert (curve[0]["seconds"], curve[0]["env_steps"]) == (0.0, 0)
+    assert curve[-1]["env_steps"] == held["published"]["env_steps"] >= 32
+    assert held["published"]["seconds"] >= 0.6
+    assert held["published"]["common"].keys() == RANDOM.keys()
+    assert {"date", "commit", "device", "minutes", "seed"} <= held["published"].keys()
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    text = page.read_text()
+    assert text.startswith("Before.")
+    assert text.endswith("After.\n")
+    assert "images/curves.png" in text
+    assert "old" not in text
+    printed = capsys.readouterr().out
+    assert "`published`: the published rules" in printed
+    assert "`aim`: aim mended" in printed
+    main(["--only", *shown])  # trains nothing
+    assert capsys.readouterr().out == printed
+    assert json.loads(saved.read_text())["arms"] == held
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ARMS)
+def test_every_arm(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    small(monkeypatch)
+    main(["--only", name, "--minutes", "0.01"])
+    assert f"`{name}`" in capsys.readouterr().out
