@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pages import blocks, page
 from warpworld.benchmarks.experiments.megastep_ablation import arms, exam, results, table
 from warpworld.benchmarks.experiments.megastep_ablation.arms import ARMS
 from warpworld.benchmarks.experiments.megastep_ablation.exam import Tally, examine
-from warpworld.benchmarks.experiments.megastep_ablation.main import main
+from warpworld.benchmarks.experiments.megastep_ablation.main import _parser, main
 
 import warpworld
 from warpworld import World
 from warpworld.envs.deathmatch.megastep_rules import MENDS
 from warpworld.errors import RunError
 
+RESULTS = Path(__file__).parent.parent / "benchmarks" / "results" / "megastep-ablation-cpu-2-cores.json"
 BOX: dict[str, Any] = {"plans": "box", "res": 64, "subsample": 4, "megastep_rules": True, "players": 1, "rivals": 3}
 RANDOM = {"hits": 8.0, "hits_error": 0.4, "taken": 8.0, "kills": 0.2, "deaths": 1.0}
 
@@ -35,7 +37,7 @@ def point(seconds: float, hits: float, **counts: float) -> dict[str, float]:
 
 def an_arm(*curve: dict[str, float], **also: Any) -> dict[str, Any]:
     settings = {"minutes": 10.0, "seed": 1, "date": "2020-01-01", "commit": "0123456789", "device": "a core"}
-    settings |= {"seconds": 600.0, "env_steps": 6_000_000, "common": None, "common_random": None}
+    settings |= {"wall_seconds": 600.0, "env_steps": 6_000_000, "common": None, "common_random": None}
     return {**settings, "random": RANDOM, "curve": list(curve) or [point(600.0, 8.0)], **also}
 
 
@@ -199,13 +201,28 @@ def test_what_cannot_be_run(arguments: list[str], said: str, capsys: pytest.Capt
 
 
 def test_a_page_without_a_place_for_the_table(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
+    written = tmp_path / "page.md"
     with pytest.raises(RunError, match="cannot be read: No such file"):
-        table.write_into(page, "text")
-    page.write_text("A page.\n")
+        table.write_into(written, "text")
+    written.write_text("A page.\n")
     with pytest.raises(RunError, match="has no place for the table, expected the lines"):
-        table.write_into(page, "text")
-    assert page.read_text() == "A page.\n"
+        table.write_into(written, "text")
+    assert written.read_text() == "A page.\n"
+
+
+def test_the_page_shows_what_the_results_hold() -> None:
+    held = results.read(RESULTS, 10.0, 1)
+    expected = table.section(held, "images/megastep-ablation.png" if held else None)
+    assert page("deathmatch-ablation").partition(table.BEGIN)[2].partition(table.END)[0].strip() == expected
+
+
+def test_the_page_tells_of_all_arms_and_of_what_can_be_run() -> None:
+    text = page("deathmatch-ablation")
+    assert [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")][-len(ARMS) :] == list(ARMS)
+    for line in blocks(text, "sh")[0].splitlines():
+        module, *arguments = line.split()[2:]
+        assert module == main.__module__.removesuffix(".main")
+        assert set(_parser().parse_args(arguments).only or ()) <= set(ARMS)
 
 
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,22 +234,22 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_short_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     small(monkeypatch)
-    saved, picture, page = tmp_path / "saved.json", tmp_path / "images" / "curves.png", tmp_path / "page.md"
+    saved, picture, shown_on = tmp_path / "saved.json", tmp_path / "images" / "curves.png", tmp_path / "page.md"
     picture.parent.mkdir()
-    page.write_text(f"Before.\n\n{table.BEGIN}\nold\n{table.END}\n\nAfter.\n")
+    shown_on.write_text(f"Before.\n\n{table.BEGIN}\nold\n{table.END}\n\nAfter.\n")
     results.merge(saved, "aim", an_arm(minutes=0.01))
-    shown = ["--minutes", "0.01", "--save", str(saved), "--draw", str(picture), "--page", str(page)]
+    shown = ["--minutes", "0.01", "--save", str(saved), "--draw", str(picture), "--page", str(shown_on)]
     main(["--only", "published", *shown])
     held = json.loads(saved.read_text())["arms"]
     assert list(held) == ["published", "aim"]
     curve = held["published"]["curve"]
     assert (curve[0]["seconds"], curve[0]["env_steps"]) == (0.0, 0)
     assert curve[-1]["env_steps"] == held["published"]["env_steps"] >= 32
-    assert held["published"]["seconds"] >= 0.6
+    assert 0.6 <= curve[-1]["seconds"] <= held["published"]["wall_seconds"] + 0.5
     assert held["published"]["common"].keys() == RANDOM.keys()
     assert {"date", "commit", "device", "minutes", "seed"} <= held["published"].keys()
     assert picture.read_bytes().startswith(b"\x89PNG")
-    text = page.read_text()
+    text = shown_on.read_text()
     assert text.startswith("Before.")
     assert text.endswith("After.\n")
     assert "images/curves.png" in text
