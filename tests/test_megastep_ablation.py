@@ -31,14 +31,25 @@ def in_a_box(num_envs: int) -> World:
     return world
 
 
-def point(seconds: float, hits: float, **counts: float) -> dict[str, float]:
-    return {**RANDOM, "seconds": seconds, "env_steps": 10_000 * seconds, "hits": hits, **counts}
+def point(seconds: float, hits: float, common: float | None = None, **counts: float) -> dict[str, Any]:
+    """A checkpoint with so many hits by its own rules, and perhaps by the common ones."""
+    by_common = None if common is None else {**RANDOM, "hits": common}
+    own = {**RANDOM, "hits": hits, **counts}
+    return {"seconds": seconds, "env_steps": 10_000 * seconds, "own": own, "common": by_common}
 
 
-def an_arm(*curve: dict[str, float], **also: Any) -> dict[str, Any]:
-    settings = {"minutes": 10.0, "seed": 1, "date": "2020-01-01", "commit": "0123456789", "device": "a core"}
-    settings |= {"wall_seconds": 600.0, "env_steps": 6_000_000, "common": None, "common_random": None}
-    return {**settings, "random": RANDOM, "curve": list(curve) or [point(600.0, 8.0)], **also}
+def an_arm(*curve: dict[str, Any], **also: Any) -> dict[str, Any]:
+    settings = {
+        "minutes": 10.0,
+        "seed": 1,
+        "date": "2020-01-01",
+        "commit": "0123456789",
+        "device": "a core",
+        "cores": 2,
+    }
+    settings |= {"wall_seconds": 600.0, "env_steps": 6_000_000, "random": RANDOM}
+    points = list(curve) or [point(600.0, 8.0)]
+    return {**settings, "common_random": RANDOM if points[0]["common"] else None, "curve": points, **also}
 
 
 # ---- what is trained -------------------------------------------------------------------------------------------------
@@ -136,15 +147,29 @@ def test_multiples_of_what_random_agents_hit() -> None:
     assert table.reached(an_arm()) is None
 
 
+def test_who_catches_up_is_seen_by_the_common_rules() -> None:
+    first = an_arm(point(300.0, 90.0, common=20.0), point(600.0, 90.0, common=30.0))
+    fast = an_arm(point(0.0, 8.0, common=8.0), point(75.0, 8.0, common=30.0), point(600.0, 8.0, common=9.0))
+    assert table.caught_up(fast, first)["seconds"] == 75.0  # type: ignore[index]
+    assert table.caught_up(first, first)["seconds"] == 600.0  # type: ignore[index]
+    assert table.caught_up(an_arm(point(600.0, 90.0, common=29.9)), first) is None
+    assert table.caught_up(an_arm(point(600.0, 90.0)), first) is None  # it cannot play by them
+    assert table.caught_up(fast, None) is None
+
+
 def test_the_table() -> None:
-    common = {"common": {**RANDOM, "hits": 20.0}, "common_random": {**RANDOM, "hits": 10.0}}
-    learnt = an_arm(point(300.0, 16.0), point(600.0, 24.0, taken=6.0, kills=1.234), **common)
-    lines = table.table({"published": learnt, "warpworld": an_arm()}).splitlines()
+    learnt = an_arm(point(300.0, 16.0, common=12.0), point(600.0, 24.0, common=16.0, taken=6.0, kills=1.234))
+    text = table.section({"published": learnt, "warpworld": an_arm()}, "images/curves.png")
+    lines = [line for line in text.splitlines() if line.startswith("|")]
     assert len({line.count("|") for line in lines}) == 1
     cells = [cell.strip() for cell in lines[2].split("|")[1:-1]]
-    assert cells[:6] == ["`published`: the published rules, all faults", "6.00", "8.0", "24.0", "3.00 ± 0.16", "1.23"]
-    assert cells[6:] == ["1.00", "1.00", "0.80", "300 s, 3.00 M", "20.0", "2.00 ± 0.09"]
+    assert cells[:5] == ["`published`: the published rules, all faults", "6.00", "8.0", "24.0", "3.00 ± 0.16"]
+    assert cells[5:9] == ["300 s, 3.00 M", "1.23", "1.00 (1.00)", "0.80"]
+    assert cells[9:] == ["16.0", "2.00 ± 0.11", "600 s, 6.00 M"]
     assert [cell.strip() for cell in lines[3].split("|")[-4:-1]] == ["-", "-", "-"]
+    assert "10 minutes of training on one core each, seed 1; a core with 2 cores, 2020-01-01, commit 0123456." in text
+    assert "(images/curves.png)" in text
+    assert table.section({}) == "Not measured yet."
 
 
 def test_arms_are_merged_in_their_order(tmp_path: Path) -> None:
@@ -246,7 +271,7 @@ def test_a_short_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert (curve[0]["seconds"], curve[0]["env_steps"]) == (0.0, 0)
     assert curve[-1]["env_steps"] == held["published"]["env_steps"] >= 32
     assert 0.6 <= curve[-1]["seconds"] <= held["published"]["wall_seconds"] + 0.5
-    assert held["published"]["common"].keys() == RANDOM.keys()
+    assert all(counts.keys() == RANDOM.keys() for point in curve for counts in (point["own"], point["common"]))
     assert {"date", "commit", "device", "minutes", "seed"} <= held["published"].keys()
     assert picture.read_bytes().startswith(b"\x89PNG")
     text = shown_on.read_text()

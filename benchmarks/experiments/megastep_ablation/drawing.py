@@ -9,9 +9,10 @@ from warpworld.report.palette import ROLES, SERIES
 
 from .arms import ARMS
 from .results import Results
-from .table import GOOD, multiple
+from .table import FIRST, GOOD, multiple
 
-FIRST = "published"  # which the others stand beside
+DASHES = ("-", "--")  # as there are more arms than colours
+PANELS = (("own", "random", "by the arm's own rules"), ("common", "common_random", "by common rules"))
 
 
 def draw(results: Results, path: Path) -> None:
@@ -24,29 +25,30 @@ def draw(results: Results, path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    others = [name for name in ARMS if name in results and name != FIRST]
-    half = max(1, -(-len(others) // 2))
-    panels = [others[:half], others[half:]]
-    figure = Figure(figsize=(10.0, 3.8), dpi=150, layout="constrained")
+    figure = Figure(figsize=(10.0, 4.0), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
-    for axis, names in zip(figure.subplots(1, len(panels), sharey=True), panels, strict=True):
-        if FIRST in results:
-            _draw_arm(axis, FIRST, results[FIRST], ROLES["ink"][0], width=2.0)
-        for name, colour in zip(names, SERIES, strict=False):
-            _draw_arm(axis, name, results[name], colour)
+    axes = figure.subplots(1, len(PANELS))
+    for axis, (whose, random, title) in zip(axes, PANELS, strict=True):
+        for i, name in enumerate(ARMS):
+            if name in results and results[name][random] is not None:
+                _draw_arm(axis, name, results[name], whose, random, _style(name, i))
         axis.axhline(1.0, color=ROLES["muted"][0], linewidth=0.8)
         axis.axhline(GOOD, color=ROLES["muted"][0], linewidth=0.8, linestyle=":")
-        axis.set_xlabel("seconds of training on one core", fontsize=8)
+        axis.set_title(f"hits, times a random agent's, {title}", fontsize=10, loc="left")
+        axis.set_xlabel("seconds of a core", fontsize=8)
         axis.tick_params(labelsize=8)
         axis.grid(color=ROLES["grid"][0], linewidth=0.8)
         axis.spines[["top", "right"]].set_visible(False)
-        if axis.lines:
-            axis.legend(fontsize=7, frameon=False)
-    figure.axes[0].set_title("hits, as a multiple of a random agent's by the same rules", fontsize=10, loc="left")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", fontsize=8, frameon=False)
     figure.savefig(path)
 
 
-def _draw_arm(axis: Any, name: str, arm: dict[str, Any], colour: str, width: float = 1.2) -> None:
-    values, errors = zip(*(multiple(point, arm["random"]) for point in arm["curve"]), strict=True)
-    seconds = [point["seconds"] for point in arm["curve"]]
-    axis.errorbar(seconds, values, errors, color=colour, linewidth=width, elinewidth=0.6, label=name)
+def _style(name: str, index: int) -> dict[str, Any]:
+    if name == FIRST:
+        return {"color": ROLES["ink"][0], "linewidth": 2.0}
+    return {"color": SERIES[index % len(SERIES)], "linestyle": DASHES[index // len(SERIES)], "linewidth": 1.2}
+
+
+def _draw_arm(axis: Any, name: str, arm: dict[str, Any], whose: str, random: str, style: dict[str, Any]) -> None:
+    values, errors = zip(*(multiple(point[whose], arm[random]) for point in arm["curve"]), strict=True)
+    axis.errorbar([point["seconds"] for point in arm["curve"]], values, errors, elinewidth=0.6, label=name, **style)

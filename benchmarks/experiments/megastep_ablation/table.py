@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from .results import Results
 BEGIN, END = "<!-- megastep-ablation: written by the program -->", "<!-- megastep-ablation: end -->"
 GOOD = 2.0  # times what a random agent hits, which is when somebody has begun to learn
 NONE = "-"
+FIRST = "published"  # which the others stand beside
 
 Multiple = tuple[float, float]  # and its standard error
 
@@ -25,13 +27,13 @@ HEADINGS = (
     "hits at random",
     "hits",
     "times random",
-    "kills",
-    "deaths",
-    "deaths at random",
-    "share of damage",
     f"{GOOD:g} x after",
+    "kills",
+    "deaths (at random)",
+    "share of damage",
     "hits by common rules",
     "times random",
+    f"as `{FIRST}` after",
 )
 
 
@@ -45,13 +47,21 @@ def multiple(of: dict[str, float], random: dict[str, float]) -> Multiple:
 
 
 def reached(arm: dict[str, Any]) -> dict[str, Any] | None:
-    """The first checkpoint at which the multiple is ``GOOD``, or None."""
-    return next((point for point in arm["curve"] if multiple(point, arm["random"])[0] >= GOOD), None)
+    """The first checkpoint at which the multiple by the arm's own rules is ``GOOD``, or None."""
+    return next((point for point in arm["curve"] if multiple(point["own"], arm["random"])[0] >= GOOD), None)
+
+
+def caught_up(arm: dict[str, Any], first: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The first checkpoint at which it hits as often by the common rules as ``first`` does in the end, or None."""
+    if first is None or arm["common_random"] is None:
+        return None
+    enough = first["curve"][-1]["common"]["hits"]
+    return next((point for point in arm["curve"] if point["common"]["hits"] >= enough), None)
 
 
 def table(results: Results) -> str:
     """One line for each arm, in Markdown."""
-    lines = [HEADINGS, ("---", *["---:"] * (len(HEADINGS) - 1)), *(_line(name, arm) for name, arm in results.items())]
+    lines = [HEADINGS, ("---", *["---:"] * (len(HEADINGS) - 1)), *_lines(results)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -79,47 +89,48 @@ def write_into(page: Path, text: str) -> None:
     replace_text(page, f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
 
 
-def _line(name: str, arm: dict[str, Any]) -> tuple[str, ...]:
-    random, final, good = arm["random"], arm["curve"][-1], reached(arm)
-    common = NONE, NONE
-    if arm["common"]:
-        common = f"{arm['common']['hits']:.1f}", _with_error(multiple(arm["common"], arm["common_random"]))
+def _lines(results: Results) -> Iterator[tuple[str, ...]]:
+    for name, arm in results.items():
+        yield f"`{name}`: {ARMS[name].says}", *_own(arm), *_common(arm, results.get(FIRST))
+
+
+def _own(arm: dict[str, Any]) -> tuple[str, ...]:
+    """By the arm's own rules."""
+    random, final = arm["random"], arm["curve"][-1]["own"]
     return (
-        f"`{name}`: {ARMS[name].says}",
         f"{arm['env_steps'] / 1e6:.2f}",
         f"{random['hits']:.1f}",
         f"{final['hits']:.1f}",
         _with_error(multiple(final, random)),
+        _when(reached(arm)),
         f"{final['kills']:.2f}",
-        f"{final['deaths']:.2f}",
-        f"{random['deaths']:.2f}",
-        f"{_counts(final).share:.2f}",
-        f"{good['seconds']:.0f} s, {good['env_steps'] / 1e6:.2f} M" if good else NONE,
-        *common,
+        f"{final['deaths']:.2f} ({random['deaths']:.2f})",
+        f"{Counts(**final).share:.2f}",
     )
+
+
+def _common(arm: dict[str, Any], first: dict[str, Any] | None) -> tuple[str, ...]:
+    """By the rules that all arms with the published actions have in common."""
+    random, final = arm["common_random"], arm["curve"][-1]["common"]
+    if random is None:
+        return NONE, NONE, NONE
+    return f"{final['hits']:.1f}", _with_error(multiple(final, random)), _when(caught_up(arm, first))
+
+
+def _when(point: dict[str, Any] | None) -> str:
+    return f"{point['seconds']:.0f} s, {point['env_steps'] / 1e6:.2f} M" if point else NONE
 
 
 def _with_error(value: Multiple) -> str:
     return f"{value[0]:.2f} ± {value[1]:.2f}"
 
 
-def _counts(point: dict[str, float]) -> Counts:
-    return Counts(*(point[name] for name in ("hits", "hits_error", "taken", "kills", "deaths")))
-
-
 def _conditions(results: Results) -> str:
     """Where and when, of each kind once."""
-    arms = list(results.values())
-    lengths = sorted({arm["minutes"] for arm in arms})
-    seeds = sorted({arm["seed"] for arm in arms})
-    dates = sorted({arm["date"] for arm in arms})
-    commits = sorted({str(arm["commit"])[:7] for arm in arms})
-    devices = sorted({arm["device"] for arm in arms})
-    return (
-        f"{_listed(f'{minutes:g}' for minutes in lengths)} minutes of training on one core each, seed "
-        f"{_listed(map(str, seeds))}; {_listed(devices)}, {_listed(dates)}, commit {_listed(commits)}."
-    )
 
+    def listed(key: str, form: str = "") -> str:
+        values = ("unknown" if arm[key] is None else arm[key] for arm in results.values())
+        return ", ".join(sorted({format(value, form) for value in values}))
 
-def _listed(values: Any) -> str:
-    return ", ".join(values)
+    where = f"{listed('device')} with {listed('cores')} cores, {listed('date')}, commit {listed('commit', '.7')}"
+    return f"{listed('minutes', 'g')} minutes of training on one core each, seed {listed('seed')}; {where}."

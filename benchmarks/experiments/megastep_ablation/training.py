@@ -13,7 +13,7 @@ from warpworld.trainers.trainer import Trainer
 from .arms import COMMON, Arm
 from .exam import examine
 
-CHECKPOINTS = 8  # that are examined, beside the beginning
+CHECKPOINTS = (0, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1)  # shares of the time: most is learnt early
 NAME = "fighter"  # of the policy
 
 log = logging.getLogger(__name__)
@@ -23,9 +23,9 @@ def run_arm(arm: Arm, seed: int, minutes: float) -> dict[str, Any]:
     """Train an arm and examine it; the time of examinations is not that of the training.
 
     Returns:
-        wall time and env steps of the training, the counts of a random agent (``random``), the curve (for each
-        checkpoint its seconds, env steps and counts), and, where it can play by them, the counts by the mended rules
-        that all arms have in common (``common``) and those of a random agent (``common_random``).
+        wall time and env steps of the training, and the curve: for each checkpoint the seconds and env steps until
+        then, and counts by the arm's own rules (``own``) and, where it can play by them, by those that all arms have in
+        common (``common``; else None). Beside it the counts of a random agent (``random``, ``common_random``).
     """
     trainer = Trainer(arm.config(seed))
     policy = cast(Policy, trainer.policies[NAME])
@@ -34,13 +34,15 @@ def run_arm(arm: Arm, seed: int, minutes: float) -> dict[str, Any]:
     curve = []
     for seconds, env_steps, weights in kept:
         policy.load_state_dict(weights)
-        curve.append({"seconds": seconds, "env_steps": env_steps, **examine(arm.params, policy).as_dict()})
-    results: dict[str, Any] = {"wall_seconds": round(trainer.seconds, 1), "env_steps": trainer.env_steps}
-    results |= {"random": examine(arm.params, None).as_dict(), "curve": curve, "common": None, "common_random": None}
-    if arm.has_published_actions:
-        results["common"] = examine(COMMON.params, policy).as_dict()
-        results["common_random"] = examine(COMMON.params, None).as_dict()
-    return results
+        curve.append({"seconds": seconds, "env_steps": env_steps, **_examined(arm, policy)})
+    random = _examined(arm, None)
+    random = {"random": random["own"], "common_random": random["common"]}
+    return {"wall_seconds": round(trainer.seconds, 1), "env_steps": trainer.env_steps, **random, "curve": curve}
+
+
+def _examined(arm: Arm, policy: Policy | None) -> dict[str, Any]:
+    common = examine(COMMON.params, policy).as_dict() if arm.has_published_actions else None
+    return {"own": examine(arm.params, policy).as_dict(), "common": common}
 
 
 def _train(trainer: Trainer, policy: Policy, seconds: float) -> list[tuple[float, int, dict[str, Any]]]:
@@ -51,16 +53,15 @@ def _train(trainer: Trainer, policy: Policy, seconds: float) -> list[tuple[float
     """
     kept: list[tuple[float, int, dict[str, Any]]] = []
     began = time.process_time()
-    reached = -1  # which checkpoint was the latest; where iterations are long, not all are met
+    due = 0  # which checkpoint comes next; where iterations are long, not all are met
 
     def follow(_: dict[str, Any] | None = None) -> None:
-        nonlocal reached
+        nonlocal due
         worked = time.process_time() - began
-        due = min(int(CHECKPOINTS * worked / seconds), CHECKPOINTS)
-        if due > reached:
-            reached = due
+        if worked >= CHECKPOINTS[due] * seconds:
+            due = sum(share * seconds <= worked for share in CHECKPOINTS)
             kept.append((round(worked, 1), trainer.env_steps, copy.deepcopy(policy.state_dict())))
 
     follow()
-    trainer.train(None, follow, stop=lambda: reached == CHECKPOINTS)
+    trainer.train(None, follow, stop=lambda: due == len(CHECKPOINTS))
     return kept
