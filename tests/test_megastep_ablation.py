@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pages import blocks, page
-from warpworld.benchmarks.experiments.megastep_ablation import arms, exam, results, table
+from warpworld.benchmarks.experiments.megastep_ablation import arms, exam, results, table, training
 from warpworld.benchmarks.experiments.megastep_ablation.arms import ARMS
 from warpworld.benchmarks.experiments.megastep_ablation.exam import Tally, examine
 from warpworld.benchmarks.experiments.megastep_ablation.main import _parser, main
@@ -253,6 +253,7 @@ def test_the_page_tells_of_all_arms_and_of_what_can_be_run() -> None:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arms, "TRAINER", {**arms.TRAINER, "num_envs": 8, "num_steps": 4})
     monkeypatch.setattr(arms, "SAME", {**BOX, "players": 2, "rivals": 2})
+    monkeypatch.setattr(training, "CHECKPOINTS", (0, 0.5, 1))
     monkeypatch.setattr(exam, "NUM_ENVS", 4)
     monkeypatch.setattr(exam, "STEPS", 10)
 
