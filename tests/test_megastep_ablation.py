@@ -164,7 +164,7 @@ def test_the_table() -> None:
     assert len({line.count("|") for line in lines}) == 1
     cells = [cell.strip() for cell in lines[2].split("|")[1:-1]]
     assert cells[:5] == ["`published`: the published rules, all faults", "6.00", "8.0", "24.0", "3.00 ± 0.16"]
-    assert cells[5:9] == ["300 s, 3.00 M", "1.23", "1.00 (1.00)", "0.80"]
+    assert cells[5:9] == ["300 s, 3.00 M", "1.23 (0.20)", "1.00 (1.00)", "0.80"]
     assert cells[9:] == ["16.0", "2.00 ± 0.11", "600 s, 6.00 M"]
     assert [cell.strip() for cell in lines[3].split("|")[-4:-1]] == ["-", "-", "-"]
     assert "10 minutes of training on one core each, seed 1; a core with 2 cores, 2020-01-01, commit 0123456." in text
@@ -225,7 +225,7 @@ def test_what_cannot_be_run(arguments: list[str], said: str, capsys: pytest.Capt
     assert said in capsys.readouterr().err
 
 
-def test_a_page_without_a_place_for_the_table(tmp_path: Path) -> None:
+def test_a_page_without_a_place_for_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written = tmp_path / "page.md"
     with pytest.raises(RunError, match="cannot be read: No such file"):
         table.write_into(written, "text")
@@ -233,6 +233,9 @@ def test_a_page_without_a_place_for_the_table(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="has no place for the table, expected the lines"):
         table.write_into(written, "text")
     assert written.read_text() == "A page.\n"
+    with pytest.raises(SystemExit, match="2"):
+        main(["--page", str(written)])  # before anything is trained
+    assert "has no place for the table" in capsys.readouterr().err
 
 
 def test_the_page_shows_what_the_results_hold() -> None:
@@ -261,7 +264,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_short_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     small(monkeypatch)
     saved, picture, shown_on = tmp_path / "saved.json", tmp_path / "images" / "curves.png", tmp_path / "page.md"
-    picture.parent.mkdir()
     shown_on.write_text(f"Before.\n\n{table.BEGIN}\nold\n{table.END}\n\nAfter.\n")
     results.merge(saved, "aim", an_arm(minutes=0.01))
     shown = ["--minutes", "0.01", "--save", str(saved), "--draw", str(picture), "--page", str(shown_on)]

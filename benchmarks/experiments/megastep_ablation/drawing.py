@@ -40,6 +40,7 @@ def draw(results: Results, path: Path) -> None:
         axis.grid(color=ROLES["grid"][0], linewidth=0.8)
         axis.spines[["top", "right"]].set_visible(False)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", fontsize=8, frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
 
 

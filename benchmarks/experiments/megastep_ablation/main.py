@@ -60,6 +60,8 @@ def _minutes(text: str) -> float:
 def _run(arguments: argparse.Namespace) -> None:
     """Train, keep what each arm comes to as soon as it is known, and show all of it."""
     names = ARMS if arguments.only is None else arguments.only
+    if arguments.page:
+        table.around(arguments.page)  # better said before a training than after it
     held = results.read(arguments.save, arguments.minutes, arguments.seed) if arguments.save else {}
     for name in names:
         settings = {**conditions(), "minutes": arguments.minutes, "seed": arguments.seed}

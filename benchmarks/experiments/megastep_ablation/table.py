@@ -28,7 +28,7 @@ HEADINGS = (
     "hits",
     "times random",
     f"{GOOD:g} x after",
-    "kills",
+    "kills (at random)",
     "deaths (at random)",
     "share of damage",
     "hits by common rules",
@@ -79,6 +79,16 @@ def write_into(page: Path, text: str) -> None:
     Raises:
         RunError: the page cannot be read, or has no markers.
     """
+    before, after = around(page)
+    replace_text(page, f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+
+
+def around(page: Path) -> tuple[str, str]:
+    """What stands before and behind the markers of a page.
+
+    Raises:
+        RunError: as ``write_into``.
+    """
     try:
         before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     except OSError as error:
@@ -86,7 +96,7 @@ def write_into(page: Path, text: str) -> None:
     _, end, after = rest.partition(END)
     if not end:
         raise RunError(f"{page} has no place for the table, expected the lines {BEGIN} and {END}")
-    replace_text(page, f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
+    return before, after
 
 
 def _lines(results: Results) -> Iterator[tuple[str, ...]]:
@@ -103,7 +113,7 @@ def _own(arm: dict[str, Any]) -> tuple[str, ...]:
         f"{final['hits']:.1f}",
         _with_error(multiple(final, random)),
         _when(reached(arm)),
-        f"{final['kills']:.2f}",
+        f"{final['kills']:.2f} ({random['kills']:.2f})",
         f"{final['deaths']:.2f} ({random['deaths']:.2f})",
         f"{Counts(**final).share:.2f}",
     )
