@@ -11,10 +11,22 @@ from warpworld.envs.deathmatch.megastep_rules import MENDS
 
 ALL_MENDS = ",".join(MENDS)
 # bounds matters where a plan's sides differ by more than 2 m: homes as large as megastep's
-SAME = {"min_rooms": 6, "max_rooms": 20, "players": 2, "rivals": 2}  # plans, and four agents as published
+SAME = {
+    "plans": "homes",
+    "num_plans": 32,
+    "min_rooms": 6,
+    "max_rooms": 20,
+    "players": 2,
+    "rivals": 2,
+}  # plans, and four agents as published
 TRAINER = {"num_envs": 128, "num_steps": 64, "device": "cpu", "num_workers": 1, "torch_threads": 1}
 ENDLESS = 10**12  # env steps: it is the time that ends a training
-MODEL = {"type": "mlp", "hidden_sizes": [64, 64], "activation": "tanh"}
+POLICY = {
+    "model": {"type": "mlp", "hidden_sizes": [64, 64], "activation": "tanh"},
+    "anneal_lr": False,
+    "ent_coef": 0.01,
+    "self_play": None,
+}
 SELF_PLAY = {"groups": ["rival"], "share": 0.5, "slots": 4, "match_every": 30}
 
 
@@ -51,7 +63,7 @@ class Arm:
         data = load_config("deathmatch").to_dict()
         data["env"] = self.params
         data["trainer"] |= {**TRAINER, "total_env_steps": ENDLESS, "seed": seed}
-        data["policy"]["fighter"] |= {"model": MODEL, "anneal_lr": False, **self.learning}
+        data["policy"]["fighter"] |= {**POLICY, **self.learning}
         if not self.keeps_schedules:
             data["schedules"] = {}
         return config_from_dict(data)
