@@ -46,20 +46,20 @@ def test_wins_draws_and_losses() -> None:
     # env 0 is in no slot
     rewards[:, 0] = 9.0
     ends[:, 0] = True
-    assert found.results().tolist() == [[1.0 + 0.0 + 0.5, 3.0], [1.0, 1.0]]
+    assert found.results().tolist() == [[1.0 + 0.0 + 0.5, 3.0, 0.0], [1.0, 1.0, 0.0]]
 
 
 def test_an_episode_goes_on_in_the_next_rollout() -> None:
     world, found = matches()
     world["rollout_rewards"][5, 1] = torch.tensor([0.0, 0.0, 4.0])
-    assert found.results().tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert found.results().tolist() == [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     assert world["match_balance"].tolist() == [0.0, -8.0, 0.0, 0.0, 0.0]  # the opponent's 4 count twice, for two agents
     world["rollout_rewards"].zero_()
     world["rollout_rewards"][0, 1] = torch.tensor([3.0, 3.0, 0.0])  # a mean of 3 is not enough
     world["rollout_terminated"][0, 1] = True
     world["rollout_rewards"][1, 1] = torch.tensor([1.0, 0.0, 0.0])  # but the next episode begins at 0
     world["rollout_terminated"][1, 1] = True
-    assert found.results().tolist() == [[1.0, 2.0], [0.0, 0.0]]
+    assert found.results().tolist() == [[1.0, 2.0, 0.0], [0.0, 0.0, 0.0]]
     assert world["match_balance"].tolist() == [0.0] * 5
 
 
@@ -70,11 +70,11 @@ def test_what_was_begun_against_another_counts_for_nobody() -> None:
     found.exchange(slots[0])
     world["rollout_rewards"][:, :, 0] = 1.0
     world["rollout_terminated"][2:4] = True
-    # env 1: only the second end counts; env 2: both; the other slot's: all
-    assert found.results().tolist() == [[3.0, 3.0], [0.0, 4.0]]
+    # env 1: only the second end counts, and the first is left out; env 2: both count; the other slot's: all
+    assert found.results().tolist() == [[3.0, 3.0, 1.0], [0.0, 4.0, 0.0]]
     world["rollout_terminated"].zero_()
     world["rollout_terminated"][0] = True
-    assert found.results().tolist() == [[2.0, 2.0], [0.0, 2.0]]
+    assert found.results().tolist() == [[2.0, 2.0, 0.0], [0.0, 2.0, 0.0]]
 
 
 def test_rows_that_do_not_count_bring_nothing() -> None:
@@ -83,18 +83,22 @@ def test_rows_that_do_not_count_bring_nothing() -> None:
     world["rollout_rewards"][0, 1] = torch.tensor([100.0, 0.0, 1.0])
     world["rollout_agent_mask"][0, 1, 0] = False
     world["rollout_terminated"][0, 1] = True
-    assert found.results()[0].tolist() == [0.0, 1.0]
+    assert found.results()[0].tolist() == [0.0, 1.0, 0.0]
 
 
 def test_against_a_loop_over_steps() -> None:
     generator = torch.Generator().manual_seed(7)
     world, found = matches()
-    balance, whole = [0.0] * 5, [True] * 5
-    for _ in range(20):
+    balance, whole, left_out = [0.0] * 5, [True] * 5, 0.0
+    for rollout in range(20):
+        if rollout % 3 == 2:
+            world["timestep"].copy_(torch.randint(0, 2, (5,), generator=generator))
+            found.exchange(found._slots[1])
+            whole[3:] = (world["timestep"][3:] == 0).tolist()
         world["rollout_rewards"].copy_(torch.randint(-2, 3, (STEPS, 5, 3), generator=generator))
         world["rollout_terminated"].copy_(torch.rand(STEPS, 5, generator=generator) < 0.3)
         world["rollout_truncated"].copy_(torch.rand(STEPS, 5, generator=generator) < 0.2)
-        expected = [[0.0, 0.0], [0.0, 0.0]]
+        expected = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
         for t in range(STEPS):
             for env in range(1, 5):
                 left, right = world["rollout_rewards"][t, env, :2].mean().item(), world["rollout_rewards"][t, env, 2]
@@ -102,6 +106,12 @@ def test_against_a_loop_over_steps() -> None:
                 if world["rollout_terminated"][t, env] or world["rollout_truncated"][t, env]:
                     won = 0.5 if balance[env] == 0 else float(balance[env] > 0)
                     slot = expected[0 if env < 3 else 1]
-                    slot[0], slot[1] = slot[0] + won * whole[env], slot[1] + whole[env]
+                    slot[0], slot[1], slot[2] = (
+                        slot[0] + won * whole[env],
+                        slot[1] + whole[env],
+                        slot[2] + (not whole[env]),
+                    )
                     balance[env], whole[env] = 0.0, True
         assert found.results().tolist() == expected
+        left_out += expected[1][2]
+    assert left_out > 0

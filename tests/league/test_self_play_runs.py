@@ -19,6 +19,7 @@ from warpworld.runs import Run
 from warpworld.trainers.distributed import ProcessGroup
 from warpworld.trainers.league import check_processes
 from warpworld.trainers.league.opponents import Weights
+from warpworld.trainers.league.tally import Tally
 from warpworld.trainers.trainer import Trainer
 
 # Episodes, rollouts and matches are of different lengths, so that a checkpoint falls into the middle of all of them.
@@ -108,6 +109,7 @@ def test_resumed_halfway(tmp_path: Path, course: str) -> None:
     for side in league.sides.values():
         assert side.standing.rating != 1000.0
         assert len(side.standing.pool()) == 3
+        assert 0 < side.standing.tally.left_out < side.standing.tally.ended
 
 
 @pytest.mark.cpu_backend
@@ -285,6 +287,8 @@ def test_a_file_of_something_else_is_no_weights(run: Run, monkeypatch: pytest.Mo
         ("matches", ["nobody"], "matches names 'nobody', which is none of its opponents"),
         ("generator", torch.zeros(3), "has generator .*, expected its state"),
         ("opponents", [{"name": "x"}], "has opponent .*, expected one that warpworld wrote"),
+        ("tallies", [{}, {"ended": -1}], "has tallies .*, expected two of played, ended, left_out, numbers"),
+        ("tallies", [{"lost": 1}, {}], "has tallies .*, expected two of played, ended, left_out, numbers"),
     ],
 )
 def test_a_state_that_is_none_changes_nothing(run: Run, part: str, value: Any, expected: str) -> None:
@@ -296,6 +300,15 @@ def test_a_state_that_is_none_changes_nothing(run: Run, part: str, value: Any, e
         trainer.load_state_dict(state, run.opponents_folder)
     assert torch.equal(trainer.world.snapshot(), before)
     assert trainer.iteration == 0
+
+
+def test_a_run_that_began_without_tallies_goes_on(run: Run) -> None:
+    state = run.load_checkpoint()
+    assert state["league"]["fighter"]["tallies"][1]["ended"] >= 100
+    del state["league"]["fighter"]["tallies"]
+    trainer = Trainer(run.config)
+    trainer.load_state_dict(state, run.opponents_folder)
+    assert trainer.league.sides["fighter"].standing.judged == Tally()
 
 
 def test_without_a_folder_the_pool_lives_in_memory(run: Run) -> None:

@@ -60,7 +60,7 @@ def test_ratings_by_hand() -> None:
     standing = made.standing
     standing.matches = ["s1", "random", "runs/x"]
     standing.opponents["random"].rating, standing.opponents["runs/x"].rating = 1200.0, 800.0
-    made.take([[3.0, 4.0], [1.0, 2.0], [0.0, 0.0]])  # 3/4, 1/2, and nothing
+    made.take([[3.0, 4.0, 0.0], [1.0, 2.0, 5.0], [0.0, 0.0, 1.0]])  # 3/4, 1/2, and nothing
     first, second = 32 * (0.75 - 0.5), 32 * (0.5 - 0.2402531)
     assert standing.rating == pytest.approx(1000 + first + second, abs=1e-5)
     ratings = [opponent.rating for opponent in standing.opponents.values()]
@@ -70,6 +70,7 @@ def test_ratings_by_hand() -> None:
     metrics = made.metrics()
     assert metrics.pop("league/me/elo") == standing.rating
     assert math.isnan(metrics.pop("league/me/win_rate/frozen"))
+    assert math.isnan(metrics.pop("league/me/left_out"))  # of a few episodes
     assert metrics == {
         "league/me/pool_size": 0, "league/me/games": 6, "league/me/win_rate/script": 0.75,
         "league/me/win_rate/random": 0.5,
@@ -80,7 +81,7 @@ def test_one_opponent_in_two_slots() -> None:
     """Both slots count, from the same ratings; win rates of a kind weigh all matches alike."""
     made = side(slots=2, others=("random",), pool_size=0, elo_k=10.0)
     made.standing.matches = ["random", "random"]
-    made.take([[1.0, 1.0], [0.0, 3.0]])
+    made.take([[1.0, 1.0, 0.0], [0.0, 3.0, 0.0]])
     assert made.standing.rating == pytest.approx(1000 + 10 * (1 - 0.5) + 10 * (0 - 0.5))
     assert made.standing.opponents["random"].met == pytest.approx(1.9)
     assert made.standing.opponents["random"].won == pytest.approx(0.9)
@@ -130,7 +131,7 @@ def test_who_left_the_pool_plays_on_until_the_match_ends() -> None:
     assert set(made.standing.opponents) == {"me-000000", "me-000001", "me-000002"}
     assert [opponent.name for opponent in made.standing.pool()] == ["me-000000", "me-000002"]
     assert made.metrics()["league/me/pool_size"] == 2
-    made.take([[1.0, 2.0]])
+    made.take([[1.0, 2.0, 0.0]])
     assert made.standing.opponents["me-000001"].games == 2
     made.begin(100, nothing)
     assert "me-000001" not in made.standing.opponents and not made.standing.retired
@@ -163,8 +164,39 @@ def test_matches_that_are_too_short_are_told_of(caplog: pytest.LogCaptureFixture
     made = side(slots=1, others=("random",), match_every=5)
     with caplog.at_level(logging.WARNING):
         made.begin(0, nothing)
-        made.take([[0.0, 0.0]])
+        made.take([[0.0, 0.0, 0.0]])
     assert not caplog.text
     with caplog.at_level(logging.WARNING):
-        made.begin(5, nothing)
-    assert "policy.me.self_play: no episode ended while an opponent stayed in its slot" in caplog.text
+        for iteration in (5, 10):
+            made.begin(iteration, nothing)
+    assert caplog.text.count("policy.me.self_play: no episode ended while an opponent stayed in its slot") == 1
+
+
+def test_games_that_are_lost_to_exchanges_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    """Three envs play 5 rollouts a match; 20 of 30 episodes are left out. A hundred have ended after four matches."""
+    made = side(slots=3, others=("s1", "s2", "random"), pool_size=0, match_every=5)
+    shares = []
+    with caplog.at_level(logging.WARNING):
+        for iteration in range(41):
+            made.begin(iteration, nothing)
+            made.take([[1.0, 2.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 2.0]])
+            shares.append(made.metrics()["league/me/left_out"])
+    assert all(math.isnan(share) for share in shares[:20])
+    assert shares[20:] == [pytest.approx(2 / 3)] * 21
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert told == (
+        "policy.me.self_play: most games do not count: 80 of 120 episodes that ended in its slots were begun against "
+        "somebody else; the mean episode takes 0.5 rollouts: let match_every, which is 5, be several times as many"
+    )
+
+
+def test_half_of_the_games_may_be_lost(caplog: pytest.LogCaptureFixture) -> None:
+    """And what was judged once is not judged again: 50 of 100, then 0 of 100."""
+    made = side(slots=1, others=("random",), pool_size=0, match_every=1)
+    with caplog.at_level(logging.WARNING):
+        for iteration, left_out in enumerate((50.0, 0.0, 49.0)):
+            made.begin(iteration, nothing)
+            made.take([[0.0, 100.0 - left_out, left_out]])
+            made.begin(iteration + 1, nothing)
+            assert made.metrics()["league/me/left_out"] == left_out / 100
+    assert not caplog.text

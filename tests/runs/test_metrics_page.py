@@ -39,7 +39,7 @@ def test_the_page_and_a_run_have_the_same_names(tmp_path: Path) -> None:
     opponents = f"opponents: [greedy, random, '{other}']"
     everybody = logged(tmp_path, f"policy.tagger.self_play={{slots: 1, {opponents}}}")
     assert everybody == on_the_page()
-    assert len(of_self_play()) == 7
+    assert len(of_self_play()) == 8
 
 
 def test_what_is_said_to_be_of_ppo_alone(tmp_path: Path) -> None:

@@ -55,7 +55,8 @@ class Matches:
         """Take in the rollout that stands in the store; nothing is read back to the host.
 
         Returns:
-            (slots, 2) float64: sum of scores, and number of matches, of those that ended in it.
+            (slots, 3) float64: of the matches that ended in it the sum of scores and their number; and how many
+            episodes ended that were begun against somebody else.
         """
         world, envs = self._world, self._envs
         rewards = world["rollout_rewards"][:, envs].double()
@@ -73,6 +74,7 @@ class Matches:
         carried = ahead[-1:] - torch.where(last >= 0, ahead.gather(0, last.clamp(min=0)), 0.0)
         self._balance[envs] = carried[0]
         self._whole[envs] |= last[0] >= 0
-        per_env = torch.stack((scores.sum(0), counts.sum(0).double()), 1)
+        left_out = ends & ~counts
+        per_env = torch.stack((scores.sum(0), counts.sum(0).double(), left_out.sum(0).double()), 1)
         first = envs.start
         return torch.stack([per_env[s.envs.start - first : s.envs.stop - first].sum(0) for s in self._slots])

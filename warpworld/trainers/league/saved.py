@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import reprlib
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import torch
 from warpworld.errors import RunError
 from warpworld.trainers.league.opponents import KINDS, Opponent, Weights
 from warpworld.trainers.league.side import Standing
+from warpworld.trainers.league.tally import Tally
 from warpworld.trainers.league.weights import read_weights
 
 _FIELDS: dict[str, type] = {
@@ -29,6 +31,7 @@ def saved_standing(standing: Standing) -> dict[str, Any]:
         "retired": sorted(standing.retired),
         "matches": list(standing.matches),
         "generator": standing.generator.get_state(),
+        "tallies": [dataclasses.asdict(tally) for tally in (standing.tally, standing.judged)],
     }
 
 
@@ -64,7 +67,17 @@ def read_standing(policy: str, saved: Any, known: Mapping[str, Weights], folder:
         generator.set_state(saved["generator"])
     except (RuntimeError, TypeError, AttributeError) as error:
         raise RunError(f"{where} has generator {reprlib.repr(saved['generator'])}, expected its state") from error
-    return Standing(saved["rating"], opponents, set(saved["retired"]), list(saved["matches"]), generator)
+    retired, matches = set(saved["retired"]), list(saved["matches"])
+    return Standing(saved["rating"], opponents, retired, matches, generator, *_tallies(saved, where))
+
+
+def _tallies(saved: Mapping[str, Any], where: str) -> list[Tally]:
+    records = saved.get("tallies", [{}, {}])  # runs that began without them go on
+    names = [tally.name for tally in dataclasses.fields(Tally)]
+    right = isinstance(records, list) and len(records) == 2 and all(isinstance(record, dict) for record in records)
+    if not right or not all(key in names and type(n) is int and n >= 0 for r in records for key, n in r.items()):
+        raise RunError(f"{where} has tallies {reprlib.repr(records)}, expected two of {', '.join(names)}, numbers")
+    return [Tally(**record) for record in records]
 
 
 def _opponent(record: Any, where: str) -> Opponent:

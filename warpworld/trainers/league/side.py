@@ -15,6 +15,7 @@ from warpworld.policies import Policy
 from warpworld.trainers.league.match_making import chances, draw
 from warpworld.trainers.league.opponents import KINDS, Opponent, thinned
 from warpworld.trainers.league.ratings import START, expected_score
+from warpworld.trainers.league.tally import MANY, Tally
 from warpworld.trainers.league.weights import copied, digest_of, packed
 from warpworld.trainers.players import Player, Scripted, Slot
 
@@ -31,6 +32,8 @@ class Standing:
         retired: names of past selves that left the pool while they play on.
         matches: who plays in each slot; empty before the first match.
         generator: that opponents are drawn with.
+        tally: of what has ended since the last one was judged.
+        judged: the latest tally of whole matches with ``MANY`` ends.
     """
 
     rating: float = START
@@ -38,6 +41,8 @@ class Standing:
     retired: set[str] = field(default_factory=set)
     matches: list[str] = field(default_factory=list)
     generator: torch.Generator = field(default_factory=torch.Generator)
+    tally: Tally = field(default_factory=Tally)
+    judged: Tally = field(default_factory=Tally)
 
     def pool(self) -> list[Opponent]:
         """The past selves that may be met, the oldest first."""
@@ -81,6 +86,7 @@ class Side:
         self.standing.generator.manual_seed(seed)
         self._latest = [(math.nan, 0)] * len(self.slots)  # mean score and games of the latest iteration
         self._latest_kinds = [""] * len(self.slots)
+        self._told: set[str] = set()  # what was warned of
 
     # ---- matches -----------------------------------------------------------------------------------------------------
     def is_due(self, iteration: int) -> bool:
@@ -122,12 +128,8 @@ class Side:
 
     def _make_matches(self, exchange: Callable[[Slot], None]) -> None:
         standing = self.standing
-        if standing.matches and not any(opponent.games for opponent in standing.opponents.values()):
-            logger.warning(
-                "policy.%s.self_play: no episode ended while an opponent stayed in its slot, so that nobody is rated; "
-                "let match_every times num_steps be several episodes long",
-                self.policy,
-            )
+        if standing.matches:
+            self._judge()
         known = [opponent for opponent in standing.opponents.values() if opponent.name not in standing.retired]
         probabilities = chances([opponent.win_rate for opponent in known], self._settings.match_making)
         drawn = [known[i].name for i in draw(probabilities, len(self.slots), standing.generator)]
@@ -137,6 +139,32 @@ class Side:
                 exchange(slot)
         self.seat()
         self._forget_retired()
+
+    def _judge(self) -> None:
+        """Warn where most of what ended in the slots counts for nobody."""
+        standing = self.standing
+        if not any(opponent.games for opponent in standing.opponents.values()):
+            self._warn_once(
+                "no episode ended while an opponent stayed in its slot, so that nobody is rated; let match_every times "
+                "num_steps be several episodes long"
+            )
+        if standing.tally.ended < MANY:
+            return
+        standing.judged, standing.tally = standing.tally, Tally()
+        if standing.judged.share_left_out > 0.5:
+            self._warn_once(
+                "most games do not count: %d of %d episodes that ended in its slots were begun against somebody else; "
+                "the mean episode takes %.1f rollouts: let match_every, which is %d, be several times as many",
+                standing.judged.left_out,
+                standing.judged.ended,
+                standing.judged.rollouts_an_episode,
+                self._settings.match_every,
+            )
+
+    def _warn_once(self, problem: str, *numbers: float) -> None:
+        if problem not in self._told:
+            self._told.add(problem)
+            logger.warning(f"policy.%s.self_play: {problem}", self.policy, *numbers)
 
     def seat(self) -> None:
         """Put the opponents of ``matches`` into the slots."""
@@ -159,11 +187,12 @@ class Side:
         """Let an iteration's results change ratings and win rates, all from the ratings before it.
 
         Args:
-            results: for each slot the sum of the present selves' scores, and the number of matches.
+            results: for each slot the sum of the present selves' scores, the number of matches, and how many episodes
+                ended that are none, as they were begun against somebody else.
         """
         standing = self.standing
         players = [standing.opponents[name] for name in standing.matches]
-        self._latest = [(score / games if games else math.nan, int(games)) for score, games in results]
+        self._latest = [(score / games if games else math.nan, int(games)) for score, games, _ in results]
         self._latest_kinds = [player.kind for player in players]
         surprises = [
             score - expected_score(standing.rating, player.rating) if games else 0.0
@@ -175,6 +204,9 @@ class Side:
             if games:
                 player.remember(score)
                 player.games += games
+        standing.tally.played += sum(slot.envs.stop - slot.envs.start for slot in self.slots)
+        standing.tally.ended += int(sum(games + left_out for _, games, left_out in results))
+        standing.tally.left_out += int(sum(left_out for _, _, left_out in results))
 
     def metrics(self) -> dict[str, Any]:
         """Of the latest iteration that was taken in."""
@@ -182,6 +214,7 @@ class Side:
             "elo": self.standing.rating,
             "pool_size": len(self.standing.pool()),
             "games": sum(games for _, games in self._latest),
+            "left_out": self.standing.judged.share_left_out,
             **{f"win_rate/{kind}": self._win_rate(kind) for kind in self._kinds()},
         }
         return {f"league/{self.policy}/{name}": value for name, value in found.items()}
