@@ -83,7 +83,10 @@ def test_what_does_not_fit_is_refused(earlier: Run, tmp_path: Path) -> None:
         with pytest.raises(RunError, match=words):
             Trainer(clockwork({"initial_weights": source}, {}))
     wider = {"initial_weights": str(earlier.path), "model": {"hidden_sizes": [32, 64]}}
-    with pytest.raises(RunError, match=r"policy.left.initial_weights is .*whose weights do not fit: .*size mismatch"):
+    expected = (
+        r"policy.left.initial_weights is .*whose weights do not fit policy 'left': .*size mismatch.*model settings"
+    )
+    with pytest.raises(RunError, match=expected):
         Trainer(clockwork(wider, {}))
 
 

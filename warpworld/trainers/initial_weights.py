@@ -28,28 +28,32 @@ def load_initial_weights(config: RunConfig, policies: Mapping[str, Policy | None
         policy, source = policies[name], getattr(entry, "initial_weights", None)
         if policy is None or source is None:
             continue
-        where = f"policy.{name}.initial_weights is '{source}'"
-        weights = named_weights(source, name, where)
-        try:
-            policy.load_state_dict(weights)
-        except (RuntimeError, TypeError) as error:
-            reason = " ".join(str(error).split("\n\t")[:2])
-            raise RunError(
-                f"{where}, whose weights do not fit: {reason}; use its model settings and its env's"
-            ) from error
+        load_named_weights(policy, name, source, f"policy.{name}.initial_weights is '{source}'")
 
 
-def named_weights(source: str, name: str, where: str) -> dict[str, Any]:
-    """The weights that a text names, as ``load_initial_weights`` reads it.
+def load_named_weights(policy: Policy, name: str, source: str, where: str) -> None:
+    """Copy into a policy the weights that a text names, as ``load_initial_weights`` reads it.
 
     Args:
+        policy: takes them.
+        name: of the policy.
         source: ``RUN`` or ``RUN#NAME``.
-        name: of the policy that is to take them.
         where: the text stands, for messages.
 
     Raises:
-        RunError: there is no such run, checkpoint or policy.
+        RunError: there is no such run, checkpoint or policy, or its weights have other shapes.
     """
+    try:
+        policy.load_state_dict(_named_weights(source, name, where))
+    except (RuntimeError, TypeError) as error:
+        reason = " ".join(str(error).split("\n\t")[:2])
+        raise RunError(
+            f"{where}, whose weights do not fit policy '{name}': {reason}; they need the model settings and the env's "
+            "that they were learnt with"
+        ) from error
+
+
+def _named_weights(source: str, name: str, where: str) -> dict[str, Any]:
     # a folder may have a '#' in its own name
     folder, other = (source, "") if "#" not in source or Path(source).is_dir() else source.rsplit("#", 1)
     try:

@@ -14,10 +14,10 @@ from torch import Tensor
 
 from warpworld.config import RunConfig
 from warpworld.config.self_play import RANDOM, is_run, opponents_envs, self_play_entries, slots_of
-from warpworld.errors import ConfigError, RunError
+from warpworld.errors import ConfigError
 from warpworld.policies import Policy
 from warpworld.trainers.distributed import ProcessGroup
-from warpworld.trainers.initial_weights import named_weights
+from warpworld.trainers.initial_weights import load_named_weights
 from warpworld.trainers.league.matches import Matches
 from warpworld.trainers.league.opponents import Opponent
 from warpworld.trainers.league.saved import read_standing, saved_standing
@@ -98,14 +98,7 @@ class League:
         if read:
             where = f"policy.{policy}.self_play.opponents has '{text}'"
             taken = copy.deepcopy(present)
-            try:
-                taken.load_state_dict(named_weights(text, policy, where))
-            except (RuntimeError, TypeError) as error:
-                reason = " ".join(str(error).split("\n\t")[:2])
-                raise RunError(
-                    f"{where}, whose weights do not fit policy '{policy}': {reason}; an opponent needs its model "
-                    "settings and its env's"
-                ) from error
+            load_named_weights(taken, policy, text, where)
             opponent.weights = copied(taken)
             opponent.digest = digest_of(packed(opponent.weights))
         return opponent
