@@ -50,6 +50,21 @@ def test_own_plans_are_checked_and_drawn(here: Path, capsys: pytest.CaptureFixtu
     assert [path.name for path in (here / "plans").iterdir()] == ["plans.png"]
 
 
+def test_a_folder_is_all_plans_in_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON files right in it, drawings however deep; what `warpworld plans` has drawn can be read again."""
+    assert main(["plans", "--seed", "3", "--count", "2", "--rooms", "3", "--output", "flats"]) == 0
+    (here / "flats" / "high_quality").mkdir()
+    drawn(here / "flats" / "high_quality" / "4711", GROUPS)
+    drawn(here / "flats" / "4712", GROUPS)
+    capsys.readouterr()
+    assert main(["plans", "flats", "flats/4712/model.svg"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["rooms", "2", f"{(3 + 3 + 2 + 2 + 2) / 5:.1f}", "3"]
+    assert len({path.name for path in (here / "flats").glob("*.json")}) == 2
+    with Image.open(here / "plans" / "plans.png") as sheet:
+        assert sheet.size == (3 * 252 + 12, 2 * 270 + 12)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -69,10 +84,15 @@ def test_words_that_are_wrong(words: list[str], message: str, capsys: pytest.Cap
 def test_files_that_are_wrong(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "broken.json").write_text("{")
     (here / "taken").write_text("")
+    (here / "empty").mkdir()
     for words, message in (
         (["broken.json"], "error: 'broken.json': is no JSON: line 1, column 2: "),
-        (["nowhere.json"], "error: 'nowhere.json': cannot be read: No such file or directory\n"),
-        ([str(here)], "cannot be read: No such file or directory\n"),
+        (
+            ["nowhere.json"],
+            "error: 'nowhere.json' is neither a file nor a folder; expected plans as JSON or of CubiCasa5k",
+        ),
+        (["empty"], "error: folder 'empty' holds no plans: expected files NAME.json, or folders with a model.svg\n"),
+        (["."], "error: 'broken.json': is no JSON: line 1, column 2: "),
         (["--count", "1", "--output", "taken/in"], "error: folder 'taken/in' cannot be made: Not a directory\n"),
     ):
         assert main(["plans", *words]) == 2

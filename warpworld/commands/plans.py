@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MOST_PLANS = 1_000_000
 MOST_ROOMS = 60  # as in plans/generator.py, which the command line does not load
 SHEET = "plans.png"
+PLAN_HELP = "a JSON plan, a drawing of CubiCasa5k, or a folder of either, instead of a seed"
 
 
 def add_parsers(commands: Any) -> None:
@@ -26,7 +27,7 @@ def add_parsers(commands: Any) -> None:
         description="Draw homes from a seed and write them as JSON, with a picture of the first 64; or check plans "
         "that you have, and write the picture alone.",
     )
-    plans.add_argument("paths", metavar="PLAN", nargs="*", help="a JSON plan or a CubiCasa5k folder, instead of a seed")
+    plans.add_argument("paths", metavar="PLAN", nargs="*", help=PLAN_HELP)
     plans.add_argument("--seed", type=at_least(0, 2**64 - 1), default=0, help="seed of the homes (default: 0)")
     plans.add_argument("--count", type=at_least(1, MOST_PLANS), default=64, help="how many to draw (default: 64)")
     plans.add_argument(
@@ -48,10 +49,11 @@ def _rooms(text: str) -> tuple[int, int]:
 def _plans(arguments: argparse.Namespace) -> int:
     from warpworld.plans import home, write_plan
     from warpworld.plans.sheet import MOST, write_sheet
+    from warpworld.plans.sources import load_plans
     from warpworld.report.pages import make_folder
 
     if arguments.paths:
-        plans = [_loaded(Path(path)) for path in arguments.paths]
+        plans = [plan for path in arguments.paths for plan in load_plans(path)]
         folder = make_folder(Path(arguments.output))
     else:
         folder = make_folder(Path(arguments.output))
@@ -65,12 +67,6 @@ def _plans(arguments: argparse.Namespace) -> int:
     shown = f" (the first {MOST})" if len(plans) > MOST else ""
     print(f"{write_sheet(plans, folder / SHEET)}{shown}")
     return 0
-
-
-def _loaded(path: Path) -> Plan:
-    from warpworld.plans import load_cubicasa, load_plan
-
-    return load_cubicasa(path) if path.is_dir() else load_plan(path)
 
 
 def _print_statistics(plans: list[Plan]) -> None:
