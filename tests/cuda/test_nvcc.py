@@ -297,7 +297,7 @@ def test_the_kernel_that_lights_plans(sources: list[KernelSource], check: Callab
     floats = {"plan_walls": (9, 4), "plan_lights": (9, 4), "wall_pattern": (9,), "palette": (10, 4)}
     inputs = {name: np.zeros(shape, np.float32) for name, shape in floats.items()}
     firsts = {name: np.zeros(3, np.int32) for name in ("plan_first_wall", "wall_first_texel", "plan_first_light")}
-    World(Bake(inputs | firsts | {"plan_floor": np.array([[0, 3, 3, 0]], np.int32)}), num_envs=2, device="cpu")
+    World(Bake(inputs | firsts | {"plan_floor": np.array([[0, 3, 3, 4]], np.int32)}), num_envs=2, device="cpu")
     (source,) = sources
     check(source)
 

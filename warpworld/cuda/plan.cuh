@@ -35,23 +35,24 @@ WW_FUNCTION float3 color_of(unsigned texel) {
                      (float)(texel >> 22) * (1.0f / 1023.0f));
 }
 
-constexpr float FLOOR_CELL = 0.25f;  // metres between the nodes of a floor
-
-// The light on a plan's floor, at the nodes of a grid: node (row, column) lies at FLOOR_CELL * (column, row).
+// The light on a plan's floor, at the nodes of a grid: node (row, column) lies at (column, row) / nodes_per_metre.
 struct Floor {
   const unsigned char* light;  // of node (0, 0), and behind it row by row; 255 is 1
   int columns, rows;           // at least 2 each
+  int nodes_per_metre;
 };
 
 WW_FUNCTION Floor floor_of(int plan, const int4* plan_floor, const unsigned char* floor_light) {
-  return Floor{floor_light + plan_floor[plan].x, plan_floor[plan].y, plan_floor[plan].z};
+  const int4 grid = plan_floor[plan];
+  return Floor{floor_light + grid.x, grid.y, grid.z, grid.w};
 }
 
 // The light 0 .. 1 at a place, which falls on whoever stands there: bilinear between the four nodes around it.
 WW_FUNCTION float brightness_at(const Floor& floor, float2 position) {
   using namespace plane;
-  const float x = clamped(position.x * (1.0f / FLOOR_CELL), 0.0f, (float)(floor.columns - 1));
-  const float y = clamped(position.y * (1.0f / FLOOR_CELL), 0.0f, (float)(floor.rows - 1));
+  const float scale = (float)floor.nodes_per_metre;
+  const float x = clamped(position.x * scale, 0.0f, (float)(floor.columns - 1));
+  const float y = clamped(position.y * scale, 0.0f, (float)(floor.rows - 1));
   const int column = min((int)x, floor.columns - 2), row = min((int)y, floor.rows - 2);
   const unsigned char* const low = floor.light + row * floor.columns + column;
   const unsigned char* const high = low + floor.columns;

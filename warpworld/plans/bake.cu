@@ -3,7 +3,7 @@
 //
 // Read: plan_walls (walls,) x0 y0 x1 y1; plan_first_wall, plan_first_light (plans + 1,); wall_first_texel (walls + 1,);
 // plan_lights (lights,) x y intensity 0; wall_pattern (texels,) linear brightness; palette (NUM_COLOURS,) linear RGB 0;
-// plan_floor (plans,) first node, columns, rows, 0.
+// plan_floor (plans,) first node, columns, rows, nodes a metre.
 // Written: by bake wall_texels (texels,), by bake_floor floor_light (nodes,), each by the thread that has its wall or
 // stretch.
 //
@@ -139,11 +139,11 @@ extern "C" __global__ void bake_floor(const float4* plan_walls, const int* plan_
   if (!is_active()) return;  // guard
   const int plan = env_id(), first_wall = plan_first_wall[plan], first_light = plan_first_light[plan];
   const int4 floor = plan_floor[plan];
+  const float apart = 1.0f / (float)floor.w;               // metres between nodes
   const int stretches = (floor.y + FLOOR_STRETCH - 1) / FLOOR_STRETCH;  // of each row
   for (int stretch = lane(); stretch < floor.z * stretches; stretch += num_lanes()) {
     const int row = stretch / stretches, column = stretch % stretches * FLOOR_STRETCH;
-    const Points points{FLOOR_CELL * (float)column, FLOOR_CELL * (float)row, FLOOR_CELL, 0.0f,
-                        min(FLOOR_STRETCH, floor.y - column)};
+    const Points points{apart * (float)column, apart * (float)row, apart, 0.0f, min(FLOOR_STRETCH, floor.y - column)};
     light_stretch(plan_walls + first_wall, plan_first_wall[plan + 1] - first_wall, plan_lights + first_light,
                   plan_first_light[plan + 1] - first_light, points, floor_light + floor.x + row * floor.y + column);
   }

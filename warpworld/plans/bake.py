@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.environment import Array, Environment, Group, Kernel
-from warpworld.plans.constants import FLOOR_CELL, MAX_WALLS
+from warpworld.plans.constants import FLOOR_NODES, MAX_WALLS
 from warpworld.plans.textures import PALETTE, linear_palette
 
 THREADS = 64
@@ -69,13 +69,13 @@ def floors(walls: Sequence[np.ndarray]) -> np.ndarray:
         walls: of each plan, (walls, 2, 2) metres.
 
     Returns:
-        (plans, 4) int64: the first node, columns, rows, 0. Nodes are ``FLOOR_CELL`` apart, from (0, 0) to beyond the
-        last wall.
+        (plans, 4) int64: the first node, columns, rows, nodes a metre: ``FLOOR_NODES``. They go from (0, 0) to beyond
+        the last wall.
     """
     farthest = np.stack([plan.reshape(-1, 2).max(0).astype(np.float64) for plan in walls])
-    sizes = np.maximum(np.ceil(farthest / FLOOR_CELL).astype(np.int64) + 1, 2)
+    sizes = np.maximum(np.ceil(farthest * FLOOR_NODES).astype(np.int64) + 1, 2)
     nodes = sizes.prod(1)
-    return np.stack([nodes.cumsum() - nodes, *sizes.T, np.zeros_like(nodes)], axis=1)
+    return np.stack([nodes.cumsum() - nodes, *sizes.T, np.full_like(nodes, FLOOR_NODES)], axis=1)
 
 
 def num_nodes(plan_floor: np.ndarray) -> int:

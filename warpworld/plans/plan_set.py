@@ -24,7 +24,7 @@ _DOCS = {
     "wall_texels": "lit linear RGB: red in bits 0-10, green 11-21, blue 22-31, each a part of its largest value",
     "plan_lights": "x y, metres, intensity and 0 of each light, ordered by plan",
     "plan_first_light": "first light of each plan, then the number of lights",
-    "plan_floor": "first node of each plan's floor, columns and rows of nodes, 0",
+    "plan_floor": "first node of each plan's floor, columns and rows of nodes, and nodes a metre",
     "floor_light": "light on whoever stands there: at each node of a grid over each plan, row by row; 255 is 1",
     "plan_cells": "middles of the cells to spawn in, metres, ordered by plan and room",
     "plan_first_room": "first room of each plan, then the number of rooms",
@@ -49,9 +49,9 @@ class PlanSet:
                                                (i + 0.5) / w from the wall's first end to its second
     plan_lights         float32  (lights, 4)   x y, metres, intensity, 0; one row of zeros where there is no light
     plan_first_light    int32    (plans + 1,)  as for walls
-    plan_floor          int32    (plans, 4)    of the grid over each plan: first node, columns, rows, 0
+    plan_floor          int32    (plans, 4)    of the grid over each plan: first node, columns, rows, nodes a metre
     floor_light         uint8    (nodes,)      light on whoever stands there, 255 is 1; row by row, the lowest first:
-                                               nodes are 0.25 m apart, node (0, 0) is at (0, 0)
+                                               node (0, 0) is at (0, 0)
     plan_cells          float32  (cells, 2)    x y, metres: middles of spawn cells, ordered by plan and room
     plan_first_room     int32    (plans + 1,)  rooms with a spawn cell; others are left out
     room_first_cell     int32    (rooms + 1,)  as for walls; no room is empty

@@ -1,7 +1,7 @@
 // The kernel of the block Depth: what the cameras of agents show.
 #pragma once
 
-#include "look_around.cuh"
+#include <look_around.cuh>
 
 // Reads where agents are and look, and the plans; writes observations_depth.
 extern "C" __global__ void see_depth(const float2* positions, const float* angles, const float* camera_angles,
@@ -10,9 +10,8 @@ extern "C" __global__ void see_depth(const float2* positions, const float* angle
                                      const unsigned* wall_texels, const int4* plan_floor,
                                      const unsigned char* floor_light, float tan_half_fov) {
   if (!is_active()) return;
-  const int env = env_id();
-  const Scene scene{positions, angles, camera_angles,
-                    surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels),
-                    floor_of(plan[env], plan_floor, floor_light), tan_half_fov};
-  look_around(scene, Unseen(), observations_depth + env * NUM_AGENTS * NUM_CAMERAS * PIXELS);
+  look_around<NUM_CAMERAS>(
+      scene_of(positions, angles, camera_angles, plan, plan_walls, plan_first_wall, wall_first_texel, wall_texels,
+               plan_floor, floor_light, tan_half_fov),
+      Unseen(), observations_depth, Unseen());
 }

@@ -1,7 +1,7 @@
 // The kernel of the block RGB: what the cameras of agents show.
 #pragma once
 
-#include "look_around.cuh"
+#include <look_around.cuh>
 
 // Reads where agents are and look, and the plans; writes observations_rgb.
 extern "C" __global__ void see_rgb(const float2* positions, const float* angles, const float* camera_angles,
@@ -9,9 +9,8 @@ extern "C" __global__ void see_rgb(const float2* positions, const float* angles,
                                    const int* plan_first_wall, const int* wall_first_texel, const unsigned* wall_texels,
                                    const int4* plan_floor, const unsigned char* floor_light, float tan_half_fov) {
   if (!is_active()) return;
-  const int env = env_id();
-  const Scene scene{positions, angles, camera_angles,
-                    surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels),
-                    floor_of(plan[env], plan_floor, floor_light), tan_half_fov};
-  look_around(scene, observations_rgb + env * NUM_AGENTS * 3 * NUM_CAMERAS * PIXELS, Unseen());
+  look_around<NUM_CAMERAS>(
+      scene_of(positions, angles, camera_angles, plan, plan_walls, plan_first_wall, wall_first_texel, wall_texels,
+               plan_floor, floor_light, tan_half_fov),
+      observations_rgb, Unseen(), Unseen());
 }

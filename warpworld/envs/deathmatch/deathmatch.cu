@@ -7,6 +7,7 @@
 // what an agent is shown of a step in which it died is its next life; `see` draws what cameras see. `wake` begins an
 // episode.
 #include <indoor.cuh>
+#include <look_around.cuh>
 #include <warpworld.cuh>
 
 #include "megastep_rules.cuh"
@@ -173,38 +174,15 @@ extern "C" __global__ void wake(float2* positions, float2* velocity, float* angl
   observations_cooldown[i] = 0.0f;
 }
 
-// What everybody's camera shows. All lanes of the env call it, together.
-template <class Agents>
-__device__ void look_around(const float2* positions, const float* angles, float* rgb, float* depth, Agents agents,
-                            const Surfaces& surfaces, const Floor& floor, float tan_half_fov) {
-  using Eye = raycast::Eye<RES, MOST_WALLS>;
-  ENV_SHARED(Eye, eye, 1);
-  ENV_SHARED(Body, bodies, NUM_AGENTS);
-  ENV_SHARED(float, brightness, NUM_AGENTS);
-  const int first = env_id() * NUM_AGENTS;
-  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
-    bodies[agent] = Body{positions[first + agent], direction_of(angles[first + agent]), AGENT_WIDTH};
-    brightness[agent] = brightness_at(floor, bodies[agent].position);
-  }
-  for (int agent = 0; agent < NUM_AGENTS; ++agent) {
-    sync_env();  // orders bodies before they are seen, and what one has seen before the next looks
-    const Camera camera{bodies[agent].position, bodies[agent].forward, tan_half_fov};
-    look(eye[0], camera, surfaces.walls, bodies, agent);
-    show<SUBSAMPLE>(eye[0], camera, surfaces, brightness, rgb + (first + agent) * 3 * PIXELS,
-                    depth + (first + agent) * PIXELS, agents + (first + agent) * PIXELS, [](int, int) {});
-  }
-}
-
 extern "C" __global__ void see(const float2* positions, const float* angles, float* observations_rgb,
                                float* observations_depth, float* observations_agents, const int* plan,
                                const float4* plan_walls, const int* plan_first_wall, const int* wall_first_texel,
                                const unsigned* wall_texels, const int4* plan_floor, const unsigned char* floor_light,
                                float tan_half_fov) {
   if (!is_active()) return;
-  const int home = plan[env_id()];
-  look_around(positions, angles, observations_rgb, observations_depth, observations_agents,
-              surfaces_of(home, plan_walls, plan_first_wall, wall_first_texel, wall_texels),
-              floor_of(home, plan_floor, floor_light), tan_half_fov);
+  look_around<1>(scene_of(positions, angles, nullptr, plan, plan_walls, plan_first_wall, wall_first_texel, wall_texels,
+                          plan_floor, floor_light, tan_half_fov),
+                 observations_rgb, observations_depth, observations_agents);
 }
 
 // ---- megastep's rules -----------------------------------------------------------------------------------------------
@@ -331,8 +309,7 @@ extern "C" __global__ void see_by_megastep(const float2* positions, const float*
                                            const unsigned* wall_texels, const int4* plan_floor,
                                            const unsigned char* floor_light, float tan_half_fov) {
   if (!is_active()) return;
-  const int home = plan[env_id()];
-  look_around(positions, angles, observations_rgb, observations_depth, Unseen(),
-              surfaces_of(home, plan_walls, plan_first_wall, wall_first_texel, wall_texels),
-              floor_of(home, plan_floor, floor_light), tan_half_fov);
+  look_around<1>(scene_of(positions, angles, nullptr, plan, plan_walls, plan_first_wall, wall_first_texel, wall_texels,
+                          plan_floor, floor_light, tan_half_fov),
+                 observations_rgb, observations_depth, Unseen());
 }
