@@ -23,6 +23,7 @@ from warpworld import Array, Environment, Group, Kernel, World, environment_name
 from warpworld.blocks import (
     IMU,
     RGB,
+    AgentPixels,
     Block,
     BlockEnvironment,
     Depth,
@@ -277,7 +278,10 @@ class Blocks(BlockEnvironment):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "blocks",
-    [(MomentumMovement(), RGB(), Depth(), IMU(), RandomSpawns(), RandomLifespans()), (SimpleMovement(), RGB())],
+    [
+        (MomentumMovement(), RGB(), Depth(), AgentPixels(), IMU(), RandomSpawns(), RandomLifespans()),
+        (SimpleMovement(), RGB()),
+    ],
     ids=["all", "rgb"],
 )
 def test_blocks(

@@ -9,61 +9,26 @@ import numpy as np
 import pytest
 import torch
 from arenas import distances
-from floor_oracle import FACET_COLOURS, bilinear
+from block_worlds import ALL, FORWARD, NOTHING, act, declared, made, place
 from gymnasium.spaces import Box, Discrete
-from raycast_oracle import look
 
 import warpworld
-from warpworld import Array, Group, World
+from warpworld import Array, World
 from warpworld.blocks import (
     IMU,
     RGB,
+    AgentPixels,
     Block,
     BlockEnvironment,
     BlockParams,
     Depth,
     MomentumMovement,
-    RandomLifespans,
     RandomSpawns,
     SimpleMovement,
 )
 from warpworld.errors import BindError, DeclarationError
 from warpworld.plans import box, write_plan
-from warpworld.report.drawing import Drawing, Wedges
 from warpworld.trainers.rollout import Rollout
-
-SMALL: dict[str, Any] = {"plans": "column", "res": 48, "fov": 100.0}
-ALL = (MomentumMovement(), RGB(), Depth(), IMU(), RandomSpawns(), RandomLifespans())
-NOTHING, LEFT, RIGHT, FORWARD, BACK, TURN_LEFT, TURN_RIGHT = range(7)
-
-
-def declared(*blocks: Any, agents: int = 2, members: dict[str, Any] | None = None, **params: Any) -> BlockEnvironment:
-    """An environment of these blocks, and of other ``members``."""
-
-    def groups(self: BlockEnvironment) -> list[Group]:
-        return [Group("agent", agents, self.observation(), self.action())]
-
-    cls = type("Blocks", (BlockEnvironment,), {"blocks": blocks, "groups": groups, **(members or {})})
-    environment: BlockEnvironment = cls(**{**SMALL, **params})
-    return environment
-
-
-def made(*blocks: Any, num_envs: int = 3, agents: int = 2, seed: int = 7, **params: Any) -> World:
-    world = World(declared(*blocks, agents=agents, **params), num_envs, device="cpu", seed=seed)
-    world.reset()
-    return world
-
-
-def place(world: World, positions: Any, angles: Any) -> None:
-    """Put all agents somewhere, at rest."""
-    world.data.numpy("positions")[:], world.data.numpy("angles")[:] = positions, angles
-    world.data.numpy("velocity")[:], world.data.numpy("angvelocity")[:] = 0.0, 0.0
-
-
-def act(world: World, *actions: int) -> None:
-    """One step in which agent i of every env does ``actions[i]``."""
-    world.data.numpy("actions")[:, :, 0] = actions
-    world.step()
 
 
 # ---- movement --------------------------------------------------------------------------------------------------------
@@ -110,75 +75,6 @@ def test_agents_stop_at_each_other_and_slide_along_walls(movement: Block) -> Non
     x, y = world.data.numpy("positions")[:, 0].T
     assert x == pytest.approx([6.0 - 0.106066] * 3, abs=1e-3)
     assert (y > 2.2).all()
-
-
-# ---- senses ----------------------------------------------------------------------------------------------------------
-def test_blocks_see_together_what_each_sees_alone() -> None:
-    worlds = [made(MomentumMovement(), RandomSpawns(), *senses) for senses in ((RGB(), Depth()), (RGB(),), (Depth(),))]
-    draws = np.random.default_rng(0)
-    for _ in range(10):
-        actions = draws.integers(0, 7, 2)
-        for world in worlds:
-            act(world, *actions)
-    both, rgb, depth = (set(world.observations("agent")) for world in worlds)
-    assert (both, rgb, depth) == ({"rgb", "depth"}, {"rgb"}, {"depth"})
-    for world, name in ((worlds[1], "observations_rgb"), (worlds[2], "observations_depth")):
-        assert np.array_equal(world.data.numpy(name), worlds[0].data.numpy(name))
-        assert np.ptp(world.data.numpy(name)) > 0.05
-
-
-def test_a_lone_agent_sees_what_an_explorer_sees() -> None:
-    explorer = warpworld.make("explorer", 3, device="cpu", seed=1, res=32, subsample=4, num_plans=2, max_rooms=7)
-    ours = made(*ALL, agents=1, plans="homes", num_plans=2, max_rooms=7, res=32, subsample=4, fov=130.0)
-    explorer.reset()
-    for name in ("positions", "angles", "plan"):
-        ours.data.numpy(name)[:] = explorer.data.numpy(name)
-    for world in (explorer, ours):
-        world.data.numpy("velocity")[:], world.data.numpy("angvelocity")[:] = 0.0, 0.0
-        act(world, NOTHING)
-    for name in ("observations_rgb", "observations_depth", "observations_imu"):
-        assert np.array_equal(ours.data.numpy(name), explorer.data.numpy(name))
-
-
-@pytest.mark.parametrize("cameras", [(90.0, -90.0), (0.0, 180.0, 45.0)])
-def test_cameras_look_where_they_are_turned(cameras: tuple[float, ...]) -> None:
-    """Pixels of each camera, side by side, are those of the oracle; three agents see each other, too."""
-    random, rays = np.random.default_rng(2), 48
-    world = made(*ALL, num_envs=40, agents=3, cameras=cameras)
-    walls = world.environment.params.plan_set["plan_walls"].astype(np.float64)
-    places = random.uniform(1.2, 6.8, (4000, 2))
-    places = places[distances(walls, places).min(axis=1) > 0.15]  # in the column, too
-    positions = places[:120].reshape(40, 3, 2).astype(np.float32)
-    place(world, positions, random.uniform(-180.0, 180.0, (40, 3)))
-    act(world, NOTHING, NOTHING, NOTHING)
-    positions = world.data.numpy("positions").astype(np.float64)  # those who stood in each other were moved apart
-    angles = np.radians(world.data.numpy("angles").astype(np.float64))
-    near, rgb = (world.data.numpy(f"observations_{name}") for name in ("depth", "rgb"))
-    assert near.shape == (40, 3, 1, len(cameras) * rays) and rgb.shape == (40, 3, 3, len(cameras) * rays)
-    met = compared = 0
-    for env in range(40):
-        light = bilinear(world.environment.params.plan_set, 0, world.data.numpy("positions")[env])
-        for agent in range(3):
-            for at, turned in enumerate(np.radians(cameras)):
-                bodies = angles[env].copy()
-                seen = looked(walls, positions[env], bodies, agent, turned, rays)
-                sure = seen.margin > 1e-4
-                expected = 1.0 - np.clip((seen.depth - 0.106066) / 10.0, 0.0, 1.0)
-                pixels = slice(at * rays, (at + 1) * rays)
-                assert near[env, agent, 0, pixels][sure] == pytest.approx(expected[sure], abs=2e-4)
-                someone = sure & (seen.facet >= 0)
-                shade = light[seen.object[someone]] * seen.facing[someone]
-                colours = shade[:, None] * FACET_COLOURS[seen.facet[someone]]
-                assert rgb[env, agent, :, pixels].T[someone] == pytest.approx(colours, abs=2e-3)
-                met, compared = met + someone.sum(), compared + sure.sum()
-    assert met > 100 and compared > 5000
-
-
-def looked(walls: np.ndarray, positions: np.ndarray, angles: np.ndarray, agent: int, turned: float, rays: int) -> Any:
-    """The oracle's view of a camera turned by an angle: the agent itself is left out, so that only it is turned."""
-    turned_angles = angles.copy()
-    turned_angles[agent] += turned
-    return look(walls, positions, turned_angles, agent, rays, SMALL["fov"], 0.15)
 
 
 # ---- lives -----------------------------------------------------------------------------------------------------------
@@ -330,22 +226,14 @@ def test_a_block_and_a_kernel_of_your_own(tmp_path: Path) -> None:
     assert (world.data.numpy("rewards") == 6.0).all()
 
 
-def test_a_replay_shows_agents_and_what_they_see() -> None:
-    world = made(*ALL, cameras=(0.0, 120.0))
-    own = {array.name for array in world.environment.arrays()} | {"observations_rgb", "observations_depth"}
-    one = {name: world.data.numpy(name)[0] for name in own if world.data.array(name).per != "world"}
-    drawing = world.environment.draw(one)
-    assert isinstance(drawing, Drawing)
-    wedges = [mark for mark in drawing.marks if isinstance(mark, Wedges)]
-    turned = np.radians(world.data.numpy("angles")[0][:, None].astype(float) + np.array([0.0, 120.0]))
-    assert np.array([mark.direction for mark in wedges]) == pytest.approx(turned)
-    assert made(MomentumMovement(), RandomSpawns(), IMU()).environment.draw({"plan": one["plan"]}) is None
-
-
 @pytest.mark.cpu_backend
 @pytest.mark.parametrize(
     "blocks",
-    [ALL, (SimpleMovement(), Depth(), RandomSpawns()), (MomentumMovement(), RGB(), RandomSpawns())],
+    [
+        (*ALL, AgentPixels()),
+        (SimpleMovement(), Depth(), RandomSpawns()),
+        (MomentumMovement(), RGB(), RandomSpawns()),
+    ],
     ids=["all", "depth", "rgb"],
 )
 def test_a_check_finds_nothing(blocks: tuple[Block, ...]) -> None:

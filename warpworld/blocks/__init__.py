@@ -4,11 +4,12 @@ from warpworld.blocks.block import Block
 from warpworld.blocks.environment import BlockEnvironment, BlockParams
 from warpworld.blocks.lives import RandomLifespans, RandomSpawns
 from warpworld.blocks.movement import MomentumMovement, SimpleMovement
-from warpworld.blocks.senses import IMU, RGB, Depth
+from warpworld.blocks.senses import IMU, RGB, AgentPixels, Depth
 
 __all__ = [
     "IMU",
     "RGB",
+    "AgentPixels",
     "Block",
     "BlockEnvironment",
     "BlockParams",

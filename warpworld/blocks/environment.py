@@ -114,8 +114,12 @@ class BlockEnvironment(Indoor):
         return spaces[0]
 
     def arrays(self) -> Sequence[Array]:
-        """Those of every environment in floor plans, and what the blocks need."""
-        return [*super().arrays(), *(array for block in self._blocks for array in block.arrays(self.params))]
+        """Those of every environment in floor plans, where cameras look, and what the blocks need."""
+        angles = np.array(self.params.cameras, dtype=np.float32)
+        doc = "degrees of each camera to the left of its agent's heading"
+        cameras = Array("camera_angles", "float32", angles.shape, "world", initial=angles, read_only=True, doc=doc)
+        of_blocks = (array for block in self._blocks for array in block.arrays(self.params))
+        return [*super().arrays(), cameras, *of_blocks]
 
     # ---- what happens ------------------------------------------------------------------------------------------------
     def rules(self) -> Sequence[Phase | Kernel]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box
 
 from warpworld.blocks.block import Block
-from warpworld.environment import Array
 from warpworld.indoor import camera_kernel
 
 
@@ -19,13 +18,17 @@ class Camera(Block):
     An agent has a camera for each of ``cameras``, angles to the left of its heading in degrees. Each has ``res`` rays
     over ``fov`` degrees, ray 0 at the left, and ``subsample`` neighbours make a pixel. The cameras' pixels stand side
     by side.
+
+    Attributes:
+        rows: how many numbers of a pixel are shown, by the name of the observation.
     """
 
-    def arrays(self, params: Any) -> Sequence[Array]:
-        """Where cameras look."""
-        angles = np.array(params.cameras, dtype=np.float32)
-        doc = "degrees to the left of an agent's heading"
-        return [Array("camera_angles", "float32", angles.shape, "world", initial=angles, read_only=True, doc=doc)]
+    rows: ClassVar[Mapping[str, int]] = {}
+
+    def observations(self, params: Any) -> Mapping[str, Box]:
+        """Rows of pixels, 0 to 1."""
+        pixels = params.num_cameras * params.pixels
+        return {name: Box(0.0, 1.0, (rows, pixels)) for name, rows in self.rows.items()}
 
 
 class RGB(Camera):
@@ -33,10 +36,7 @@ class RGB(Camera):
 
     header = "blocks/rgb.cuh"
     senses = (camera_kernel("see_rgb"),)
-
-    def observations(self, params: Any) -> Mapping[str, Box]:
-        """Linear colours."""
-        return {"rgb": Box(0.0, 1.0, (3, params.num_cameras * params.pixels))}
+    rows: ClassVar[Mapping[str, int]] = {"rgb": 3}
 
 
 class Depth(Camera):
@@ -44,10 +44,7 @@ class Depth(Camera):
 
     header = "blocks/depth.cuh"
     senses = (camera_kernel("see_depth"),)
-
-    def observations(self, params: Any) -> Mapping[str, Box]:
-        """Nearness."""
-        return {"depth": Box(0.0, 1.0, (1, params.num_cameras * params.pixels))}
+    rows: ClassVar[Mapping[str, int]] = {"depth": 1}
 
 
 class RGBAndDepth(Camera):
@@ -55,10 +52,15 @@ class RGBAndDepth(Camera):
 
     header = "blocks/rgb_and_depth.cuh"
     senses = (camera_kernel("see_rgb_and_depth"),)
+    rows: ClassVar[Mapping[str, int]] = {**RGB.rows, **Depth.rows}
 
-    def observations(self, params: Any) -> Mapping[str, Box]:
-        """Linear colours, and nearness."""
-        return {**RGB().observations(params), **Depth().observations(params)}
+
+class AgentPixels(Camera):
+    """``agents`` (1, cameras x pixels): the share of each pixel that other agents take up."""
+
+    header = "blocks/agent_pixels.cuh"
+    senses = (camera_kernel("see_agents"),)
+    rows: ClassVar[Mapping[str, int]] = {"agents": 1}
 
 
 class IMU(Block):
