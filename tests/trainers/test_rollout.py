@@ -14,7 +14,8 @@ from warpworld.environment import Array, Environment
 from warpworld.errors import DeclarationError
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.returns import gae
-from warpworld.trainers.rollout import VALUE_ROWS, Rollout, Trajectories, values_of
+from warpworld.trainers.rollout import VALUE_ROWS, Rollout, values_of
+from warpworld.trainers.trajectories import Trajectories
 from warpworld.world import World
 
 GAMMA, LAMBDA = 0.9, 0.8

@@ -19,38 +19,12 @@ from warpworld.trainers.memory import begun
 from warpworld.trainers.players import Player, Slot
 from warpworld.trainers.returns import gae
 from warpworld.trainers.sequences import Experience, Sequences
+from warpworld.trainers.trajectories import Trajectories
 from warpworld.world import World
 
 # Rows of one value forward: on a cpu so few that what lies between the layers stays in a cache, on a gpu as many as its
 # memory does not notice.
 VALUE_ROWS = {"cpu": 1 << 12, "cuda": 1 << 20}
-
-
-@dataclass(frozen=True)
-class Trajectories:
-    """One group's part of a rollout: views of the store, but for ``truncated``. T rows, n agents.
-
-    Attributes:
-        observations: (T, num_envs, n, features) float32.
-        actions: (T, num_envs, n, heads) int32, or (T, num_envs, n, dimensions) float32 as drawn.
-        log_probs: (T, num_envs, n) float32.
-        rewards: (T, num_envs, n) float32.
-        terminated: (T, num_envs) bool; where an env was truncated too, it terminated.
-        truncated: (T, num_envs) bool; False where the env terminated.
-        agent_terminated: (T, num_envs, n) bool, or None where agents stay to the end.
-        mask: (T, num_envs, n) bool, False for rows that do not count; None where all do.
-        action_masks: (T, num_envs, n, choices) bool, False for choices that were forbidden; None where none ever is.
-    """
-
-    observations: Tensor
-    actions: Tensor
-    log_probs: Tensor
-    rewards: Tensor
-    terminated: Tensor
-    truncated: Tensor
-    agent_terminated: Tensor | None
-    mask: Tensor | None
-    action_masks: Tensor | None
 
 
 @dataclass(frozen=True)
