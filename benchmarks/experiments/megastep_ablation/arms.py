@@ -23,6 +23,7 @@ TRAINER = {"num_envs": 128, "num_steps": 64, "device": "cpu", "num_workers": 1, 
 ENDLESS = 10**12  # env steps: it is the time that ends a training
 POLICY = {
     "model": {"type": "mlp", "hidden_sizes": [64, 64], "activation": "tanh"},
+    "learning_rate": 1e-3,
     "anneal_lr": False,
     "ent_coef": 0.01,
     "self_play": None,
