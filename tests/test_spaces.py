@@ -105,8 +105,8 @@ def test_a_single_number_is_one_feature() -> None:
 @pytest.mark.parametrize(
     ("space", "message"),
     [
-        (Discrete(3), r"group 'fox': observation is Discrete\(3\); expected a Box of float32, or a Dict of such"),
-        (Box(0, 255, (8, 8), np.uint8), "group 'fox': observation is Box.*uint8.*; expected a Box of float32"),
+        (Discrete(3), r"group 'fox': observation is Discrete\(3\); expected a Box of float32 or float16, or a Dict of"),
+        (Box(0, 255, (8, 8), np.uint8), "group 'fox': observation is Box.*uint8.*; expected a Box of float32 or"),
         (Dict({"eye": box(3), "ear": Discrete(2)}), r"group 'fox': observation 'ear' is Discrete\(2\)"),
         (Dict({"eye": Dict({"left": box(3)})}), "group 'fox': observation 'eye' is Dict"),
         (Dict({"left eye": box(3)}), "observation 'left eye': expected a key of letters, digits and underscores"),

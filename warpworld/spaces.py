@@ -14,25 +14,30 @@ from warpworld.errors import DeclarationError
 _KEY = re.compile(r"[A-Za-z0-9_]+\Z")
 
 
-def observation_shapes(group: Group) -> dict[str, tuple[int, ...]]:
-    """Shape of each part of a group's observation: of its keys for a Dict space, else under the empty name.
+def observation_layout(group: Group) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Dtype and shape of each part of a group's observation: of its keys for a Dict space, else under the empty name.
 
     Raises:
-        DeclarationError: the space is not a Box of float32, nor a Dict of such.
+        DeclarationError: the space is not a Box of float32 or float16, nor a Dict of such.
     """
     single = {"": group.observation}
     parts = group.observation.spaces if isinstance(group.observation, Dict) else single
-    shapes: dict[str, tuple[int, ...]] = {}
+    layout: dict[str, tuple[str, tuple[int, ...]]] = {}
     for key, space in parts.items():
         where = f"group '{group.name}': observation{f' {key!r}' if key else ''}"
         if parts is not single and not (isinstance(key, str) and _KEY.match(key)):
             raise DeclarationError(f"{where}: expected a key of letters, digits and underscores, as array names have")
-        if not isinstance(space, Box) or space.dtype != np.float32:
-            raise DeclarationError(f"{where} is {space}; expected a Box of float32, or a Dict of such")
-        shapes[key] = tuple(space.shape) or (1,)
-    if not shapes or 0 in np.concatenate(list(shapes.values())):
+        if not isinstance(space, Box) or space.dtype not in (np.float32, np.float16):
+            raise DeclarationError(f"{where} is {space}; expected a Box of float32 or float16, or a Dict of such")
+        layout[key] = (str(space.dtype), tuple(space.shape) or (1,))
+    if not layout or 0 in np.concatenate([shape for _, shape in layout.values()]):
         raise DeclarationError(f"group '{group.name}': observation {group.observation} holds no number")
-    return shapes
+    return layout
+
+
+def observation_shapes(group: Group) -> dict[str, tuple[int, ...]]:
+    """Shape of each part of a group's observation; parts and errors as of ``observation_layout``."""
+    return {key: shape for key, (_, shape) in observation_layout(group).items()}
 
 
 def part_shapes(observation: Space) -> dict[str, tuple[int, ...]]:
@@ -65,7 +70,7 @@ def action_layout(space: Space) -> tuple[str, int]:
 
 
 def _differ(groups: Mapping[str, Group], what: str) -> bool:
-    layouts = [observation_shapes(g) if what == "observations" else action_layout(g.action) for g in groups.values()]
+    layouts = [observation_layout(g) if what == "observations" else action_layout(g.action) for g in groups.values()]
     return any(layout != layouts[0] for layout in layouts)
 
 
@@ -90,12 +95,12 @@ def observation_arrays(groups: Mapping[str, Group]) -> list[Array]:
     found: dict[str, Array] = {}
     for group in groups.values():
         for key, name in observation_names(groups, group).items():
-            shape = observation_shapes(group)[key]
+            dtype, shape = observation_layout(group)[key]
             if apart and name in found:
                 raise DeclarationError(f"two groups' observations make the array '{name}'; rename a group or a key")
             found[name] = Array(
                 name,
-                "float32",
+                dtype,
                 (group.size, *shape) if apart else shape,
                 per="env" if apart else "agent",
                 doc="what each agent sees",

@@ -246,6 +246,14 @@ def test_the_world_s_own_kernel(check: Callable[[KernelSource], None]) -> None:
     check(KernelSource(path, text, {"NUM_AGENTS": 32}, tuple(read_signatures(path, text).values()), threads=(32,)))
 
 
+def test_halves(check: Callable[[KernelSource], None]) -> None:
+    """With CUDA's own header where the compiler has it, and else with ours."""
+    path = Path(__file__).parent.parent / "world" / "halves.cu"
+    text = path.read_text()
+    constants = {"NUM_AGENTS": 1, "NUMBERS": 8}
+    check(KernelSource(path, text, constants, tuple(read_signatures(path, text).values()), threads=(1,)))
+
+
 @needs_nvrtc
 def test_nvrtc_s_warnings_are_seen(tmp_path: Path) -> None:
     path, text = tmp_path / "warned.cu", 'extern "C" __global__ void step(float* x) { int unused; }\n'

@@ -122,10 +122,10 @@ def test_sizes_of_spaces() -> None:
         (
             spaces.Dict({"a": spaces.Dict({"b": BOX})}),
             FIVE,
-            "observation 'a' is .*; expected a Box of float32, or",
+            "observation 'a' is .*; expected a Box of float32 or",
         ),
-        (spaces.Discrete(4), FIVE, "expected a Box of float32"),
-        (spaces.Box(0, 255, (4,), np.uint8), FIVE, "expected a Box of float32"),
+        (spaces.Discrete(4), FIVE, "expected a Box of float32 or float16"),
+        (spaces.Box(0, 255, (4,), np.uint8), FIVE, "expected a Box of float32 or float16"),
         (spaces.Box(0.0, 1.0, (0,)), FIVE, "holds no number"),
         (BOX, spaces.Box(-1.0, 1.0, (2, 2)), "or a one-dimensional Box of float32"),
         (BOX, spaces.MultiBinary(3), "expected Discrete or MultiDiscrete counted from 0"),

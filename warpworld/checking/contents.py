@@ -108,4 +108,5 @@ def _spaces(course: Course) -> Mapping[str, Limits]:
             space = spaces[key]
             assert isinstance(space, Box)
             low[agents], high[agents] = space.low, space.high
-    return {name: (low.astype(np.float32), high.astype(np.float32)) for name, (low, high) in found.items()}
+    dtypes = {name: world.data.array(name).dtype for name in found}
+    return {name: (low.astype(dtypes[name]), high.astype(dtypes[name])) for name, (low, high) in found.items()}

@@ -104,9 +104,9 @@ class Actor:
         return functions
 
     def _observation_array(self) -> tuple[str, bool]:
-        """Name of the array with what the group sees, flat, and whether it is the group's own."""
+        """Name of the array with what the group sees, flat and in float32, and whether it is the group's own."""
         names = observation_names(self._world.groups, self.group)
-        if "" in names:
+        if "" in names and self._world.data.array(names[""]).dtype == "float32":
             return names[""], names[""] != "observations"
         joined, per_agent = f"joined_observations_{self.group.name}", (self.group.size, self.observation_size)
         self._world.add(Array(joined, "float32", per_agent, per="env", initial=0.0), scratch=True)
@@ -138,8 +138,8 @@ class Actor:
         self._outputs = self._world[f"policy_outputs_{self.group.name}"]
         seen = self._world.observations(self.group.name)
         self._parts: list[Tensor] = []
-        if isinstance(seen, dict):
-            self._parts = [part.flatten(2) for part in seen.values()]
+        if isinstance(seen, dict) or seen.dtype != torch.float32:
+            self._parts = [part.flatten(2) for part in (seen.values() if isinstance(seen, dict) else [seen])]
             seen = self._world[f"joined_observations_{self.group.name}"]
         self._seen = seen.flatten(2)
         self._log_stds: Tensor | None = None
@@ -159,7 +159,8 @@ class Actor:
     def observations(self) -> Tensor:
         """What the group sees now: (num_envs, size, features) float32, in the store.
 
-        The parts of a Dict are joined anew by each call; a single Box is a view of the world's own array.
+        The parts of a Dict are joined anew by each call, and so is what is no float32; a single Box of float32 is a view
+        of the world's own array.
         """
         if self._parts:
             torch.cat(self._parts, -1, out=self._seen)

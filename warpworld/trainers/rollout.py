@@ -109,7 +109,7 @@ class Rollout:
         for name in self._kept_arrays():
             array = world.data.array(name)
             part = array.full_shape(world.num_envs, world.num_agents)[1:]
-            world.add(Array(f"kept_{name}", "float32", (self._slots, *part), per="env"), scratch=True)
+            world.add(Array(f"kept_{name}", array.dtype, (self._slots, *part), per="env"), scratch=True)
             world.add(Array(f"kept_{name}_row", "int32", (self._slots,), per="env", initial=0), scratch=True)
             world.add(Array(f"kept_{name}_count", "int32", per="env", initial=0))
             world.keep_final(name, f"kept_{name}", f"kept_{name}_row", f"kept_{name}_count")
@@ -220,8 +220,8 @@ class Rollout:
     def _read_back(self) -> _OnHost:
         """Read what the host must know of the rollout that stands in the store; the only waiting for the device."""
         world, names = self.world, self._observation_arrays()
-        sums = [world["rollout_rewards"].sum(), *(world[name].sum() for name in names)]
-        sums += [world[f"kept_{name}"].sum() for name in names]
+        summed = ["rollout_rewards", *names, *(f"kept_{name}" for name in names)]
+        sums = [world[name].sum(dtype=torch.float32) for name in summed]  # those of float16 would soon be infinite
         is_finite = torch.stack(sums).isfinite().all() & ~world["not_finite"].any()
         truncations = (world["rollout_truncated"] & ~world["rollout_terminated"]).sum()
         kept_arrays = self._kept_arrays()
@@ -332,12 +332,12 @@ class Rollout:
         return final
 
     def _kept(self, group: str) -> tuple[Tensor, Tensor, Tensor]:
-        """Final observations that were kept, (k, n, features), and the rows and envs that they are of, (k,) each."""
+        """Final observations that were kept, (k, n, features) float32, and of which rows and envs they are, (k,) each."""
         world, placed = self.world, self.world.groups[group]
         names = list(observation_names(world.groups, placed).values())
         agents = slice(None) if group_suffix(world.groups, placed, "observations") else placed.slice
         env, slot = self._slots_of(names[0])  # those of a Dict's other parts lie in the same slots
-        kept = torch.cat([self._kept_of(part)[:, agents].flatten(2) for part in names], -1)
+        kept = torch.cat([self._kept_of(part)[:, agents].flatten(2).float() for part in names], -1)
         return kept, world[f"kept_{names[0]}_row"][env, slot].long(), env
 
     def _kept_of(self, name: str) -> Tensor:
