@@ -159,8 +159,8 @@ class Actor:
     def observations(self) -> Tensor:
         """What the group sees now: (num_envs, size, features) float32, in the store.
 
-        The parts of a Dict are joined anew by each call, and so is what is no float32; a single Box of float32 is a view
-        of the world's own array.
+        The parts of a Dict are joined anew by each call, and so is what is no float32; a single Box of float32 is a
+        view of the world's own array.
         """
         if self._parts:
             torch.cat(self._parts, -1, out=self._seen)

@@ -332,7 +332,7 @@ class Rollout:
         return final
 
     def _kept(self, group: str) -> tuple[Tensor, Tensor, Tensor]:
-        """Final observations that were kept, (k, n, features) float32, and of which rows and envs they are, (k,) each."""
+        """Final observations that were kept, (k, n, features) float32, and of which rows and envs, (k,) each."""
         world, placed = self.world, self.world.groups[group]
         names = list(observation_names(world.groups, placed).values())
         agents = slice(None) if group_suffix(world.groups, placed, "observations") else placed.slice

@@ -1,0 +1,138 @@
+"""Observations of 16 bits, which policies learn from in float32."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from gymnasium.spaces import Box, Dict, Discrete
+from toys import environment
+
+from warpworld import Array, Environment, Group, World
+from warpworld.checking import check
+from warpworld.config import config_from_dict
+from warpworld.errors import BindError
+from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.trainer import Trainer
+
+FOLDER = Path(__file__).parent
+
+
+class SeenIn(Environment):
+    """Two agents who walk on multiples of 1/8, and see both places in ``dtype``: the same numbers in either."""
+
+    source = str(FOLDER / "seen_in_half.cu")
+
+    @dataclass(frozen=True)
+    class Params:
+        dtype: str = "float32"
+
+    params: Params
+
+    def groups(self) -> Sequence[Group]:
+        return [Group("walker", 2, Box(-100.0, 100.0, (2,), self.params.dtype), Discrete(3))]  # type: ignore[arg-type]
+
+    def arrays(self) -> Sequence[Array]:
+        return [Array("x", "float32")]
+
+    def phases(self) -> Sequence[Any]:
+        return ["step_in_half" if self.params.dtype == "float16" else "step_in_float"]
+
+    def resets(self) -> Sequence[Any]:
+        return ["reset_in_half" if self.params.dtype == "float16" else "reset_in_float"]
+
+
+def trainer(**env: Any) -> Trainer:
+    return Trainer(
+        config_from_dict(
+            {
+                "name": "test_half_observations:SeenIn",
+                "env": env,
+                "trainer": {"num_envs": 6, "num_steps": 16, "total_env_steps": 6 * 16 * 3, "graph_steps": 0},
+                "policy": {"walker": {"model": {"hidden_sizes": [8]}, "update_epochs": 2, "num_minibatches": 2}},
+            }
+        )
+    )
+
+
+def test_learning_is_the_same_as_from_float32() -> None:
+    """Rows, the values of episodes that were cut off, and weights, to the bit."""
+    trained = [trainer(dtype=dtype) for dtype in ("float32", "float16")]
+    for each in trained:
+        each.train(None)
+    wide, narrow = trained
+    assert narrow.world["observations"].dtype == narrow.world["kept_observations"].dtype == torch.float16
+    assert narrow.world["rollout_observations_walker"].dtype == torch.float32
+    assert wide.world["kept_observations"].any()
+    for name in ("rollout_observations_walker", "rollout_rewards"):
+        assert torch.equal(wide.world[name], narrow.world[name])
+    for ours, theirs in zip(wide.policies["walker"].parameters(), narrow.policies["walker"].parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def test_parts_of_both_kinds_are_seen_behind_each_other() -> None:
+    wide, narrow = Box(-9.0, 9.0, (2,), np.float32), Box(-9.0, 9.0, (3,), np.float16)
+    group = Group("seer", 2, Dict(narrow=narrow, wide=wide), Discrete(2))
+    world = World(environment(None, groups=[group], phases=[lambda arrays, active: None], resets=()), 3)
+    rollout = Rollout(world, {"seer": None}, num_steps=1, graph_steps=0)
+    world.reset()
+    rollout.freeze()
+    world["observations_narrow"].copy_(torch.arange(18).view(3, 2, 3) / 3)
+    world["observations_wide"].copy_(torch.arange(12).view(3, 2, 2) / 3)
+    seen = rollout.actors["seer"].observations()
+    assert seen.dtype == torch.float32
+    assert torch.equal(seen, torch.cat([world["observations_narrow"].float(), world["observations_wide"]], -1))
+
+
+def test_final_observations_are_kept_as_they_are() -> None:
+    world = World(SeenIn(dtype="float16"), 4, seed=1)
+    world.request("final_observations")
+    world.reset()
+    for _ in range(7):
+        before = world["x"].clone()
+        world["actions"].fill_(2)
+        world.step()
+        ended = world["truncated"]
+        last = (before + 0.125)[ended]
+        assert world["final_observations"].dtype == torch.float16
+        assert torch.equal(world["final_observations"][ended].float(), last[:, None].expand(-1, 2, -1))
+
+
+def test_sums_beyond_halves_are_no_fault() -> None:
+    """A rollout looks for numbers that are not finite by adding up all: 65504 is the largest half."""
+    world = World(SeenIn(dtype="float16"), 64)
+    rollout = Rollout(world, dict.fromkeys(world.groups), num_steps=2, graph_steps=0)
+    world.reset()
+    rollout.freeze()
+    world["x"].fill_(1000.0)
+    rollout.collect()
+    rollout.check_finite()
+    assert world["observations"].float().sum() > 2 * 65504
+
+
+def test_the_check_knows_halves(tmp_path: Path) -> None:
+    assert not check(SeenIn(dtype="float16")).findings
+    assert not check(SeenIn(dtype="float16")).findings
+    unwritten = tmp_path / "unwritten.cu"
+    text = (FOLDER / "seen_in_half.cu").read_text()
+    unwritten.write_text(text.replace("agent < NUM_AGENTS; ++agent) seen", "agent < 1; ++agent) seen"))
+
+    class Unwritten(SeenIn):
+        source = str(unwritten)
+
+    (finding,) = check(Unwritten(dtype="float16")).findings
+    assert finding.array == "observations"
+
+
+def test_a_kernel_that_takes_floats_for_halves_is_told() -> None:
+    class Mistaken(SeenIn):
+        def phases(self) -> Sequence[Any]:
+            return ["step_in_float"]
+
+    with pytest.raises(BindError, match=r"observations.*float16"):
+        World(Mistaken(dtype="float16"), 1).reset()
