@@ -78,7 +78,7 @@ def test_weights_of_another_run(run: Run) -> None:
 @pytest.mark.parametrize("model", [{"recurrent": None}, {"recurrent": "gru"}, {"recurrent_size": 16}])
 def test_weights_of_another_memory_are_refused(run: Run, model: dict[str, Any]) -> None:
     with pytest.raises(
-        RunError, match=r"policy.agent.initial_weights is '.*', whose weights do not fit policy 'agent': .*model settings"
+        RunError, match=r"initial_weights is '.*', whose weights do not fit policy 'agent': .*model settings"
     ):
         started_from(run, **model)
 
