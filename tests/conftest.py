@@ -4,6 +4,7 @@ import functools
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def path_as_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one test's environments were imported from is no place in which the next one's modules are found."""
     monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+@pytest.fixture(autouse=True)
+def registry_as_found() -> Iterator[None]:
+    """What a test registers is not known to the next one; packaged environments that it has loaded stay loaded."""
+    from warpworld.environment import _registry  # not before a test asks for it: what is above is read by torch
+
+    known = set(_registry)
+    yield
+    for name in set(_registry) - known:
+        del _registry[name]
 
 
 @pytest.fixture

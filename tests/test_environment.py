@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -275,13 +275,6 @@ def test_eager_phase_marks() -> None:
 
 
 class TestRegistry:
-    @pytest.fixture(autouse=True)
-    def _forgotten(self) -> Iterator[None]:
-        from warpworld import environment as module
-
-        yield
-        module._registry.pop("hide_and_seek", None)
-
     def test_name_leads_to_the_class(self) -> None:
         cls = register("hide_and_seek")(type("Seek", (Environment,), {}))
         assert get_environment("hide_and_seek") is cls

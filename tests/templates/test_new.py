@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from warpworld.cli import main
-from warpworld.environment import _registry
 from warpworld.errors import TemplateError
 from warpworld.templates.writing import CLASS, MODULE, renamed, template_files, write_environment
 
@@ -27,7 +26,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.delitem(sys.modules, MODULE, raising=False)
     yield tmp_path
     sys.modules.pop("gem_hunt", None)
-    _registry.pop("gem_hunt", None)
 
 
 def names(folder: Path) -> list[str]:
