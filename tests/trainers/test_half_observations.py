@@ -117,7 +117,6 @@ def test_sums_beyond_halves_are_no_fault() -> None:
 
 def test_the_check_knows_halves(tmp_path: Path) -> None:
     assert not check(SeenIn(dtype="float16")).findings
-    assert not check(SeenIn(dtype="float16")).findings
     unwritten = tmp_path / "unwritten.cu"
     text = (FOLDER / "seen_in_half.cu").read_text()
     unwritten.write_text(text.replace("agent < NUM_AGENTS; ++agent) seen", "agent < 1; ++agent) seen"))

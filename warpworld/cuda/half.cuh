@@ -1,5 +1,5 @@
-// Numbers of 16 bits, the dtype float16: what an array of twice as many in the same memory is made of. To be stored, not to
-// be reckoned with: a __half is made of a float and becomes one.
+// Numbers of 16 bits, the dtype float16, for arrays that are to take half the memory. They are stored, not reckoned with: a
+// __half is made of a float and becomes one.
 //
 //   __half x = __float2half(0.1f);      the nearest one, of two as near the even one; also x = 0.1f
 //   float y = __half2float(x);          exact; also y = x

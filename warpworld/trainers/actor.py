@@ -108,9 +108,14 @@ class Actor:
         names = observation_names(self._world.groups, self.group)
         if "" in names and self._world.data.array(names[""]).dtype == "float32":
             return names[""], names[""] != "observations"
-        joined, per_agent = f"joined_observations_{self.group.name}", (self.group.size, self.observation_size)
-        self._world.add(Array(joined, "float32", per_agent, per="env", initial=0.0), scratch=True)
-        return joined, True
+        per_agent = (self.group.size, self.observation_size)
+        self._world.add(Array(self._joined_observations, "float32", per_agent, per="env", initial=0.0), scratch=True)
+        return self._joined_observations, True
+
+    @property
+    def _joined_observations(self) -> str:
+        """Name of the array for what the group sees where the world's own arrays are not flat, or no float32."""
+        return f"joined_observations_{self.group.name}"
 
     def _head_constants(self, heads: tuple[int, ...]) -> dict[str, int]:
         return {
@@ -137,11 +142,9 @@ class Actor:
         self._draw = self._program(f"{self._kernel}_masked" if self.masked else self._kernel)
         self._outputs = self._world[f"policy_outputs_{self.group.name}"]
         seen = self._world.observations(self.group.name)
-        self._parts: list[Tensor] = []
-        if isinstance(seen, dict) or seen.dtype != torch.float32:
-            self._parts = [part.flatten(2) for part in (seen.values() if isinstance(seen, dict) else [seen])]
-            seen = self._world[f"joined_observations_{self.group.name}"]
-        self._seen = seen.flatten(2)
+        parts = [part.flatten(2) for part in (seen.values() if isinstance(seen, dict) else [seen])]
+        joined = self._joined_observations
+        self._parts, self._seen = (parts, self._world[joined]) if joined in self._world.data else ([], parts[0])
         self._log_stds: Tensor | None = None
         self._draw_at_random = self._draw
         if self.memory is not None:

@@ -10,15 +10,8 @@ from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.envs.deathmatch.megastep_rules import MENDS
 
 ALL_MENDS = ",".join(MENDS)
-# bounds matters where a plan's sides differ by more than 2 m: homes as large as megastep's
-SAME = {
-    "plans": "homes",
-    "num_plans": 32,
-    "min_rooms": 6,
-    "max_rooms": 20,
-    "players": 2,
-    "rivals": 2,
-}  # plans, and four agents as published
+# Four agents as published; and homes as large as megastep's, as bounds matters where sides differ by more than 2 m.
+SAME = {"plans": "homes", "num_plans": 32, "min_rooms": 6, "max_rooms": 20, "players": 2, "rivals": 2}
 TRAINER = {"num_envs": 128, "num_steps": 64, "device": "cpu", "num_workers": 1, "torch_threads": 1}
 ENDLESS = 10**12  # env steps: it is the time that ends a training
 POLICY = {

@@ -6,7 +6,6 @@
 // counts hits, pays, and says who is dead; `go_on` puts the dead somewhere else and tells everybody its state, so that
 // what an agent is shown of a step in which it died is its next life; `see` draws what cameras see. `wake` begins an
 // episode.
-#include <indoor.cuh>
 #include <look_around.cuh>
 #include <warpworld.cuh>
 
