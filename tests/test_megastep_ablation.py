@@ -87,6 +87,14 @@ def test_the_other_rules_have_the_same_plans_and_network() -> None:
     assert not published.schedules
 
 
+def test_in_one_room_nothing_else_changes() -> None:
+    for name, same in (("room", "published"), ("room_rules", "rules"), ("room_warpworld", "warpworld")):
+        here, there = ARMS[name].config(seed=1).to_dict(), ARMS[same].config(seed=1).to_dict()
+        assert here["env"].pop("plans") == "column"
+        assert there["env"].pop("plans") == "homes"
+        assert here == there
+
+
 # ---- what is counted -------------------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""What is trained: megastep's rules with all their faults, each of these mended, and all of them."""
+"""What is trained: megastep's rules with all their faults, each of these mended, all of them, and in another place."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from warpworld.envs.deathmatch.megastep_rules import MENDS
 ALL_MENDS = ",".join(MENDS)
 # Four agents as published; and homes as large as megastep's, as bounds matters where sides differ by more than 2 m.
 SAME = {"plans": "homes", "num_plans": 32, "min_rooms": 6, "max_rooms": 20, "players": 2, "rivals": 2}
+ROOM = {"plans": "column"}  # where nobody has to look for anybody; it is square, so that bounds has no part in it
 TRAINER = {"num_envs": 128, "num_steps": 64, "device": "cpu", "num_workers": 1, "torch_threads": 1}
 ENDLESS = 10**12  # env steps: it is the time that ends a training
 POLICY = {
@@ -63,8 +64,8 @@ class Arm:
         return config_from_dict(data)
 
 
-def _published(name: str, says: str, mends: str = "", **learning: Any) -> Arm:
-    return Arm(name, says, {"megastep_rules": True, "megastep_mends": mends}, learning)
+def _published(name: str, says: str, mends: str = "", place: Mapping[str, Any] | None = None, **learning: Any) -> Arm:
+    return Arm(name, says, {**(place or {}), "megastep_rules": True, "megastep_mends": mends}, learning)
 
 
 _ARMS = (
@@ -75,6 +76,9 @@ _ARMS = (
     _published("rules", "the five faults of the rules mended", ALL_MENDS),
     _published("all", "all seven mended", ALL_MENDS, norm_adv=False, self_play=SELF_PLAY),
     Arm("warpworld", "warpworld's own rules", keeps_schedules=True),
+    _published("room", "the published rules in one room", place=ROOM),
+    _published("room_rules", "the five faults mended in one room", ALL_MENDS, ROOM),
+    Arm("room_warpworld", "warpworld's own rules in one room", ROOM, keeps_schedules=True),
 )
 ARMS = {arm.name: arm for arm in _ARMS}
 COMMON = ARMS["rules"]  # by whose rules all that act as published are examined, too

@@ -11,7 +11,7 @@ from .arms import ARMS
 from .results import Results
 from .table import FIRST, GOOD, multiple
 
-DASHES = ("-", "--")  # as there are more arms than colours
+DASHES = ("-", "--", ":")  # as there are more arms than colours
 PANELS = (("own", "random", "by the arm's own rules"), ("common", "common_random", "by common rules"))
 
 
