@@ -47,7 +47,7 @@ def test_a_mended_reward_is_paid_by_who_is_hit() -> None:
     world.data.numpy("health")[:, 1] = 0.04
     place(world, [[2.0, 3.5], [4.0, 3.5]], [0.0, 90.0])
     act(world)
-    assert world.data.numpy("rewards") == pytest.approx(np.array([[1.05, -1.05]] * 2))
+    assert world.data.numpy("rewards").tolist() == [[21.0, -21.0]] * 2  # a hit, and the 20 of a life
 
 
 @pytest.mark.parametrize(("mends", "paid"), [("", 0.0), ("aim", 1.0)])

@@ -250,7 +250,8 @@ extern "C" __global__ void act_by_megastep(
 
   const int dealt = (one != NOBODY) + (two != NOBODY);
   const int killed = (one >= 0 && targets.dies[one < 0 ? 0 : one]) + (two >= 0 && targets.dies[two < 0 ? 0 : two]);
-  const float won = MEGASTEP_DAMAGE * (float)(dealt - hits) + kill_reward * (float)(killed - (dies ? hits : 0));
+  // In hits, as the published reward is, so that learning sees rewards of one size.
+  const float won = (float)(dealt - hits) + MEGASTEP_LIFE * kill_reward * (float)(killed - (dies ? hits : 0));
   rewards[i] = mend_reward ? won : (float)dealt;
   kills[i] += killed;
   deaths[i] += dies;

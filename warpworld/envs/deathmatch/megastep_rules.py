@@ -17,7 +17,7 @@ from warpworld.plans import PlanSet
 
 MENDS = {
     "bounds": "x is compared with the plan's width and y with its height, beyond which health drains",
-    "reward": "a hit brings the shooter 0.05 and a kill kill_reward, and who is hit or killed pays it",
+    "reward": "a kill brings as much as kill_reward times the 20 hits of a life, and who is hit or killed pays it",
     "aim": "a shot hits the nearest opponent that meets fire_cone within fire_range",
     "credit": "who dies is elsewhere in the same step, so that nothing of the next life is put down to the old one",
     "spawns": "agents wake up anywhere in a random plan, and not in a few poses that an env keeps for ever",
