@@ -19,6 +19,7 @@ from warpworld.benchmarks.experiments import (
     deathmatch,
     experiment,
 )
+from warpworld.benchmarks.experiments import main as experiments_main
 from warpworld.benchmarks.experiments.main import main
 from warpworld.benchmarks.experiments.recent_return import RecentReturn
 from warpworld.benchmarks.experiments.training import POINTS, thinned
@@ -124,12 +125,47 @@ def test_a_short_one(
     printed = capsys.readouterr().out
     assert which.claim in printed
     assert "seed 2" in printed
+    again = tmp_path / "new" / "curves.png"
+    main(["--load", str(saved), "--draw", str(again)])
+    assert capsys.readouterr().out == printed
+    assert again.read_bytes() == picture.read_bytes()
 
 
-def test_an_unknown_experiment(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["chess"], "no experiment chess; there are cartpole, tag_gridworld, tag_continuous, explorer, waypoint"),
+        (["--seeds", "0"], "--seeds: 0, expected at least 1"),
+        (["--first-seed", "0"], "--first-seed: 0, expected at least 1"),
+        (["cartpole", "--load", "saved.json"], "--load trains nothing: give neither experiments nor --save"),
+        (["--load", "missing.json"], "missing.json cannot be read as results of these experiments"),
+        (["--load", "others.json"], "others.json holds results of chess, expected cartpole"),
+    ],
+)
+def test_what_cannot_be_run(
+    arguments: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("others.json").write_text('{"results": {"chess": []}}')
     with pytest.raises(SystemExit, match="2"):
-        main(["chess"])
-    assert (
-        "no experiment chess; there are cartpole, tag_gridworld, tag_continuous, explorer, waypoint"
-        in capsys.readouterr().err
-    )
+        main(arguments)
+    assert said in capsys.readouterr().err
+
+
+def test_seeds_are_kept_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has been trained is there when a later seed fails."""
+
+    def run_seed(which: experiment.Experiment, seed: int) -> dict[str, object]:
+        if seed == 6:
+            raise KeyboardInterrupt
+        return {"seed": seed, "figures": {}, "holds": True, "curve": []}
+
+    monkeypatch.setattr(experiments_main, "run_seed", run_seed)
+    saved = tmp_path / "new" / "saved.json"
+    with pytest.raises(KeyboardInterrupt):
+        main(["cartpole", "--first-seed", "4", "--save", str(saved)])
+    assert [run["seed"] for run in json.loads(saved.read_text())["results"]["cartpole"]] == [4, 5]

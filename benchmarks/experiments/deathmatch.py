@@ -23,15 +23,18 @@ def _judge(trained: Trained) -> Figures:
     opponents: dict[str, Player] = {name: Scripted(name, script) for name, script in scripts.items()}
     opponents |= {"itself_at_a_quarter": earlier, "random": None}
     figures: Figures = {f"beats_{name}": _wins(trained, final, other) for name, other in opponents.items()}
+    # Who explores more is the weaker for it; whether it also knows less is seen where nobody explores.
+    figures["beats_itself_at_a_quarter_both_greedy"] = _wins(trained, final, earlier, greedy=True)
+    figures |= {f"random_beats_{name}": _wins(trained, None, opponents[name]) for name in scripts}
     return {**figures, "seconds": trained.seconds}
 
 
-def _wins(trained: Trained, one: Player, other: Player) -> float:
+def _wins(trained: Trained, one: Player, other: Player, greedy: bool = False) -> float:
     data = trained.config.to_dict()
     data["env"] |= DUEL
     config, won = config_from_dict(data), []
     for own, theirs in (("player", "rival"), ("rival", "player")):
-        returns = play_groups(config, {own: one, theirs: other}, experiment.EPISODES // 2, seed=1)
+        returns = play_groups(config, {own: one, theirs: other}, experiment.EPISODES // 2, 1, greedy)
         won.append(returns[own] >= LEAD)
     return float(torch.cat(won).double().mean())
 

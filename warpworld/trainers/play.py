@@ -70,7 +70,9 @@ def play(
     return Played(returns, lengths.flatten())
 
 
-def play_groups(config: RunConfig, players: Mapping[str, Player], episodes: int, seed: int) -> dict[str, Tensor]:
+def play_groups(
+    config: RunConfig, players: Mapping[str, Player], episodes: int, seed: int, greedy: bool = False
+) -> dict[str, Tensor]:
     """Play a run's environment with a player for each group, whichever policy the configuration gives it.
 
     Args:
@@ -78,6 +80,7 @@ def play_groups(config: RunConfig, players: Mapping[str, Player], episodes: int,
         players: by group.
         episodes: how many, rounded up to whole rounds of the envs.
         seed: of the episodes and of the actions drawn.
+        greedy: take the likeliest actions instead of drawing; random ones stay random.
 
     Returns:
         For each group (episodes, group size) float64: each agent's return, as in ``Played``.
@@ -86,7 +89,7 @@ def play_groups(config: RunConfig, players: Mapping[str, Player], episodes: int,
         RunError: episodes do not end.
     """
     world, rounds = _world(config, episodes, seed)
-    actors = [Actor(world, group, players[group]) for group in world.groups]
+    actors = [_actor(world, group, players[group], greedy) for group in world.groups]
     totals, _ = _play(world, actors, rounds, config.title)
     return {name: totals[:, :, group.slice].flatten(0, 1) for name, group in world.groups.items()}
 
@@ -108,11 +111,15 @@ def build_actors(
         policies: by name; None acts at random.
         greedy: take the likeliest actions instead of drawing; random ones stay random.
     """
-    actors = []
-    for name, policy in policies.items():
-        kernel = "act_greedily" if greedy and policy is not None else "act"
-        actors += [Actor(world, group, policy, kernel) for group in config.policy[name].groups]
-    return actors
+    return [
+        _actor(world, group, policy, greedy)
+        for name, policy in policies.items()
+        for group in config.policy[name].groups
+    ]
+
+
+def _actor(world: World, group: str, player: Player, greedy: bool) -> Actor:
+    return Actor(world, group, player, "act_greedily" if greedy and player is not None else "act")
 
 
 def _play(world: World, actors: Sequence[Actor], rounds: int, name: str) -> tuple[Tensor, Tensor]:

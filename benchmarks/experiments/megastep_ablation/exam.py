@@ -1,6 +1,6 @@
 """What is measured of a policy: whom it hits, and who hits it, among opponents that act at random.
 
-Rewards cannot be compared where rules differ, and health is lost to walls and time as well. What is counted are shots
+Rewards cannot be compared where rules differ, and health is lost to bounds and time as well. What is counted are shots
 that hit: the same thing by all rules, though it is easier by some. Therefore each count stands beside that of an agent
 which itself acts at random, by the same rules on the same plans.
 """
@@ -36,7 +36,7 @@ class Counts:
         hits_error: standard error of ``hits``, from the differences between envs.
         taken: shots of opponents that hit it, counted in the same way.
         kills: opponents that its shots were the last for.
-        deaths: of its own, whether by shots, walls or age.
+        deaths: of its own, whether by shots, out of bounds or of age.
     """
 
     hits: float
@@ -54,7 +54,7 @@ class Counts:
         return {name: round(value, 4) for name, value in asdict(self).items()}
 
 
-class Tally:
+class Shots:
     """Counts shots of a world, step by step.
 
     Args:
@@ -108,10 +108,10 @@ def examine(params: Mapping[str, Any], policy: Policy | None) -> Counts:
     world.reset()
     for actor in actors:
         actor.freeze()
-    tally = Tally(world, slice(0, world.num_agents) if policy is None else world.groups["player"].slice)
+    shots = Shots(world, slice(0, world.num_agents) if policy is None else world.groups["player"].slice)
     for _ in range(STEPS):
         for actor in actors:
             actor.act()
         world.step()
-        tally.add()
-    return tally.counts()
+        shots.add()
+    return shots.counts()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ GOOD = 2.0  # times what a random agent hits, which is when somebody has begun t
 NONE = "-"
 FIRST = "published"  # which the others stand beside
 
+ERRORS = 2.0  # standard errors by which somebody may be below another one and is still called as good
+
+Point = dict[str, Any]  # of a curve
 Multiple = tuple[float, float]  # and its standard error
 
 HEADINGS = (
@@ -27,13 +31,13 @@ HEADINGS = (
     "hits at random",
     "hits",
     "times random",
-    f"{GOOD:g} x after",
+    f"over {GOOD:g} x from",
     "kills (at random)",
     "deaths (at random)",
     "share of damage",
-    "hits by common rules",
-    "times random",
-    f"as `{FIRST}` after",
+    "hits, common rules",
+    "times random, common rules",
+    f"as good as `{FIRST}` from",
 )
 
 
@@ -46,17 +50,26 @@ def multiple(of: dict[str, float], random: dict[str, float]) -> Multiple:
     return ratio, math.hypot(*parts)
 
 
-def reached(arm: dict[str, Any]) -> dict[str, Any] | None:
-    """The first checkpoint at which the multiple by the arm's own rules is ``GOOD``, or None."""
-    return next((point for point in arm["curve"] if multiple(point["own"], arm["random"])[0] >= GOOD), None)
+def reached(arm: dict[str, Any]) -> Point | None:
+    """The first checkpoint from which on the multiple by the arm's own rules is ``GOOD`` or more, or None."""
+    return _lasting(arm["curve"], lambda point: multiple(point["own"], arm["random"])[0] >= GOOD)
 
 
-def caught_up(arm: dict[str, Any], first: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The first checkpoint at which it hits as often by the common rules as ``first`` does in the end, or None."""
+def caught_up(arm: dict[str, Any], first: dict[str, Any] | None) -> Point | None:
+    """The first checkpoint from which on it hits as often by the common rules as ``first`` does in the end, or None.
+
+    As often is what is at most ``ERRORS`` standard errors of ``first``'s below.
+    """
     if first is None or arm["common_random"] is None:
         return None
-    enough = first["curve"][-1]["common"]["hits"]
-    return next((point for point in arm["curve"] if point["common"]["hits"] >= enough), None)
+    final = first["curve"][-1]["common"]
+    enough = final["hits"] - ERRORS * final["hits_error"]
+    return _lasting(arm["curve"], lambda point: point["common"]["hits"] >= enough)
+
+
+def _lasting(curve: list[Point], holds: Callable[[Point], bool]) -> Point | None:
+    """The first checkpoint from which on something holds at all, or None: a single one may do so by luck."""
+    return next(iter(list(itertools.takewhile(holds, reversed(curve)))[-1:]), None)
 
 
 def table(results: Results) -> str:
@@ -127,7 +140,7 @@ def _common(arm: dict[str, Any], first: dict[str, Any] | None) -> tuple[str, ...
     return f"{final['hits']:.1f}", _with_error(multiple(final, random)), _when(caught_up(arm, first))
 
 
-def _when(point: dict[str, Any] | None) -> str:
+def _when(point: Point | None) -> str:
     return f"{point['seconds']:.0f} s, {point['env_steps'] / 1e6:.2f} M" if point else NONE
 
 
@@ -142,5 +155,5 @@ def _conditions(results: Results) -> str:
         values = ("unknown" if arm[key] is None else arm[key] for arm in results.values())
         return ", ".join(sorted({format(value, form) for value in values}))
 
-    where = f"{listed('device')} with {listed('cores')} cores, {listed('date')}, commit {listed('commit', '.7')}"
+    where = f"{listed('device')}, {listed('date')}, commit {listed('commit', '.7')}"
     return f"{listed('minutes', 'g')} minutes of training on one core each, seed {listed('seed')}; {where}."
