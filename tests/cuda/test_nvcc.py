@@ -251,7 +251,7 @@ def test_halves(check: Callable[[KernelSource], None]) -> None:
     path = Path(__file__).parent.parent / "world" / "halves.cu"
     text = path.read_text()
     constants = {"NUM_AGENTS": 1, "NUMBERS": 8}
-    check(KernelSource(path, text, constants, tuple(read_signatures(path, text).values()), threads=(1,)))
+    check(KernelSource(path, text, constants, tuple(read_signatures(path, text).values()), threads=(1, 1)))
 
 
 @needs_nvrtc

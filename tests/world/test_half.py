@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from toys import HEADER, agents, environment
+from toys import agents, environment
 
 from warpworld import Array, World
+from warpworld.errors import BuildError
 
 FOLDER = Path(__file__).parent
 NUMBERS = 2**16
@@ -61,18 +63,65 @@ def test_floats_become_the_nearest_halves() -> None:
         assert same(found, floats.astype(np.float16)).all()
 
 
-def test_cuda_s_own_words(tmp_path: Path) -> None:
-    """``half``, and going to and fro without a word."""
-    source = tmp_path / "words.cu"
-    source.write_text(
-        f"{HEADER}#include <half.cuh>\n"
-        'extern "C" __global__ void step(half* h, float* x) {\n'
-        "  if (!is_active()) return;\n"
-        "  h[agent_index()] = 0.1f;\n"
-        "  x[agent_index()] = (float)h[agent_index()] * 2.0f;\n"
-        "}\n"
-    )
-    world = World(environment(source, [Array("h", "float16"), Array("x", "float32")], resets=()), 1)
+def test_cuda_s_own_words() -> None:
+    """``half``, and going to and fro without a word; test_nvcc.py compiles the same with CUDA's header."""
+    arrays = [
+        Array("h", "float16", (6,)),
+        Array("whole", "int32", initial=[[3000, -3001]], on_reset="keep"),
+        Array("x", "float32"),
+    ]
+    params = {"numbers": 1}
+    world = World(environment(FOLDER / "halves.cu", arrays, None, params, ["words"], (), ("numbers",)), 1)
     world.reset()
     world.step()
-    assert world["x"].cpu().numpy() == pytest.approx(2.0 * np.float32(np.float16(0.1)), abs=0)
+    tenth = np.float16(0.1)
+    expected = [[tenth, tenth, 3000, 200, np.inf, tenth], [tenth, tenth, -3000, 200, np.inf, -3000]]  # -3001 is a tie
+    assert world["h"].cpu().numpy()[0].tolist() == expected
+    assert world["x"].cpu().numpy()[0] == pytest.approx([4 * float(tenth), 2 * float(tenth) - 6000], rel=1e-6)
+
+
+REFUSED = [
+    *(f"x[0] = h {sign} g" for sign in "+-*/"),
+    *(f"x[0] = h {sign} 1.0f" for sign in "+-*/"),
+    *(f"x[0] = 2 {sign} h" for sign in "+-*/"),
+    *(f"{left} {sign}= {right}" for sign in "+-*/" for left, right in (("h", "g"), ("h", "1.0f"), ("x[0]", "h"))),
+    *(f"x[0] = h {sign} g" for sign in ("==", "!=", "<", ">", "<=", ">=")),
+    *(f"x[0] = h {sign} 0.0f" for sign in ("==", "!=", "<", ">", "<=", ">=")),
+    *("x[0] = -h", "x[0] = +h", "h = 0.1"),
+]
+
+
+def refusal(tmp_path: Path, statements: list[str]) -> BuildError:
+    """What is said of a kernel with these statements, each in a line of its own from the sixth on."""
+    source = tmp_path / "reckons.cu"
+    lines = [
+        "#include <half.cuh>",
+        'extern "C" __global__ void step(float* x) {',
+        "  if (!is_active()) return;",
+        "  half h = x[0];",
+        "  half g = x[1];",
+        *(f"  {statement};" for statement in statements),
+        "}",
+    ]
+    source.write_text("\n".join(lines))
+    with pytest.raises(BuildError) as raised:
+        World(environment(source, [Array("x", "float32")], resets=()), 1).reset()
+    return raised.value
+
+
+@pytest.mark.cpu_backend
+@pytest.mark.parametrize("statements", [REFUSED[i::3] for i in range(3)])  # a compiler tells of 20 errors at once
+def test_halves_are_not_reckoned_with(tmp_path: Path, statements: list[str]) -> None:
+    """CUDA would refuse it, or round to 16 bits where a CPU rounds to 32: each line by itself is an error."""
+    error = refusal(tmp_path, statements)
+    refused = {int(line) for line in re.findall(r"reckons\.cu:(\d+):\d+: error: ", error.log)}
+    assert refused == set(range(6, 6 + len(statements)))
+
+
+@pytest.mark.cpu_backend
+def test_who_reckons_with_halves_is_told_what_to_write(tmp_path: Path) -> None:
+    said = (
+        rf"^{tmp_path}/reckons.cu:6:.*deleted.*; a __half is only stored: make it a float with __half2float, and a "
+        "half of a float with __float2half$"
+    )
+    assert re.search(said, str(refusal(tmp_path, ["x[0] = h * g"])))

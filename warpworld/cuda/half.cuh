@@ -4,7 +4,8 @@
 //   __half x = __float2half(0.1f);      the nearest one, of two as near the even one; also x = 0.1f
 //   float y = __half2float(x);          exact; also y = x
 //
-// CUDA's own header where there is one. A CPU, and NVRTC without a toolkit, have the part of it that is above.
+// CUDA's own header where there is one. A CPU, and NVRTC without a toolkit, have the part of it that is above. They refuse
+// what CUDA refuses (x + 1.0f), and what it rounds to 16 bits and they would not: x * x is a half there.
 #pragma once
 
 #include "warpworld.cuh"
@@ -37,13 +38,42 @@ WW_FUNCTION float float_of_half(uint16_t half) {
 
 }  // namespace ww
 
+// A half has no operators. They are deleted, since it would become a float by itself for those of floats.
+#define WW_NOT_OF_HALVES(OPERATOR)                           \
+  friend void operator OPERATOR(__half, __half) = delete;    \
+  template <class Other>                                     \
+  friend void operator OPERATOR(__half, Other) = delete;     \
+  template <class Other>                                     \
+  friend void operator OPERATOR(Other, __half) = delete;
+
 struct alignas(2) __half {
   uint16_t bits;
 
   __half() = default;
   WW_METHOD __half(float value) : bits(ww::half_bits(value)) {}
+  WW_METHOD __half(int value) : __half((float)value) {}  // what a float rounds is beyond halves
+  WW_METHOD __half(unsigned value) : __half((float)value) {}
+  __half(double value) = delete;  // which CUDA rounds once, not to a float first
   WW_METHOD operator float() const { return ww::float_of_half(bits); }
+
+  void operator-() const = delete;
+  void operator+() const = delete;
+  WW_NOT_OF_HALVES(+)
+  WW_NOT_OF_HALVES(-)
+  WW_NOT_OF_HALVES(*)
+  WW_NOT_OF_HALVES(/)
+  WW_NOT_OF_HALVES(+=)
+  WW_NOT_OF_HALVES(-=)
+  WW_NOT_OF_HALVES(*=)
+  WW_NOT_OF_HALVES(/=)
+  WW_NOT_OF_HALVES(==)
+  WW_NOT_OF_HALVES(!=)
+  WW_NOT_OF_HALVES(<)
+  WW_NOT_OF_HALVES(>)
+  WW_NOT_OF_HALVES(<=)
+  WW_NOT_OF_HALVES(>=)
 };
+#undef WW_NOT_OF_HALVES
 using half = __half;
 
 WW_FUNCTION __half __float2half(float value) { return __half(value); }

@@ -15,6 +15,7 @@ from warpworld.managers.kernel_source import (
 )
 
 TOO_MUCH_SHARED = "uses too much shared data"  # in the words of ptxas
+HALVES_FILE = str(INCLUDE_FOLDER / "half.cuh")
 _NVCC_PLACE = re.compile(r"^(.+)\((\d+)\): ", re.MULTILINE)  # g++ and clang++ write file:line:column
 _TOO_MUCH_SHARED = re.compile(
     rf"function '{cuda_entry('')}(\w+)' {TOO_MUCH_SHARED} \((0x[0-9a-f]+) bytes, (0x[0-9a-f]+) max\)"
@@ -69,4 +70,11 @@ def explain_failure(source: KernelSource, log: str) -> BuildError | BindError:
         )
     count = len(re.findall(r"\berror:", log))
     more = f" (and {count - 1} more)" if count > 1 else ""
-    return BuildError(f"{first}{more}", log)
+    return BuildError(f"{first}{_of_halves(first, log)}{more}", log)
+
+
+def _of_halves(first: str, log: str) -> str:
+    """What to do where a kernel used an operator that halves do not have; else nothing."""
+    if "deleted" not in first or HALVES_FILE not in log:
+        return ""
+    return "; a __half is only stored: make it a float with __half2float, and a half of a float with __float2half"
