@@ -72,7 +72,7 @@ def test_fighters_see_what_those_in_deathmatch_see() -> None:
 def test_cameras_look_where_they_are_turned(cameras: tuple[float, ...]) -> None:
     """Pixels of each camera, side by side, are those of the oracle; three agents see each other, too."""
     random, rays = np.random.default_rng(2), 48
-    world = made(*ALL, num_envs=40, agents=3, cameras=cameras)
+    world = made(*ALL, AgentPixels(), num_envs=40, agents=3, cameras=cameras)
     walls = world.environment.params.plan_set["plan_walls"].astype(np.float64)
     places = random.uniform(1.2, 6.8, (4000, 2))
     places = places[distances(walls, places).min(axis=1) > 0.15]  # in the column, too
@@ -81,7 +81,7 @@ def test_cameras_look_where_they_are_turned(cameras: tuple[float, ...]) -> None:
     act(world, NOTHING, NOTHING, NOTHING)
     positions = world.data.numpy("positions").astype(np.float64)  # those who stood in each other were moved apart
     angles = np.radians(world.data.numpy("angles").astype(np.float64))
-    near, rgb = (world.data.numpy(f"observations_{name}") for name in ("depth", "rgb"))
+    near, rgb, others = (world.data.numpy(f"observations_{name}") for name in ("depth", "rgb", "agents"))
     assert near.shape == (40, 3, 1, len(cameras) * rays) and rgb.shape == (40, 3, 3, len(cameras) * rays)
     met = compared = 0
     for env in range(40):
@@ -94,6 +94,7 @@ def test_cameras_look_where_they_are_turned(cameras: tuple[float, ...]) -> None:
                 expected = 1.0 - np.clip((seen.depth - 0.106066) / 10.0, 0.0, 1.0)
                 pixels = slice(at * rays, (at + 1) * rays)
                 assert near[env, agent, 0, pixels][sure] == pytest.approx(expected[sure], abs=2e-4)
+                assert np.array_equal(others[env, agent, 0, pixels][sure], (seen.facet >= 0)[sure])
                 someone = sure & (seen.facet >= 0)
                 shade = light[seen.object[someone]] * seen.facing[someone]
                 colours = shade[:, None] * FACET_COLOURS[seen.facet[someone]]
