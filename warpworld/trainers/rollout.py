@@ -245,7 +245,14 @@ class Rollout:
                 f"({group} {agent}){which} in step {first_step + step} of the rollout is "
                 f"{rows[step, env, agent, i].item()}, expected a finite number; look for a division by zero, a root of "
                 "a negative number or an array that is read before it is written"
+                f"{self._beyond_half(group) if name != 'rewards' else ''}"
             )
+
+    def _beyond_half(self, group: str) -> str:
+        """What else it may be where a part of what the group sees is float16."""
+        names = observation_names(self.world.groups, self.world.groups[group]).values()
+        is_half = any(self.world.data.array(name).dtype == "float16" for name in names)
+        return ", or for a number beyond 65504, where float16 ends" if is_half else ""
 
     def batch(self, group: str, policy: Policy, gamma: float, gae_lambda: float) -> Experience:
         """One group's rollout with advantages and returns; rows that somebody else played do not count.
