@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from toys import environment
 from warpworld import Array, Environment, Group, World
 from warpworld.checking import check
 from warpworld.config import config_from_dict
-from warpworld.errors import BindError
+from warpworld.errors import BindError, TrainingError
 from warpworld.trainers.rollout import Rollout
 from warpworld.trainers.trainer import Trainer
 
@@ -115,6 +116,23 @@ def test_sums_beyond_halves_are_no_fault() -> None:
     assert world["observations"].float().sum() > 2 * 65504
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_what_is_beyond_halves_is_told(dtype: str) -> None:
+    world = World(SeenIn(dtype=dtype), 4)
+    rollout = Rollout(world, dict.fromkeys(world.groups), num_steps=2, graph_steps=0)
+    world.reset()
+    rollout.freeze()
+    world["x"].fill_(70000.0)
+    rollout.collect()
+    if dtype == "float32":
+        rollout.check_finite()
+        world["rollout_observations_walker"][1, 2, 0, 1] = float("inf")
+        world["not_finite"].fill_(True)
+    end = "before it is written" + (", or for a number beyond 65504, where float16 ends" if dtype == "float16" else "")
+    with pytest.raises(TrainingError, match=rf"observations of env \d, agent 0.*is inf,.*{end}$"):
+        rollout.check_finite()
+
+
 def test_the_check_knows_halves(tmp_path: Path) -> None:
     assert not check(SeenIn(dtype="float16")).findings
     unwritten = tmp_path / "unwritten.cu"
@@ -133,5 +151,6 @@ def test_a_kernel_that_takes_floats_for_halves_is_told() -> None:
         def phases(self) -> Sequence[Any]:
             return ["step_in_float"]
 
-    with pytest.raises(BindError, match=r"observations.*float16"):
+    said = "the array is float16: write `__half* observations`, and `#include <half.cuh>` above"
+    with pytest.raises(BindError, match=rf"{re.escape(said)}$"):
         World(Mistaken(dtype="float16"), 1).reset()

@@ -83,7 +83,8 @@ class Binding:
             return f"no array of that name.{_nearest(name, [*self._data, *self._aliases])}"
         array = self._data.array(name)
         if dtype != array.dtype:
-            return f"the array is {array.dtype}: write `{self._pointer_to(array, parameter)}`"
+            header = ", and `#include <half.cuh>` above" if array.dtype == "float16" else ""
+            return f"the array is {array.dtype}: write `{self._pointer_to(array, parameter)}`{header}"
         if _splits_wrongly(array, components):
             return (
                 f"the array's last dimension is {_last_dimension(array)}, not {components}: "
