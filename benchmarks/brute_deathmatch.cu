@@ -16,12 +16,12 @@ __device__ float3 color_by_force(const Met& met, const Surfaces& surfaces, const
   return make_float3(light * color.x, light * color.y, light * color.z);
 }
 
-// What an agent sees: `rgb` (3, pixels) and `depth` (pixels).
+// What an agent sees: `rgb` (3, pixels), `depth` (pixels), and `agents` (pixels), the share of rays that meet somebody.
 __device__ void show_by_force(int agent, float2 position, float2 ahead, const float4* lines, const float* brightness,
-                              const Surfaces& surfaces, float tan_half_fov, float* rgb, float* depth) {
+                              const Surfaces& surfaces, float tan_half_fov, float* rgb, float* depth, float* agents) {
   const int own = agent * raycast::FACETS;
   for (int pixel = lane(); pixel < PIXELS; pixel += num_lanes()) {
-    float red = 0.0f, green = 0.0f, blue = 0.0f, near = 0.0f;
+    float red = 0.0f, green = 0.0f, blue = 0.0f, near = 0.0f, somebody = 0.0f;
     for (int i = 0; i < SUBSAMPLE; ++i) {
       const float y = tan_half_fov * (float)(RES - 2 * (pixel * SUBSAMPLE + i) - 1) / (float)RES;
       const float2 ray = make_float2(ahead.x - y * ahead.y, ahead.y + y * ahead.x);
@@ -33,19 +33,21 @@ __device__ void show_by_force(int agent, float2 position, float2 ahead, const fl
       green += color.y;
       blue += color.z;
       near += nearness(met.distance);
+      somebody += met.line < AGENT_LINES ? 1.0f : 0.0f;
     }
     rgb[pixel] = red / SUBSAMPLE;
     rgb[PIXELS + pixel] = green / SUBSAMPLE;
     rgb[2 * PIXELS + pixel] = blue / SUBSAMPLE;
     depth[pixel] = near / SUBSAMPLE;
+    agents[pixel] = somebody / SUBSAMPLE;
   }
 }
 
 extern "C" __global__ void see_by_force(const float2* positions, const float* angles, float* observations_rgb,
-                                        float* observations_depth, const int* plan, const float4* plan_walls,
-                                        const int* plan_first_wall, const int* wall_first_texel,
-                                        const unsigned* wall_texels, const int4* plan_floor,
-                                        const unsigned char* floor_light, float tan_half_fov) {
+                                        float* observations_depth, float* observations_agents, const int* plan,
+                                        const float4* plan_walls, const int* plan_first_wall,
+                                        const int* wall_first_texel, const unsigned* wall_texels,
+                                        const int4* plan_floor, const unsigned char* floor_light, float tan_half_fov) {
   if (!is_active()) return;
   ENV_SHARED(float4, lines, AGENT_LINES + MOST_WALLS);
   ENV_SHARED(float, brightness, NUM_AGENTS);
@@ -65,5 +67,5 @@ extern "C" __global__ void see_by_force(const float2* positions, const float* an
   for (int agent = 0; agent < NUM_AGENTS; ++agent)
     show_by_force(agent, positions[first + agent], direction_of(angles[first + agent]), lines, brightness, surfaces,
                   tan_half_fov, observations_rgb + (first + agent) * 3 * PIXELS,
-                  observations_depth + (first + agent) * PIXELS);
+                  observations_depth + (first + agent) * PIXELS, observations_agents + (first + agent) * PIXELS);
 }

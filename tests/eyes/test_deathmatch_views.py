@@ -64,7 +64,7 @@ def test_brute_force_draws_the_same() -> None:
     """What ``warpworld bench`` compares with: pixels differ only where a ray grazes the end of a line or of a texel."""
     params: dict[str, Any] = {**HOMES, **FOUR, "res": 64, "subsample": 4}
     worlds = [World(kind(**params), 6, device="cpu", seed=3) for kind in (Deathmatch, BruteDeathmatch)]
-    draws, different = np.random.default_rng(2), []
+    draws, different, seen = np.random.default_rng(2), [], []
     for world in worlds:
         world.seal()
         world["near_spawn"].fill_(1.0)
@@ -75,7 +75,10 @@ def test_brute_force_draws_the_same() -> None:
             world.data.numpy("actions")[:] = actions
             world.step()
         ours, theirs = (world.data.numpy("observations_rgb") for world in worlds)
-        different.append((np.abs(ours - theirs) > 0.005).any(axis=2))
+        shares, their_shares = (world.data.numpy("observations_agents") for world in worlds)
+        different.append((np.abs(ours - theirs) > 0.005).any(axis=2) | (shares != their_shares)[:, :, 0])
+        seen.append(shares.copy())
         assert np.array_equal(*(world.data.numpy("positions") for world in worlds))
     assert np.mean(different) < 0.01  # of pixels, which are four rays each
+    assert np.mean(np.array(seen) > 0.0) > 0.03  # which is more than may differ
     assert worlds[0].data.numpy("in_sight").mean() > 0.3
