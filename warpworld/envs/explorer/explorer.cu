@@ -23,8 +23,8 @@ extern "C" __global__ void move(float2* positions, float2* velocity, float* angl
 }
 
 // Draws the view and sets the bits of what is in it; how many bits are new.
-__device__ int look_around(const float2* positions, const float* angles, unsigned* seen, float* rgb, float* depth,
-                           const Surfaces& surfaces, float tan_half_fov) {
+__device__ int look_for_new(const float2* positions, const float* angles, unsigned* seen, float* rgb, float* depth,
+                            const Surfaces& surfaces, float tan_half_fov) {
   ENV_SHARED(Eye, eye, 1);
   ENV_SHARED(int, found, 1);
   const int env = env_id(), first_texel = surfaces.first_texel[0];
@@ -52,7 +52,7 @@ extern "C" __global__ void see(const float2* positions, const float* angles, uns
   if (!is_active()) return;
   const int env = env_id();
   const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
-  const int fresh = look_around(positions, angles, seen, observations_rgb, observations_depth, surfaces, tan_half_fov);
+  const int fresh = look_for_new(positions, angles, seen, observations_rgb, observations_depth, surfaces, tan_half_fov);
   if (lane() != 0) return;
   potential[env] += fresh;
   rewards[env] = (float)fresh * (1.0f / 64.0f);
@@ -82,6 +82,6 @@ extern "C" __global__ void see_first(const float2* positions, const float* angle
   const int env = env_id();
   const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
   const int seen_first =
-      look_around(positions, angles, seen, observations_rgb, observations_depth, surfaces, tan_half_fov);
+      look_for_new(positions, angles, seen, observations_rgb, observations_depth, surfaces, tan_half_fov);
   if (lane() == 0) potential[env] = seen_first;
 }
