@@ -89,10 +89,11 @@ def registry_as_found() -> Iterator[None]:
     """What a test registers is not known to the next one; packaged environments that it has loaded stay loaded."""
     from warpworld.environment import _registry  # not before a test asks for it: what is above is read by torch
 
-    known = set(_registry)
+    known = dict(_registry)
     yield
-    for name in set(_registry) - known:
-        del _registry[name]
+    loaded = {name: entry for name, entry in _registry.items() if isinstance(known.get(name), str)}
+    _registry.clear()
+    _registry.update(known | loaded)
 
 
 @pytest.fixture
