@@ -20,7 +20,7 @@ from warpworld.environment import get_environment
 pytestmark = [pytest.mark.slow, pytest.mark.cpu_backend]
 
 PAGE = page("worlds-with-eyes")
-MODULES = ("companions", "watchers")
+MODULES = ("companions", "placed", "watchers")
 SECONDS = re.compile(r"\d+\.\d s\)")
 
 
