@@ -26,9 +26,9 @@ WW_FUNCTION Scene scene_of(const float2* positions, const float* angles, const f
 
 // All lanes of the env call it, together. An agent's cameras are side by side in a row of pixels, in their order: of all
 // envs are rgb (agents, 3, Cameras * PIXELS), and depth and agents (agents, Cameras * PIXELS); any may be Unseen().
-// The caller puts a sync_env() before it where positions or angles were written in the same kernel, between two calls, and
-// after it before either is written again: the last camera reads both. Calls for other types of pixels, or another number
-// of cameras, each take an Eye of shared memory of their own.
+// The caller puts a sync_env() before it where positions or angles were written in the same kernel, between two calls,
+// and after it before either is written again: the last camera reads both. Calls for other types of pixels, or another
+// number of cameras, each take an Eye of shared memory of their own.
 template <int Cameras, class Rgb, class Depth, class Agents>
 WW_FUNCTION void look_around(const Scene& scene, Rgb rgb, Depth depth, Agents agents) {
   using Eye = raycast::Eye<RES, MOST_WALLS>;
