@@ -50,7 +50,7 @@ DEATHMATCH = Experiment(
     "that turns a quarter as fast, and 70 % with itself at a quarter of its training, after at most 30 minutes",
     changes={},
     curves={
-        "league/fighter/win_rate/script": "mean score against walker and turret",
+        "league/fighter/win_rate/script": "mean score against the turret",
         "league/fighter/win_rate/past": "and against past selves",
     },
     judge=_judge,
