@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import torch
 
-import warpworld
 from benchmarks.gpu import (
     builds,
     columns,
@@ -20,6 +19,7 @@ from benchmarks.gpu import (
     few_steps,
     graphs,
     launches,
+    limit,
     pycuda_launch,
     sanitizer,
     scaling,
@@ -28,6 +28,7 @@ from benchmarks.gpu import (
 from benchmarks.gpu.compare import Course
 from benchmarks.gpu.part import CheckError, Context, SkippedError, UnfinishedError
 from warpworld import World
+from warpworld.environment import get_environment
 from warpworld.managers.cuda_launches import launches_of
 
 
@@ -84,12 +85,67 @@ def test_eyes_are_measured_beside_brute_force(context: Context) -> None:
     for name in eyes.BRUTE:
         ratio = rows[name, "simulation"] / rows[name, "brute force"]
         assert context.figures[f"{name}_beside_brute_force"] == pytest.approx(ratio)
+    assert context.figures["num_plans"] == 2 and context.figures["plans_seconds"] > 0
+    assert {row["num_plans"] for row in context.figures["rows"]} == {2}
+
+
+def test_the_homes_are_a_thousand_and_the_same_for_all_worlds() -> None:
+    assert {case.params["num_plans"] for case in eyes.CASES} == {1000}
+    made = []
+    for case in eyes.CASES:
+        kinds = [get_environment(case.name), *([eyes.BRUTE[case.name]] if case.name in eyes.BRUTE else [])]
+        made += [kind(**{**case.params, "num_plans": 2}).params.plan_set for kind in kinds]
+    assert len(made) > len(eyes.CASES) and len({id(plan_set) for plan_set in made}) == 1  # drawn and lit once
+
+
+def test_without_a_known_card_there_is_no_share_of_the_limit(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eyes, "CASES", (eyes.EXPLORER.smaller(4, 4, plans="box"),))
+    monkeypatch.setattr(eyes, "BRUTE", {})
+    eyes.measure_eyes(context)
+    assert context.figures["rows"][0]["limit_share"] is None
+    assert context.figures["limit"] == "no share of the limit: that is of GPUs"
+    monkeypatch.setattr(eyes, "card_of", lambda device: "NVIDIA L4")
+    eyes.measure_eyes(context)
+    assert context.figures["rows"][1]["limit_share"] is None
+    assert context.figures["limit"].startswith("no share of the limit: that of 'NVIDIA L4' is not known, only of NVID")
+    monkeypatch.setattr(eyes, "card_of", lambda device: "NVIDIA H200")
+    eyes.measure_eyes(context)
+    row = context.figures["rows"][2]
+    assert row["limit_share"] * 33.5e12 == pytest.approx(
+        row["agent_steps_per_s"] * limit.operations(row["lines"], row["rays"], 130.0)
+    )
 
 
 def test_operations_of_a_view() -> None:
-    world = warpworld.make("explorer", 1, device="cpu", plans="box", res=64, subsample=1)
-    world.reset()
-    assert eyes.operations(world) == 40 * 4 + 64 * (2 * 4 / 8 + 5 * 8 + 40)
+    """Of 307 lines 40 are in view at 70 degrees, and twice as many at 140: 40 L + R (2 L_f + 5 * 8 + 40)."""
+    assert limit.operations(307, 512, 70.0) == pytest.approx(12_280 + 512 * (80 + 80))  # = 94,200
+    assert limit.operations(307, 512, 140.0) == pytest.approx(12_280 + 512 * (160 + 80))
+    assert limit.operations(614, 256, 70.0) == pytest.approx(24_560 + 256 * (160 + 80))
+
+
+def test_a_view_is_of_walls_and_of_the_facets_of_all_agents() -> None:
+    fight = get_environment("deathmatch")(plans="box", res=64, subsample=1, players=2, rivals=1)
+    assert limit.lines_of(fight) == 4 + 3 * 8
+    found = limit.limit_of(fight, "NVIDIA H100 PCIe")
+    assert found == pytest.approx(25.6e12 / (40 * 28 + 64 * (2 * 28 * 40 / 307 + 80)))  # at its 70 degrees
+
+
+@pytest.mark.parametrize(
+    ("card", "allowed"),
+    [
+        ("NVIDIA H100 80GB HBM3", 33.5),
+        ("NVIDIA H100 NVL", 30.0),
+        ("NVIDIA H100 PCIe", 25.6),
+        ("NVIDIA H200", 33.5),
+        ("NVIDIA H200 NVL", 30.0),
+        ("NVIDIA H100", None),
+        ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", None),
+    ],
+)
+def test_cards_are_known_by_their_full_names(card: str, allowed: float | None) -> None:
+    assert limit.LANE_OPERATIONS.get(card) == (None if allowed is None else allowed * 1e12)
+    assert (f"of {card}: {allowed} T lane operations a second" in limit.basis(card)) == (allowed is not None)
+    assert (f"that of '{card}' is not known" in limit.basis(card)) == (allowed is None)
 
 
 def test_a_launch_is_held_against_one_with_as_many_bytes_of_arguments() -> None:

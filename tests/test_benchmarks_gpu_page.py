@@ -196,6 +196,12 @@ def made_up() -> dict[str, Any]:
         speed("cartpole", "simulation", 1e9, agents=1),
         {**speed("cartpole", "simulation", 2e9, 1), "num_envs": 1},
     ]
+    eyes = {"rays": 256, "num_plans": 1000, "lines": 147.2}
+    seen = [
+        {**speed("explorer", "simulation", 37e6, agents=1), **eyes, "limit_share": 0.0512},
+        {**speed("explorer", "brute force", 3e6, agents=1), **eyes, "limit_share": None},
+        {**speed("deathmatch", "simulation", 6e6, agents=4), **eyes, "limit_share": None},
+    ]
     ended = {"world": "cartpole", "column": "simulation", "num_envs": 10**6, "ended": "no memory | for it"}
     refused = {**done(), "status": "skipped", "reason": "rl-warp-drive is not installed"}
     return {
@@ -211,6 +217,7 @@ def made_up() -> dict[str, Any]:
             "tag_gridworld": done(rows=both),
             "warpdrive_gridworld": done(rows=theirs, way="its own trainer"),
             "warpdrive_continuous": refused,
+            "eyes": done(rows=seen, explorer_beside_brute_force=12.3, limit="the limit is that of a card"),
             "profile": done(rows=[{**profiled, "shares": shares, "largest_gap_share": gap}]),
             "scaling": done(rows=[*scaled, ended]),
             "compare": {**done(), "status": "failed", "reason": "step 3: x differs\nand more"},
@@ -243,6 +250,10 @@ def test_the_page_has_the_figures_of_the_results_and_no_others(tmp_path: Path) -
         "| ... rollout beside WarpDrive's | at least 5 times | 6 | yes |",
         "| ... training beside WarpDrive's | at least 5 times | 3 | no |",
         "| cartpole 65,536, random actions | at least 5 G env steps/s | not measured |  |",
+        "| explorer | 2,000 x 1 | 1,000 | 256 | 147 | 37 M | 12.3 times | 5.1% |",
+        "| deathmatch | 2,000 x 4 | 1,000 | 256 | 147 | 24 M |  |  |",
+        "([limit.py](../benchmarks/gpu/limit.py)); the limit is that of a card.",
+        "| ... beside brute force | at least 10 times | 12.3 | yes |",
         "tag_continuous: skipped: rl-warp-drive is not installed",
         "ended: no memory \\| for it",
         "| compare | a title | failed | step 3: x differs |",
@@ -254,7 +265,18 @@ def test_the_page_has_the_figures_of_the_results_and_no_others(tmp_path: Path) -
 
 def test_a_page_without_measured_parts_says_so() -> None:
     text = page.text_of({**made_up(), "parts": {}})
-    assert text.count("Not measured in this run.") >= 4
+    assert text.count("Not measured in this run.") >= 5
+
+
+def test_the_table_says_why_no_share_of_the_limit_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    results = made_up()
+    for row in results["parts"]["eyes"]["figures"]["rows"]:
+        row["limit_share"] = None
+    results["parts"]["eyes"]["figures"]["limit"] = "no share of the limit: that of 'A GPU' is not known"
+    print_summary(results)
+    assert "\nno share of the limit: that of 'A GPU' is not known\n" in capsys.readouterr().out
+    assert "| 37 M | 12.3 times |  |" in (text := page.text_of(results))
+    assert "no share of the limit: that of 'A GPU' is not known." in text
 
 
 @pytest.mark.parametrize("change", [{"quick": True}, {"device": "cpu"}, {"version": 0}])
@@ -275,3 +297,4 @@ def test_the_table_fits_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
     assert max(len(line) for line in lines) <= 130
     assert any("missed" in line and "training beside" in line for line in lines)
     assert any("step 3: x differs" in line for line in lines)
+    assert "of the arithmetic limit of a view: explorer 5.1%; the limit is that of a card" in lines

@@ -35,6 +35,7 @@ def text_of(results: Results, drawn: bool = False) -> str:
     """The page."""
     blocks = ["# Speed on a GPU", _conditions(results), "## What was to be reached", _targets(results)]
     blocks += ["## Steps a second", _COLUMNS, _speeds(results)]
+    blocks += ["## Worlds with eyes, beside every ray against every wall", _eyes(results)]
     blocks += ["## Beside WarpDrive, in the same run", _peers(results)]
     blocks += ["## Where an iteration goes", _shares(results)]
     blocks += ["## Over the number of envs", *([f"![Throughput over the number of envs]({PICTURE})"] if drawn else [])]
@@ -88,6 +89,26 @@ def _speeds(results: Results) -> str:
     ]
     header = ("world", "envs x agents", "column", "env steps/s", "agent steps/s", "GiB", "spread")
     return _table(header, rows)
+
+
+def _eyes(results: Results) -> str:
+    figures = results["parts"].get("eyes", {}).get("figures", {})
+    rows = []
+    for row in _rows(results, "eyes"):
+        factor, share = figures.get(f"{row['world']}_beside_brute_force"), row["limit_share"]
+        if row["column"] == "simulation":
+            sizes = f"{row['num_envs']:,} x {row['agents']}", f"{row['num_plans']:,}", f"{row['rays']}"
+            said = "" if factor is None else f"{factor:.1f} times", "" if share is None else f"{share:.1%}"
+            rows.append((row["world"], *sizes, f"{row['lines']:.0f}", _short(row["agent_steps_per_s"]), *said))
+    header = ("world", "envs x agents", "plans", "rays", "lines", "agent steps/s", "beside brute force", "of the limit")
+    table = _table(header, rows)
+    return f"{table}\n\n{_LIMIT} {figures['limit']}." if rows else table
+
+
+_LIMIT = (
+    "*lines*: walls of the mean plan and facets of agents. *limit*: what the card's arithmetic allows, counted by hand "
+    "for cameras alone, without movement and memory ([limit.py](../benchmarks/gpu/limit.py));"
+)
 
 
 def _peers(results: Results) -> str:

@@ -32,7 +32,7 @@ PARTS = (
     Part("warpdrive_continuous", "WarpDrive's tag_continuous", ".warpdrive:tag_continuous", 90),
     Part("tag_continuous_1000", "1000 agents, 10 nearest, no policy", ".columns:thousand_agents", 45, needs_cuda=False),
     Part("cartpole", "cartpole, random actions", ".columns:cartpole", 45, needs_cuda=False),
-    Part("eyes", "worlds with eyes, random actions", ".eyes:measure_eyes", 75, needs_cuda=False),
+    Part("eyes", "worlds with eyes, random actions", ".eyes:measure_eyes", 120, least=45, needs_cuda=False),
     Part("profile", "where a training iteration goes", ".profile:profile_iterations", 60),
     # long
     Part("memcheck", "compute-sanitizer on every env's kernels", ".sanitizer:memcheck", 90, correctness=True),

@@ -26,7 +26,9 @@ def print_summary(results: dict[str, Any]) -> None:
     for name, part in results["parts"].items():
         table.add_row(name, part["status"], f"{part.get('seconds', 0):.0f}", escape(_found(part)))
     Console(width=WIDTH).print(table)
-    _print_targets(results)
+    if not results["quick"]:
+        _print_targets(results)
+        _print_limit(results)
 
 
 def _found(part: dict[str, Any]) -> str:
@@ -39,7 +41,7 @@ def _found(part: dict[str, Any]) -> str:
 
 def _print_targets(results: dict[str, Any]) -> None:
     found = [(target, value) for target in TARGETS if (value := target.measured(results)) is not None]
-    if not found or results["quick"]:
+    if not found:
         return
     table = Table(title="what was to be reached", width=WIDTH)
     table.add_column("target")
@@ -50,3 +52,16 @@ def _print_targets(results: dict[str, Any]) -> None:
         met = "reached" if target.is_met(value) else "missed"
         table.add_row(target.label, f"{sign} {target.wanted:g} {target.unit}", f"{value:.3g}", met)
     Console(width=WIDTH).print(table)
+
+
+def _print_limit(results: dict[str, Any]) -> None:
+    """How far worlds with eyes are from what the card's arithmetic allows, or why nobody knows."""
+    figures = results["parts"].get("eyes", {}).get("figures", {})
+    shares = {row["world"]: share for row in figures.get("rows", []) if (share := row["limit_share"]) is not None}
+    said = [f"of the arithmetic limit of a view: {_listed(shares)}"] if shares else []
+    if "limit" in figures:
+        Console(width=WIDTH).print(escape("; ".join([*said, figures["limit"]])), highlight=False)
+
+
+def _listed(shares: dict[str, float]) -> str:
+    return ", ".join(f"{world} {share:.1%}" for world, share in shares.items())
