@@ -9,6 +9,7 @@ from warpworld import Array, Kernel, World
 from warpworld.environment import Phase
 from warpworld.envs.deathmatch.deathmatch import Deathmatch
 from warpworld.envs.explorer.explorer import Explorer
+from warpworld.envs.point_goal.point_goal import PointGoal
 from warpworld.indoor import camera_kernel
 
 from .rows import Row
@@ -35,6 +36,21 @@ class BruteExplorer(Explorer):
     def resets(self) -> Sequence[Phase | Kernel]:
         """Wake up somewhere, and look."""
         return ["wake", camera_kernel("see_first_by_force")]
+
+
+class BrutePointGoal(PointGoal):
+    """PointGoal with the reference's way of seeing."""
+
+    source = Path(__file__).parent / "brute_waypoint.cu"
+    includes = (str(Path(PointGoal.source_path() or "").resolve()),)
+
+    def phases(self) -> Sequence[Phase | Kernel]:
+        """Move, then look."""
+        return ["move", camera_kernel("see_by_force")]
+
+    def resets(self) -> Sequence[Phase | Kernel]:
+        """Wake up somewhere, and look."""
+        return ["wake", camera_kernel("see_by_force")]
 
 
 class BruteDeathmatch(Deathmatch):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from warpworld import Environment, World
 from warpworld.environment import get_environment
 
-from ..brute_force import BruteDeathmatch, BruteExplorer
+from ..brute_force import BruteDeathmatch, BruteExplorer, BrutePointGoal
 from .cases import STEPS_PER_DRAW, Case, Steps, build_world
 from .clock import measure
 from .columns import add_row
@@ -26,7 +26,11 @@ EXPLORER = Case("explorer", HOMES, num_envs=65536)
 POINT_GOAL = Case("point_goal", HOMES, num_envs=65536)
 DEATHMATCH = Case("deathmatch", {**HOMES, "players": 2, "rivals": 2}, num_envs=16384)
 CASES = (EXPLORER, POINT_GOAL, DEATHMATCH)
-BRUTE: Mapping[str, type[Environment]] = {"explorer": BruteExplorer, "deathmatch": BruteDeathmatch}
+BRUTE: Mapping[str, type[Environment]] = {
+    "explorer": BruteExplorer,
+    "point_goal": BrutePointGoal,
+    "deathmatch": BruteDeathmatch,
+}
 
 
 def measure_eyes(context: Context) -> None:

@@ -111,6 +111,7 @@ TARGETS = (
     Target("explorer, 256 rays", 20.0, "M agent steps/s", True, lambda r: _eyes(r, "explorer")),
     Target("... beside brute force", 10.0, "times", True, lambda r: figure(r, "eyes", "explorer_beside_brute_force")),
     Target("point_goal, 512 rays", 40.0, "M agent steps/s", True, lambda r: _eyes(r, "point_goal")),
+    Target("... beside brute force", 10.0, "times", True, lambda r: figure(r, "eyes", "point_goal_beside_brute_force")),
     Target("deathmatch, 512 rays", 20.0, "M agent steps/s", True, lambda r: _eyes(r, "deathmatch")),
     Target("... beside brute force", 10.0, "times", True, lambda r: figure(r, "eyes", "deathmatch_beside_brute_force")),
     Target("largest gap of an iteration", 5.0, "% of it", False, _largest_gap),

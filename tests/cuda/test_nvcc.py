@@ -18,6 +18,7 @@ from gymnasium.spaces import Box
 from toys import HEADER, agents, box, environment
 
 import warpworld
+from benchmarks.brute_force import BruteDeathmatch, BruteExplorer, BrutePointGoal
 from tests.warpdrive import warpdrive_worlds
 from warpworld import Array, Environment, Group, Kernel, World, environment_names
 from warpworld.blocks import (
@@ -187,6 +188,20 @@ def test_environments(
     if packed and (32 // world.num_agents < 2 or set(source.threads) != {world.num_agents}):
         pytest.skip("no two envs fit a warp")
     check(dataclasses.replace(source, envs_per_warp=32 // world.num_agents) if packed else source)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [BruteExplorer, BrutePointGoal, BruteDeathmatch])
+@needs_nvcc
+def test_what_worlds_with_eyes_are_measured_beside(
+    kind: type[Environment], sources: list[KernelSource], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the cards that the figures are of: a register that brute force spills would flatter what is beside it."""
+    monkeypatch.setattr(CpuBackend, "side_by_side", True)
+    World(kind(plans="box"), num_envs=2, device="cpu")
+    usage = compile_for(sources[-1], tmp_path, (90,))
+    assert (cuda_entry("see_by_force"), "sm_90") in usage
+    assert not [f"{kernel}: {used}" for (kernel, _), used in usage.items() if used.spilled]
 
 
 @pytest.mark.slow

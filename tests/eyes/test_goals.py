@@ -9,7 +9,9 @@ import pytest
 import torch
 
 import warpworld
+from benchmarks.brute_force import BrutePointGoal
 from warpworld import World
+from warpworld.envs.point_goal.point_goal import PointGoal
 from warpworld.errors import DeclarationError
 
 SMALL: dict[str, Any] = {"num_plans": 3, "max_rooms": 8, "res": 32, "subsample": 4}
@@ -40,7 +42,7 @@ def test_the_goal_is_shown_from_where_the_agent_is_or_was(name: str) -> None:
         goal = number("goal")[:, 0].astype(np.float64)
         expected = in_frame(goal - now, angle) if name == "waypoint" else in_frame(goal - start, start_angle)
         assert np.allclose(number("observations_goal")[alive, 0], expected[alive], atol=1e-4)
-        number("actions")[:] = draws.integers(0, 7, number("actions").shape)
+        world["actions"][:] = torch.as_tensor(draws.integers(0, 7, number("actions").shape))
         world.step()
         alive &= ~number("terminated")
     assert alive.sum() > 10
@@ -52,9 +54,10 @@ def test_reaching_the_goal_pays_and_ends_the_episode(name: str) -> None:
     """One step before the goal, flying towards it, in three of four envs."""
     world = made(name, 4, **BOX)
     number = world.data.numpy
-    number("positions")[:], number("angles")[:] = [3.0, 3.0], 0.0
-    number("goal")[:, 0] = [[3.3, 3.0], [3.36, 3.0], [3.0, 3.2], [5.0, 3.0]]
-    number("velocity")[:, 0] = [[2.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 0.0]]
+    world["positions"][:] = torch.as_tensor([3.0, 3.0])
+    world["angles"][:] = 0.0
+    world["goal"][:, 0] = torch.as_tensor([[3.3, 3.0], [3.36, 3.0], [3.0, 3.2], [5.0, 3.0]])
+    world["velocity"][:, 0] = torch.as_tensor([[2.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
     world.step()  # 0.175 m along x, or 0.0875 m along y
     reached = np.array([True, False, True, False])
     assert np.array_equal(number("terminated"), reached)
@@ -68,13 +71,13 @@ def test_time_limits_are_drawn_between_half_the_steps_and_all(name: str) -> None
     world = made(name, 2000, episode_length=21, **BOX)
     limits = world.data.numpy("limit").copy()
     assert set(limits.tolist()) == set(range(11, 22))
-    world.data.numpy("goal")[:] = -100.0
+    world["goal"][:] = -100.0
     ended = np.zeros(2000, dtype=int)
     for step in range(1, 22):
         world.step()
         first = world.data.numpy("truncated") & (ended == 0)
         ended[first] = step
-        world.data.numpy("goal")[:] = -100.0
+        world["goal"][:] = -100.0
     assert np.array_equal(ended, limits)
 
 
@@ -118,9 +121,9 @@ def test_it_sees_what_an_explorer_sees() -> None:
     explorer, walker = made("explorer", 8, **SMALL), made("waypoint", 8, **SMALL)
     for world in (explorer, walker):
         for name in ("positions", "angles", "plan"):
-            world.data.numpy(name)[:] = explorer.data.numpy(name)
-        world.data.numpy("velocity")[:] = 0.0
-        world.data.numpy("goal" if world is walker else "velocity")[:] = 0.0
+            world[name][:] = torch.as_tensor(explorer.data.numpy(name))
+        world["velocity"][:] = 0.0
+        world["goal" if world is walker else "velocity"][:] = 0.0
         world.step()
     for name in ("observations_rgb", "observations_depth", "observations_imu"):
         assert np.array_equal(explorer.data.numpy(name), walker.data.numpy(name))
@@ -140,3 +143,24 @@ def test_impossible_parameters_are_refused(params: dict[str, Any], message: str)
     with pytest.raises(DeclarationError) as error:
         warpworld.make("waypoint", 1, **{**SMALL, **params})
     assert message in str(error.value)
+
+
+def test_brute_force_draws_the_same() -> None:
+    """What the GPU suite compares with: pixels differ only where a ray grazes the end of a wall or of a texel."""
+    worlds = [World(kind(**SMALL), 40, device="cpu", seed=3) for kind in (PointGoal, BrutePointGoal)]
+    draws, different = np.random.default_rng(2), []
+    for world in worlds:
+        world.reset()
+    for _ in range(30):
+        actions = draws.integers(0, 7, worlds[0]["actions"].shape).astype(np.int32)
+        for world in worlds:
+            world["actions"] = actions
+            world.step()
+        ours, theirs = (world.data.numpy("observations_rgb") for world in worlds)
+        different.append((np.abs(ours - theirs) > 0.005).any(axis=2))
+        near, theirs_near = (world.data.numpy("observations_depth") for world in worlds)
+        different.append((np.abs(near - theirs_near) > 0.005).any(axis=2))
+        for name in ("positions", "observations_goal", "observations_imu", "rewards"):
+            assert np.array_equal(*(world.data.numpy(name) for world in worlds)), name
+    assert np.mean(different) < 0.01  # of pixels, which are four rays each
+    assert np.ptp(ours) > 0.1
