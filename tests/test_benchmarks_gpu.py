@@ -370,7 +370,34 @@ def test_steps_in_which_a_ray_grazes_are_counted_and_few(monkeypatch: pytest.Mon
 def test_every_registered_env_is_compared() -> None:
     from warpworld.environment import environment_names
 
-    assert {course.name for course in compare.courses()} == set(environment_names())
+    assert {course.name for course in compare.courses() if course.own is None} == set(environment_names())
+
+
+def named(name: str, **params: Any) -> Course:
+    """The course of this name that has these parameters among its own."""
+    return next(each for each in compare.COURSES if each.name == name and params.items() <= each.params.items())
+
+
+@pytest.mark.parametrize(
+    ("course", "array"),
+    [
+        (named("deathmatch", megastep_rules=True), "spawn_positions"),
+        (named("companions, of blocks"), "observations_agents"),
+        (named("companions, of blocks"), "rewards"),
+    ],
+    ids=["megastep's rules", "what blocks show", "rules in PyTorch"],
+)
+def test_megastep_s_rules_and_blocks_are_compared(course: Course, array: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each array of each agent, of a world in which things happen; what is wrong in one of them is found."""
+    course = replace(course, num_envs=6)
+    world = compare._world(course, "cpu")
+    assert array in world
+    found = compare.compare(course, "cpu", 70, exact=False)
+    assert (found["differences"], found["bit_for_bit"]) == ([], True)
+    assert found["episodes"] > 0
+    disturbed(monkeypatch, array, lambda values: values + 1e-3)
+    found = compare.compare(course, "cpu", 3, exact=False)
+    assert found["differences"] == ["in 18 of 24 steps of envs something differs"]
 
 
 def test_few_steps_of_every_plan_can_be_asked_for() -> None:

@@ -22,12 +22,13 @@ import numpy as np
 import torch
 
 import warpworld
-from warpworld import World
+from warpworld import Environment, World
 from warpworld.environment import environment_names, get_environment
 from warpworld.indoor import Indoor
 from warpworld.trainers.rollout import Rollout
 
 from ..worlds import random_actions
+from .companions import Companions
 from .part import CheckError, Context
 
 NUM_ENVS, NUM_STEPS = 32, 500
@@ -50,6 +51,7 @@ class Course:
         rays: whether agents see by rays; then libm has a part in all that they see.
         num_envs: envs.
         num_steps: steps.
+        own: the environment, where it is not a registered one.
     """
 
     name: str
@@ -60,6 +62,12 @@ class Course:
     rays: bool = False
     num_envs: int = NUM_ENVS
     num_steps: int = NUM_STEPS
+    own: type[Environment] | None = None
+
+    @property
+    def kind(self) -> type[Environment]:
+        """The environment's class."""
+        return self.own or get_environment(self.name)
 
 
 COURSES = (
@@ -103,6 +111,13 @@ COURSES = (
         {"players": 2, "rivals": 2, "plans": "box", "res": 32, "fire_cone": 80.0, "cooldown": 1, "kills_to_win": 9},
         rays=True,
     ),
+    # in a box, where somebody is hit in many steps
+    Course(
+        "deathmatch",
+        {"players": 2, "rivals": 2, "plans": "box", "res": 32, "megastep_rules": True, "episode_length": 60},
+        rays=True,
+    ),
+    Course("companions, of blocks", {}, rays=True, own=Companions),
 )
 
 
@@ -195,7 +210,7 @@ def _draws_alike(device: str) -> bool:
 
 def _world(course: Course, device: str) -> World:
     """A world of which nothing is undefined: what no reset writes is zero."""
-    world = warpworld.make(course.name, num_envs=course.num_envs, device=device, seed=SEED, **course.params)
+    world = World(course.kind(**course.params), course.num_envs, device, seed=SEED)
     world.reset()
     for name in ("rewards", "terminated", "truncated", "agent_mask", "agent_terminated"):
         if name in world:

@@ -8,7 +8,6 @@ import sys
 import torch
 
 from warpworld import World
-from warpworld.environment import get_environment
 from warpworld.trainers.rollout import Rollout
 
 from .cases import CARTPOLE, TAG_CONTINUOUS, TAG_GRIDWORLD, THOUSAND_AGENTS
@@ -27,10 +26,9 @@ def plans() -> list[Course]:
 def main(number: int, device: str) -> None:
     """A rollout at random, then a reset of some envs."""
     plan = plans()[number]
-    environment = get_environment(plan.name)
-    names = {field.name for field in dataclasses.fields(environment.Params)}
+    names = {field.name for field in dataclasses.fields(plan.kind.Params)}
     short = {"episode_length": 4} if "episode_length" in names else {}
-    world = World(environment(**{**plan.params, **short}), NUM_ENVS, device)
+    world = World(plan.kind(**{**plan.params, **short}), NUM_ENVS, device)
     rollout = Rollout(world, dict.fromkeys(world.groups), NUM_STEPS, graph_steps=0)
     world.reset()
     rollout.freeze()
