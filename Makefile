@@ -20,7 +20,7 @@ CUDA_STAMP := $(VENV)/.installed-cuda-tools
 # What is tested on the cuda backend too, and of that what is tested once more on tensors that say they are on a GPU.
 CUDA_TESTS := tests/managers tests/world tests/envs tests/trainers tests/cuda tests/runs/test_resume.py tests/test_random.py tests/warpdrive tests/eyes tests/league \
   tests/plans/test_plan_set.py tests/plans/test_plans_page.py
-AS_CUDA_TESTS := tests/world tests/envs tests/cuda/test_graphs.py $(addprefix tests/trainers/,test_rollout.py test_actor.py test_episodes.py)
+AS_CUDA_TESTS := tests/world tests/envs tests/eyes tests/cuda/test_graphs.py $(addprefix tests/trainers/,test_rollout.py test_actor.py test_episodes.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup train test test-slow cuda-tools test-cuda lint types bench gpu pictures clean

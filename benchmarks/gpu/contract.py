@@ -1,4 +1,4 @@
-"""The project's own tests of envs, worlds and trainers, on cuda.
+"""The project's own tests of envs, worlds with eyes, and trainers, on cuda.
 
 It is built without fused multiply-add, since some tests compare bit for bit with NumPy, which has none.
 """
@@ -17,7 +17,7 @@ from .process import run_limited
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (
-    *("tests/managers", "tests/world", "tests/envs", "tests/trainers", "tests/cuda"),
+    *("tests/managers", "tests/world", "tests/envs", "tests/eyes", "tests/trainers", "tests/cuda"),
     *("tests/runs/test_resume.py", "tests/test_random.py"),
 )
 WITHOUT_GPU = ("tests/cuda/test_nvcc.py",)  # needs none, and takes its time

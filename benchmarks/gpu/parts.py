@@ -41,7 +41,7 @@ PARTS = (
     # all that is left: its oracles are NumPy's, which has no fused multiply-add
     Part(
         "contract",
-        "the tests of envs, worlds and trainers on cuda",
+        "the tests of envs, eyes, worlds and trainers on cuda",
         ".contract:run_tests",
         500,
         least=60,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from warpworld import Group, World
 from warpworld.blocks import IMU, RGB, BlockEnvironment, Depth, MomentumMovement, RandomLifespans, RandomSpawns
 
@@ -31,11 +33,13 @@ def made(*blocks: Any, num_envs: int = 3, agents: int = 2, seed: int = 7, **para
 
 def place(world: World, positions: Any, angles: Any) -> None:
     """Put all agents somewhere, at rest."""
-    world.data.numpy("positions")[:], world.data.numpy("angles")[:] = positions, angles
-    world.data.numpy("velocity")[:], world.data.numpy("angvelocity")[:] = 0.0, 0.0
+    world["positions"][:] = torch.as_tensor(positions)
+    world["angles"][:] = torch.as_tensor(angles)
+    world["velocity"][:] = 0.0
+    world["angvelocity"][:] = 0.0
 
 
 def act(world: World, *actions: int) -> None:
     """One step in which agent i of every env does ``actions[i]``."""
-    world.data.numpy("actions")[:, :, 0] = actions
+    world["actions"][:, :, 0] = torch.as_tensor(actions)
     world.step()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 
 import warpworld
 from warpworld import World
@@ -25,9 +26,8 @@ def made(num_envs: int, near_spawn: float = 0.0, seed: int = 5, **params: Any) -
 
 def act(world: World, move: Any = 0, turn: Any = 0, fire: Any = 0) -> None:
     """One step; what is given is broadcast to (num_envs, num_agents)."""
-    actions = world.data.numpy("actions")
     for head, chosen in enumerate((move, turn, fire)):
-        actions[..., head] = chosen
+        world["actions"][..., head] = torch.as_tensor(chosen)
     world.step()
 
 
@@ -46,6 +46,7 @@ def face_off(num_envs: int, distance: float = 2.0, **params: Any) -> World:
 
 def place(world: World, positions: Any, angles: Any) -> None:
     """Puts agents somewhere, at rest."""
-    number = world.data.numpy
-    number("positions")[:], number("angles")[:] = positions, angles
-    number("velocity")[:], number("angvelocity")[:] = 0.0, 0.0
+    world["positions"][:] = torch.as_tensor(positions)
+    world["angles"][:] = torch.as_tensor(angles)
+    world["velocity"][:] = 0.0
+    world["angvelocity"][:] = 0.0

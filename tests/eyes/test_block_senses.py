@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from arenas import distances
 from block_worlds import ALL, NOTHING, SMALL, act, made, place
 from floor_oracle import FACET_COLOURS, bilinear
@@ -42,9 +43,10 @@ def test_a_lone_agent_sees_what_an_explorer_sees() -> None:
     ours = made(*ALL, agents=1, plans="homes", num_plans=2, max_rooms=7, res=32, subsample=4, fov=130.0)
     explorer.reset()
     for name in ("positions", "angles", "plan"):
-        ours.data.numpy(name)[:] = explorer.data.numpy(name)
+        ours[name][:] = torch.as_tensor(explorer.data.numpy(name))
     for world in (explorer, ours):
-        world.data.numpy("velocity")[:], world.data.numpy("angvelocity")[:] = 0.0, 0.0
+        world["velocity"][:] = 0.0
+        world["angvelocity"][:] = 0.0
         act(world, NOTHING)
     for name in ("observations_rgb", "observations_depth", "observations_imu"):
         assert np.array_equal(ours.data.numpy(name), explorer.data.numpy(name))
@@ -57,10 +59,11 @@ def test_fighters_see_what_those_in_deathmatch_see() -> None:
     ours = made(*ALL, AgentPixels(), num_envs=20, agents=3, **same)
     deathmatch.reset()
     for name in ("positions", "angles"):
-        ours.data.numpy(name)[:] = deathmatch.data.numpy(name)
+        ours[name][:] = torch.as_tensor(deathmatch.data.numpy(name))
     for world in (deathmatch, ours):
-        world.data.numpy("velocity")[:], world.data.numpy("angvelocity")[:] = 0.0, 0.0
-        world.data.numpy("actions")[:] = NOTHING
+        world["velocity"][:] = 0.0
+        world["angvelocity"][:] = 0.0
+        world["actions"][:] = NOTHING
         world.step()
     for name in ("rgb", "depth", "agents"):
         ours_seen = ours.data.numpy(f"observations_{name}")

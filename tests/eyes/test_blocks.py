@@ -36,7 +36,7 @@ def test_simple_movement_is_in_metres_and_degrees_a_second() -> None:
     """At 2 m/s and 45 degrees/s with 10 steps a second, looking along +y; no action, no motion."""
     world = made(SimpleMovement(), IMU(), RandomSpawns(), num_envs=7, agents=1, plans="box", speed=2.0, ang_speed=45.0)
     place(world, [3.5, 3.5], 90.0)
-    world.data.numpy("actions")[:, 0, 0] = range(7)
+    world["actions"][:, 0, 0] = torch.as_tensor(range(7))
     for _ in range(3):
         world.step()
     way = np.array([[0, 0], [-0.6, 0], [0.6, 0], [0, 0.6], [0, -0.6], [0, 0], [0, 0]])
@@ -188,7 +188,7 @@ def test_envs_that_share_a_warp_go_the_same_course(movement: Block) -> None:
     for _ in range(20):
         actions = draws.integers(0, 7, (23, 3, 1))
         for world in (plain, packed):
-            world.data.numpy("actions")[:] = actions
+            world["actions"][:] = torch.as_tensor(actions)
             world.step()
         for name in plain.data:
             assert np.array_equal(plain.data.numpy(name), packed.data.numpy(name)), name

@@ -62,8 +62,8 @@ def kill(world: World) -> None:
     """Agent 0 kills agent 1 in every env, if it can."""
     number = world.data.numpy
     target = number("positions")[:, 1] - number("positions")[:, 0]
-    number("angles")[:, 0] = np.degrees(np.arctan2(target[:, 1], target[:, 0]))
-    number("health")[:, 1] = 0.25
+    world["angles"][:, 0] = torch.as_tensor(np.degrees(np.arctan2(target[:, 1], target[:, 0])))
+    world["health"][:, 1] = 0.25
     act(world, fire=[1, 0])
 
 
@@ -94,7 +94,7 @@ def test_the_dead_body_s_action_does_not_move_the_new_one() -> None:
     worlds = []
     for move, turn, fire in ((0, 0, 0), (3, 1, 1), (1, 2, 0)):
         world = face_off(100)
-        world.data.numpy("health")[:, 1] = 0.25
+        world["health"][:, 1] = 0.25
         act(world, move=[[0, move]], turn=[[0, turn]], fire=[[1, fire]])
         assert world.data.numpy("agent_terminated")[:, 1].all()
         worlds.append(world)
@@ -132,13 +132,13 @@ def test_no_return_of_a_life_takes_in_rewards_of_the_next() -> None:
 def test_kills_to_win_end_an_episode() -> None:
     world = face_off(2, cooldown=1, kills_to_win=2)
     number = world.data.numpy
-    number("health")[:] = [[1.0, 0.25], [1.0, 1.0]]
+    world["health"][:] = torch.as_tensor([[1.0, 0.25], [1.0, 1.0]])
     act(world, fire=[1, 0])
     assert number("kills")[:, 0].tolist() == [1, 0]
     assert not number("terminated").any()
-    number("kills")[1, 1] = 1  # the other one wins
+    world["kills"][1, 1] = 1  # the other one wins
     place(world, [[2.0, 3.5], [4.0, 3.5]], [0.0, -180.0])
-    number("health")[1] = 0.25
+    world["health"][1] = 0.25
     act(world)
     act(world, fire=[0, 1])
     assert number("terminated").tolist() == [False, True]

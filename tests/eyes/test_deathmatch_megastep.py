@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from fights import BOX, FOUR, HOMES, made, place
 from raycast_oracle import look
 
@@ -17,7 +18,7 @@ RULES: dict[str, Any] = {"megastep_rules": True, "res": 64, "subsample": 4}
 
 
 def act(world: World, actions: Any = 0) -> None:
-    world.data.numpy("actions")[..., 0] = actions
+    world["actions"][..., 0] = torch.as_tensor(actions)
     world.step()
 
 
@@ -44,7 +45,7 @@ def test_reward_is_how_many_are_in_the_crosshair() -> None:
 
 def test_a_mended_reward_is_paid_by_who_is_hit() -> None:
     world = duel("reward")
-    world.data.numpy("health")[:, 1] = 0.04
+    world["health"][:, 1] = 0.04
     place(world, [[2.0, 3.5], [4.0, 3.5]], [0.0, 90.0])
     act(world)
     assert world.data.numpy("rewards").tolist() == [[21.0, -21.0]] * 2  # a hit, and the 20 of a life
@@ -61,9 +62,11 @@ def test_it_hits_what_the_middle_pixels_show() -> None:
     """Rays 30 and 34 of 64, which are the third of each four, by brute force in float64."""
     world, draws = made(400, **{**HOMES, **FOUR, **RULES}), np.random.default_rng(0)
     number, plans, hits = world.data.numpy, world.environment.params.plan_set, 0
-    number("positions")[:, 1] = number("positions")[:, 0] + draws.uniform(-0.7, 0.7, (400, 2))
+    world["positions"][:, 1] = torch.as_tensor(number("positions")[:, 0] + draws.uniform(-0.7, 0.7, (400, 2)))
     offset = number("positions")[:, 1] - number("positions")[:, 0]
-    number("angles")[:, 0] = np.degrees(np.arctan2(offset[:, 1], offset[:, 0])) + draws.normal(0.0, 3.0, 400)
+    world["angles"][:, 0] = torch.as_tensor(
+        np.degrees(np.arctan2(offset[:, 1], offset[:, 0])) + draws.normal(0.0, 3.0, 400)
+    )
     act(world)
     for env in range(400):
         first, end = plans["plan_first_wall"][number("plan")[env] :][:2]
@@ -84,7 +87,7 @@ def test_the_dead_move_the_next_body_and_are_paid_for_it() -> None:
     for mends, dies_at_once in (("", False), ("credit", True)):
         world = duel(mends)
         number = world.data.numpy
-        number("health")[:, 1] = 0.01
+        world["health"][:, 1] = 0.01
         act(world)
         assert number("deaths").tolist() == [[0, 1]] * 2
         assert number("agent_terminated").tolist() == [[False, dies_at_once]] * 2

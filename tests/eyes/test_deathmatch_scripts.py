@@ -38,7 +38,7 @@ def test_a_turret_shoots_whoever_comes_into_view() -> None:
     """From anywhere in a box, whichever way it looks and however it spins: all its shots hit, and soon kill."""
     world, draws = made(200, kills_to_win=1, **BOX), np.random.default_rng(0)
     number = world.data.numpy
-    number("angvelocity")[:] = draws.uniform(-140.0, 140.0, (200, 2))
+    world["angvelocity"][:] = torch.as_tensor(draws.uniform(-140.0, 140.0, (200, 2)))
     first_shot, ended = np.zeros(200, dtype=int), np.zeros(200, dtype=int)
     for i in range(1, 161):  # slowly turning, it has looked everywhere by then
         alive = ended == 0
@@ -107,7 +107,7 @@ def test_a_turret_takes_the_nearest_of_several() -> None:
 
 def test_a_walker_goes_everywhere_and_fires_once_in_twenty_steps() -> None:
     world = made(400, **BOX)
-    parts = [part.softmax(-1) for part in logits(world, "walker").split(HEADS, -1)]
+    parts = [part.softmax(-1) for part in logits(world, "walker").cpu().split(HEADS, -1)]
     assert torch.allclose(parts[2][..., 1], torch.tensor(0.05), atol=1e-4)
     assert (parts[0][..., 3] > 0.5).all()
     assert torch.allclose(parts[1], torch.tensor(0.2))

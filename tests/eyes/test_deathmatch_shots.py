@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from fights import BOX, FOUR, HOMES, act, face_off, made, place
 from shots_oracle import Shots, shots
 
@@ -31,7 +32,7 @@ def aim(world: World, draws: np.random.Generator) -> None:
     target = (np.arange(agents) + draws.integers(1, agents, (envs, agents))) % agents
     offset = positions[np.arange(envs)[:, None], target] - positions
     angles = np.degrees(np.arctan2(offset[..., 1], offset[..., 0])) + draws.normal(0.0, 8.0, (envs, agents))
-    world.data.numpy("angles")[:] = (angles + 180.0) % 360.0 - 180.0
+    world["angles"][:] = torch.as_tensor((angles + 180.0) % 360.0 - 180.0)
 
 
 @pytest.mark.parametrize("params", [{}, dict(fire_cone=0.0), dict(fire_cone=15.0, fire_range=2.5)], ids=str)
@@ -91,7 +92,7 @@ def test_shots_of_a_step_are_at_once() -> None:
     """Who is killed still fires: both die, both are paid, and both lives end."""
     world = face_off(2, kills_to_win=1)
     number = world.data.numpy
-    number("health")[0] = 0.25
+    world["health"][0] = 0.25
     act(world, fire=1)
     assert np.array_equal(number("rewards"), np.zeros((2, 2)))
     assert number("agent_terminated").tolist() == [[True, True], [False, False]]
@@ -102,7 +103,7 @@ def test_shots_of_a_step_are_at_once() -> None:
 def test_each_of_several_killers_is_paid_and_who_dies_pays_each() -> None:
     world = made(1, **BOX, **FOUR, kills_to_win=0)
     place(world, [[3.5, 3.5], [2.0, 3.5], [5.0, 3.5], [3.5, 2.0]], [90.0, 0.0, -180.0, 90.0])
-    world.data.numpy("health")[:] = [[0.5, 1.0, 1.0, 1.0]]
+    world["health"][:] = torch.as_tensor([[0.5, 1.0, 1.0, 1.0]])
     act(world, fire=[0, 1, 1, 1])
     assert world.data.numpy("rewards").tolist() == [[-3.75, 1.25, 1.25, 1.25]]
     assert world.data.numpy("kills").tolist() == [[0, 1, 1, 1]]
@@ -114,7 +115,7 @@ def test_a_mirrored_duel_takes_the_mirrored_course() -> None:
     params = dict(BOX, damage=0.001, fire_cone=20.0, cooldown=2)
     world, mirror, draws = made(50, **params), made(50, **params), np.random.default_rng(3)
     for name, sign, shift in (("positions", [1.0, -1.0], [0.0, 7.0]), ("angles", -1.0, 0.0)):
-        mirror.data.numpy(name)[:] = shift + np.array(sign, np.float32) * world.data.numpy(name)
+        mirror[name][:] = torch.as_tensor(shift + np.array(sign, np.float32) * world.data.numpy(name))
     swapped = np.array([[0, 2, 1, 3, 4], [0, 2, 1, 4, 3]])
     hits = 0
     for _ in range(60):

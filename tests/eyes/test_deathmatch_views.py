@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from arenas import RADIUS
 from fights import FOUR, HOMES, act, face_off, place
 
@@ -72,7 +73,7 @@ def test_brute_force_draws_the_same() -> None:
     for _ in range(30):
         actions = draws.integers(0, 2, worlds[0]["actions"].shape)
         for world in worlds:
-            world.data.numpy("actions")[:] = actions
+            world["actions"][:] = torch.as_tensor(actions)
             world.step()
         ours, theirs = (world.data.numpy("observations_rgb") for world in worlds)
         shares, their_shares = (world.data.numpy("observations_agents") for world in worlds)

@@ -82,7 +82,7 @@ def test_what_is_seen_is_marked_and_paid_for(plans: dict[str, np.ndarray]) -> No
     draws, paid = np.random.default_rng(1), 0
     for _ in range(40):
         before = seen_texels(world)
-        world.data.numpy("actions")[:] = draws.integers(0, 7, world["actions"].shape)
+        world["actions"][:] = torch.as_tensor(draws.integers(0, 7, world["actions"].shape))
         world.step()
         assert not world["terminated"].any()
         for env, (texels, seen) in enumerate(views(world, plans, 64)):
@@ -119,9 +119,9 @@ def test_every_texel_of_a_wall_can_be_seen() -> None:
     texels = int(world.environment.params.plan_set.most_texels)
     draws, found = np.random.default_rng(0), set()
     for _ in range(60):
-        world.data.numpy("positions")[:] = draws.uniform(1.3, 5.7, (ENVS, 1, 2))
-        world.data.numpy("angles")[:] = draws.uniform(-180.0, 180.0, (ENVS, 1))
-        world.data.numpy("velocity")[:] = 0.0
+        world["positions"][:] = torch.as_tensor(draws.uniform(1.3, 5.7, (ENVS, 1, 2)))
+        world["angles"][:] = torch.as_tensor(draws.uniform(-180.0, 180.0, (ENVS, 1)))
+        world["velocity"][:] = 0.0
         world.step()
         found |= set.union(*seen_texels(world))
     assert texels == 400  # four walls of 5 m
@@ -155,9 +155,10 @@ def test_pushes_and_turns_are_those_of_a_body_with_inertia() -> None:
     """In the middle of an empty box; terminal speeds are 4 m/s and 144 degrees a second."""
     world = warpworld.make("explorer", 3, device="cpu", plans="box", **{k: SMALL[k] for k in ("res", "subsample")})
     world.reset()
-    world.data.numpy("positions")[:], world.data.numpy("angles")[:] = 3.5, 90.0
+    world["positions"][:] = 3.5
+    world["angles"][:] = 90.0
     for _ in range(3):
-        world.data.numpy("actions")[:, 0, 0] = [3, 1, 5]  # forward, left, turn left
+        world["actions"][:, 0, 0] = torch.as_tensor([3, 1, 5])  # forward, left, turn left
         world.step()
     speed, place, angle = 0.0, 3.5, 90.0
     for _ in range(3):
@@ -205,7 +206,7 @@ def test_brute_force_draws_the_same() -> None:
     for _ in range(30):
         actions = draws.integers(0, 7, worlds[0]["actions"].shape)
         for world in worlds:
-            world.data.numpy("actions")[:] = actions
+            world["actions"][:] = torch.as_tensor(actions)
             world.step()
         ours, theirs = (world.data.numpy("observations_rgb") for world in worlds)
         different.append((np.abs(ours - theirs) > 0.005).any(axis=2))

@@ -105,9 +105,9 @@ def test_walking_straight_to_the_goal_reaches_it_in_an_empty_box() -> None:
     pushes = torch.tensor([[0.0, 0.0], [0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
     reached = missed = 0
     for _ in range(400):
-        ahead = world["observations_goal"][:, 0]
+        ahead = world["observations_goal"][:, 0].cpu()
         wanted = (3.0 * ahead).clamp(-1.0, 1.0)  # metres a second
-        lacking = wanted - 10.0 * world["observations_imu"][:, 0, 1:]
+        lacking = wanted - 10.0 * world["observations_imu"][:, 0, 1:].cpu()
         gain = 0.5 * lacking @ pushes.T - 0.125 * pushes.norm(dim=1)  # a push changes the velocity by 0.5 m/s
         world["actions"][:, 0, 0] = gain.argmax(dim=1).int()
         world.step()

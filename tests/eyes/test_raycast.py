@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from arenas import BOX, RADIUS, arena, places, stacked
 from raycast_oracle import look
 from toys import agents, environment
@@ -49,8 +50,8 @@ def camera_world(
     )
     world = World(declared, len(arenas), device="cpu")
     world.reset()
-    world.data.numpy("position")[:] = position
-    world.data.numpy("angle")[:] = angle
+    world["position"][:] = torch.as_tensor(position)
+    world["angle"][:] = torch.as_tensor(angle)
     world.step()
     return world
 
