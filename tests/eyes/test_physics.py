@@ -2,84 +2,38 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
-from arenas import BOX, RADIUS, arena, distances, places, stacked
-from toys import agents, environment
-
-from warpworld import Array, World
-
-SOURCE = Path(__file__).parent / "physics.cu"
-STEPS_AT_A_TIME = 200
-SECONDS = 0.1  # of a step
-
-
-def disc_world(arenas: list[np.ndarray], num_agents: int, kernel: str = "move", **params: Any) -> World:
-    """A sealed world with one env for each arena, whose step moves all discs."""
-    walls, counts = stacked(arenas)
-    known = {"radius": RADIUS, "restitution": 0.0, "seconds": SECONDS, "fastest": 100.0}
-    constants = {"most_walls": walls.shape[1], "steps_at_a_time": STEPS_AT_A_TIME}
-    arrays = [
-        Array("position", "float32", (2,), initial=0.0),
-        Array("velocity", "float32", (2,), initial=0.0),
-        Array("touched", "bool", initial=False),
-        Array("clearance", "float64", initial=0.0),
-        Array("first_stop", "float32", (2,), initial=0.0),
-        Array("least_clearance", "float64", initial=np.inf),
-        Array("least_gap", "float64", initial=np.inf),
-        Array("most_energy", "float64", initial=-1.0),
-        Array("walls", "float32", walls.shape[1:], per="env", initial=walls, read_only=True, on_reset="keep"),
-        Array("num_walls", "int32", per="env", initial=counts, read_only=True, on_reset="keep"),
-    ]
-    declared = environment(
-        SOURCE,
-        arrays,
-        [agents(num_agents)],
-        {**constants, **known, **params},
-        phases=[kernel],
-        resets=(),
-        compile_time=tuple(constants),
-    )
-    world = World(declared, len(arenas), device="cpu")
-    world.reset()
-    return world
-
-
-def moved(arenas: list[np.ndarray], position: Any, velocity: Any, **params: Any) -> dict[str, np.ndarray]:
-    """What one step makes of discs at ``position`` (envs, agents, 2)."""
-    world = disc_world(arenas, np.shape(position)[1], **params)
-    world.data.numpy("position")[:] = position
-    world.data.numpy("velocity")[:] = velocity
-    world.step()
-    return {
-        name: world.data.numpy(name).copy() for name in ("position", "velocity", "touched", "clearance", "first_stop")
-    }
-
-
-def fly(num_agents: int, steps: int, restitution: float, fastest: float, envs: int = 64) -> tuple[float, float, float]:
-    """Least clearance of a path, least gap between discs, and the most energy a step has added, of ``steps`` in all."""
-    arenas, random = [arena(seed) for seed in range(envs)], np.random.default_rng(0)
-    world = disc_world(arenas, num_agents, "fly", restitution=restitution, fastest=fastest)
-    world.data.numpy("position")[:] = [places(walls, num_agents, random) for walls in arenas]
-    for _ in range(-(-steps // (envs * num_agents * STEPS_AT_A_TIME))):
-        world.step()
-    return tuple(
-        float(best(world.data.numpy(name)))
-        for best, name in ((np.min, "least_clearance"), (np.min, "least_gap"), (np.max, "most_energy"))
-    )
-
+from arenas import BOX, RADIUS, arena, distances, places
+from discs import SECONDS, STEPS_AT_A_TIME, disc_world, moved
 
 FLIGHTS = [(1, 0.0, 4.0), (1, 0.0, 100.0), (1, 1.0, 100.0), (4, 0.0, 4.0), (4, 0.5, 100.0), (12, 0.0, 20.0)]
+FLIGHT_ENVS = 64
+
+
+def fly(num_agents: int, steps: int, restitution: float, fastest: float) -> dict[str, np.ndarray]:
+    """What ``steps`` steps in all have come to, by array."""
+    arenas, random = [arena(seed) for seed in range(FLIGHT_ENVS)], np.random.default_rng(0)
+    world = disc_world(arenas, num_agents, "fly", restitution=restitution, fastest=fastest)
+    world.data.numpy("position")[:] = [places(walls, num_agents, random) for walls in arenas]
+    for _ in range(-(-steps // (FLIGHT_ENVS * num_agents * STEPS_AT_A_TIME))):
+        world.step()
+    names = ("position", "velocity", "least_clearance", "least_gap", "most_energy", "touches")
+    return {name: world.data.numpy(name) for name in names}
 
 
 def check_flight(num_agents: int, steps: int, restitution: float, fastest: float) -> None:
-    clearance, gap, energy = fly(num_agents, steps, restitution, fastest)
-    assert clearance >= RADIUS - 1e-4
-    assert gap >= 2 * RADIUS - 1e-4
-    assert energy <= 1e-5  # of it: what rounding makes of some contacts without loss
+    """No path crosses a wall or another disc, and no step adds energy; and there was enough to run into."""
+    found = fly(num_agents, steps, restitution, fastest)
+    assert np.isfinite(found["position"]).all() and np.isfinite(found["velocity"]).all()
+    clearance = found["least_clearance"].min(axis=1)  # of each env; what is no number is none here
+    assert clearance.min() >= RADIUS - 1e-4
+    assert clearance.max() < RADIUS + 1e-3
+    assert found["touches"].min() > 0
+    assert found["most_energy"].max() <= 1e-5  # of it: what rounding makes of some contacts without loss
+    if num_agents > 1:
+        assert found["least_gap"].min() >= 2 * RADIUS - 1e-4
+        assert (found["least_gap"].min(axis=1) < 2 * RADIUS + 1e-3).mean() > 0.9  # of the envs
 
 
 @pytest.mark.parametrize(("num_agents", "restitution", "fastest"), FLIGHTS)
@@ -197,12 +151,22 @@ def test_first_contacts_are_where_float64_has_them() -> None:
     assert compared > 1550
 
 
-QUARTER = np.array([[0.0, -1.0], [1.0, 0.0]])
+def turn(degrees: float) -> np.ndarray:
+    """As a matrix."""
+    cosine, sine = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    return np.array([[cosine, -sine], [sine, cosine]])
+
+
 MIRROR = np.array([[-1.0, 0.0], [0.0, 1.0]])
+CHANGES = {
+    **{f"turned by {degrees}": turn(degrees) for degrees in (17, 45, 90, 133, 180, 251)},
+    **{f"mirrored, turned by {degrees}": MIRROR @ turn(degrees) for degrees in (0, 30, 90)},
+}
 
 
-@pytest.mark.parametrize("change", [QUARTER, QUARTER @ QUARTER, MIRROR, MIRROR @ QUARTER], ids=str)
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_turned_and_mirrored_worlds_move_alike(change: np.ndarray) -> None:
+    """To 0.2 mm and 2 cm/s: what float32 rounds at places of 6 m, and contacts at ends and discs make of it."""
     arenas, random = [arena(seed) for seed in range(64)], np.random.default_rng(5)
     middle = np.array([3.5, 3.5])
 
