@@ -26,7 +26,7 @@ class BlockParams(IndoorParams):
     """Parameters of warpworld's blocks; those below the line follow from the others."""
 
     speed: float = 1.0  # metres a second, of SimpleMovement
-    ang_speed: float = 90.0  # degrees a second, likewise
+    ang_speed: float = 90.0  # degrees a second, likewise; megastep is told 180 and turns by 18, see there
     cameras: tuple[float, ...] = (0.0,)  # degrees to the left of the heading, of each camera of an agent
     episode_length: int = 500  # steps: with RandomLifespans a limit is drawn between half of them and all
     # ----

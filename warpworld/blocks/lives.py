@@ -23,7 +23,8 @@ class RandomSpawns(Block):
 class RandomLifespans(Block):
     """An episode's time limit is drawn between half of ``episode_length`` and all of it.
 
-    So that envs which start together do not end together. It sets ``truncated``.
+    So that envs which start together do not end together. It sets ``truncated``. The limit is the env's, and all its
+    agents start anew together; in megastep each agent has one of its own.
     """
 
     header = "blocks/random_lifespans.cuh"

@@ -10,7 +10,9 @@ from warpworld.blocks.block import Block
 class SimpleMovement(Block):
     """Agents move at ``speed`` (m/s) or turn at ``ang_speed`` (degrees/s) while they act, and stand still else.
 
-    They slide along walls and stop at each other. Megastep's block of this name moves at a tenth of what it is told.
+    They slide along walls and stop at each other. Megastep's block of this name is told 10 m/s and 180 degrees/s, and
+    moves at a tenth of either. ``speed`` is by default what that comes to; ``ang_speed`` is neither 18, which takes ten
+    seconds to look behind, nor 180, which turns by 18 degrees in a step of a tenth of a second.
     """
 
     header = "blocks/simple_movement.cuh"
