@@ -122,6 +122,40 @@ def test_explorer_shows_what_has_been_seen_and_what_is_seen() -> None:
     assert colours.y[0] > nearness.y[0] > drawn.view[1]
 
 
+@pytest.mark.parametrize("name", ["waypoint", "point_goal"])
+@pytest.mark.parametrize(("goal_radius", "drawn_radius"), [(0.5, 0.5), (0.05, 0.12)])
+@pytest.mark.parametrize("reached", [False, True])
+def test_goals_are_rings_and_full_discs_where_they_are_reached(
+    name: str, goal_radius: float, drawn_radius: float, reached: bool
+) -> None:
+    """However small a goal is, it is seen."""
+    arrays = {
+        "plan": 0,
+        "positions": [[2.0, 3.0]],
+        "angles": [-90.0],
+        "goal": [[4.5, 1.5]],
+        "terminated": reached,
+        "observations_rgb": np.full((1, 3, 4), 0.25),
+        "observations_depth": np.linspace(0.0, 1.0, 4).reshape(1, 1, 4),
+    }
+    drawn = drawing(name, arrays, plans="box", res=8, subsample=2, goal_radius=goal_radius)
+    around, goal = marks(drawn, Discs, outline="alarm")
+    for ring, radius in ((around, 2.0 * drawn_radius), (goal, drawn_radius)):
+        assert (ring.x.tolist(), ring.y.tolist()) == ([4.5], [1.5])
+        assert ring.radius[0] == pytest.approx(radius)
+    assert (around.fill, goal.fill) == (None, "alarm" if reached else None)
+    (body,) = marks(drawn, Discs, fill="walker")
+    assert (body.x.tolist(), body.y.tolist()) == ([2.0], [3.0])
+    (wedge,) = marks(drawn, Wedges)
+    assert (wedge.x[0], wedge.y[0], wedge.direction[0]) == pytest.approx((2.0, 3.0, -np.pi / 2))
+    assert wedge.angle[0] == pytest.approx(np.radians(130.0))
+    listed = list(drawn.marks)
+    assert listed.index(goal) < listed.index(body)  # the agent walks over it
+    colours, nearness = marks(drawn, Image)[-2:]
+    assert colours.pixels.tolist() == [[[int(255 * 0.25 ** (1 / 2.2))] * 3] * 4]
+    assert nearness.pixels[0, :, 0].tolist() == [0, 85, 170, 255]
+
+
 def test_deathmatch_shows_shots_health_and_four_views() -> None:
     """Six agents: 0 hits 3, who is killed and is elsewhere already, and 4 misses."""
     position = np.stack([np.linspace(1.5, 5.5, 6), np.linspace(2.0, 5.0, 6)], 1)

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image as Pillow
 from recorded_worlds import BadDraw, Drawn, Masked, Plain, config_of, run_of
 
 from warpworld.config import load_config
 from warpworld.errors import DeclarationError, RunError, StoreError
 from warpworld.report import recording as recordings
-from warpworld.report.drawing import Discs, Drawing, Image, Mark, Text
+from warpworld.report.drawing import Discs, Drawing, Image, Mark, Rectangles, Segments, Text
+from warpworld.report.palette import colour_table, rgb
+from warpworld.report.pictures import CAPTION, write_gif
 from warpworld.report.recording import record
 from warpworld.trainers.actor import Actor
 from warpworld.trainers.evaluate import load_policies
@@ -53,9 +56,20 @@ def test_rewards_that_do_not_count_are_left_out() -> None:
     assert frames[3].returns.tolist() == frames[7].returns.tolist() == [6.0, 3.0]
 
 
-@pytest.mark.parametrize("name", ["tag_gridworld", "tag_continuous", "cartpole"])
+SMALL_PLANS = ("env.plans=box", "env.res=16", "env.subsample=2")
+FIGHT = (*SMALL_PLANS, "env.fire_cone=60", "env.cooldown=2", "env.damage=0.5", "env.kills_to_win=2")
+COURSES: dict[str, tuple[str, ...]] = {
+    "tag_gridworld": (),
+    "tag_continuous": (),
+    "cartpole": (),
+    "deathmatch": FIGHT,
+    "waypoint": (*SMALL_PLANS, "env.goal_radius=0.8"),
+}
+
+
+@pytest.mark.parametrize("name", COURSES)
 def test_the_course_is_that_of_an_unwatched_world(name: str) -> None:
-    config = load_config(name, ["trainer.device=cpu", "env.episode_length=30"])
+    config = load_config(name, ["trainer.device=cpu", "env.episode_length=30", *COURSES[name]])
     world = build_world(config, num_envs=1, seed=5)
     actors = [Actor(world, group) for entry in config.policy.values() for group in entry.groups]
     world.reset()
@@ -89,7 +103,45 @@ def _looks(world: World, start: bool = False) -> list[Any]:
 
 
 def _marks(drawing: Drawing) -> list[Any]:
-    return [(mark.kind, {name: getattr(mark, name).tolist() for name in mark.columns}) for mark in drawing.marks]
+    return [
+        (mark.kind, {name: getattr(mark, name).tolist() for name in mark.columns}, _pixels(mark))
+        for mark in drawing.marks
+    ]
+
+
+def _pixels(mark: Mark) -> bytes:
+    """Those of an image."""
+    return mark.pixels.tobytes() if isinstance(mark, Image) else b""
+
+
+def test_a_deathmatch_as_a_gif(tmp_path: Path) -> None:
+    """Every frame, for as long as a step takes, with the bars of health in the fighters' colours."""
+    config = load_config("deathmatch", ["trainer.device=cpu", "env.episode_length=40", *FIGHT])
+    recorded = record(config, dict.fromkeys(config.policy), episodes=2, seed=3)
+    fired = [mark for frame in recorded.frames for mark in frame.drawing.marks if isinstance(mark, Segments)]
+    assert any(len(mark.x) for mark in fired if mark.outline == "alarm")
+    first = recorded.frames[0].drawing
+    left, bottom, right, top = first.view
+    with Pillow.open(write_gif(recorded, tmp_path / "fight.gif")) as gif:
+        assert gif.n_frames == len(recorded.frames)
+        durations = []
+        for i in range(gif.n_frames):
+            gif.seek(i)
+            durations.append(gif.info["duration"])
+        assert sorted(set(durations)) == [100, 1100]
+        gif.seek(0)
+        image = gif.convert("RGB")
+    colours = {name: rgb(light) for name, (light, _) in colour_table(recorded.groups).items()}
+    for group in ("player", "rival"):
+        (bar,) = (
+            mark for mark in first.marks if isinstance(mark, Rectangles) and mark.fill == group and mark.width == 0.5
+        )
+        x, y = float(bar.x[0] + 0.1), float(bar.y[0] + bar.height[0] / 2)
+        height = image.height - CAPTION
+        pixel = image.getpixel(
+            (int((x - left) / (right - left) * image.width), int((top - y) / (top - bottom) * height))
+        )
+        assert np.abs(np.array(pixel) - colours[group]).max() < 24  # a GIF has few colours
 
 
 def test_seeds_and_greedy_actions() -> None:
