@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from arenas import RADIUS, distances
 from raycast_oracle import Seen, look
 
 import warpworld
@@ -14,6 +16,7 @@ from benchmarks.brute_force import BruteExplorer
 from warpworld import World
 from warpworld.envs.explorer.explorer import Explorer
 from warpworld.errors import DeclarationError
+from warpworld.plans import PlanSet
 
 SMALL: dict[str, Any] = {"num_plans": 3, "max_rooms": 8, "res": 64, "subsample": 4}
 ENVS = 6
@@ -126,6 +129,58 @@ def test_every_texel_of_a_wall_can_be_seen() -> None:
         found |= set.union(*seen_texels(world))
     assert texels == 400  # four walls of 5 m
     assert found == set(range(texels))
+
+
+@dataclasses.dataclass
+class Texel:
+    """One texel of a home: its number, its middle in metres, and of length 1 where its wall faces."""
+
+    number: int
+    middle: np.ndarray
+    facing: np.ndarray
+
+
+def texels_of(plan_set: PlanSet) -> list[Texel]:
+    """Those of the first plan."""
+    walls, first = plan_set.plans[0].walls.astype(np.float64), plan_set["wall_first_texel"].astype(int)
+    found = []
+    for wall, (a, b) in enumerate(walls):
+        along, width = b - a, first[wall + 1] - first[wall]
+        facing = np.array([-along[1], along[0]]) / np.linalg.norm(along)
+        middles = a + (np.arange(width)[:, None] + 0.5) / width * along
+        found += [Texel(first[wall] + i, middle, facing) for i, middle in enumerate(middles)]
+    return found
+
+
+def stand_before(texel: Texel, walls: np.ndarray) -> np.ndarray:
+    """A place from which a texel is in sight: 0.3 m before it, or where a body has room beside other walls."""
+    aside = np.array([texel.facing[1], -texel.facing[0]])
+    for shift in (0.0, 0.1, -0.1, 0.2, -0.2):
+        place = texel.middle + 0.3 * texel.facing + shift * aside
+        if distances(walls, place).min() > RADIUS + 1e-3:
+            return place
+    raise AssertionError(f"nowhere before {texel}")
+
+
+def test_every_texel_of_a_home_is_seen_from_before_it() -> None:
+    """Of walls from both sides, jambs of doors and furniture: each in one look, where nothing has been seen before."""
+    world = warpworld.make("explorer", 256, device="cpu", **SMALL)
+    world.reset()
+    plan_set, number = world.environment.params.plan_set, world.data.numpy
+    walls = plan_set.plans[0].walls.reshape(-1, 4).astype(np.float64)
+    texels = texels_of(plan_set)
+    assert len(texels) > 2000
+    for begin in range(0, len(texels), 256):
+        some = texels[begin : begin + 256]
+        for env, texel in enumerate(some):
+            place = stand_before(texel, walls)
+            ahead = texel.middle - place
+            number("positions")[env, 0], number("angles")[env, 0] = place, np.degrees(np.arctan2(ahead[1], ahead[0]))
+        for name in ("velocity", "angvelocity", "actions", "seen", "plan"):
+            number(name)[:] = 0
+        world.step()
+        for texel, seen in zip(some, seen_texels(world), strict=False):
+            assert texel.number in seen, texel
 
 
 def test_an_agent_that_sees_nothing_new_sleeps_in(plans: dict[str, np.ndarray]) -> None:
