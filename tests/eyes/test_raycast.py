@@ -13,6 +13,7 @@ from raycast_oracle import look
 from toys import agents, environment
 
 from warpworld import Array, Kernel, World
+from warpworld.plans import Plan, homes
 
 SOURCE = Path(__file__).parent / "raycast.cu"
 WIDTH = 0.15  # of a body, metres
@@ -57,10 +58,24 @@ def camera_world(
 
 
 def scenes(envs: int, num_agents: int, seed: int = 1) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
-    """Arenas, and where agents stand and look in them, in float32."""
-    random, arenas = np.random.default_rng(seed), [arena(seed) for seed in range(envs)]
-    position = np.stack([places(walls, num_agents, random) for walls in arenas]).astype(np.float32)
-    return arenas, position, random.uniform(-np.pi, np.pi, (envs, num_agents)).astype(np.float32)
+    """Two homes, an arena without outer walls and closed ones, and where agents stand and look in them, in float32."""
+    random, rooms = np.random.default_rng(seed), homes(seed, 2)
+    arenas = [arena(0)[len(BOX) :], *(arena(seed) for seed in range(envs - 3))]
+    position = [_anywhere(plan, num_agents, random) for plan in rooms]
+    position += [places(walls, num_agents, random) for walls in arenas]
+    walls = [*(plan.walls.reshape(-1, 4).astype(np.float64) for plan in rooms), *arenas]
+    angle = random.uniform(-np.pi, np.pi, (envs, num_agents))
+    return walls, np.stack(position).astype(np.float32), angle.astype(np.float32)
+
+
+OPEN = 2  # which of the scenes has no outer walls
+
+
+def _anywhere(plan: Plan, count: int, random: np.random.Generator) -> np.ndarray:
+    """Places of a home, apart from each other: (count, 2)."""
+    cells = np.argwhere(plan.cells_clear_of_walls(RADIUS))
+    chosen = cells[random.choice(len(cells), count, replace=False)]
+    return plan.centres(chosen) + random.uniform(-0.04, 0.04, (count, 2))
 
 
 @pytest.mark.parametrize("fov", [10.0, 70.0, 130.0, 179.0])
@@ -71,6 +86,11 @@ def test_rays_meet_what_float64_has(rays: int, fov: float) -> None:
     world = camera_world(arenas, position, angle, rays, fov)
     seen = {name: world.data.numpy(name) for name in SEEN}
     grazing = 0
+    assert [len(walls) > 60 for walls in arenas] == [True, True] + [False] * 22
+    missed = seen["object"] == -1
+    assert np.array_equal(missed, np.isinf(seen["depth"]))
+    assert not np.delete(missed, OPEN, axis=0).any()
+    assert missed[OPEN].any() and (rays == 1 or fov < 70.0 or not missed[OPEN].all())
     for env, walls in enumerate(arenas):
         for self in range(3):
             expected = look(walls, *(x[env].astype(np.float64) for x in (position, angle)), self, rays, fov, WIDTH)
@@ -81,8 +101,9 @@ def test_rays_meet_what_float64_has(rays: int, fov: float) -> None:
             is_agent = expected.facet[clear] >= 0
             assert np.array_equal(found["facet"][is_agent], expected.facet[clear][is_agent])
             assert np.allclose(found["depth"], expected.depth[clear], rtol=1e-4)
-            assert np.allclose(found["along"], expected.along[clear], atol=1e-3)
-            assert np.allclose(found["facing"], expected.facing[clear], atol=1e-3)
+            hit = expected.object[clear] >= 0
+            assert np.allclose(found["along"][hit], expected.along[clear][hit], atol=1e-3)
+            assert np.allclose(found["facing"][hit], expected.facing[clear][hit], atol=1e-3)
     assert grazing <= 1e-3 * position.shape[0] * 3 * rays
 
 
