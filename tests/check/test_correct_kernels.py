@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,12 @@ from gymnasium.spaces import Box, Discrete
 from toys import agents, environment
 
 import warpworld
-from warpworld import Array, Group
+from warpworld import Array, Environment, Group, World
 from warpworld.checking import Report, check
+from warpworld.checking.actions import RandomActions
 from warpworld.environment import get_environment
+from warpworld.envs.deathmatch.deathmatch import Deathmatch
+from warpworld.plans import box, write_plan
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -55,6 +60,72 @@ def test_an_environment_is_clean(name: str) -> None:
 @pytest.mark.parametrize(("name", "params"), OTHER_PARAMS)
 def test_an_environment_is_clean_with_other_parameters(name: str, params: dict[str, Any]) -> None:
     assert_clean(check(name, num_envs=4, steps=40, seed=1, **params))
+
+
+# ---- what is rare under random actions, in worlds in which it is not ------------------------------------------------
+TINY: dict[str, Any] = {"res": 16, "subsample": 4}
+FIGHT: dict[str, Any] = dict(TINY, players=2, rivals=2, fire_cone=80.0, cooldown=1, damage=0.5)
+MEGASTEP: dict[str, Any] = dict(TINY, players=3, rivals=3, fov=170.0, megastep_rules=True)
+MENDS = "bounds,reward,aim,credit,spawns"
+EVENTFUL = [
+    ("deathmatch", dict(FIGHT, kills_to_win=2, players=1, rivals=1), {"agent_terminated", "terminated"}),
+    ("deathmatch", dict(MEGASTEP, episode_length=60), {"agent_terminated", "truncated"}),
+    ("explorer", dict(TINY, fov=20.0, patience=5, episode_length=20), {"terminated", "truncated"}),
+    ("waypoint", dict(TINY, goal_radius=0.3, episode_length=20), {"terminated", "truncated"}),
+]
+
+
+class Together(Deathmatch):
+    """Of half the episodes all agents wake up in one room, also after a death; and aiming is paid for."""
+
+    def arrays(self) -> Sequence[Array]:
+        changed = {"near_spawn": 0.5, "shaping": 0.5}
+        return [dataclasses.replace(x, initial=changed.get(x.name, x.initial)) for x in super().arrays()]
+
+
+MORE_EVENTFUL = [
+    (Together, dict(FIGHT, kills_to_win=2, players=1, rivals=1), {"agent_terminated", "together"}),
+    ("deathmatch", dict(FIGHT, kills_to_win=0, episode_length=30), {"agent_terminated", "truncated"}),
+    ("deathmatch", dict(MEGASTEP, fire_cone=80.0, megastep_mends=MENDS), {"agent_terminated"}),
+    ("point_goal", dict(TINY, goal_radius=0.3, episode_length=20), {"terminated", "truncated"}),
+]
+EVENTFUL_STEPS = 80
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A room of 1.2 m, all of which is soon seen, and in which nobody is far away."""
+    return str(write_plan(box(1.2), tmp_path_factory.mktemp("plans") / "tiny.json"))
+
+
+def check_eventful(tiny: str, which: str | type[Environment], params: dict[str, Any], events: set[str]) -> None:
+    """What is said to happen does, several times, under the actions of the check; and the check finds nothing."""
+    environment_class = get_environment(which) if isinstance(which, str) else which
+    declared, happened = environment_class(**params, plans=tiny), dict.fromkeys(events, 0)
+    world = World(declared, 3, device="cpu", seed=2)
+    world.reset()
+    actions = RandomActions(world, seed=2)
+    for _ in range(EVENTFUL_STEPS):
+        actions.draw()
+        actions.put(world, slice(0, 3))
+        world.step()
+        for event in events:
+            happened[event] += int(world[event].sum())
+    assert min(happened.values()) >= 3, happened
+    assert_clean(check(declared, num_envs=3, steps=EVENTFUL_STEPS, seed=2))
+
+
+@pytest.mark.parametrize(("which", "params", "events"), EVENTFUL)
+def test_an_eventful_environment_is_clean(tiny: str, which: str, params: dict[str, Any], events: set[str]) -> None:
+    check_eventful(tiny, which, params, events)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("which", "params", "events"), MORE_EVENTFUL)
+def test_more_eventful_environments_are_clean(
+    tiny: str, which: str | type[Environment], params: dict[str, Any], events: set[str]
+) -> None:
+    check_eventful(tiny, which, params, events)
 
 
 # ---- kernels of tests/cuda ------------------------------------------------------------------------------------------
@@ -170,10 +241,8 @@ def test_actions_are_drawn_from_each_groups_space_and_mask(tmp_path: Path) -> No
 
 
 def test_discrete_actions_take_every_value() -> None:
-    from warpworld.checking.actions import RandomActions
-
     group = Group("a", 3, Box(-1, 1, (1,), np.float32), Discrete(4))
-    world = warpworld.World(environment(None, [], [group], phases=[lambda arrays, active: None]), 50)
+    world = World(environment(None, [], [group], phases=[lambda arrays, active: None]), 50)
     world.reset()
     actions = RandomActions(world, seed=0)
     actions.draw()
