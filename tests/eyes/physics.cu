@@ -70,7 +70,7 @@ __device__ void move_and_watch(float2* position, float2* velocity, bool* touched
       if (other != self) nearest_disc = lesser(nearest_disc, gap_between(pieces[self], pieces[other]));
     sync_env();  // orders comparing before the next pieces
   };
-  touched[i] = move_disc(disc, Walls{walls, num_walls}, radius, restitution, seconds, watch);
+  touched[i] = move_disc(disc, Walls{walls, num_walls}, radius, seconds, restitution, watch);
   position[i] = disc.position;
   velocity[i] = disc.velocity;
   clearance[i] = nearest_wall;

@@ -55,7 +55,7 @@ WW_FUNCTION void push(Motion& motion, const Push& by, float accel, float ang_acc
 // One step of 1 / fps seconds; whether the agent touched something. All lanes of the env that have an agent call it.
 WW_FUNCTION bool walk(Motion& motion, const Walls& walls, float fps) {
   Disc disc{motion.position, motion.velocity};
-  const bool touched = move_disc(disc, walls, AGENT_RADIUS, 0.0f, 1.0f / fps);
+  const bool touched = move_disc(disc, walls, AGENT_RADIUS, 1.0f / fps);
   motion.position = disc.position;
   motion.velocity = disc.velocity;
   motion.angle = wrapped(motion.angle + motion.angvelocity / fps);

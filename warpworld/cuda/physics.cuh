@@ -2,7 +2,7 @@
 // wall or another disc, what remains of its velocity carries it on along the obstacle.
 //
 //   Disc disc{position, velocity};                            // metres, metres per second
-//   const bool touched = move_disc(disc, walls, radius, restitution, seconds);
+//   const bool touched = move_disc(disc, walls, radius, seconds);
 //
 // All lanes of an env that have an agent call move_disc together, one disc an agent. Agents have equal masses, contact
 // turns nobody, and kinetic energy never grows: restitution 0 (sticks to what it meets, and slides) to 1 (rebounds).
@@ -187,10 +187,10 @@ struct Unwatched {
 
 // Moves this agent's disc; whether it touched a wall or another disc.
 //
-// radius in metres; restitution 0 .. 1; seconds at least 0. Every wall must be longer than 0. `watch(from, to)` is called
-// for each straight piece of the disc's path.
+// radius in metres; seconds at least 0; restitution 0 .. 1, by default 0. Every wall must be longer than 0.
+// `watch(from, to)` is called for each straight piece of the disc's path.
 template <class Watch = physics::Unwatched>
-WW_FUNCTION bool move_disc(Disc& disc, const Walls& walls, float radius, float restitution, float seconds,
+WW_FUNCTION bool move_disc(Disc& disc, const Walls& walls, float radius, float seconds, float restitution = 0.0f,
                            Watch watch = Watch()) {
   using namespace physics;
   Field& field = shared_field();
