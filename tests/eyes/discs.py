@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from arenas import RADIUS, stacked
 from toys import agents, environment
 
@@ -52,8 +53,8 @@ def disc_world(arenas: list[np.ndarray], num_agents: int, kernel: str = "move", 
 def moved(arenas: list[np.ndarray], position: Any, velocity: Any, **params: Any) -> dict[str, np.ndarray]:
     """What one step makes of discs at ``position`` (envs, agents, 2)."""
     world = disc_world(arenas, np.shape(position)[1], **params)
-    world.data.numpy("position")[:] = position
-    world.data.numpy("velocity")[:] = velocity
+    world["position"][:] = torch.as_tensor(position)
+    world["velocity"][:] = torch.as_tensor(velocity)
     world.step()
     return {
         name: world.data.numpy(name).copy() for name in ("position", "velocity", "touched", "clearance", "first_stop")

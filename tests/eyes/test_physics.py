@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from arenas import BOX, RADIUS, arena, distances, places
 from discs import SECONDS, STEPS_AT_A_TIME, disc_world, moved
 
@@ -15,7 +16,7 @@ def fly(num_agents: int, steps: int, restitution: float, fastest: float) -> dict
     """What ``steps`` steps in all have come to, by array."""
     arenas, random = [arena(seed) for seed in range(FLIGHT_ENVS)], np.random.default_rng(0)
     world = disc_world(arenas, num_agents, "fly", restitution=restitution, fastest=fastest)
-    world.data.numpy("position")[:] = [places(walls, num_agents, random) for walls in arenas]
+    world["position"][:] = torch.as_tensor(np.array([places(walls, num_agents, random) for walls in arenas]))
     for _ in range(-(-steps // (FLIGHT_ENVS * num_agents * STEPS_AT_A_TIME))):
         world.step()
     names = ("position", "velocity", "least_clearance", "least_gap", "most_energy", "touches")
