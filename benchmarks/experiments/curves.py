@@ -35,5 +35,6 @@ def draw(axes: Mapping[str, Mapping[str, str]], results: Mapping[str, list[dict[
         axis.tick_params(labelsize=8)
         axis.grid(color=ROLES["grid"][0], linewidth=0.8)
         axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(fontsize=7, frameon=False)
+        if metric == list(axes[name])[-1]:  # each experiment has seeds of its own
+            axis.legend(fontsize=7, frameon=False)
     figure.savefig(path)
