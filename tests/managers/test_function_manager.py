@@ -113,9 +113,9 @@ class TestArrays:
         for name, c_type in C_NAMES.items():
             if name != dtype:
                 told = refusal(make, f"const {c_type}* of_{dtype}")
-                assert told == (
-                    f"`const {c_type}* of_{dtype}`: the array is {dtype}: write `const {C_NAMES[dtype]}* of_{dtype}`"
-                )
+                header = ", and `#include <half.cuh>` above" if dtype == "float16" else ""
+                expected = f"the array is {dtype}: write `const {C_NAMES[dtype]}* of_{dtype}`{header}"
+                assert told == f"`const {c_type}* of_{dtype}`: {expected}"
 
     def test_vector_types_read_the_last_dimension(self, make: Make) -> None:
         assert bind(make, "float2* loc") == Argument("loc", 0, "float32")

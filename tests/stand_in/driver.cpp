@@ -323,9 +323,10 @@ EXPORT int cuModuleLoadData(Module** module, const void* image) {
 enum JitOption { info_log_size = 4, error_log_size = 6 };
 
 EXPORT int cuModuleLoadDataEx(Module** module, const void* image, unsigned count, const int* options, void** values) {
-  DRIVER_CALL(in_context);
-  for (unsigned i = 0; i < count; i++)  // nothing is logged
+  // Nothing is logged, and PyCUDA reads as much of its logs as it is told here, where the call fails as well.
+  for (unsigned i = 0; i < count; i++)
     if (options[i] == info_log_size || options[i] == error_log_size) values[i] = nullptr;
+  DRIVER_CALL(in_context);
   return load_module(module, image);
 }
 
