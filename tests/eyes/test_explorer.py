@@ -166,18 +166,18 @@ def test_every_texel_of_a_home_is_seen_from_before_it() -> None:
     """Of walls from both sides, jambs of doors and furniture: each in one look, where nothing has been seen before."""
     world = warpworld.make("explorer", 256, device="cpu", **SMALL)
     world.reset()
-    plan_set, number = world.environment.params.plan_set, world.data.numpy
+    plan_set = world.environment.params.plan_set
     walls = plan_set.plans[0].walls.reshape(-1, 4).astype(np.float64)
     texels = texels_of(plan_set)
     assert len(texels) > 2000
     for begin in range(0, len(texels), 256):
         some = texels[begin : begin + 256]
-        for env, texel in enumerate(some):
-            place = stand_before(texel, walls)
-            ahead = texel.middle - place
-            number("positions")[env, 0], number("angles")[env, 0] = place, np.degrees(np.arctan2(ahead[1], ahead[0]))
+        places = np.array([stand_before(texel, walls) for texel in some])
+        ahead = np.array([texel.middle for texel in some]) - places
+        world["positions"][: len(some), 0] = torch.as_tensor(places)
+        world["angles"][: len(some), 0] = torch.as_tensor(np.degrees(np.arctan2(ahead[:, 1], ahead[:, 0])))
         for name in ("velocity", "angvelocity", "actions", "seen", "plan"):
-            number(name)[:] = 0
+            world[name][:] = 0
         world.step()
         for texel, seen in zip(some, seen_texels(world), strict=False):
             assert texel.number in seen, texel
