@@ -5,7 +5,7 @@
 #include "sight.cuh"
 
 constexpr float MEGASTEP_DAMAGE = 0.05f;  // of health, by a hit, and by a step outside of the plan
-constexpr float MEGASTEP_LIFE = 20.0f;     // hits that take all of it
+constexpr float MEGASTEP_LIFE = 1.0f / MEGASTEP_DAMAGE;  // hits that take all of it
 constexpr float MEGASTEP_DECAY = 0.001f;  // of health, by any step
 constexpr int NOBODY = -1;
 
