@@ -10,7 +10,7 @@ from warpworld.environment import Phase
 from warpworld.envs.deathmatch.deathmatch import Deathmatch
 from warpworld.envs.explorer.explorer import Explorer
 from warpworld.envs.point_goal.point_goal import PointGoal
-from warpworld.indoor import camera_kernel
+from warpworld.eyes.indoor import camera_kernel
 
 from .rows import Row
 from .worlds import measured

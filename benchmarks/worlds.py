@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 import warpworld
-from warpworld.spaces import action_heads
+from warpworld.environment.spaces import action_heads
 
 from .clock import Timing, measure
 from .rows import Row

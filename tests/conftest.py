@@ -87,7 +87,9 @@ def path_as_found(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def registry_as_found() -> Iterator[None]:
     """What a test registers is not known to the next one; packaged environments that it has loaded stay loaded."""
-    from warpworld.environment import _registry  # not before a test asks for it: what is above is read by torch
+    from warpworld.environment.registry import (
+        _registry,  # not before a test asks for it: what is above is read by torch
+    )
 
     known = dict(_registry)
     yield

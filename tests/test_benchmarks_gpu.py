@@ -29,7 +29,7 @@ from benchmarks.gpu.compare import Course
 from benchmarks.gpu.part import CheckError, Context, SkippedError, UnfinishedError
 from warpworld import World
 from warpworld.environment import get_environment
-from warpworld.managers.cuda_launches import launches_of
+from warpworld.managers.cuda.launches import launches_of
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from chase import NAME, TEXT, changed
 from rich.console import Console
 
 from warpworld.cli import main
+from warpworld.commands.progress import TrainingProgress, duration
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import BuildError, KernelError
-from warpworld.progress import TrainingProgress, duration
 from warpworld.runs import Run
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 
@@ -357,7 +357,7 @@ def test_info(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     def find_compiler() -> None:
         raise BuildError("no C++ compiler found; install g++")
 
-    monkeypatch.setattr("warpworld.managers.host_compiler.find_compiler", find_compiler)
+    monkeypatch.setattr("warpworld.managers.cpu.host_compiler.find_compiler", find_compiler)
     assert main(["info"]) == 0
     assert "compiler          none: no C++ compiler found; install g++" in capsys.readouterr().out
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from toys import HEADER, agents, environment
 
 from warpworld import Array, World
-from warpworld.random import Random, philox
+from warpworld.world.random import Random, philox
 
 # kat_vectors of Random123 (Salmon et al. 2011), philox4x32 with 10 rounds: counter, key, words
 KNOWN_ANSWERS = [

@@ -10,8 +10,7 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Te
 from toys import agents, box, environment
 
 from warpworld.environment import Group, placed_groups
-from warpworld.errors import DeclarationError
-from warpworld.spaces import (
+from warpworld.environment.spaces import (
     action_arrays,
     action_heads,
     action_layout,
@@ -21,6 +20,7 @@ from warpworld.spaces import (
     observation_shapes,
     space_constants,
 )
+from warpworld.errors import DeclarationError
 
 SIGHT = Dict({"eye": box(8, 8), "ear": box(3)})
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from warpworld.commands import about, bench, check, evaluate, league, new, plans, report, run, train, watch
 from warpworld.errors import WarpworldError
-from warpworld.managers.cuda_faults import explain_torch_error
+from warpworld.managers.cuda.faults import explain_torch_error
 
 USER_ERROR = 2  # exit statuses
 INTERRUPTED = 130

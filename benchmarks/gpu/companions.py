@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import torch
 
 from warpworld import Group
-from warpworld.blocks import (
+from warpworld.environment import Phase
+from warpworld.eyes.blocks import (
     IMU,
     RGB,
     AgentPixels,
@@ -19,7 +20,6 @@ from warpworld.blocks import (
     RandomLifespans,
     RandomSpawns,
 )
-from warpworld.environment import Phase
 
 
 def pay(arrays: Mapping[str, torch.Tensor], active: torch.Tensor) -> None:

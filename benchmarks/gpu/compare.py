@@ -24,7 +24,7 @@ import torch
 import warpworld
 from warpworld import Environment, World
 from warpworld.environment import environment_names, get_environment
-from warpworld.indoor import Indoor
+from warpworld.eyes.indoor import Indoor
 from warpworld.trainers.rollout import Rollout
 
 from ..worlds import random_actions

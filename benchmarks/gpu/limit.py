@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from warpworld import Environment
-from warpworld.indoor import FACETS
+from warpworld.eyes.indoor import FACETS
 
 # Lane operations a second, by the name that CUDA gives the card: half of NVIDIA's FLOP/s in single precision, which
 # count a multiply-add twice. Cards of other names, parts of a card among them, have other clocks or fewer lanes.

@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from warpworld.managers.cuda_compiler import find_cuda_compiler
-from warpworld.managers.cuda_launches import _Launch
+from warpworld.managers.cuda.compiler import find_cuda_compiler
+from warpworld.managers.cuda.launches import _Launch
 
 ARGUMENT_BYTES = ctypes.sizeof(_Launch) + 8  # of idle.cu: what every launch carries, and one pointer
 SOURCE = f"""

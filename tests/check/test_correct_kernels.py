@@ -15,10 +15,10 @@ from toys import agents, environment
 import warpworld
 from warpworld import Array, Environment, Group, World
 from warpworld.checking import Report, check
-from warpworld.checking.actions import RandomActions
 from warpworld.environment import get_environment
 from warpworld.envs.deathmatch.deathmatch import Deathmatch
-from warpworld.plans import box, write_plan
+from warpworld.eyes.plans import box, write_plan
+from warpworld.world.random_actions import RandomActions
 
 pytestmark = pytest.mark.cpu_backend
 

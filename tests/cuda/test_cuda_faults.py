@@ -19,11 +19,12 @@ from toys import HEADER, agents, environment
 import warpworld
 from warpworld import Array, World
 from warpworld.errors import BuildError, DeviceError, KernelError, StoreError
-from warpworld.managers import cuda_backend, cuda_compiler
 from warpworld.managers.backend import describe_devices
-from warpworld.managers.cuda_backend import CudaBackend
-from warpworld.managers.cuda_compiler import Nvcc
-from warpworld.managers.cuda_faults import explain_torch_error
+from warpworld.managers.cuda import backend as cuda_backend
+from warpworld.managers.cuda import compiler as cuda_compiler
+from warpworld.managers.cuda.backend import CudaBackend
+from warpworld.managers.cuda.compiler import Nvcc
+from warpworld.managers.cuda.faults import explain_torch_error
 
 pytestmark = pytest.mark.stand_in
 

@@ -14,7 +14,7 @@ from kernel_worlds import HERE, kernel_world, run
 
 from warpworld import Array
 from warpworld.errors import BuildError
-from warpworld.managers.cpu_backend import CpuBackend
+from warpworld.managers.cpu.backend import CpuBackend
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -106,7 +106,7 @@ def test_a_debug_build_computes_the_same(compiler: str, monkeypatch: pytest.Monk
 
 
 def test_a_debug_build_has_one_worker_unless_more_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("warpworld.managers.cpu_backend.available_cores", lambda: 4)
+    monkeypatch.setattr("warpworld.managers.cpu.backend.available_cores", lambda: 4)
     assert CpuBackend().num_workers == 4
     monkeypatch.setenv("WARPWORLD_DEBUG", "1")
     assert CpuBackend().num_workers == 1

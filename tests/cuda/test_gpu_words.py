@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from warpworld.managers.host_compiler import find_compiler
+from warpworld.managers.cpu.host_compiler import find_compiler
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
-from warpworld.random import Random
+from warpworld.world.random import Random
 
 # Stands in for what nvcc knows by itself; a "lane" is one call after another.
 PROGRAM = r"""

@@ -12,7 +12,7 @@ from stand_in.driver import Launch, StandIn
 from toys import HEADER, agents, environment
 
 from warpworld import Array, Kernel, World
-from warpworld.managers.cuda_launches import MAX_COPIES, _Launch
+from warpworld.managers.cuda.launches import MAX_COPIES, _Launch
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
 pytestmark = pytest.mark.stand_in

@@ -21,7 +21,8 @@ import warpworld
 from benchmarks.brute_force import BruteDeathmatch, BruteExplorer, BrutePointGoal
 from tests.warpdrive import warpdrive_worlds
 from warpworld import Array, Environment, Group, Kernel, World, environment_names
-from warpworld.blocks import (
+from warpworld.checking.symbols import _symbols
+from warpworld.eyes.blocks import (
     IMU,
     RGB,
     AgentPixels,
@@ -33,12 +34,11 @@ from warpworld.blocks import (
     RandomSpawns,
     SimpleMovement,
 )
-from warpworld.checking.symbols import _symbols
-from warpworld.managers.cpu_backend import CpuBackend
-from warpworld.managers.cuda_compiler import _load_nvrtc, _nvccs, _nvrtcs, _read
+from warpworld.eyes.plans.bake import Bake
+from warpworld.managers.cpu.backend import CpuBackend
+from warpworld.managers.cuda.compiler import _load_nvrtc, _nvccs, _nvrtcs, _read
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
 from warpworld.managers.signature import read_signatures
-from warpworld.plans.bake import Bake
 from warpworld.templates.writing import MODULE, TEMPLATE
 from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.rollout import Rollout
@@ -249,7 +249,7 @@ def test_every_environment_is_compiled() -> None:
 def test_what_warpworld_new_writes(
     sources: list[KernelSource], check: Callable[[KernelSource], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("warpworld.environment._registry", {})
+    monkeypatch.setattr("warpworld.environment.registry._registry", {})
     world = warpworld.make(str(TEMPLATE / f"{MODULE}.py"), num_envs=2, device="cpu")
     check(dataclasses.replace(sources[0], envs_per_warp=32 // world.num_agents))
 

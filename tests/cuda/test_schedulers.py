@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from kernel_worlds import HERE
 
-from warpworld.managers.host_compiler import find_compiler
+from warpworld.managers.cpu.host_compiler import find_compiler
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
 pytestmark = pytest.mark.cpu_backend

@@ -20,10 +20,10 @@ from toys import environment
 from warpworld import Array, Kernel, World
 from warpworld.environment import placed_groups
 from warpworld.managers.backend import WorldConstants
-from warpworld.managers.cpu_backend import CpuBackend, Module
+from warpworld.managers.cpu.backend import CpuBackend, Module
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.function_manager import FunctionManager
-from warpworld.reserved import reserved_arrays
+from warpworld.world.reserved import reserved_arrays
 
 pytestmark = pytest.mark.cpu_backend
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from warpworld import Group, World
-from warpworld.blocks import IMU, RGB, BlockEnvironment, Depth, MomentumMovement, RandomLifespans, RandomSpawns
+from warpworld.eyes.blocks import IMU, RGB, BlockEnvironment, Depth, MomentumMovement, RandomLifespans, RandomSpawns
 
 SMALL: dict[str, Any] = {"plans": "column", "res": 48, "fov": 100.0}
 ALL = (MomentumMovement(), RGB(), Depth(), IMU(), RandomSpawns(), RandomLifespans())

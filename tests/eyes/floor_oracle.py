@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warpworld.plans import PlanSet
+from warpworld.eyes.plans import PlanSet
 
 DARK, GREEN, RED = (0.25, 0.25, 0.25), (0.0, 0.5, 0.0), (1.0, 0.0, 0.0)
 FACET_COLOURS = np.array([DARK, GREEN, DARK, RED, DARK, RED, DARK, GREEN])  # the right side first, round to the left

@@ -13,8 +13,8 @@ from floor_oracle import FACET_COLOURS, bilinear
 from raycast_oracle import look
 
 import warpworld
-from warpworld.blocks import IMU, RGB, AgentPixels, Depth, MomentumMovement, RandomSpawns
-from warpworld.report.drawing import Drawing, Wedges
+from warpworld.drawing import Drawing, Wedges
+from warpworld.eyes.blocks import IMU, RGB, AgentPixels, Depth, MomentumMovement, RandomSpawns
 
 
 def test_blocks_see_together_what_each_sees_alone() -> None:

@@ -14,7 +14,8 @@ from gymnasium.spaces import Box, Discrete
 
 import warpworld
 from warpworld import Array, World
-from warpworld.blocks import (
+from warpworld.errors import BindError, DeclarationError
+from warpworld.eyes.blocks import (
     IMU,
     RGB,
     AgentPixels,
@@ -26,8 +27,7 @@ from warpworld.blocks import (
     RandomSpawns,
     SimpleMovement,
 )
-from warpworld.errors import BindError, DeclarationError
-from warpworld.plans import box, write_plan
+from warpworld.eyes.plans import box, write_plan
 from warpworld.trainers.rollout import Rollout
 
 
@@ -261,7 +261,10 @@ def test_a_check_finds_nothing(blocks: tuple[Block, ...]) -> None:
 @pytest.mark.parametrize(
     ("blocks", "message"),
     [
-        ((RGB, IMU()), "Blocks: blocks has <class 'warpworld.blocks.senses.RGB'>, expected Block objects; write RGB()"),
+        (
+            (RGB, IMU()),
+            "Blocks: blocks has <class 'warpworld.eyes.blocks.senses.RGB'>, expected Block objects; write RGB()",
+        ),
         (("rgb", IMU()), "Blocks: blocks has 'rgb', expected Block objects"),
         ((RGB(), IMU(), RGB()), "Blocks: blocks has RGB twice, expected one of a kind"),
         ((RGB(), RandomSpawns()), "Blocks: 0 of the blocks have actions, expected one, such as MomentumMovement()"),

@@ -16,7 +16,7 @@ from benchmarks.brute_force import BruteExplorer
 from warpworld import World
 from warpworld.envs.explorer.explorer import Explorer
 from warpworld.errors import DeclarationError
-from warpworld.plans import PlanSet
+from warpworld.eyes.plans import PlanSet
 
 SMALL: dict[str, Any] = {"num_plans": 3, "max_rooms": 8, "res": 64, "subsample": 4}
 ENVS = 6

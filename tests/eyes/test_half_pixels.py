@@ -8,7 +8,7 @@ import numpy as np
 from toys import agents, environment
 
 from warpworld import Array, Kernel, World
-from warpworld.plans import PlanSet, homes
+from warpworld.eyes.plans import PlanSet, homes
 
 ENVS, AGENTS, PIXELS = 12, 3, 24
 SHAPES = {"rgb": (3, PIXELS), "depth": (1, PIXELS), "others": (1, PIXELS)}

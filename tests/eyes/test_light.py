@@ -11,7 +11,7 @@ from raycast_oracle import look
 from toys import agents, environment
 
 from warpworld import Array, Kernel, World
-from warpworld.plans import Plan, PlanSet, box, column, homes
+from warpworld.eyes.plans import Plan, PlanSet, box, column, homes
 
 SOURCE = Path(__file__).parent / "light.cu"
 RES, FOV = 96, 100.0

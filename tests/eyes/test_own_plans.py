@@ -13,8 +13,8 @@ import warpworld
 from warpworld import Kernel, World
 from warpworld.config import load_config
 from warpworld.errors import ConfigError, DeclarationError
-from warpworld.indoor import eye_bytes
-from warpworld.plans import Plan, box, column, home, write_plan
+from warpworld.eyes.indoor import eye_bytes
+from warpworld.eyes.plans import Plan, box, column, home, write_plan
 
 SMALL: dict[str, Any] = {"res": 32, "subsample": 4}
 SQUARE = [[1, 1, 4, 1], [4, 1, 4, 4], [4, 4, 1, 4], [1, 4, 1, 1]]

@@ -13,7 +13,7 @@ from raycast_oracle import look
 from toys import agents, environment
 
 from warpworld import Array, Kernel, World
-from warpworld.plans import Plan, homes
+from warpworld.eyes.plans import Plan, homes
 
 SOURCE = Path(__file__).parent / "raycast.cu"
 WIDTH = 0.15  # of a body, metres

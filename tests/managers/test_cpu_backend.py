@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from warpworld.errors import DeviceError
-from warpworld.managers import cpu_backend
-from warpworld.managers.cpu_backend import MAX_WORKERS, CpuBackend, available_cores
+from warpworld.managers.cpu import backend as cpu_backend
+from warpworld.managers.cpu.backend import MAX_WORKERS, CpuBackend, available_cores
 
 pytestmark = pytest.mark.cpu_backend
 

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from warpworld.errors import BuildError
-from warpworld.managers import cuda_compiler
-from warpworld.managers.cuda_compiler import Nvcc, Nvrtc, find_cuda_compiler
+from warpworld.managers.cuda import compiler as cuda_compiler
+from warpworld.managers.cuda.compiler import Nvcc, Nvrtc, find_cuda_compiler
 
 VERSION = "echo 'Cuda compilation tools, release {}, V{}.88'"
 

@@ -15,9 +15,9 @@ from toys import HEADER, agents, environment
 
 from warpworld import Array, World
 from warpworld.errors import BindError, BuildError
-from warpworld.managers import host_compiler
-from warpworld.managers.cpu_backend import ABI, INCLUDE_FOLDER, _load
-from warpworld.managers.host_compiler import RUNTIME_FLAGS, HostCompiler, find_compiler
+from warpworld.managers.cpu import host_compiler
+from warpworld.managers.cpu.backend import ABI, INCLUDE_FOLDER, _load
+from warpworld.managers.cpu.host_compiler import RUNTIME_FLAGS, HostCompiler, find_compiler
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -213,7 +213,7 @@ def test_sources_are_utf_8_whatever_the_locale_says(tmp_path: Path) -> None:
     code = """
 import sys
 from pathlib import Path
-from warpworld.managers.host_compiler import HostCompiler
+from warpworld.managers.cpu.host_compiler import HostCompiler
 scratch = Path(sys.argv[1])
 HostCompiler(("true",), "").build_object("// \\u00fcber", (), [], scratch, scratch / "source.o")
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warpworld.plans import PlanSet
+from warpworld.eyes.plans import PlanSet
 
 
 def hidden(light: np.ndarray, points: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 
-from warpworld.plans import Plan
+from warpworld.eyes.plans import Plan
 
 
 def distances(points: np.ndarray, walls: np.ndarray) -> np.ndarray:

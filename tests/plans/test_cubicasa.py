@@ -12,8 +12,8 @@ import pytest
 from plan_oracle import turns
 
 from warpworld.errors import PlanError
-from warpworld.plans import Plan, PlanSet, load_cubicasa
-from warpworld.plans.polygons import grown, slab_outlines
+from warpworld.eyes.plans import Plan, PlanSet, load_cubicasa
+from warpworld.eyes.plans.polygons import grown, slab_outlines
 
 Corners = Sequence[tuple[float, float]]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from plan_oracle import distances
 
-from warpworld.plans.geometry import Grid, Steps, cells_near, crossings
+from warpworld.eyes.plans.geometry import Grid, Steps, cells_near, crossings
 
 GRID = Grid(14, 17, 0.3, 0.5, 0.2)
 
@@ -38,7 +38,7 @@ def test_cells_near_walls_are_those_with_a_point_near_one(seed: int, distance: f
 def test_many_and_long_walls_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     walls = random_walls(1, 30)
     at_once = cells_near(walls, GRID, 0.1)
-    monkeypatch.setattr("warpworld.plans.geometry.MOST_PAIRS", 40)
+    monkeypatch.setattr("warpworld.eyes.plans.geometry.MOST_PAIRS", 40)
     assert np.array_equal(cells_near(walls, GRID, 0.1), at_once)
 
 

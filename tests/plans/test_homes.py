@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from plan_oracle import Walk, distances, turns
 
 from warpworld.errors import PlanError
-from warpworld.plans import Plan, home, homes
-from warpworld.plans.constants import CLEARANCE, RADIUS
+from warpworld.eyes.plans import Plan, home, homes
+from warpworld.eyes.plans.constants import CLEARANCE, RADIUS
 
 HOMES = homes(seed=7, count=5)
 SMALL = homes(seed=7, count=3, rooms=(2, 4))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from warpworld.errors import PlanError
-from warpworld.plans import MAX_WALLS, Plan, box, column
+from warpworld.eyes.plans import MAX_WALLS, Plan, box, column
 
 SQUARE = [[[1, 1], [3, 1]], [[3, 1], [3, 3]], [[3, 3], [1, 3]], [[1, 3], [1, 1]]]
 ROOMS = np.zeros((20, 20), dtype=int)

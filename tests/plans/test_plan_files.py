@@ -12,7 +12,7 @@ import pytest
 from pages import blocks, page
 
 from warpworld.errors import PlanError
-from warpworld.plans import Plan, box, column, home, load_plan, write_plan
+from warpworld.eyes.plans import Plan, box, column, home, load_plan, write_plan
 
 SQUARE = [[1, 1, 3, 1], [3, 1, 3, 3], [3, 3, 1, 3], [1, 3, 1, 1]]
 HUT = {

@@ -14,9 +14,9 @@ from plan_oracle import distances
 import warpworld
 from warpworld.environment import Array, Environment, Group
 from warpworld.errors import PlanError
-from warpworld.plans import Plan, PlanSet, box, column, homes
-from warpworld.plans.bake import Bake
-from warpworld.plans.textures import PALETTE, linear_palette, stripes
+from warpworld.eyes.plans import Plan, PlanSet, box, column, homes
+from warpworld.eyes.plans.bake import Bake
+from warpworld.eyes.plans.textures import PALETTE, linear_palette, stripes
 from warpworld.world import World
 
 PLANS = [box(5), column(6), *homes(seed=5, count=3)]

@@ -12,8 +12,8 @@ from PIL import Image
 from test_cubicasa import GROUPS, drawn
 
 from warpworld.cli import main
-from warpworld.plans import box, column, home, load_plan, write_plan
-from warpworld.plans.drawing import FLOORS, SLAB, draw_plan
+from warpworld.eyes.plans import box, column, home, load_plan, write_plan
+from warpworld.eyes.plans.drawing import FLOORS, SLAB, draw_plan
 from warpworld.report.canvas import paint
 from warpworld.report.palette import colour_table, rgb
 

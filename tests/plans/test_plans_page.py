@@ -10,7 +10,7 @@ from pages import blocks, page
 from plan_oracle import distances
 
 import warpworld
-from warpworld.plans import PlanSet
+from warpworld.eyes.plans import PlanSet
 from warpworld.world import World
 
 PAGE = page("plans")

@@ -10,10 +10,10 @@ import pytest
 from plan_oracle import Walk, distances, flooded, turns
 
 import warpworld
-from warpworld.plans import Plan, PlanSet, generator, home, homes
-from warpworld.plans.constants import CLEARANCE, RADIUS
-from warpworld.plans.generator import Home
-from warpworld.plans.layout import UNIT, Rectangle
+from warpworld.eyes.plans import Plan, PlanSet, generator, home, homes
+from warpworld.eyes.plans.constants import CLEARANCE, RADIUS
+from warpworld.eyes.plans.generator import Home
+from warpworld.eyes.plans.layout import UNIT, Rectangle
 
 pytestmark = pytest.mark.slow
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from warpworld.errors import BuildError, DeviceError, StoreError
-from warpworld.managers.native_library import NativeLibrary
+from warpworld.managers.cpu.native_library import NativeLibrary
 from warpworld.policies import MLP, Categorical, Gaussian, Policy
 from warpworld.policies.fused import DIAGNOSTICS, FusedNetworks, Loss, fuse, fused_gradient
 from warpworld.policies.fused.networks import SOURCE

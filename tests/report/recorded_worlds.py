@@ -13,8 +13,8 @@ from gymnasium.spaces import Box, Discrete
 from torch import Tensor
 
 from warpworld.config import RunConfig, config_from_dict
+from warpworld.drawing import Discs, Drawing, Mark, Text
 from warpworld.environment import Array, Environment, Group
-from warpworld.report.drawing import Discs, Drawing, Mark, Text
 from warpworld.report.recording import Frame, Recording
 from warpworld.runs import Run
 from warpworld.trainers.trainer import build_policies, build_world

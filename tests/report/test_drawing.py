@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from warpworld.errors import DeclarationError
-from warpworld.report.drawing import (
+from warpworld.drawing import (
     MARKS,
     Arrowheads,
     Discs,
@@ -24,6 +23,7 @@ from warpworld.report.drawing import (
     Wedges,
     check_colours,
 )
+from warpworld.errors import DeclarationError
 
 VIEW = (0.0, 0.0, 1.0, 1.0)
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from warpworld.environment import Environment, environment_names, get_environment, placed_groups
-from warpworld.report.drawing import (
+from warpworld.drawing import (
     Arrowheads,
     Discs,
     Drawing,
@@ -19,6 +18,7 @@ from warpworld.report.drawing import (
     Wedges,
     check_colours,
 )
+from warpworld.environment import Environment, environment_names, get_environment, placed_groups
 from warpworld.report.palette import colour_table
 
 

@@ -12,9 +12,9 @@ from PIL import Image as Pillow
 from recorded_worlds import BadDraw, Drawn, Masked, Plain, config_of, run_of
 
 from warpworld.config import load_config
+from warpworld.drawing import Discs, Drawing, Image, Mark, Rectangles, Segments, Text
 from warpworld.errors import DeclarationError, RunError, StoreError
 from warpworld.report import recording as recordings
-from warpworld.report.drawing import Discs, Drawing, Image, Mark, Rectangles, Segments, Text
 from warpworld.report.palette import colour_table, rgb
 from warpworld.report.pictures import CAPTION, write_gif
 from warpworld.report.recording import record
@@ -201,7 +201,7 @@ def mark(**fields: Any) -> list[Mark]:
 @pytest.mark.parametrize(
     ("drawings", "kind", "message"),
     [
-        ([42], DeclarationError, r"BadDraw: draw\(\) returned int, expected a warpworld.report.drawing.Drawing"),
+        ([42], DeclarationError, r"BadDraw: draw\(\) returned int, expected a warpworld.drawing.Drawing"),
         ([mark()], DeclarationError, r"draw\(\) returned list, expected"),
         ([Drawing(VIEW, mark(fill="lef"))], DeclarationError, "Discs: fill='lef' is no colour. Did you mean 'left'?"),
         ([Drawing(VIEW, mark()), None], DeclarationError, r"draw\(\) returned a Drawing at first, and now None"),

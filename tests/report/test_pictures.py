@@ -10,10 +10,7 @@ import pytest
 from PIL import Image as Pillow
 from recorded_worlds import recording_of
 
-from warpworld.errors import RunError
-from warpworld.report import pictures
-from warpworld.report.canvas import paint
-from warpworld.report.drawing import (
+from warpworld.drawing import (
     Arrowheads,
     Discs,
     Drawing,
@@ -26,6 +23,9 @@ from warpworld.report.drawing import (
     Text,
     Wedges,
 )
+from warpworld.errors import RunError
+from warpworld.report import pictures
+from warpworld.report.canvas import paint
 from warpworld.report.palette import SERIES, colour_table, rgb
 from warpworld.report.pictures import CAPTION, write_gif, write_mp4
 

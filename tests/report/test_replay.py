@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from recorded_worlds import recording_of
 
 from warpworld.config import load_config
-from warpworld.errors import RunError
-from warpworld.report.drawing import (
+from warpworld.drawing import (
     MARKS,
     Arrowheads,
     Discs,
@@ -29,6 +28,7 @@ from warpworld.report.drawing import (
     Text,
     Wedges,
 )
+from warpworld.errors import RunError
 from warpworld.report.encoding import encode, encode_text
 from warpworld.report.recording import record
 from warpworld.report.replay import write_replay

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recorded_worlds import Drawn, config_of, recording_of
 
+from warpworld.drawing import Discs
 from warpworld.errors import RunError
 from warpworld.report.charts import SMALLEST, Series, chart, number, thinned, ticks
-from warpworld.report.drawing import Discs
 from warpworld.report.report import write_report
 from warpworld.report.run_data import read_run
 from warpworld.runs import Run

@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from warpworld.managers.build_cache import cached, content_key
-from warpworld.managers.host_compiler import find_compiler
+from warpworld.managers.cpu.host_compiler import find_compiler
 
 CUDA = torch.device("cuda", 0)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpworld.managers.build_cache import cached, content_key
-from warpworld.managers.host_compiler import find_compiler
+from warpworld.managers.cpu.host_compiler import find_compiler
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
 HERE = Path(__file__).resolve().parent

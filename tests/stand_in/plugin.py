@@ -51,7 +51,7 @@ def use_stand_in(as_cuda: bool = False) -> StandIn:
     from stand_in.host_gpu import HostGpu
     from stand_in.recorded_graph import keep_captured_launches
 
-    from warpworld.managers.cuda_backend import CudaBackend
+    from warpworld.managers.cuda.backend import CudaBackend
 
     keep_captured_launches(pycuda.driver.Function)
 

@@ -14,9 +14,9 @@ import warpworld.world
 from tests.warpdrive import warpdrive_worlds
 from warpworld import Environment, World
 from warpworld.environment import get_environment
-from warpworld.managers.cpu_backend import CpuBackend
-from warpworld.managers.cuda_backend import CudaBackend
-from warpworld.managers.cuda_launches import _Launch
+from warpworld.managers.cpu.backend import CpuBackend
+from warpworld.managers.cuda.backend import CudaBackend
+from warpworld.managers.cuda.launches import _Launch
 
 pytestmark = pytest.mark.stand_in
 

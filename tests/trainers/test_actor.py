@@ -15,10 +15,10 @@ from torch import Tensor
 from warpworld.environment import Environment, Group
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.policies.distributions import log_prob
-from warpworld.random import philox
 from warpworld.trainers.actor import Actor
 from warpworld.trainers.rollout import Rollout
 from warpworld.world import World
+from warpworld.world.random import philox
 
 SAMPLER_INDEX = 15  # of a world's first actor among its kernels
 INF = float("inf")

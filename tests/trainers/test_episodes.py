@@ -10,8 +10,8 @@ from small_worlds import Clockwork, Relay, Still, same_logits
 from torch import Tensor
 
 from warpworld.environment import Array, Environment
+from warpworld.environment.spaces import action_heads
 from warpworld.errors import StoreError
-from warpworld.spaces import action_heads
 from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.rollout import Rollout
 from warpworld.world import World

@@ -12,10 +12,10 @@ import pytest
 import torch
 from rich.console import Console
 
+from warpworld.commands.progress import TrainingProgress
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.policies.distributions import log_prob
 from warpworld.policies.fused import FusedNetworks, fused_gradient
-from warpworld.progress import TrainingProgress
 from warpworld.report.plots import draw_curves, read_metrics
 from warpworld.runs import Run
 from warpworld.trainers import ppo

@@ -12,7 +12,7 @@ from walks import Toy, course
 
 from warpworld import Array, Environment, Group, World, eager_phase
 from warpworld.errors import StoreError
-from warpworld.random import Random
+from warpworld.world.random import Random
 
 
 class TestPythonPhases:

@@ -14,7 +14,7 @@ from walks import Toy
 
 from warpworld import Array, Kernel, World
 from warpworld.errors import BindError, DeclarationError
-from warpworld.random import Random
+from warpworld.world.random import Random
 
 
 class TestKernels:

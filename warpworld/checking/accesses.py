@@ -24,8 +24,8 @@ from warpworld.checking.native import (
     UNWRITTEN,
 )
 from warpworld.checking.undefined import explain, index_of
+from warpworld.managers.cpu.host_compiler import source_lines
 from warpworld.managers.data_manager import DataManager
-from warpworld.managers.host_compiler import source_lines
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
 

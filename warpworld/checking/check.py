@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from warpworld.checking.accesses import element_name
-from warpworld.checking.actions import RandomActions
 from warpworld.checking.contents import Contents
 from warpworld.checking.course import Course
 from warpworld.checking.findings import Finding, Place, Report, distinct
@@ -19,6 +18,7 @@ from warpworld.checking.read_actions import ReadActions
 from warpworld.checking.twins import Trace, Twin
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
+from warpworld.world.random_actions import RandomActions
 
 NUM_ENVS, NUM_STEPS = 5, 120
 ENVS, STEPS = (2, 1000), (1, 100_000)  # fewest and most: the check runtime counts barriers in 32 bits

@@ -13,14 +13,14 @@ import numpy as np
 from warpworld.checking.native import FORWARD, CheckRuntime, WatchedArray
 from warpworld.checking.symbols import assignments_of, variables_of
 from warpworld.errors import BuildError, KernelError
-from warpworld.managers import cpu_backend
 from warpworld.managers.backend import RunKernel, Step, WorldConstants
 from warpworld.managers.binding import READ_ONLY
 from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.compiler_errors import explain_failure, first_error
-from warpworld.managers.cpu_backend import CpuBackend, CpuProgram, Module
+from warpworld.managers.cpu import backend as cpu_backend
+from warpworld.managers.cpu.backend import CpuBackend, CpuProgram, Module
+from warpworld.managers.cpu.host_compiler import KERNEL_FLAGS, HostCompiler, find_compiler, source_line
 from warpworld.managers.data_manager import DataManager
-from warpworld.managers.host_compiler import KERNEL_FLAGS, HostCompiler, find_compiler, source_line
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
 
 if TYPE_CHECKING:

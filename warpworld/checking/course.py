@@ -10,8 +10,8 @@ from warpworld.checking.accesses import Accesses
 from warpworld.checking.check_backend import CheckBackend, KernelStoppedError
 from warpworld.checking.native import FORWARD
 from warpworld.environment import Environment, Kernel
+from warpworld.environment.spaces import observation_arrays
 from warpworld.managers.backend import RunKernel
-from warpworld.spaces import observation_arrays
 from warpworld.world import World
 
 KernelCall = Callable[[RunKernel], None]

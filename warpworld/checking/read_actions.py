@@ -9,8 +9,8 @@ from warpworld.checking.accesses import element_name
 from warpworld.checking.course import Course
 from warpworld.checking.findings import Finding
 from warpworld.environment import Group
+from warpworld.environment.spaces import action_heads
 from warpworld.managers.backend import RunKernel
-from warpworld.spaces import action_heads
 
 
 class ReadActions:

@@ -67,7 +67,7 @@ def _info(_: argparse.Namespace) -> int:
 
 
 def _compiler() -> str:
-    from warpworld.managers.host_compiler import find_compiler
+    from warpworld.managers.cpu.host_compiler import find_compiler
 
     try:
         compiler = find_compiler()

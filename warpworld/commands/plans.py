@@ -11,7 +11,7 @@ from warpworld.commands.columns import print_columns
 from warpworld.commands.numbers import at_least
 
 if TYPE_CHECKING:
-    from warpworld.plans import Plan
+    from warpworld.eyes.plans import Plan
 
 MOST_PLANS = 1_000_000
 MOST_ROOMS = 60  # as in plans/generator.py, which the command line does not load
@@ -47,9 +47,9 @@ def _rooms(text: str) -> tuple[int, int]:
 
 
 def _plans(arguments: argparse.Namespace) -> int:
-    from warpworld.plans import home, write_plan
-    from warpworld.plans.sheet import MOST, write_sheet
-    from warpworld.plans.sources import load_plans
+    from warpworld.eyes.plans import home, write_plan
+    from warpworld.eyes.plans.sheet import MOST, write_sheet
+    from warpworld.eyes.plans.sources import load_plans
     from warpworld.report.pages import make_folder
 
     if arguments.paths:
@@ -70,7 +70,7 @@ def _plans(arguments: argparse.Namespace) -> int:
 
 
 def _print_statistics(plans: list[Plan]) -> None:
-    from warpworld.plans.statistics import statistics
+    from warpworld.eyes.plans.statistics import statistics
 
     rows = [["", "least", "mean", "most"]]
     for name, (least, mean, most) in statistics(plans).items():

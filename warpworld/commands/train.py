@@ -19,7 +19,7 @@ from warpworld.errors import WarpworldError
 
 if TYPE_CHECKING:
     from warpworld.commands.joining import Alone, Membership
-    from warpworld.progress import TrainingProgress
+    from warpworld.commands.progress import TrainingProgress
     from warpworld.runs import Run
     from warpworld.trainers.distributed import ProcessGroup
     from warpworld.trainers.trainer import Trainer
@@ -117,7 +117,7 @@ def _is_reached(stop_at: int | None, trainer: Trainer) -> bool:
 
 
 def _run(trainer: Trainer, run: Run, stop_at: int | None) -> int:
-    from warpworld.progress import TrainingProgress
+    from warpworld.commands.progress import TrainingProgress
     from warpworld.runs.machine import describe_machine
 
     machine = describe_machine(str(trainer.world.device))
@@ -149,7 +149,7 @@ def _resume_command(run: Run) -> str:
 
 
 def _print_summary(run: Run, progress: TrainingProgress) -> None:
-    from warpworld.progress import duration, shown
+    from warpworld.commands.progress import duration, shown
 
     env_steps, agent_steps, seconds = progress.session
     parts = f"{progress.rollout_seconds:,.1f} s in rollouts, {progress.update_seconds:,.1f} s in updates"

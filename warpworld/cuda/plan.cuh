@@ -1,4 +1,4 @@
-// Floor plans that envs share by index, as warpworld.plans.PlanSet lays them out in world arrays: the walls of all plans
+// Floor plans that envs share by index, as warpworld.eyes.plans.PlanSet lays them out in world arrays: the walls of all plans
 // one after the other, the texels of all walls, the light on all floors, the spawn cells of all rooms; and where each
 // plan's, wall's and room's begin.
 #pragma once

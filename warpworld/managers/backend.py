@@ -200,8 +200,8 @@ def open_backend(device: str = "auto", num_workers: int | None = None) -> Backen
     Raises:
         DeviceError: there is no such device, or it does not work here.
     """
-    from warpworld.managers.cpu_backend import CpuBackend
-    from warpworld.managers.cuda_backend import CudaBackend
+    from warpworld.managers.cpu.backend import CpuBackend
+    from warpworld.managers.cuda.backend import CudaBackend
 
     if device not in DEVICES:
         raise DeviceError(f"device {device!r}: expected one of {', '.join(DEVICES)}.{suggest(str(device), DEVICES)}")
@@ -218,8 +218,8 @@ def open_backend(device: str = "auto", num_workers: int | None = None) -> Backen
 
 def describe_devices() -> list[str]:
     """Lines that say which backend "auto" takes and why not another."""
-    from warpworld.managers.cpu_backend import available_cores
-    from warpworld.managers.cuda_backend import CudaBackend
+    from warpworld.managers.cpu.backend import available_cores
+    from warpworld.managers.cuda.backend import CudaBackend
 
     cpu = f"cpu ({available_cores()} cores)"
     try:

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from warpworld.environment import Group
+from warpworld.environment.spaces import action_heads, action_layout, observation_shapes
 from warpworld.errors import ConfigError, WarpworldError, said, suggest
 from warpworld.importing import import_named
 from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian
@@ -19,7 +20,6 @@ from warpworld.policies.multi_input import MultiInput
 from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.policy import Policy
 from warpworld.policies.recurrent import Recurrent, RecurrentPolicy, check_encoder, encoded_width
-from warpworld.spaces import action_heads, action_layout, observation_shapes
 
 MODELS: dict[str, type[nn.Module]] = {"mlp": MLP, "multi_input": MultiInput}
 

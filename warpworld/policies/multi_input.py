@@ -7,10 +7,10 @@ from typing import Literal
 from gymnasium.spaces import Space
 from torch import Tensor, nn
 
+from warpworld.environment.spaces import part_shapes
 from warpworld.errors import ConfigError
 from warpworld.policies.encoders import BranchEncoder
 from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, Width, check_hidden, linear
-from warpworld.spaces import part_shapes
 
 
 class MultiInput(nn.Module):

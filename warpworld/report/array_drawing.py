@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from warpworld.report.drawing import Drawing, Image, Mark, Rectangles, Text
+from warpworld.drawing import Drawing, Image, Mark, Rectangles, Text
 from warpworld.report.palette import SERIES, rgb
 
 WIDTH, MARGIN = 100.0, 3.0  # of the picture, in units of its own

@@ -11,7 +11,7 @@ import json
 import math
 from typing import Any
 
-from warpworld.report.drawing import Drawing, Image, Mark, Text
+from warpworld.drawing import Drawing, Image, Mark, Text
 from warpworld.report.palette import colour_table
 from warpworld.report.recording import Recording
 

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warpworld.config import RunConfig, load_config
+from warpworld.drawing import Drawing, check_colours
 from warpworld.environment import Array, Environment, Group
 from warpworld.errors import DeclarationError, StoreError, suggest
 from warpworld.report.array_drawing import ArrayDrawer
-from warpworld.report.drawing import Drawing, check_colours
 from warpworld.report.palette import colour_table
-from warpworld.reserved import ON_REQUEST, reserved_arrays
 from warpworld.runs import Run
 from warpworld.trainers.actor import Actor
 from warpworld.trainers.evaluate import load_policies
 from warpworld.trainers.play import build_actors
 from warpworld.trainers.trainer import build_world
 from warpworld.world import World
+from warpworld.world.reserved import ON_REQUEST, reserved_arrays
 
 if TYPE_CHECKING:
     from warpworld.policies import Policy
@@ -221,7 +221,7 @@ def _checked(environment: Environment, world: World, arrays: FrameArrays) -> Dra
             check_colours(drawing, colour_table(world.groups))
         return drawing
     raise DeclarationError(
-        f"{environment.name}: draw() returned {type(drawing).__name__}, expected a warpworld.report.drawing.Drawing"
+        f"{environment.name}: draw() returned {type(drawing).__name__}, expected a warpworld.drawing.Drawing"
     )
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from warpworld.checking.actions import RandomActions
 from warpworld.tracing.trace import Trace
 from warpworld.world import World
+from warpworld.world.random_actions import RandomActions
 
 
 @dataclass

@@ -11,10 +11,10 @@ from gymnasium.spaces import Box
 from torch import Tensor
 
 from warpworld.environment import Array
+from warpworld.environment.spaces import action_layout, observation_names
 from warpworld.errors import StoreError
 from warpworld.managers.function_manager import FunctionManager
 from warpworld.policies import Gaussian, RecurrentPolicy, action_distribution, observation_size
-from warpworld.spaces import action_layout, observation_names
 from warpworld.trainers.memory import Memory
 from warpworld.trainers.players import Player, Scripted, Slot, split_envs
 from warpworld.world import World

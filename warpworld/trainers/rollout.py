@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import Array
+from warpworld.environment.spaces import group_suffix, observation_names
 from warpworld.errors import DeclarationError, TrainingError
 from warpworld.policies import Policy, RecurrentPolicy
-from warpworld.spaces import group_suffix, observation_names
 from warpworld.trainers.actor import Actor
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.memory import begun

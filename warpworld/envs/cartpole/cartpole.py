@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
+from warpworld.drawing import Discs, Drawing, Polygon, Rectangles, Segments
 from warpworld.environment import Array, Environment, Group, register
 from warpworld.errors import DeclarationError
-from warpworld.report.drawing import Discs, Drawing, Polygon, Rectangles, Segments
 
 LIMIT_POSITION, LIMIT_ANGLE = 2.4, 0.20943951  # metres, radians: beyond them the episode ends
 SIDES = np.array([-1.0, 1.0])  # left and right

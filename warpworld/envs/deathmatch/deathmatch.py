@@ -16,13 +16,13 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from torch import Tensor
 
+from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
 from warpworld.environment import Array, Group, Kernel, Phase, register
 from warpworld.envs.deathmatch.megastep_rules import megastep_arrays, mended
 from warpworld.envs.deathmatch.scripts import turret, walker
 from warpworld.errors import DeclarationError
-from warpworld.indoor import Indoor, IndoorParams, camera_kernel
-from warpworld.indoor_drawing import draw_indoor
-from warpworld.report.drawing import Discs, Drawing, Mark, Rectangles, Segments
+from warpworld.eyes.drawing import draw_indoor
+from warpworld.eyes.indoor import Indoor, IndoorParams, camera_kernel
 
 LARGEST = 2**31 - 1
 # Lowest and highest value of each number, and what to say of others.

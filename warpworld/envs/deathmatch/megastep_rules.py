@@ -13,7 +13,7 @@ import numpy as np
 
 from warpworld.environment import Array
 from warpworld.errors import DeclarationError, suggest
-from warpworld.plans import PlanSet
+from warpworld.eyes.plans import PlanSet
 
 MENDS = {
     "bounds": "x is compared with the plan's width and y with its height, beyond which health drains",

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from gymnasium.spaces import Discrete
 
+from warpworld.drawing import Drawing, Segments
 from warpworld.environment import Array, Group, Kernel, Phase, register
 from warpworld.errors import DeclarationError
-from warpworld.indoor import Indoor, IndoorParams, camera_kernel
-from warpworld.indoor_drawing import draw_indoor, texel_stretches
-from warpworld.report.drawing import Drawing, Segments
+from warpworld.eyes.drawing import draw_indoor, texel_stretches
+from warpworld.eyes.indoor import Indoor, IndoorParams, camera_kernel
 
 
 @register("explorer")

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
 
+from warpworld.drawing import Arrowheads, Discs, Drawing, Mark, Rectangles
 from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Phase, Script, register
 from warpworld.errors import DeclarationError
-from warpworld.report.drawing import Arrowheads, Discs, Drawing, Mark, Rectangles
 
 if TYPE_CHECKING:
     import torch

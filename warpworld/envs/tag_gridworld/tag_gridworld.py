@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
+from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
 from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Phase, Script, register
 from warpworld.errors import DeclarationError
-from warpworld.report.drawing import Discs, Drawing, Mark, Rectangles, Segments
 
 if TYPE_CHECKING:
     import torch

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
+from warpworld.drawing import Discs, Drawing
 from warpworld.environment import Array, Group, Kernel, Phase, register
 from warpworld.errors import DeclarationError
-from warpworld.indoor import Indoor, IndoorParams, camera_kernel
-from warpworld.indoor_drawing import draw_indoor
-from warpworld.report.drawing import Discs, Drawing
+from warpworld.eyes.drawing import draw_indoor
+from warpworld.eyes.indoor import Indoor, IndoorParams, camera_kernel
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld import Array, Environment, Group, register
+from warpworld.drawing import Discs, Drawing, Rectangles
 from warpworld.errors import DeclarationError
-from warpworld.report.drawing import Discs, Drawing, Rectangles
 
 
 @register("template_world")

@@ -1,0 +1,32 @@
+"""What an author declares: an environment, its arrays, groups and kernels; and the registry of names."""
+
+from warpworld.environment.declarations import (
+    DTYPES,
+    MAX_THREADS_PER_ENV,
+    Array,
+    Group,
+    Kernel,
+    Phase,
+    Script,
+    eager_phase,
+)
+from warpworld.environment.environment import Environment, names_file, placed_groups
+from warpworld.environment.registry import environment_names, get_environment, packaged_names, register
+
+__all__ = [
+    "DTYPES",
+    "MAX_THREADS_PER_ENV",
+    "Array",
+    "Environment",
+    "Group",
+    "Kernel",
+    "Phase",
+    "Script",
+    "eager_phase",
+    "environment_names",
+    "get_environment",
+    "names_file",
+    "packaged_names",
+    "placed_groups",
+    "register",
+]

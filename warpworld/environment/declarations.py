@@ -1,0 +1,207 @@
+"""What an environment is declared with: arrays of the store, groups of agents, kernels and phases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium.spaces import Space
+
+from warpworld.environment.gym_spaces import as_gymnasium
+from warpworld.errors import DeclarationError, suggest
+
+DTYPES = (
+    *("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"),
+    *("float16", "float32", "float64"),
+)
+MAX_THREADS_PER_ENV = 1024  # what a CUDA block holds, so that what runs on a CPU also runs on a GPU
+
+Per = Literal["agent", "env", "world"]
+OnReset = Literal["kernel", "initial", "keep"]
+Phase = str | Callable[..., None]
+Script = Callable[[Any, "Group"], Any]  # from torch views to a tensor of logits
+
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+
+
+def check_identifier(kind: str, name: str) -> None:
+    """Refuse what kernels, or the command line, could not call a thing by.
+
+    Raises:
+        DeclarationError: names the kind of thing and what was given.
+    """
+    if not isinstance(name, str) or not _IDENTIFIER.match(name):
+        raise DeclarationError(f"{kind} name {name!r}: expected letters, digits and underscores, a letter first")
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
+
+
+def _are_bounds(bounds: Any) -> bool:
+    try:
+        low, high = bounds
+        return bool(float(low) <= float(high))
+    except (TypeError, ValueError):
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """A named, typed block of the store, updated in place.
+
+    Attributes:
+        name: what kernels call it.
+        dtype: one of ``DTYPES``.
+        shape: shape of one entry, behind the dimensions that ``per`` gives.
+        per: "agent" (num_envs, num_agents, *shape), "env" (num_envs, *shape) or "world" (*shape).
+        initial: a number, or an array that broadcasts to the full shape; without it the contents are undefined
+            until written.
+        bounds: lowest and highest legal value.
+        read_only: kernels must take it as a pointer to const.
+        on_reset: who restores an ended env's part: the reset kernel, a copy of ``initial``, or nobody.
+        doc: what it holds, with units.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...] = ()
+    per: Per = "agent"
+    initial: Any = None
+    bounds: tuple[float, float] | None = None
+    read_only: bool = False
+    on_reset: OnReset = "kernel"
+    doc: str = ""
+
+    def __post_init__(self) -> None:
+        check_identifier("array", self.name)
+        where = f"array '{self.name}'"
+        if self.dtype not in DTYPES:
+            raise DeclarationError(
+                f"{where}: dtype {self.dtype!r} is not one of {', '.join(DTYPES)}.{suggest(str(self.dtype), DTYPES)}"
+            )
+        if self.per not in ("agent", "env", "world"):
+            raise DeclarationError(f"{where}: per={self.per!r}, expected 'agent', 'env' or 'world'")
+        if self.on_reset not in ("kernel", "initial", "keep"):
+            raise DeclarationError(f"{where}: on_reset={self.on_reset!r}, expected 'kernel', 'initial' or 'keep'")
+        if self.on_reset == "initial" and self.initial is None:
+            raise DeclarationError(f"{where}: on_reset='initial' needs an initial value")
+        if not isinstance(self.shape, (tuple, list)) or not all(_is_count(n) for n in self.shape):
+            raise DeclarationError(f"{where}: shape {self.shape!r}, expected a tuple of whole numbers of at least 1")
+        object.__setattr__(self, "shape", tuple(int(n) for n in self.shape))
+        if self.bounds is not None and not _are_bounds(self.bounds):
+            raise DeclarationError(f"{where}: bounds {self.bounds!r}, expected (lowest, highest)")
+
+    def full_shape(self, num_envs: int, num_agents: int) -> tuple[int, ...]:
+        """Shape of the whole array in a world of ``num_envs`` envs with ``num_agents`` agents each."""
+        lead = {"agent": (num_envs, num_agents), "env": (num_envs,), "world": ()}[self.per]
+        return (*lead, *self.shape)
+
+
+@dataclass(frozen=True)
+class Group:
+    """A contiguous range of agents that share a policy, an observation space and an action space.
+
+    Attributes:
+        name: the group's name; kernels see ``<NAME>_FIRST`` and ``<NAME>_COUNT``.
+        size: agents in it.
+        observation: space of one agent's observation.
+        action: space of one agent's action.
+        first: index of its first agent in the env; set by the library.
+
+    Spaces of the old gym package are turned into gymnasium's.
+    """
+
+    name: str
+    size: int
+    observation: Space
+    action: Space
+    first: int = 0
+
+    def __post_init__(self) -> None:
+        check_identifier("group", self.name)
+        if not _is_count(self.size):
+            raise DeclarationError(f"group '{self.name}': size {self.size!r}, expected a whole number of at least 1")
+        for kind in ("observation", "action"):
+            space = as_gymnasium(getattr(self, kind))
+            if not isinstance(space, Space):
+                raise DeclarationError(f"group '{self.name}': {kind} is {space!r}, expected a gymnasium space")
+            object.__setattr__(self, kind, space)
+
+    @property
+    def slice(self) -> slice:
+        """The group's agents within an env's agent dimension."""
+        return slice(self.first, self.first + self.size)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that departs from a rule: one thread per agent, its own env only, parameters bound by name.
+
+    Attributes:
+        name: the ``__global__`` function.
+        threads_per_env: threads of a block; None means one per agent. Two numbers are the fewest and the most of a
+            kernel that may have any number of them, since its loops run from lane() in steps of num_lanes(): where
+            threads run side by side it gets the most, where they take turns the fewest.
+        own_env_only: False if it reads or writes other envs' parts; it then gets a launch of its own.
+        arguments: what its parameters are bound to, in their order and not by their names: each the name of an array,
+            of a Params field or of a world constant, or a number. Such a kernel may take a read-only array as a
+            pointer that is not to const; ``warpworld check`` tells of writes.
+    """
+
+    name: str
+    threads_per_env: int | tuple[int, int] | None = None
+    own_env_only: bool = True
+    arguments: tuple[str | int | float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_identifier("kernel", self.name)
+        threads = self.threads_per_env
+        numbers = threads if isinstance(threads, tuple) else (threads, threads)
+        legal = len(numbers) == 2 and all(_is_count(number) for number in numbers)
+        if threads is not None and not (legal and numbers[0] <= numbers[1] <= MAX_THREADS_PER_ENV):  # type: ignore[operator]
+            raise DeclarationError(
+                f"kernel '{self.name}': threads_per_env={threads!r}, expected 1 to {MAX_THREADS_PER_ENV} "
+                "(a CUDA block), or the fewest and the most of them"
+            )
+        if self.arguments is not None:
+            object.__setattr__(self, "arguments", tuple(map(self._argument, _as_list(self.name, self.arguments))))
+
+    def threads(self, num_agents: int, side_by_side: bool, packed: bool = False) -> int:
+        """How many threads an env has.
+
+        Args:
+            num_agents: of the env.
+            side_by_side: whether they run at the same time, or take turns.
+            packed: whether envs are to share a warp, for which it takes one thread an agent.
+        """
+        if not isinstance(self.threads_per_env, tuple):
+            return self.threads_per_env or num_agents
+        fewest, most = self.threads_per_env
+        if packed and fewest <= num_agents <= most:
+            return num_agents
+        return most if side_by_side else fewest
+
+    def _argument(self, given: Any) -> str | int | float:
+        plain = given.item() if isinstance(given, np.generic) else given
+        if not isinstance(plain, (str, int, float)):
+            raise DeclarationError(
+                f"kernel '{self.name}': arguments has {given!r}; expected the name of an array or a parameter, or a "
+                "number"
+            )
+        return plain
+
+
+def _as_list(kernel: str, arguments: Any) -> list[Any]:
+    if isinstance(arguments, str) or not isinstance(arguments, Sequence):
+        raise DeclarationError(f"kernel '{kernel}': arguments={arguments!r}, expected a tuple, one entry per parameter")
+    return list(arguments)
+
+
+def eager_phase(phase: Callable[..., None]) -> Callable[..., None]:
+    """Mark a Python phase that cannot be captured (dynamic shapes, host reads); the world then runs uncaptured."""
+    phase.__dict__["eager"] = True
+    return phase

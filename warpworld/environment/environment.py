@@ -1,0 +1,180 @@
+"""An environment: what its author declares in Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from warpworld.environment.declarations import (
+    MAX_THREADS_PER_ENV,
+    Array,
+    Group,
+    Kernel,
+    Phase,
+    Script,
+)
+from warpworld.errors import DeclarationError, suggest
+
+if TYPE_CHECKING:
+    from warpworld.drawing import Drawing
+
+
+class Environment:
+    """Declaration of one kind of world. Subclass it, give ``Params``, ``groups`` and ``arrays``, and ``register`` it.
+
+    Attributes:
+        name: the registered name; the class's name until it is registered.
+        source: the ``.cu`` file, relative to the file of the class that names it; None for an env in Python alone.
+        compile_time: Params that the kernels need as constants: each becomes the macro of its upper-case name.
+        includes: headers that are put before the text of ``source``, for files that do not include what they need.
+        file_params: Params that may name a file or a folder: those of a config are relative to its folder.
+        params: this world's ``Params``.
+    """
+
+    name: ClassVar[str] = ""
+    source: ClassVar[str | Path | None] = None
+    compile_time: ClassVar[tuple[str, ...]] = ()
+    includes: ClassVar[tuple[str, ...]] = ()
+    file_params: ClassVar[tuple[str, ...]] = ()
+
+    @dataclass(frozen=True)
+    class Params:
+        """Constants of a world's life; fields become kernel scalars of the same name."""
+
+    def __init_subclass__(cls) -> None:
+        if "name" not in cls.__dict__:
+            cls.name = cls.__name__
+
+    def __init__(self, **params: Any) -> None:
+        if not dataclasses.is_dataclass(self.Params):
+            raise DeclarationError(f"{self.name}: Params is no dataclass; write @dataclass(frozen=True) above it")
+        fields = [f for f in dataclasses.fields(self.Params) if f.init]
+        params = {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
+        known = [f.name for f in fields]
+        for key in params:
+            if key not in known:
+                raise DeclarationError(
+                    f"{self.name}: no parameter '{key}'.{suggest(key, known)} Known: {', '.join(known) or 'none'}"
+                )
+        for f in fields:
+            if f.name not in params and f.default is f.default_factory is dataclasses.MISSING:
+                raise DeclarationError(f"{self.name}: parameter '{f.name}' has no default and was not given")
+            if f.name in params and not _may_be(params[f.name], f.type):
+                raise DeclarationError(f"{self.name}: {f.name}={params[f.name]!r}, expected {_type_name(f.type)}")
+        self.params: Any = self.Params(**params)  # of the subclass's own Params
+
+    def groups(self) -> Sequence[Group]:
+        """The env's agent groups, in the order of their agents."""
+        raise DeclarationError(f"{self.name}: the class does not define groups(), which returns its agent groups")
+
+    def arrays(self) -> Sequence[Array]:
+        """The env's own arrays, besides the reserved ones."""
+        return []
+
+    def phases(self) -> Sequence[Phase | Kernel]:
+        """What a step runs, in order: kernels by name, or callables ``fn(arrays, active)``."""
+        return ["step"]
+
+    def resets(self) -> Sequence[Phase | Kernel]:
+        """What runs for the envs that start a new episode."""
+        return ["reset"]
+
+    def constants(self) -> Mapping[str, Any]:
+        """Contents of the file's ``__constant__`` and ``__device__`` variables that kernels only read, by name."""
+        return {}
+
+    def truncations(self, num_steps: int) -> int:
+        """Most time limits that one env can reach in ``num_steps`` steps; sizes the store of final observations."""
+        length = getattr(self.params, "episode_length", None)
+        return num_steps if not length else num_steps // length + 1
+
+    def scripts(self) -> Mapping[str, Script]:
+        """Players that learn nothing, by name: opponents in self-play, and members of leagues.
+
+        Each is a function ``fn(arrays, group)``: ``arrays[name]`` gives the torch view of an array, of the envs in
+        which it plays, and ``group`` is the Group that it plays. It returns logits (num_envs, group size, choices of
+        all heads) float32 from which actions are drawn, or for a Box the actions' means, -1 and 1 being its ends. Like
+        a phase it has fixed shapes, reads nothing back to the host and keeps nothing in Python.
+        """
+        return {}
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing | None:
+        """What one env looks like at one step; replays, GIFs and videos call it, training never does.
+
+        Args:
+            arrays: the env's part of each array: (num_agents, *shape) per agent, (*shape) per env or world. At the
+                last step of an episode they are as they were before the reset.
+
+        Returns:
+            A ``warpworld.drawing.Drawing``; None shows the arrays' values in its place.
+        """
+        return None
+
+    @classmethod
+    def source_path(cls) -> Path | None:
+        """Absolute path of the kernel file, or None."""
+        if cls.source is None or Path(cls.source).is_absolute():
+            return None if cls.source is None else Path(cls.source)
+        owner = next(base for base in cls.__mro__ if "source" in base.__dict__)
+        try:
+            return Path(inspect.getfile(owner)).resolve().parent / cls.source
+        except (OSError, TypeError) as error:
+            raise DeclarationError(
+                f"{cls.name}: source '{cls.source}' is relative, but class {owner.__name__} is in no file; "
+                "give an absolute path"
+            ) from error
+
+
+def names_file(text: str) -> bool:
+    """Whether a parameter that may be a word or a path is a path: it has a slash, or a suffix such as ``.json``."""
+    return "/" in text or os.sep in text or Path(text).suffix != ""
+
+
+def _type_name(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+
+
+def _may_be(value: Any, annotation: Any) -> bool:
+    """Whether a parameter's value fits its annotation, where that is a plain bool, int, float or str; else True."""
+    name = _type_name(annotation)
+    if name == "bool":
+        return isinstance(value, bool)
+    if name == "int":
+        return isinstance(value, int) and not isinstance(value, bool)
+    if name == "float":
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
+    return isinstance(value, str) if name == "str" else True
+
+
+def placed_groups(environment: Environment) -> dict[str, Group]:
+    """The groups by name, each with its ``first`` agent filled in.
+
+    Raises:
+        DeclarationError: no group, a name twice, or more agents than a block has threads.
+    """
+    groups: dict[str, Group] = {}
+    first = 0
+    for group in environment.groups():
+        if not isinstance(group, Group):
+            raise DeclarationError(f"{environment.name}: groups() returns {group!r}, expected Group objects")
+        same = next((name for name in groups if name.upper() == group.name.upper()), None)  # kernels see <NAME>_FIRST
+        if same is not None:
+            raise DeclarationError(f"{environment.name}: two groups are called '{group.name}'; rename one of them")
+        groups[group.name] = dataclasses.replace(group, first=first)
+        first += group.size
+    if not groups:
+        raise DeclarationError(f"{environment.name}: groups() is empty, expected at least one Group")
+    if first > MAX_THREADS_PER_ENV:
+        raise DeclarationError(
+            f"{environment.name}: {first} agents in an env, but a block holds at most {MAX_THREADS_PER_ENV}; "
+            "ask for fewer agents"
+        )
+    return groups

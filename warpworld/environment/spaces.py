@@ -1,0 +1,140 @@
+"""From groups' gymnasium spaces to the reserved arrays that hold observations and actions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space
+
+from warpworld.environment.declarations import Array, Group
+from warpworld.errors import DeclarationError
+
+_KEY = re.compile(r"[A-Za-z0-9_]+\Z")
+
+
+def observation_layout(group: Group) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Dtype and shape of each part of a group's observation: of its keys for a Dict space, else under the empty name.
+
+    Raises:
+        DeclarationError: the space is not a Box of float32 or float16, nor a Dict of such.
+    """
+    single = {"": group.observation}
+    parts = group.observation.spaces if isinstance(group.observation, Dict) else single
+    layout: dict[str, tuple[str, tuple[int, ...]]] = {}
+    for key, space in parts.items():
+        where = f"group '{group.name}': observation{f' {key!r}' if key else ''}"
+        if parts is not single and not (isinstance(key, str) and _KEY.match(key)):
+            raise DeclarationError(f"{where}: expected a key of letters, digits and underscores, as array names have")
+        if not isinstance(space, Box) or space.dtype not in (np.float32, np.float16):
+            raise DeclarationError(f"{where} is {space}; expected a Box of float32 or float16, or a Dict of such")
+        layout[key] = (str(space.dtype), tuple(space.shape) or (1,))
+    if not layout or 0 in np.concatenate([shape for _, shape in layout.values()]):
+        raise DeclarationError(f"group '{group.name}': observation {group.observation} holds no number")
+    return layout
+
+
+def observation_shapes(group: Group) -> dict[str, tuple[int, ...]]:
+    """Shape of each part of a group's observation; parts and errors as of ``observation_layout``."""
+    return {key: shape for key, (_, shape) in observation_layout(group).items()}
+
+
+def part_shapes(observation: Space) -> dict[str, tuple[int, ...]]:
+    """Shape of each part of an observation space that ``observation_shapes`` takes, as that gives them."""
+    parts = observation.spaces if isinstance(observation, Dict) else {"": observation}
+    return {key: tuple(space.shape) or (1,) for key, space in parts.items()}  # type: ignore[arg-type]
+
+
+def action_heads(space: Space) -> tuple[int, ...]:
+    """How many choices each head of a discrete action has; empty for a continuous one.
+
+    Raises:
+        DeclarationError: the space is none of Discrete, MultiDiscrete and Box.
+    """
+    if isinstance(space, Discrete) and space.start == 0:
+        return (int(space.n),)
+    if isinstance(space, MultiDiscrete) and space.nvec.ndim == 1 and not np.any(space.start):
+        return tuple(int(n) for n in space.nvec)
+    if isinstance(space, Box) and len(space.shape) == 1 and space.shape[0] and space.dtype == np.float32:
+        return ()
+    raise DeclarationError(
+        f"action space {space}: expected Discrete or MultiDiscrete counted from 0, or a one-dimensional Box of float32"
+    )
+
+
+def action_layout(space: Space) -> tuple[str, int]:
+    """The dtype and the size of one agent's entry in the actions array."""
+    heads = action_heads(space)
+    return ("int32", len(heads)) if heads else ("float32", int(space.shape[0]))  # type: ignore[index]
+
+
+def _differ(groups: Mapping[str, Group], what: str) -> bool:
+    layouts = [observation_layout(g) if what == "observations" else action_layout(g.action) for g in groups.values()]
+    return any(layout != layouts[0] for layout in layouts)
+
+
+def group_suffix(groups: Mapping[str, Group], group: Group, what: str) -> str:
+    """The ending of a group's arrays of ``what``: "_<group>" where groups differ in layout, else nothing."""
+    return f"_{group.name}" if _differ(groups, what) else ""
+
+
+def observation_names(groups: Mapping[str, Group], group: Group) -> dict[str, str]:
+    """Name of the array that holds each part of a group's observation."""
+    base = "observations" + group_suffix(groups, group, "observations")
+    return {key: f"{base}_{key}" if key else base for key in observation_shapes(group)}
+
+
+def observation_arrays(groups: Mapping[str, Group]) -> list[Array]:
+    """The arrays of all observations: shared by all groups, or one set per group where their layouts differ.
+
+    Raises:
+        DeclarationError: a group's name and a key make the same array name as another's.
+    """
+    apart = _differ(groups, "observations")
+    found: dict[str, Array] = {}
+    for group in groups.values():
+        for key, name in observation_names(groups, group).items():
+            dtype, shape = observation_layout(group)[key]
+            if apart and name in found:
+                raise DeclarationError(f"two groups' observations make the array '{name}'; rename a group or a key")
+            found[name] = Array(
+                name,
+                dtype,
+                (group.size, *shape) if apart else shape,
+                per="env" if apart else "agent",
+                doc="what each agent sees",
+            )
+    return list(found.values())
+
+
+def action_arrays(groups: Mapping[str, Group]) -> list[Array]:
+    """The arrays of all actions: (num_envs, agents, heads)."""
+    apart = _differ(groups, "actions")
+    found: dict[str, Array] = {}
+    for group in groups.values():
+        dtype, size = action_layout(group.action)
+        name = "actions" + group_suffix(groups, group, "actions")
+        found[name] = Array(
+            name,
+            dtype,
+            (group.size, size) if apart else (size,),
+            per="env" if apart else "agent",
+            initial=0,
+            read_only=True,
+            on_reset="keep",
+            doc="what each agent does",
+        )
+    return list(found.values())
+
+
+def space_constants(groups: Mapping[str, Group]) -> dict[str, int]:
+    """The constants that kernels get: ``<GROUP>_FIRST``, ``<GROUP>_COUNT`` and ``OBSERVATION_SIZE``."""
+    constants: dict[str, int] = {}
+    for group in groups.values():
+        constants[f"{group.name.upper()}_FIRST"] = group.first
+        constants[f"{group.name.upper()}_COUNT"] = group.size
+        for key, name in observation_names(groups, group).items():
+            suffix = name.removeprefix("observations").upper()
+            constants[f"OBSERVATION_SIZE{suffix}"] = int(np.prod(observation_shapes(group)[key]))
+    return constants

@@ -1,0 +1,1 @@
+"""Worlds with eyes: floor plans, cameras and bodies, and blocks to build environments of."""

@@ -1,0 +1,21 @@
+"""Building blocks for environments in floor plans that are written in Python alone."""
+
+from warpworld.eyes.blocks.block import Block
+from warpworld.eyes.blocks.environment import BlockEnvironment, BlockParams
+from warpworld.eyes.blocks.lives import RandomLifespans, RandomSpawns
+from warpworld.eyes.blocks.movement import MomentumMovement, SimpleMovement
+from warpworld.eyes.blocks.senses import IMU, RGB, AgentPixels, Depth
+
+__all__ = [
+    "IMU",
+    "RGB",
+    "AgentPixels",
+    "Block",
+    "BlockEnvironment",
+    "BlockParams",
+    "Depth",
+    "MomentumMovement",
+    "RandomLifespans",
+    "RandomSpawns",
+    "SimpleMovement",
+]

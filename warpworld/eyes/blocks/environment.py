@@ -1,0 +1,155 @@
+"""Environments that are put together from blocks and rules in PyTorch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Box, Space
+
+from warpworld.drawing import Drawing
+from warpworld.environment import Array, Kernel, Phase
+from warpworld.errors import DeclarationError
+from warpworld.eyes.blocks.block import Block
+from warpworld.eyes.blocks.senses import looking_once
+from warpworld.eyes.drawing import draw_indoor
+from warpworld.eyes.indoor import Indoor, IndoorParams
+
+MOST_CAMERAS = 64  # of an agent
+
+
+@dataclass(frozen=True)
+class BlockParams(IndoorParams):
+    """Parameters of warpworld's blocks; those below the line follow from the others."""
+
+    speed: float = 1.0  # metres a second, of SimpleMovement
+    ang_speed: float = 90.0  # degrees a second, likewise; megastep is told 180 and turns by 18, see there
+    cameras: tuple[float, ...] = (0.0,)  # degrees to the left of the heading, of each camera of an agent
+    episode_length: int = 500  # steps: with RandomLifespans a limit is drawn between half of them and all
+    # ----
+    num_cameras: int = field(init=False, default=1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("speed", "ang_speed"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise DeclarationError(f"{name}={getattr(self, name)!r}: expected a finite number above 0")
+        if not 2 <= self.episode_length < 2**31:
+            raise DeclarationError(f"episode_length={self.episode_length!r}: expected a whole number of at least 2")
+        if not _are_angles(self.cameras):
+            raise DeclarationError(
+                f"cameras={self.cameras!r}: expected 1 to {MOST_CAMERAS} angles in degrees, such as (0.0, 180.0) for "
+                "one ahead and one behind"
+            )
+        self._follow("cameras", tuple(float(angle) for angle in self.cameras))
+        self._follow("num_cameras", len(self.cameras))
+
+
+def _are_angles(given: Any) -> bool:
+    is_list = isinstance(given, (tuple, list)) and 1 <= len(given) <= MOST_CAMERAS
+    return is_list and all(
+        isinstance(angle, (int, float)) and not isinstance(angle, bool) and abs(angle) <= 360.0 for angle in given
+    )
+
+
+class BlockEnvironment(Indoor):
+    """An environment in floor plans, of blocks and rules: no CUDA is left to write.
+
+    A subclass names its ``blocks``, gives its agents in ``groups()``, with ``observation()`` and ``action()`` as the
+    blocks have them, and says in ``rules()`` what pays and what ends an episode. A step runs the blocks' steps, then
+    the rules, then the senses; a new episode the blocks' starts, ``first_rules()``, and the senses. For kernels of its
+    own it names a ``source``, and puts them among its rules.
+
+    Attributes:
+        blocks: in the order in which they run.
+    """
+
+    source = "blocks.cu"
+    compile_time = (*Indoor.compile_time, "num_cameras")
+    blocks: ClassVar[Sequence[Any]] = ()
+
+    @dataclass(frozen=True)
+    class Params(BlockParams):
+        """Those of the blocks."""
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(**params)
+        for block in self.blocks:
+            if not isinstance(block, Block):
+                called = f"; write {block.__name__}()" if isinstance(block, type) and issubclass(block, Block) else ""
+                raise DeclarationError(f"{self.name}: blocks has {block!r}, expected Block objects{called}")
+        kinds = [type(block).__name__ for block in self.blocks]
+        twice = next((kind for kind in kinds if kinds.count(kind) > 1), None)
+        if twice is not None:
+            raise DeclarationError(f"{self.name}: blocks has {twice} twice, expected one of a kind")
+        self._blocks: list[Block] = looking_once(self.blocks)
+
+    @property
+    def includes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The headers of the blocks' kernels."""
+        return tuple(block.header for block in self._blocks if block.header is not None)
+
+    # ---- what agents see and do --------------------------------------------------------------------------------------
+    def senses(self) -> dict[str, Box]:
+        """What the blocks let an agent observe."""
+        found: dict[str, Box] = {}
+        for block in self._blocks:
+            found.update(block.observations(self.params))
+        return found
+
+    def action(self) -> Space:
+        """The space of one agent's action, from the block that moves agents.
+
+        Raises:
+            DeclarationError: none of the blocks has actions, or several have.
+        """
+        spaces = [block.action for block in self._blocks if block.action is not None]
+        if len(spaces) != 1 or spaces[0] is None:
+            raise DeclarationError(
+                f"{self.name}: {len(spaces)} of the blocks have actions, expected one, such as MomentumMovement()"
+            )
+        return spaces[0]
+
+    def arrays(self) -> Sequence[Array]:
+        """Those of every environment in floor plans, where cameras look, and what the blocks need."""
+        angles = np.array(self.params.cameras, dtype=np.float32)
+        doc = "degrees of each camera to the left of its agent's heading"
+        cameras = Array("camera_angles", "float32", angles.shape, "world", initial=angles, read_only=True, doc=doc)
+        of_blocks = (array for block in self._blocks for array in block.arrays(self.params))
+        return [*super().arrays(), cameras, *of_blocks]
+
+    # ---- what happens ------------------------------------------------------------------------------------------------
+    def rules(self) -> Sequence[Phase | Kernel]:
+        """What happens in a step once agents have moved: callables ``fn(arrays, active)``, or kernels."""
+        return []
+
+    def first_rules(self) -> Sequence[Phase | Kernel]:
+        """What happens to envs in which an episode begins, once agents have their places; ``active`` says to which."""
+        return []
+
+    def phases(self) -> Sequence[Phase | Kernel]:
+        """The blocks' steps, the rules, the senses."""
+        return [*self._all("steps"), *self.rules(), *self._all("senses")]
+
+    def resets(self) -> Sequence[Phase | Kernel]:
+        """The blocks' starts, the first rules, the senses."""
+        return [*self._all("starts"), *self.first_rules(), *self._all("senses")]
+
+    def _all(self, kind: str) -> list[Phase | Kernel]:
+        return [entry for block in self._blocks for entry in getattr(block, kind)]
+
+    def truncations(self, num_steps: int) -> int:
+        """As the blocks say; rules may set a time limit in every step, unless a class of its own says how often."""
+        told = [num_steps if self.rules() else None]
+        told += [block.truncations(self.params, num_steps) for block in self._blocks]
+        return max((number for number in told if number is not None), default=num_steps)
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing | None:
+        """The home, the agents and what they see; the arrays' values where they have no camera."""
+        if not {"observations_rgb", "observations_depth"} <= arrays.keys():
+            return None
+        colours = [group.name for group in self.groups() for _ in range(group.size)]
+        return draw_indoor(self.params.plan_set, arrays, colours, self.params.fov, cameras=self.params.cameras)

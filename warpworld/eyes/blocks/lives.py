@@ -1,0 +1,40 @@
+"""How episodes start and end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from warpworld.environment import Array
+from warpworld.eyes.blocks.block import Block
+
+
+class RandomSpawns(Block):
+    """Each episode takes place in a random plan; agents start at random places in its rooms, at rest, apart.
+
+    All places in which a body has room are as likely. Where a plan is so full that 64 draws find no free place, agents
+    may start in each other, and move apart in their first step.
+    """
+
+    header = "blocks/random_spawns.cuh"
+    starts = ("spawn_anywhere",)
+
+
+class RandomLifespans(Block):
+    """An episode's time limit is drawn between half of ``episode_length`` and all of it.
+
+    So that envs which start together do not end together. It sets ``truncated``. The limit is the env's, and all its
+    agents start anew together; in megastep each agent has one of its own.
+    """
+
+    header = "blocks/random_lifespans.cuh"
+    steps = ("end_lifespan",)
+    starts = ("draw_lifespan",)
+
+    def arrays(self, params: Any) -> Sequence[Array]:
+        """The limit."""
+        return [Array("lifespan", "int32", per="env", doc="steps until the time limit of this episode")]
+
+    def truncations(self, params: Any, num_steps: int) -> int | None:
+        """Limits are half of ``episode_length`` at the least."""
+        return num_steps // (params.episode_length - params.episode_length // 2) + 1

@@ -1,0 +1,182 @@
+"""What environments in floor plans have in common: agents that walk through homes and look around with a camera.
+
+Source: megastep (Andy L. Jones, 2020), with its names and defaults where the thing is the same. Other than there,
+contacts are exact and let agents slide along walls, walls are seen however close they are, and plans are shared among
+envs by index.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Box, Dict
+
+from warpworld.environment import Array, Environment, Kernel, names_file
+from warpworld.errors import DeclarationError, PlanError, suggest
+from warpworld.eyes.plans import PlanSet, box, column, homes
+from warpworld.eyes.plans.sources import load_any, plan_files
+from warpworld.runs.files import reason
+
+RAY_THREADS = 128  # of an env, among which the rays of its cameras are shared where threads run side by side
+MAX_RES = 4096
+TOYS = {"box": box, "column": column}
+FACETS = 8  # of an agent's body
+SHARED_BYTES = 48 * 1024  # that the threads of a block may share
+OTHER_SHARED_BYTES = 1024  # of them, and as many as below for each agent, are left to what is no camera
+OTHER_SHARED_BYTES_PER_AGENT = 32
+
+
+@dataclass(frozen=True)
+class IndoorParams:
+    """Parameters of every environment in floor plans; those below the line follow from the others."""
+
+    res: int = 64  # rays of a camera
+    fov: float = 130.0  # degrees, below 180
+    subsample: int = 1  # neighbouring rays whose mean is a pixel
+    fps: float = 10.0  # steps a second
+    accel: float = 5.0  # metres / s^2, of a push
+    ang_accel: float = 180.0  # degrees / s^2
+    decay: float = 0.125  # share of the speed that is lost in a step
+    plans: str = "homes"  # "homes" drawn from a seed, the toys "box" and "column", or a file or folder of plans
+    num_plans: int = 64  # how many homes, or most plans of a folder, each the place of many envs
+    min_rooms: int = 6  # of a home
+    max_rooms: int = 20
+    plan_seed: int = 0  # of the homes and of the stripes of walls
+    # ----
+    pixels: int = field(init=False, default=0)  # of an observation
+    tan_half_fov: float = field(init=False, default=0.0)
+    most_walls: int = field(init=False, default=0)  # of any plan, rounded up, so that few numbers need a build
+
+    _plan_set: ClassVar[PlanSet]  # of the instance, but no parameter
+
+    def __post_init__(self) -> None:
+        for name, low, high in (("res", 1, MAX_RES), ("subsample", 1, MAX_RES), ("num_plans", 1, 2**20)):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise DeclarationError(f"{name}={value!r}: expected a whole number from {low} to {high}")
+        if self.res % self.subsample:
+            raise DeclarationError(f"res={self.res}: expected a multiple of subsample={self.subsample}")
+        if not 0.0 < self.fov < 180.0:
+            raise DeclarationError(f"fov={self.fov!r}: expected an angle above 0 and below 180 degrees")
+        for name in ("fps", "accel", "ang_accel"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise DeclarationError(f"{name}={getattr(self, name)!r}: expected a finite number above 0")
+        if not 0.0 <= self.decay <= 1.0:
+            raise DeclarationError(f"decay={self.decay!r}: expected a share from 0 to 1")
+        self._follow("pixels", self.res // self.subsample)
+        self._follow("tan_half_fov", math.tan(math.radians(self.fov) / 2.0))
+        self._follow("_plan_set", self._chosen_plans())
+        self._follow("num_plans", self.plan_set.num_plans)
+        self._follow("most_walls", -(-self.plan_set.most_walls // 32) * 32)
+
+    @property
+    def plan_set(self) -> PlanSet:
+        """The plans of all envs, packed for kernels; files are read once, when the parameters are made."""
+        return self._plan_set
+
+    def _chosen_plans(self) -> PlanSet:
+        if self.plans == "homes":
+            return _home_set(self.num_plans, self.min_rooms, self.max_rooms, self.plan_seed)
+        if self.plans in TOYS:
+            return _toy_set(self.plans, self.plan_seed)
+        if names_file(self.plans):
+            return self._own_set()
+        here = f" To use the folder of that name, write './{self.plans}'." if Path(self.plans).is_dir() else ""
+        raise DeclarationError(
+            f"plans={self.plans!r}: expected homes, {', '.join(TOYS)}, or a file or folder of plans, such as "
+            f"./{self.plans}.json.{here or suggest(self.plans, ['homes', *TOYS])}"
+        )
+
+    def _own_set(self) -> PlanSet:
+        try:
+            files = plan_files(self.plans)[: self.num_plans]
+            written = tuple((file, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
+            return _file_set(written, self.plan_seed)
+        except PlanError as error:
+            raise DeclarationError(f"plans={self.plans!r}: {error}") from error
+        except OSError as error:
+            raise DeclarationError(f"plans={self.plans!r}: cannot be read: {reason(error)}") from error
+
+    def _follow(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+
+@functools.lru_cache(maxsize=4)
+def _home_set(count: int, min_rooms: int, max_rooms: int, seed: int) -> PlanSet:
+    return PlanSet(homes(seed, count, (min_rooms, max_rooms)), seed=seed)
+
+
+@functools.lru_cache(maxsize=4)
+def _toy_set(name: str, seed: int) -> PlanSet:
+    return PlanSet([TOYS[name]()], seed=seed)
+
+
+@functools.lru_cache(maxsize=4)
+def _file_set(files: tuple[tuple[Path, int, int], ...], seed: int) -> PlanSet:
+    """Files with the time and the size of what was written last: a file that has changed is another one."""
+    return PlanSet([load_any(file) for file, _, _ in files], seed=seed)
+
+
+def eye_bytes(res: int, most_walls: int, agents: int) -> int:
+    """What the threads of an env share while a camera looks: ``raycast::Eye``."""
+    return 32 * (FACETS * agents + most_walls) + 4 + 8 * res
+
+
+class Indoor(Environment):
+    """An environment in floor plans; its kernels include ``indoor.cuh``."""
+
+    compile_time: ClassVar[tuple[str, ...]] = ("res", "subsample", "pixels", "most_walls")
+    file_params: ClassVar[tuple[str, ...]] = ("plans",)
+
+    @dataclass(frozen=True)
+    class Params(IndoorParams):
+        """Those of all."""
+
+    def senses(self) -> dict[str, Box]:
+        """What every agent observes: its camera's linear colours and nearness, and its own motion."""
+        pixels = self.params.pixels
+        return {
+            "rgb": Box(0.0, 1.0, (3, pixels)),
+            "depth": Box(0.0, 1.0, (1, pixels)),
+            "imu": Box(-np.inf, np.inf, (3,)),
+        }
+
+    def observation(self, **more: Box) -> Dict:
+        """The space of ``senses`` and of what an environment adds to them."""
+        return Dict({**self.senses(), **more})
+
+    def arrays(self) -> Sequence[Array]:
+        """The plans, which of them an env has, and where agents are and how they move."""
+        self._check_size()
+        return [
+            *self.params.plan_set.arrays(),
+            Array("plan", "int32", per="env", bounds=(0, self.params.num_plans - 1), doc="which plan the env has"),
+            Array("positions", "float32", (2,), doc="metres"),
+            Array("velocity", "float32", (2,), doc="metres a second, in the world's frame"),
+            Array("angles", "float32", bounds=(-180.0, 180.0), doc="degrees, counter-clockwise from +x"),
+            Array("angvelocity", "float32", doc="degrees a second"),
+        ]
+
+    def _check_size(self) -> None:
+        """Refuse what a GPU has no room for, on every device."""
+        agents = sum(group.size for group in self.groups())
+        asked = eye_bytes(self.params.res, self.params.most_walls, agents)
+        most = SHARED_BYTES - OTHER_SHARED_BYTES - OTHER_SHARED_BYTES_PER_AGENT * agents
+        if asked > most:
+            largest = max(self.params.plan_set.plans, key=lambda plan: len(plan.walls))
+            raise DeclarationError(
+                f"{self.name}: {agents} agent{'s' * (agents != 1)}, res={self.params.res} and the {len(largest.walls)} "
+                f"walls of plan '{largest.name}' take {asked:,} bytes of the {most:,} that the threads of an env share "
+                "for a camera; take fewer rays, fewer agents, or plans of fewer walls"
+            )
+
+
+def camera_kernel(name: str) -> Kernel:
+    """A kernel whose rays are shared among the threads of an env."""
+    return Kernel(name, threads_per_env=(1, RAY_THREADS))

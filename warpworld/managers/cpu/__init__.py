@@ -1,0 +1,1 @@
+"""The backend that runs kernels on the host's cores."""

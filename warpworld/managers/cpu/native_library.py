@@ -1,0 +1,101 @@
+"""The package's own C++ with functions for the cpu backend's workers: one pool of threads for envs and networks."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+
+from warpworld.errors import BuildError, KernelError
+from warpworld.managers.build_cache import cached, content_key
+from warpworld.managers.compiler_errors import first_error
+from warpworld.managers.cpu import backend as cpu_backend
+from warpworld.managers.cpu.host_compiler import LIBRARY_FLAGS, find_compiler
+from warpworld.managers.kernel_source import INCLUDE_FOLDER
+
+NO_TIMEOUT = 2**30  # milliseconds: these functions end by themselves, however large the networks
+
+
+class NativeLibrary:
+    """A compiled library, from the build cache where it has been built before.
+
+    Functions for workers are exported as a ``ww_kernel`` named ``ww_kernel_<name>`` (cuda/cpu/abi.hpp) and given
+    blocks first .. end-1; others are plain C functions.
+
+    Args:
+        source: the ``.cpp``; files beside it may be included, and those below ``cuda/``.
+
+    Raises:
+        BuildError: there is no compiler, the source does not compile, or the cache cannot be written.
+    """
+
+    def __init__(self, source: Path) -> None:
+        compiler, text = find_compiler(), f'#include "{source.name}"\n'
+        files = [path.read_bytes() for path in sorted(source.parent.iterdir()) if path.suffix in (".cpp", ".hpp")]
+        flags = [compiler.version, cpu_backend._processor(), *compiler.all_flags(LIBRARY_FLAGS)]
+        key = content_key(["library", text, *flags, *files, *cpu_backend._headers()])
+
+        def build(scratch: Path, target: Path) -> None:
+            log = compiler.build_library(text, LIBRARY_FLAGS, [source.parent, INCLUDE_FOLDER], scratch, target)
+            if log:
+                error = first_error(log)
+                raise BuildError(f"{source.name} does not compile with {compiler.version}: {error}", log)
+
+        cpu_backend._runtime()  # whose symbols it uses
+        self._library = cpu_backend._load(cached(key, ".so", build))
+
+    def function(self, name: str, *argument_types: type, returns: type | None = None) -> Callable[..., int]:
+        """A plain function of the library."""
+        found = self._library[name]
+        found.argtypes, found.restype = argument_types, returns
+        return found
+
+    def kernel(self, name: str) -> int:
+        """Address of the description of a function for workers."""
+        return ctypes.addressof(ctypes.c_char.in_dll(self._library, f"ww_kernel_{name}"))
+
+
+class WorkerLoop:
+    """A function for workers, frozen with its argument.
+
+    Args:
+        library: where it is from.
+        name: of the function.
+        argument: a struct, whose address the function finds as its launch's only argument.
+        num_workers: threads that blocks are shared among, the calling one included.
+    """
+
+    def __init__(self, library: NativeLibrary, name: str, argument: ctypes.Structure, num_workers: int) -> None:
+        self._arguments = (ctypes.c_void_p * 1)(ctypes.addressof(argument))
+        self._step = cpu_backend._Step(
+            kind=cpu_backend._KERNEL,
+            kernel=library.kernel(name),
+            args=ctypes.addressof(self._arguments),
+            threads=1,
+            envs_per_block=1,
+        )
+        self._program = cpu_backend._Program(
+            steps=ctypes.addressof(self._step),
+            num_steps=1,
+            max_workers=num_workers,
+            granularity=1,
+            max_threads=1,
+            timeout_milliseconds=NO_TIMEOUT,
+        )
+        self._name, self._keep = name, argument
+        self._run, self._address = cpu_backend._runtime().ww_run_program, ctypes.addressof(self._program)
+        cpu_backend._runtime().ww_prepare()
+
+    def __call__(self, count: int) -> None:
+        """Run blocks 0 .. count-1.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C.
+            KernelError: the function faulted.
+        """
+        self._program.context.num_envs = count
+        if self._run(self._address):
+            error = self._program.error
+            if error.code == cpu_backend.INTERRUPTED:
+                raise KeyboardInterrupt
+            raise KernelError(f"'{self._name}', block {error.block}: {error.text.decode(errors='replace')}")

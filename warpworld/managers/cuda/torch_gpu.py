@@ -1,0 +1,137 @@
+"""The GPU as torch has it: memory, streams and graphs. The cuda backend asks nothing else of torch."""
+
+from __future__ import annotations
+
+import functools
+import gc
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from warpworld.errors import DeviceError
+from warpworld.managers.cuda.faults import first_line
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Gpu(Protocol):
+    """Memory and streams of the device that kernels run on; tests put host memory in their place."""
+
+    device: torch.device
+
+    def allocate(self, nbytes: int) -> torch.Tensor:
+        """A zeroed block of bytes, aligned to 256."""
+
+    def free_memory(self) -> int:
+        """Bytes that could be allocated."""
+
+    def random_state(self) -> torch.Tensor:
+        """State of torch's own generator of the device."""
+
+    def set_random_state(self, state: torch.Tensor) -> None:
+        """Write back what ``random_state`` returned."""
+
+    def current_stream(self) -> int:
+        """The driver's handle of the stream that work is to go to now; 0 is the default one."""
+
+    def beside(self, stream: int, launch: Callable[[], None]) -> None:
+        """Call ``launch``, which launches on ``stream``, after all work of the current stream and before what comes."""
+
+    def on_stream(self, stream: int, run: Callable[[], None]) -> None:
+        """Call ``run`` with ``stream`` as the current one."""
+
+    def capture(self, stream: int, run: Callable[[], None]) -> Callable[[], None]:
+        """A function that repeats the work which ``run`` puts on ``stream``; nothing is run yet."""
+
+
+class TorchGpu:
+    """The GPU that torch calls the current one."""
+
+    def __init__(self) -> None:
+        import torch
+
+        if torch.version.cuda is None:
+            raise DeviceError(
+                f"torch {torch.__version__} is built without CUDA; install the build for CUDA: pip install torch"
+            )
+        try:
+            self.device = torch.device("cuda", torch.cuda.current_device())
+            torch.zeros(1, device=self.device)  # makes the context that PyCUDA joins
+        except (RuntimeError, AssertionError, torch.cuda.DeferredCudaCallError) as error:
+            raise DeviceError(f"torch {torch.__version__} finds no GPU that it can use: {first_line(error)}") from error
+        self._current_stream = functools.partial(torch._C._cuda_getCurrentRawStream, self.device.index)
+
+    def allocate(self, nbytes: int) -> torch.Tensor:
+        """A zeroed block of bytes, aligned to 512."""
+        import torch
+
+        return torch.zeros(nbytes, dtype=torch.uint8, device=self.device)
+
+    def free_memory(self) -> int:
+        """Bytes that could be allocated."""
+        import torch
+
+        kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
+        return torch.cuda.mem_get_info(self.device)[0] + kept
+
+    def random_state(self) -> torch.Tensor:
+        """State of torch's own generator of the device."""
+        import torch
+
+        return torch.cuda.get_rng_state(self.device)
+
+    def set_random_state(self, state: torch.Tensor) -> None:
+        """Write back what ``random_state`` returned."""
+        import torch
+
+        torch.cuda.set_rng_state(state, self.device)
+
+    def current_stream(self) -> int:
+        """The driver's handle of torch's current stream; 0 is the default one."""
+        return self._current_stream()
+
+    def beside(self, stream: int, launch: Callable[[], None]) -> None:
+        """Call ``launch`` on ``stream``, in order with torch's current stream."""
+        import torch
+
+        ours, current = torch.cuda.ExternalStream(stream, device=self.device), torch.cuda.current_stream(self.device)
+        ours.wait_stream(current)
+        launch()
+        current.wait_stream(ours)
+
+    def capture(self, stream: int, run: Callable[[], None]) -> Callable[[], None]:
+        """A CUDA graph of the work which ``run`` puts on ``stream``."""
+        import torch
+
+        ours, current = torch.cuda.ExternalStream(stream, device=self.device), torch.cuda.current_stream(self.device)
+        torch.cuda.synchronize(self.device)
+        graph = torch.cuda.CUDAGraph()
+        failure: Exception | None = None
+        collects = gc.isenabled()
+        gc.disable()  # what is freed while a graph is captured spoils it
+        try:
+            # thread_local: other threads, such as NCCL's, may ask for events
+            with torch.cuda.graph(graph, stream=ours, capture_error_mode="thread_local"):
+                try:
+                    run()
+                except Exception as error:
+                    failure = error
+        except RuntimeError as error:  # a spoiled capture does not end well, nor give the stream back
+            torch.cuda.set_stream(current)
+            failure = failure or error
+        finally:
+            if collects:
+                gc.enable()
+        if failure is not None:
+            raise failure
+        return graph.replay
+
+    def on_stream(self, stream: int, run: Callable[[], None]) -> None:
+        """Call ``run`` with ``stream`` as torch's current one."""
+        import torch
+
+        ours, current = torch.cuda.ExternalStream(stream, device=self.device), torch.cuda.current_stream(self.device)
+        ours.wait_stream(current)
+        with torch.cuda.stream(ours):
+            run()
+        current.wait_stream(ours)

@@ -1,0 +1,94 @@
+"""Phases written in Python among the steps of a world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from warpworld.managers.backend import RunKernel, Step, WorldConstants
+from warpworld.managers.data_manager import DataManager
+from warpworld.world.random import Random
+
+if TYPE_CHECKING:
+    import torch
+
+
+class PhaseArrays:
+    """What a Python phase sees: the store's arrays by name, and ``random`` numbers of its own.
+
+    Reading an array gives the torch view, assigning copies into place.
+    """
+
+    def __init__(self, data: DataManager, random: Random) -> None:
+        self._data = data
+        self.random = random
+
+    def __getitem__(self, name: str) -> torch.Tensor:
+        return self._data[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._data[name] = value
+
+
+@dataclass(frozen=True)
+class PythonStep:
+    """A Python phase: a callable ``fn(arrays, active)``, and its number among the world's phases and resets."""
+
+    phase: Callable[..., None]
+    index: int
+
+    def frozen(self, data: DataManager, num_agents: int, world: WorldConstants) -> Callable[[], None]:
+        """The phase as a call without arguments, on a sealed store."""
+        random = Random(data["clock"], num_agents, world.first_env, world.seed, self.index)
+        arrays, active, phase = PhaseArrays(data, random), data["active"], self.phase
+
+        def run() -> None:
+            random.restart()
+            phase(arrays, active)
+
+        return run
+
+
+def sequence(
+    steps: Iterable[Step | PythonStep],
+    freeze: Callable[[Sequence[Step]], Callable[[], None]],
+    freeze_python: Callable[[PythonStep], Callable[[], None]],
+) -> Callable[[], None]:
+    """One call for all steps.
+
+    Args:
+        steps: in order.
+        freeze: makes one call of several steps of the device's own.
+        freeze_python: makes a call of a Python phase.
+
+    Returns:
+        What ``freeze`` made, where all steps go into one call; else a function that calls one after the other: Python
+        phases split a step, and so does a kernel that touches other envs' parts.
+    """
+    calls: list[Callable[[], None]] = []
+    together: list[Step] = []
+
+    def flush() -> None:
+        if together:
+            calls.append(freeze(tuple(together)))
+            together.clear()
+
+    for step in steps:
+        if isinstance(step, PythonStep):
+            flush()
+            calls.append(freeze_python(step))
+        elif isinstance(step, RunKernel) and not step.own_env_only:
+            flush()
+            calls.append(freeze((step,)))
+        else:
+            together.append(step)
+    flush()
+    if len(calls) == 1:
+        return calls[0]
+
+    def run() -> None:
+        for call in calls:
+            call()
+
+    return run

@@ -1,0 +1,64 @@
+"""Random actions for the worlds of a check: an env's depend on its global index alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from gymnasium.spaces import Box, Space
+
+from warpworld.environment.spaces import action_heads
+from warpworld.world import World
+
+
+class RandomActions:
+    """Draws actions from each group's space.
+
+    Args:
+        world: whose groups they are for.
+        seed: of the draws.
+    """
+
+    def __init__(self, world: World, seed: int) -> None:
+        self._world, self._generator = world, np.random.default_rng(seed)
+        self._drawn: dict[str, np.ndarray] = {}
+
+    def draw(self) -> None:
+        """Draw for a step of every env, among the actions that an ``action_mask`` leaves."""
+        world = self._world
+        for group in world.groups.values():
+            shape = (world.num_envs, group.size)
+            heads = action_heads(group.action)
+            if not heads:
+                self._drawn[group.name] = self._within(group.action, shape)
+                continue
+            mask = None
+            if "action_mask" in world:
+                mask = world.data.numpy("action_mask")[:, group.slice, : sum(heads)]
+            self._drawn[group.name] = self._among(heads, shape, mask)
+
+    def put(self, world: World, envs: slice) -> None:
+        """Put those of some envs into the store of a world that has these."""
+        import torch
+
+        for group in world.groups.values():
+            name, first = world.action_array(group.name)
+            world[name][:, first : first + group.size].copy_(torch.from_numpy(self._drawn[group.name][envs]))
+
+    def _within(self, space: Space, shape: tuple[int, int]) -> np.ndarray:
+        """Uniform between a box's limits, normal where it has none."""
+        assert isinstance(space, Box)
+        bounded = np.isfinite(space.low) & np.isfinite(space.high)
+        low, high = np.where(bounded, space.low, 0.0), np.where(bounded, space.high, 1.0)
+        full = (*shape, *space.shape)
+        free = np.clip(self._generator.normal(size=full), space.low, space.high)
+        return np.where(bounded, self._generator.uniform(low, high, full), free).astype(np.float32)
+
+    def _among(self, heads: tuple[int, ...], shape: tuple[int, int], mask: np.ndarray | None) -> np.ndarray:
+        """The choice of each head; of choices that are left, all are equally likely."""
+        chosen, first = [], 0
+        for choices in heads:
+            chance = self._generator.random((*shape, choices))
+            if mask is not None:
+                chance = np.where(mask[..., first : first + choices], chance, chance - 1.0)
+            chosen.append(chance.argmax(axis=-1))
+            first += choices
+        return np.stack(chosen, axis=-1).astype(np.int32)

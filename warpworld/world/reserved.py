@@ -1,0 +1,38 @@
+"""The arrays that every world has besides its environment's own, and those that it has on request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from warpworld.environment import Array, Group
+from warpworld.environment.spaces import action_arrays, action_heads, observation_arrays
+
+ON_REQUEST = {
+    "final_observations": "what agents saw last in an episode that ended in this step",
+    "action_mask": "which actions an agent may take",
+    "agent_terminated": "this agent's part of the episode ended in this step",
+    "agent_mask": "this agent took part in this step",
+}
+
+
+def reserved_arrays(groups: Mapping[str, Group]) -> list[Array]:
+    """What every world of these groups has."""
+    return [
+        *observation_arrays(groups),
+        *action_arrays(groups),
+        Array("rewards", "float32", doc="reward of this step"),
+        Array("terminated", "bool", per="env", initial=False, doc="the episode ended by itself"),
+        Array("truncated", "bool", per="env", initial=False, doc="the episode was cut by a limit"),
+        Array("timestep", "int32", per="env", initial=0, doc="steps of this episode"),
+        Array("clock", "uint64", per="env", initial=0, doc="steps and resets ever made"),
+        Array("active", "bool", per="env", initial=False, doc="takes part in this launch"),
+        Array("row", "int32", per="world", initial=0, doc="the rollout's row"),
+    ]
+
+
+def requested_array(name: str, groups: Mapping[str, Group]) -> Array:
+    """One of the arrays on request, but for ``final_observations``, which is a twin of each observations array."""
+    if name == "action_mask":
+        choices = max(sum(action_heads(group.action)) for group in groups.values())
+        return Array(name, "bool", (choices,), initial=True, doc=ON_REQUEST[name])
+    return Array(name, "bool", initial=name == "agent_mask", doc=ON_REQUEST[name])

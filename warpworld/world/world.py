@@ -1,0 +1,473 @@
+"""A world: many envs of one Environment, stepped together, on one device."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warpworld.environment import Array, Environment, Group, Kernel, Phase, get_environment, placed_groups
+from warpworld.environment.spaces import group_suffix, observation_arrays, observation_names
+from warpworld.errors import BindError, DeclarationError, StoreError, suggest
+from warpworld.managers.backend import (
+    Backend,
+    BeginReset,
+    BeginStep,
+    Copy,
+    EndStep,
+    KeepFinal,
+    Step,
+    WorldConstants,
+    open_backend,
+)
+from warpworld.managers.binding import Number
+from warpworld.managers.capture import captured
+from warpworld.managers.copies import check_copies
+from warpworld.managers.data_manager import DataManager
+from warpworld.managers.function_manager import FunctionManager
+from warpworld.world.kernel_constants import macros_of, scalars_of
+from warpworld.world.phases import PythonStep, sequence
+from warpworld.world.reserved import ON_REQUEST, requested_array, reserved_arrays
+
+if TYPE_CHECKING:
+    import torch
+
+    from warpworld.checking.findings import Report
+
+logger = logging.getLogger(__name__)
+
+MAX_KERNELS = 16  # the kernel's number has four bits of the random counter
+
+
+class World:
+    """Many envs of one Environment.
+
+    Attributes:
+        environment: the declaration.
+        num_envs: envs in this world.
+        first_env: global index of the first of them.
+        num_agents: agents of an env.
+        groups: agent groups by name, in the order of their agents.
+        data: the store.
+
+    Args:
+        environment: what kind of world.
+        num_envs: envs to step together.
+        device: "cpu", "cuda", or "auto".
+        seed: of all random numbers, 0 .. 2^64 - 1.
+        num_workers: threads that step envs on a CPU; None means one per core. Results do not depend on it.
+        first_env: global index of env 0, where a world is spread over several processes.
+        envs_per_warp: how many envs share a warp, 0 for one env a block; None for what the device likes best. Results
+            do not depend on it.
+        backend: where it runs, in the place of ``device`` and ``num_workers``.
+
+    Raises:
+        DeclarationError, BindError, BuildError, DeviceError: the declaration, a kernel or the device is wrong.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        num_envs: int,
+        device: str = "auto",
+        seed: int = 0,
+        num_workers: int | None = None,
+        first_env: int = 0,
+        envs_per_warp: int | None = None,
+        backend: Backend | None = None,
+    ) -> None:
+        if not isinstance(environment, Environment):
+            raise DeclarationError(f"a World is made of an Environment object, not of {environment!r}")
+        if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
+            raise DeclarationError(f"num_envs={num_envs!r}: expected a whole number of at least 1")
+        if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+            raise DeclarationError(f"seed={seed!r}: expected a whole number of at least 0")
+        self.environment = environment
+        self.num_envs, self.first_env = int(num_envs), int(first_env)
+        self.groups = placed_groups(environment)
+        self.num_agents = sum(group.size for group in self.groups.values())
+        if self.num_envs * self.num_agents >= 2**31:
+            raise DeclarationError(f"num_envs={num_envs}: {self.num_agents} agents each are more than an int can count")
+        if (envs_per_warp or 0) * self.num_agents > 32:
+            raise DeclarationError(
+                f"envs_per_warp={envs_per_warp}: {self.num_agents} agents each do not fit a warp of 32"
+            )
+        self._backend = backend or open_backend(device, num_workers)
+        self._constants = WorldConstants(self.num_envs, self.first_env, int(seed))
+        self._envs_per_warp = envs_per_warp
+        self.data = DataManager(
+            self._backend.allocate, self.num_envs, self.num_agents, self._backend.free_memory, self._backend.padding
+        )
+        self._extra_steps: list[Step] = []
+        self._num_foreign_kernels = 0
+        self._reset: Callable[[], None] = self.step
+
+        self._phases, self._resets = self._checked(environment.phases()), self._checked(environment.resets())
+        self._functions = self._read_kernels()
+        self._declare_arrays()
+        self._build_kernels()
+
+    # ---- construction ------------------------------------------------------------------------------------------------
+    def _checked(self, entries: Sequence[Phase | Kernel]) -> list[Phase | Kernel]:
+        for entry in entries:
+            if not isinstance(entry, (str, Kernel)) and not callable(entry):
+                raise DeclarationError(
+                    f"{self.environment.name}: phase {entry!r}, expected a kernel's name, a Kernel or a callable"
+                )
+        return list(entries)
+
+    def _scalars(self) -> dict[str, Any]:
+        own = {"num_envs": self.num_envs, "num_agents": self.num_agents, "seed": self._constants.seed}
+        return scalars_of(self.environment, own)
+
+    def _kernels(self) -> list[Kernel]:
+        """The kernels that the world's steps name."""
+        named = [*self._phases, *self._resets]
+        return [
+            Kernel(entry) if isinstance(entry, str) else entry for entry in named if isinstance(entry, (str, Kernel))
+        ]
+
+    def _read_kernels(self) -> FunctionManager | None:
+        path = self.environment.source_path()
+        if path is None:
+            if self._resets == ["reset"]:
+                self._resets = []
+            if self._kernels():
+                raise DeclarationError(
+                    f"{self.environment.name}: phases() or resets() name kernels, but the class has no `source` file"
+                )
+            return None
+        functions = FunctionManager(
+            self._backend,
+            self.data,
+            path,
+            macros_of(self.environment, self.groups),
+            self._scalars(),
+            envs_per_warp=self._envs_per_warp,
+            includes=self.environment.includes,
+            contents=self.environment.constants(),
+        )
+        if self._resets == ["reset"] and "reset" not in functions.signatures and self._has_initial():
+            self._resets = []  # then the arrays with an initial value are restored
+        functions.require(kernel.name for kernel in self._kernels())
+        return functions
+
+    def _has_initial(self) -> bool:
+        return any(array.initial is not None for array in self.environment.arrays())
+
+    def _restored(self) -> list[Array]:
+        """The arrays whose initial value is copied back for envs that are reset."""
+        own = [array for array in self.environment.arrays() if array.initial is not None and array.per != "world"]
+        if self._resets:
+            return [array for array in own if array.on_reset == "initial"]
+        return [array for array in own if array.on_reset != "keep"]
+
+    def _declare_arrays(self) -> None:
+        for array in (*reserved_arrays(self.groups), *self.environment.arrays()):
+            self.data.add(array)
+        if self._functions is not None:
+            names = self._named_arrays(self._functions)
+            finals = {f"final_{array.name}" for array in observation_arrays(self.groups)}
+            for name in sorted(names):
+                if name not in self.data and (name in ON_REQUEST or name in finals):
+                    self.request("final_observations" if name in finals else name)
+        for array in self._restored():
+            shape = array.full_shape(1, self.num_agents)[1:]
+            try:
+                initial = np.broadcast_to(np.asarray(array.initial), shape)
+            except ValueError as error:
+                raise DeclarationError(
+                    f"array '{array.name}': initial value of shape {np.shape(array.initial)}; one that resets restore "
+                    f"is the same for all envs and broadcasts to {shape}"
+                ) from error
+            self.data.add(
+                Array(f"{array.name}_initial", array.dtype, shape, per="world", initial=initial), scratch=True
+            )
+
+    def _named_arrays(self, functions: FunctionManager) -> set[str]:
+        """What kernels take that may be an array: by the names of pointers, or in their lists of arguments."""
+        given = [kernel for kernel in self._kernels() if kernel.arguments is not None]
+        bound = {kernel.name for kernel in given}
+        by_name = [signature for signature in functions.signatures.values() if signature.name not in bound]
+        listed = {entry for kernel in given for entry in kernel.arguments or () if isinstance(entry, str)}
+        return listed | {p.name for signature in by_name for p in signature.parameters if p.pointer}
+
+    def _build_kernels(self) -> None:
+        if self._functions is None:
+            return
+        for kernel in self._kernels():
+            self._functions.arguments(kernel.name, kernel.arguments)
+        self._functions.build(self._kernels())
+
+    # ---- before the first reset --------------------------------------------------------------------------------------
+    def add(self, array: Array, scratch: bool = False) -> None:
+        """Add an array to the store, for instance a trainer's. Scratch arrays are left out of snapshots.
+
+        Raises:
+            StoreError: after the first reset(), or if there is one of that name.
+        """
+        self.data.add(array, scratch)
+
+    def request(self, name: str) -> None:
+        """Ask for an array that exists on request only.
+
+        "final_observations" makes the twin of every observations array; "agent_terminated", "agent_mask" and
+        "action_mask" are written by the env's kernels.
+
+        Raises:
+            StoreError: after the first reset(), or if there is no such array.
+        """
+        if name not in ON_REQUEST:
+            raise StoreError(f"no array '{name}' to request.{suggest(name, ON_REQUEST)} Known: {', '.join(ON_REQUEST)}")
+        if name == "final_observations":
+            for array in observation_arrays(self.groups):
+                if f"final_{array.name}" not in self.data:
+                    self.data.add(dataclasses.replace(array, name=f"final_{array.name}"))
+                    self._extra_steps.append(Copy(array.name, f"final_{array.name}", active_only=True))
+        elif name not in self.data:
+            self.data.add(requested_array(name, self.groups))
+
+    def record(self, source: str, target: str) -> None:
+        """In every step, copy array ``source`` into the row of ``target`` that ``row`` holds.
+
+        The copy is made behind the phases, before ended envs are reset: it is of the step, not of the next episode.
+
+        Args:
+            source: an array per agent or per env.
+            target: an array of shape (rows, *shape of source).
+        """
+        self._extend(Copy(source, target, row="row"))
+
+    def keep_final(self, source: str, target: str, slot_rows: str, slots_used: str) -> None:
+        """In every step, keep the final observation of each env that was truncated.
+
+        Args:
+            source: an observations array.
+            target: (num_envs, slots, *an env's part of source): where they go, one slot after the other.
+            slot_rows: (num_envs, slots) int32: receives ``row``.
+            slots_used: (num_envs,) int32: is counted up; whoever reads the slots sets it back to 0.
+        """
+        self._extend(KeepFinal(source, target, slot_rows, slots_used, "row"))
+
+    def _extend(self, step: Step) -> None:
+        if self.data.sealed:
+            raise StoreError("what a step records is settled at the first reset(); ask for it before")
+        self._extra_steps.append(step)
+
+    def kernels(
+        self,
+        path: Path,
+        constants: Mapping[str, Number],
+        scalars: Mapping[str, Number] | None = None,
+        aliases: Mapping[str, str] | None = None,
+        writable: Set[str] = frozenset(),
+    ) -> FunctionManager:
+        """Another kernel file against this world's store, for instance a trainer's sampler; see FunctionManager."""
+        merged = {"NUM_AGENTS": self.num_agents, **constants}
+        return FunctionManager(
+            self._backend, self.data, path, merged, {**self._scalars(), **(scalars or {})}, aliases, writable
+        )
+
+    def kernel_index(self) -> int:
+        """A number for a kernel that is not the env's own, so that its random numbers are its own too."""
+        self._num_foreign_kernels += 1
+        return self._check_index(MAX_KERNELS - self._num_foreign_kernels)
+
+    def _check_index(self, index: int) -> int:
+        own = len(self._phases) + len(self._resets)
+        if own + self._num_foreign_kernels > MAX_KERNELS:
+            raise DeclarationError(
+                f"{own} phases and resets and {self._num_foreign_kernels} other kernels: at most {MAX_KERNELS}"
+            )
+        return index
+
+    def program(self, steps: Sequence[Step]) -> Callable[[], None]:
+        """Freeze steps against the sealed store.
+
+        Raises:
+            StoreError: a step copies between arrays that do not fit each other.
+        """
+        check_copies(steps, self.data)
+        return self._backend.program(steps, self.data, self._constants)
+
+    # ---- stepping ----------------------------------------------------------------------------------------------------
+    def reset(self, active: torch.Tensor | None = None) -> None:
+        """Start new episodes; the first call seals the store, if ``seal`` has not.
+
+        Args:
+            active: (num_envs,) bool, which envs; None means all, as the first call does.
+
+        Raises:
+            StoreError: the mask has another shape or dtype.
+        """
+        if not self.data.sealed:
+            if active is not None:
+                raise StoreError("the first reset() starts every env; call it without a mask")
+            self.seal()
+        self.data["active"] = True if active is None else active
+        self._reset()
+
+    def seal(self) -> None:
+        """Lay out the store, so that arrays can be set before the first reset; a second call does nothing.
+
+        Raises:
+            StoreError: it does not fit.
+        """
+        if not self.data.sealed:
+            self.data.seal()
+            self._freeze()
+
+    def step(self) -> None:
+        """One step of every env, with the actions that stand in the store; ended envs are reset in the same step.
+
+        Raises:
+            KernelError: a kernel faulted.
+            StoreError: before the first reset().
+        """
+        raise StoreError("the world has no memory yet; call reset() before step()")
+
+    def _freeze(self) -> None:
+        phases = [self._world_step(phase, i, False) for i, phase in enumerate(self._phases)]
+        resets = [self._world_step(phase, len(phases) + i, True) for i, phase in enumerate(self._resets)]
+        restores: list[Step] = [
+            Copy(f"{array.name}_initial", array.name, active_only=True, shared=True) for array in self._restored()
+        ]
+        # The frozen program itself: a method around it would cost a small world a tenth of its step.
+        steps = [BeginStep(), *phases, EndStep(), *self._extra_steps, *restores, *resets]
+        self.step = self._sequence(steps)  # type: ignore[method-assign]
+        self._reset = self._sequence([BeginReset(), *restores, *resets])
+
+    def _world_step(self, entry: Any, index: int, active_only: bool) -> Step | PythonStep:
+        if isinstance(entry, str):
+            entry = Kernel(entry)
+        if isinstance(entry, Kernel):
+            if self._functions is None:
+                raise BindError(f"{self.environment.name}: kernel '{entry.name}' without a source file")
+            return self._functions.step(
+                entry.name, self._check_index(index), active_only, entry.own_env_only, entry.arguments
+            )
+        return PythonStep(entry, self._check_index(index))
+
+    def _sequence(self, steps: Iterable[Step | PythonStep]) -> Callable[[], None]:
+        return sequence(steps, self.program, lambda step: step.frozen(self.data, self.num_agents, self._constants))
+
+    def capture(self, run: Callable[[], None]) -> Callable[[], None]:
+        """A function that does what ``run`` does; on cuda as a CUDA graph, which costs Python nothing.
+
+        Args:
+            run: steps this world, or does other work on its store; the same work in each call, without waiting for the
+                device. Where an ``@eager_phase`` is among the phases, ``run`` itself is returned, which is said once.
+
+        Raises:
+            DeviceError: ``run`` does what a graph cannot hold.
+        """
+        eager = [entry for entry in (*self._phases, *self._resets) if getattr(entry, "eager", False)]
+        if eager and self._backend.captures:
+            names = ", ".join(getattr(entry, "__name__", repr(entry)) for entry in eager)
+            logger.info("%s: steps are not captured, since %s is an eager phase", self.environment.name, names)
+            return run
+        return captured(self._backend, self.data, run)
+
+    # ---- the store ---------------------------------------------------------------------------------------------------
+    def __getitem__(self, name: str) -> torch.Tensor:
+        return self.data[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.data[name] = value
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.data
+
+    @property
+    def device(self) -> torch.device:
+        """Where the store lies."""
+        return self._backend.device
+
+    def observations(self, group: str) -> torch.Tensor | dict[str, torch.Tensor]:
+        """A group's observations: a view (num_envs, size, *shape), or one for each key of a Dict space."""
+        chosen = self._group(group)
+        shared = group_suffix(self.groups, chosen, "observations") == ""
+        views = {
+            key: self.data[name][:, chosen.slice] if shared else self.data[name]
+            for key, name in observation_names(self.groups, chosen).items()
+        }
+        return views.get("", views)
+
+    def action_array(self, group: str) -> tuple[str, int]:
+        """Name of the array that holds a group's actions, and the place of the group's first agent in it."""
+        chosen = self._group(group)
+        suffix = group_suffix(self.groups, chosen, "actions")
+        return f"actions{suffix}", 0 if suffix else chosen.first
+
+    def _group(self, name: str) -> Group:
+        try:
+            return self.groups[name]
+        except KeyError:
+            hint = suggest(name, self.groups)
+            raise StoreError(f"no group '{name}'.{hint} Groups: {', '.join(self.groups)}") from None
+
+    def check(self, num_envs: int = 5, steps: int = 120, seed: int = 0) -> Report:
+        """Look for faults in the kernels of this world's environment, as ``warpworld.check`` does.
+
+        Worlds of its own are stepped for it, on a CPU; this one is not touched.
+
+        Args:
+            num_envs: envs to step, 2 to 1000.
+            steps: how many, 1 to 100,000, with random actions.
+            seed: of those worlds and of the actions.
+
+        Raises:
+            DeclarationError: a number is out of these ranges, or the environment has no kernels.
+        """
+        from warpworld.checking.check import check  # which steps worlds
+
+        return check(self.environment, num_envs, steps, seed)
+
+    def snapshot(self) -> torch.Tensor:
+        """A copy of the store's persistent part, as bytes."""
+        return self.data.snapshot()
+
+    def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
+        """Write a snapshot back; the world then goes on as it did from there.
+
+        Args:
+            snapshot: what ``snapshot`` returned, of a world with the same arrays.
+            layout: what ``world.data.layout()`` returned then, to check that they are the same.
+
+        Raises:
+            StoreError: the snapshot is of other arrays.
+        """
+        self.data.restore(snapshot, layout)
+
+
+def make(
+    name: str,
+    num_envs: int,
+    device: str = "auto",
+    seed: int = 0,
+    num_workers: int | None = None,
+    final_observations: bool = False,
+    **params: Any,
+) -> World:
+    """Make a world of the environment that ``name`` names.
+
+    Args:
+        name: a registered name, ``module:Class``, or ``path/to/file.py``.
+        num_envs: envs to step together.
+        device: "cpu", "cuda", or "auto" for the best one that works.
+        seed: of all random numbers.
+        num_workers: threads that step envs on a CPU; None means one per core.
+        final_observations: keep what agents saw last in each episode, in ``world["final_observations"]``.
+        **params: the environment's Params.
+
+    Raises:
+        WarpworldError: of the kinds that World raises; DeclarationError for an unknown name or parameter.
+    """
+    world = World(get_environment(name)(**params), num_envs, device, seed, num_workers)
+    if final_observations:
+        world.request("final_observations")
+    return world
