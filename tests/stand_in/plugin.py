@@ -13,12 +13,13 @@ import pytest
 from stand_in.driver import HERE, StandIn, sources
 
 import warpworld.managers.backend
-import warpworld.world
+import warpworld.world.world
 from warpworld.managers.backend import Backend, open_backend
 
 
 def _put_in_place(open_instead: Callable[[str, int | None], Backend]) -> None:
-    for module in (warpworld.managers.backend, warpworld.world):
+    for module in (warpworld.managers.backend, warpworld.world.world):
+        assert module.open_backend is open_backend, f"{module.__name__} takes its backend from elsewhere now"
         module.open_backend = open_instead  # type: ignore[attr-defined]
 
 

@@ -10,7 +10,6 @@ import torch
 from stand_in.driver import StandIn
 
 import warpworld
-import warpworld.world
 from tests.warpdrive import warpdrive_worlds
 from warpworld import Environment, World
 from warpworld.environment import get_environment
@@ -31,7 +30,7 @@ SIZES: list[tuple[str, dict[str, Any]]] = [
 def on_cpu_backend(*arguments: Any, **settings: Any) -> World:
     """A world of the cpu backend."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(warpworld.world, "open_backend", lambda device, num_workers: CpuBackend(num_workers))
+        patched.setattr("warpworld.world.world.open_backend", lambda device, num_workers: CpuBackend(num_workers))
         return World(*arguments, **settings)
 
 
