@@ -64,7 +64,7 @@ from warpworld.errors import ConfigError
             "(while scanning for the next token); indent with spaces, not tabs",
         ),
         ("name: *unknown\n", "line 1: YAML syntax error: found undefined alias 'unknown'"),
-        ("name: &loop {a: *loop}\n", "brackets or sections are nested too deeply"),
+        ("name: &loop {a: *loop}\n", "line 1: name.a stands for name, which would hold itself"),
         ("[" * 100_000, "brackets or sections are nested too deeply"),
     ],
 )

@@ -2,83 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 
+from warpworld.config.keys import KeyPath, dotted
+from warpworld.config.yaml_aliases import check_aliases
+from warpworld.config.yaml_dialect import Loader
+from warpworld.config.yaml_nodes import Place, check_nodes, key_lines
 from warpworld.errors import ConfigError
-
-KeyPath = tuple[str | int, ...]
-Place = Callable[[int], str]  # from a line, or 0 for none, to what an error begins with
-
-_TAG = "tag:yaml.org,2002:"
-_PLAIN_TAGS = {_TAG + kind for kind in ("null", "bool", "int", "float", "str", "seq", "map")}
-_EXACT_INTEGERS = 2.0**53  # whole floats up to here are exact
-
-
-class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader with the scalars that people mean.
-
-    PyYAML follows YAML 1.1, where ``1e-3`` is a text, ``010`` is 8, ``1:30`` is 90 and ``on`` is true. Here numbers are
-    what Python calls numbers, only ``true`` and ``false`` are truth values, and there are no dates.
-    """
-
-    yaml_implicit_resolvers: ClassVar[dict] = {}
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes what ``_Loader`` reads back equal: mappings as blocks, lists in one line."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-_SCALARS = (
-    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("int", r"[-+]?(0[xX][0-9a-fA-F]+|0o[0-7]+|0b[01]+|[0-9]+(_[0-9]+)*)", "-+0123456789"),
-    (
-        "float",
-        r"[-+]?([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
-        "-+.0123456789",
-    ),
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("merge", r"<<", "<"),
-)
-for _kind, _pattern, _first in _SCALARS:
-    for _class in (_Loader, _Dumper):
-        _class.add_implicit_resolver(_TAG + _kind, re.compile(f"(?:{_pattern})\\Z"), list(_first))
-
-
-def _construct_int(loader: _Loader, node: yaml.ScalarNode) -> int:
-    text = loader.construct_scalar(node)
-    return int(text, 0 if re.match(r"[-+]?0[xXob]", text) else 10)
-
-
-def _construct_float(loader: _Loader, node: yaml.ScalarNode) -> float | int:
-    text = loader.construct_scalar(node).replace("_", "").lower()
-    value = float(text.replace(".inf", "inf").replace(".nan", "nan"))
-    whole = "e" in text and value.is_integer() and abs(value) <= _EXACT_INTEGERS
-    return int(value) if whole else value  # 2e6 is a whole number, 2.0 is not
-
-
-_Loader.add_constructor(_TAG + "int", _construct_int)
-_Loader.add_constructor(_TAG + "float", _construct_float)
-_Dumper.add_representer(list, lambda dumper, data: dumper.represent_sequence(_TAG + "seq", data, flow_style=True))
-_Dumper.add_representer(tuple, lambda dumper, data: dumper.represent_sequence(_TAG + "seq", data, flow_style=True))
-
-
-def dotted(path: KeyPath) -> str:
-    """``("policy", "tagger", "model")`` as ``policy.tagger.model``; list entries as ``[0]``."""
-    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
-    return text.removeprefix(".")
-
-
-def dump_yaml(data: dict[str, Any]) -> str:
-    """ASCII YAML text that ``Document.parse`` reads back equal; keys keep their order."""
-    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=110)
 
 
 @dataclass
@@ -159,16 +92,17 @@ class Document:
 def _parse(text: str, at: Place) -> tuple[Any, dict[KeyPath, int]]:
     loader = None
     try:
-        loader = _Loader(text)
+        loader = Loader(text)
         node = loader.get_node() if loader.check_node() else None
         if node is None:
             return None, {}
         if loader.check_node():
             line = loader.peek_event().start_mark.line + 1
             raise ConfigError(f"{at(line)}: a second YAML document starts here, expected one: remove the '---'")
-        _check_nodes(node, at)
+        check_nodes(node, at)
+        check_aliases(node, at)
         data = _unshared(loader.construct_document(node))
-        return data, _key_lines(node)
+        return data, key_lines(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = at(mark.line + 1 if mark else 0)
@@ -189,66 +123,3 @@ def _unshared(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _unshared(entry) for key, entry in value.items()}
     return [_unshared(entry) for entry in value] if isinstance(value, list) else value
-
-
-def _check_nodes(root: yaml.Node, at: Place) -> None:
-    """Refuse what a config must not hold: foreign tags, keys that are not names, a key twice in one mapping."""
-    pending: list[tuple[yaml.Node, KeyPath]] = [(root, ())]
-    seen: set[int] = set()
-    while pending:
-        node, path = pending.pop()
-        if id(node) in seen:  # an alias
-            continue
-        seen.add(id(node))
-        _check_value(node, path, at)
-        if isinstance(node, yaml.SequenceNode):
-            pending += [(entry, (*path, i)) for i, entry in reversed(list(enumerate(node.value)))]
-        elif isinstance(node, yaml.MappingNode):
-            _check_keys(node, path, at)
-            pending += [(value, (*path, str(key.value))) for key, value in reversed(node.value)]
-
-
-def _check_value(node: yaml.Node, path: KeyPath, at: Place) -> None:
-    where = at(node.start_mark.line + 1)
-    if node.tag not in _PLAIN_TAGS:
-        tag = node.tag.replace(_TAG, "!!")
-        raise ConfigError(
-            f"{where}: the YAML tag {tag} is not allowed, expected plain numbers, texts, lists and sections"
-        )
-    convert = {_TAG + "int": _construct_int, _TAG + "float": _construct_float}.get(node.tag)
-    if convert and isinstance(node, yaml.ScalarNode):
-        try:
-            str(convert(_Loader(""), node))  # a hexadecimal number may have too many digits to be written out
-        except ValueError as error:
-            raise ConfigError(f"{where}: {dotted(path)} is not a number that can be read: {node.value[:40]}") from error
-
-
-def _check_keys(node: yaml.MappingNode, path: KeyPath, at: Place) -> None:
-    first: dict[str, int] = {}
-    for key, _ in node.value:
-        line = key.start_mark.line + 1
-        if key.tag not in (_TAG + "str", _TAG + "merge"):
-            given = key.value if isinstance(key, yaml.ScalarNode) else "a list or section"
-            raise ConfigError(f"{at(line)}: {given or 'nothing'} stands as a key, expected a name")
-        if key.value in first:
-            name = dotted((*path, key.value))
-            raise ConfigError(f"{at(line)}: {name} is given twice, first in line {first[key.value]}; keep one")
-        first[key.value] = line
-
-
-def _key_lines(root: yaml.Node, depth: int = 6) -> dict[KeyPath, int]:
-    """Line of every key and list entry, down to ``depth`` levels."""
-    lines: dict[KeyPath, int] = {}
-    pending: list[tuple[yaml.Node, KeyPath]] = [(root, ())]
-    while pending:
-        node, path = pending.pop()
-        children: list[tuple[str | int, yaml.Node, yaml.Node]] = []
-        if isinstance(node, yaml.MappingNode):
-            children = [(str(key.value), key, value) for key, value in node.value]
-        elif isinstance(node, yaml.SequenceNode):
-            children = [(i, entry, entry) for i, entry in enumerate(node.value)]
-        for name, marked, value in children:
-            lines[(*path, name)] = marked.start_mark.line + 1
-            if len(path) + 1 < depth:
-                pending.append((value, (*path, name)))
-    return lines

@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from warpworld.config.document import Document, KeyPath, dotted
+from warpworld.config.document import Document
+from warpworld.config.keys import KeyPath, dotted
 from warpworld.errors import ConfigError, suggest
 
 _EXPECTED = {

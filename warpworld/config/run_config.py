@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
-from warpworld.config.document import Document, KeyPath, dotted, dump_yaml
+from warpworld.config.document import Document
 from warpworld.config.errors import known, validated
+from warpworld.config.keys import KeyPath, dotted
 from warpworld.config.sections import (
     POLICY_KINDS,
     LearnerConfig,
@@ -30,6 +31,7 @@ from warpworld.config.sections import (
 from warpworld.config.self_play import check_self_play, with_absolute_runs
 from warpworld.config.settings import checked_model_settings, checked_params
 from warpworld.config.types import AnySchedule, Text
+from warpworld.config.yaml_dialect import dump_yaml
 from warpworld.environment import Array, Environment, Group, get_environment, names_file, placed_groups
 from warpworld.errors import ConfigError, DeclarationError, suggest
 from warpworld.importing import split_file

@@ -13,8 +13,9 @@ from typing import Any, Optional
 from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import NotRequired, Required, TypedDict
 
-from warpworld.config.document import Document, KeyPath, dotted
+from warpworld.config.document import Document
 from warpworld.config.errors import validated
+from warpworld.config.keys import KeyPath, dotted
 from warpworld.config.types import Flag
 from warpworld.environment import Environment
 from warpworld.errors import ConfigError, said
