@@ -17,9 +17,10 @@ from chase import NAME, TEXT, changed
 from rich.console import Console
 
 from warpworld.cli import main
-from warpworld.commands.progress import TrainingProgress, duration
+from warpworld.commands.progress import TrainingProgress
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import BuildError, KernelError
+from warpworld.report.numbers import duration
 from warpworld.runs import Run
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from warpworld.errors import RunError
-from warpworld.runs.files import replace_text
+from warpworld.files import replace_text
 
 from ..main import conditions
 from . import EXPERIMENTS

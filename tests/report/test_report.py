@@ -17,7 +17,8 @@ from recorded_worlds import Drawn, config_of, recording_of
 
 from warpworld.drawing import Discs
 from warpworld.errors import RunError
-from warpworld.report.charts import SMALLEST, Series, chart, number, thinned, ticks
+from warpworld.report.charts import SMALLEST, Series, chart, thinned, ticks
+from warpworld.report.numbers import number
 from warpworld.report.report import write_report
 from warpworld.report.run_data import read_run
 from warpworld.runs import Run

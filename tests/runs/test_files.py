@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from warpworld.runs.files import reason, remove_unfinished, replace_text, replacing
+from warpworld.files import reason, remove_unfinished, replace_text, replacing
 
 
 def test_the_old_file_stands_until_the_new_one_is_whole(tmp_path: Path) -> None:

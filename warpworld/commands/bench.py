@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from warpworld.commands.numbers import duration
+from warpworld.commands.argument_types import seconds
 
 
 def add_parsers(commands: Any) -> None:
@@ -20,9 +20,7 @@ def add_parsers(commands: Any) -> None:
         metavar="WORLD",
         help="only worlds whose name contains this; leaves the peers out; ppo, rollout: the tables of learning",
     )
-    bench.add_argument(
-        "--seconds", type=duration, default=0.2, help="length of each of the five windows (default: 0.2)"
-    )
+    bench.add_argument("--seconds", type=seconds, default=0.2, help="length of each of the five windows (default: 0.2)")
     bench.add_argument("--save", metavar="FILE", help="also write the rows, with machine, date and commit, as JSON")
     bench.set_defaults(command=_bench)
 

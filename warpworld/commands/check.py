@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from warpworld.commands.numbers import at_least
+from warpworld.commands.argument_types import at_least
 from warpworld.commands.params import add_environment, read_params
 
 FOUND = 1  # exit status

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from warpworld.commands.argument_types import MOST_EPISODES, at_least
 from warpworld.commands.columns import print_columns
-from warpworld.commands.numbers import MOST_EPISODES, at_least
 
 
 def add_parsers(commands: Any) -> None:

@@ -7,8 +7,8 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from warpworld.commands.argument_types import at_least
 from warpworld.commands.columns import print_columns
-from warpworld.commands.numbers import at_least
 
 if TYPE_CHECKING:
     from warpworld.trainers.league.cross_play import CrossPlay

@@ -16,12 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from warpworld.config import RunConfig
-
-
-def duration(seconds: float) -> str:
-    """``3725`` as ``1:02:05``."""
-    whole = round(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+from warpworld.report.numbers import duration, shown
 
 
 class TrainingProgress:
@@ -152,11 +147,6 @@ class TrainingProgress:
         for name, value in self.last.items():
             table.add_row(Text(name), shown(value), shown(self.first[name]))
         return Group(bar, clock, table)
-
-
-def shown(value: float | None) -> str:
-    """A mean return for people, or a dash where no episode has ended."""
-    return "-" if value is None else f"{value:,.2f}"
 
 
 def _number(value: Any) -> float | None:

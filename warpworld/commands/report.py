@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.commands.numbers import at_least
+from warpworld.commands.argument_types import at_least
 from warpworld.errors import RunError, WarpworldError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from warpworld.commands.numbers import at_least
+from warpworld.commands.argument_types import at_least
 from warpworld.commands.params import add_environment, read_params
 from warpworld.errors import RunError
 

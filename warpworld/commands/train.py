@@ -10,9 +10,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from warpworld.commands.argument_types import at_least
 from warpworld.commands.columns import print_columns
 from warpworld.commands.joining import joined
-from warpworld.commands.numbers import at_least
 from warpworld.commands.signals import StopOnSignal
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import WarpworldError
@@ -149,7 +149,7 @@ def _resume_command(run: Run) -> str:
 
 
 def _print_summary(run: Run, progress: TrainingProgress) -> None:
-    from warpworld.commands.progress import duration, shown
+    from warpworld.report.numbers import duration, shown
 
     env_steps, agent_steps, seconds = progress.session
     parts = f"{progress.rollout_seconds:,.1f} s in rollouts, {progress.update_seconds:,.1f} s in updates"

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.commands.numbers import MOST_EPISODES, at_least
+from warpworld.commands.argument_types import MOST_EPISODES, at_least
 from warpworld.config import load_config, packaged_configs
 from warpworld.errors import RunError
 

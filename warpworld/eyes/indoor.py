@@ -21,7 +21,7 @@ from warpworld.environment import Array, Environment, Kernel, names_file
 from warpworld.errors import DeclarationError, PlanError, suggest
 from warpworld.eyes.plans import PlanSet, box, column, homes
 from warpworld.eyes.plans.sources import load_any, plan_files
-from warpworld.runs.files import reason
+from warpworld.files import reason
 
 RAY_THREADS = 128  # of an env, among which the rays of its cameras are shared where threads run side by side
 MAX_RES = 4096

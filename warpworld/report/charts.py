@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from warpworld.report.numbers import number
 from warpworld.report.pages import escaped
 from warpworld.report.palette import SERIES
 from warpworld.report.run_data import Point
@@ -109,14 +110,6 @@ def ticks(low: float, high: float, count: int) -> list[float]:
     step = next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= raw * 0.999)
     first, last = math.floor(low / step + 1e-9), math.floor(high / step + 1e-9)
     return [float(f"{i * step:.12g}") for i in range(first, max(last, first + 1) + 1)]
-
-
-def number(value: float) -> str:
-    """A number for an axis: 1500 as 1.5k."""
-    for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= limit:
-            return f"{value / limit:g}{suffix}"
-    return f"{value:.3g}"
 
 
 def thinned(points: Sequence[Point], most: int) -> list[Point]:

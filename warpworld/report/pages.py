@@ -10,8 +10,8 @@ from pathlib import Path
 from string import Template
 
 from warpworld.errors import RunError
+from warpworld.files import reason, replacing_path
 from warpworld.report.palette import css_variables
-from warpworld.runs.files import reason, replacing_path
 
 
 def fill(template: str, **parts: str) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from warpworld.commands.progress import duration, shown
 from warpworld.report.charts import Panel, Series, legend_of, panel_figure
+from warpworld.report.numbers import duration, shown
 from warpworld.report.pages import escaped
 from warpworld.report.replay import replay_element
 from warpworld.report.run_data import RunData

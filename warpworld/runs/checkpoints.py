@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from warpworld.errors import RunError
-from warpworld.runs.files import reason, remove_unfinished, replacing
+from warpworld.files import reason, remove_unfinished, replacing
 
 logger = logging.getLogger(__name__)
 _NAME = re.compile(r"iteration_(\d+)\.pt\Z")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from warpworld.errors import RunError
-from warpworld.runs.files import reason, replace_text, sync
+from warpworld.files import reason, replace_text, sync
 
 logger = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import RunError, suggest
+from warpworld.files import reason, remove_unfinished, replace_text, replacing
 from warpworld.runs.checkpoints import Checkpoints
-from warpworld.runs.files import reason, remove_unfinished, replace_text, replacing
 from warpworld.runs.loggers import JsonLines, Logger, TensorBoard, WeightsAndBiases, import_wandb, is_timed
 
 logger = logging.getLogger(__name__)

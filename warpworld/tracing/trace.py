@@ -16,7 +16,7 @@ import numpy as np
 
 from warpworld.environment import Array
 from warpworld.errors import DeclarationError, KernelError, RunError, StoreError, suggest
-from warpworld.runs.files import reason, replacing
+from warpworld.files import reason, replacing
 from warpworld.tracing.columns import LEADING, header, sources
 from warpworld.world import World
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from warpworld.errors import RunError
-from warpworld.runs.files import replace_text
+from warpworld.files import replace_text
 
 from .arms import ARMS
 

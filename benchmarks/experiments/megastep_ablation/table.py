@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from warpworld.errors import RunError
-from warpworld.runs.files import replace_text
+from warpworld.files import replace_text
 
 from .arms import ARMS
 from .exam import Counts

@@ -23,7 +23,7 @@ from warpworld.eyes.plans.geometry import Grid, Steps, cells_near
 from warpworld.eyes.plans.plan import Plan
 from warpworld.eyes.plans.polygons import grown, slab_outlines
 from warpworld.eyes.plans.room_map import MARGIN, contains, map_around, map_of_rooms
-from warpworld.runs.files import reason
+from warpworld.files import reason
 
 PIXELS_PER_METRE = 100
 OUTDOORS = "Outdoor"  # a kind of space: balconies, terraces

@@ -14,7 +14,7 @@ from warpworld.eyes.plans.checks import FARTHEST
 from warpworld.eyes.plans.constants import RESOLUTION
 from warpworld.eyes.plans.plan import Plan
 from warpworld.eyes.plans.room_map import map_around, map_of_rooms
-from warpworld.runs.files import reason, replace_text
+from warpworld.files import reason, replace_text
 
 FORMAT = "warpworld plan 1"
 KEYS = ("format", "name", "walls", "lights", "rooms")

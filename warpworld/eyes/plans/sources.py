@@ -8,7 +8,7 @@ from warpworld.errors import PlanError
 from warpworld.eyes.plans.cubicasa import load_cubicasa
 from warpworld.eyes.plans.files import load_plan
 from warpworld.eyes.plans.plan import Plan
-from warpworld.runs.files import reason
+from warpworld.files import reason
 
 DRAWING = "model.svg"  # what a folder of CubiCasa5k holds
 

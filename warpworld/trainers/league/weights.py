@@ -11,8 +11,8 @@ from typing import Any
 import torch
 
 from warpworld.errors import RunError
+from warpworld.files import reason
 from warpworld.policies import Policy
-from warpworld.runs.files import reason
 from warpworld.trainers.league.opponents import Weights
 
 FOLDER = "league"

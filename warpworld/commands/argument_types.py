@@ -1,4 +1,4 @@
-"""Numbers on the command line."""
+"""What argparse checks numbers on the command line with."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def at_least(lowest: int, highest: int = LARGEST) -> Callable[[str], int]:
     return convert
 
 
-def duration(text: str) -> float:
+def seconds(text: str) -> float:
     """An argparse type: seconds, finite and more than 0."""
     try:
-        seconds = float(text)
+        found = float(text)
     except ValueError:
-        seconds = math.nan
-    if not (math.isfinite(seconds) and seconds > 0):
+        found = math.nan
+    if not (math.isfinite(found) and found > 0):
         raise _refused(text, "a number of seconds that is more than 0")
-    return seconds
+    return found
 
 
 def _refused(text: str, expected: str) -> argparse.ArgumentTypeError:

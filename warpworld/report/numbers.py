@@ -1,0 +1,22 @@
+"""Numbers as people read them, in reports and on the command line."""
+
+from __future__ import annotations
+
+
+def duration(seconds: float) -> str:
+    """``3725`` as ``1:02:05``."""
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def shown(value: float | None) -> str:
+    """A mean return for people, or a dash where no episode has ended."""
+    return "-" if value is None else f"{value:,.2f}"
+
+
+def number(value: float) -> str:
+    """A number for an axis: 1500 as 1.5k."""
+    for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= limit:
+            return f"{value / limit:g}{suffix}"
+    return f"{value:.3g}"
