@@ -31,7 +31,6 @@ def main(number: int, device: str) -> None:
     world = World(plan.kind(**{**plan.params, **short}), NUM_ENVS, device)
     rollout = Rollout(world, dict.fromkeys(world.groups), NUM_STEPS, graph_steps=0)
     world.reset()
-    rollout.freeze()
     rollout.collect()
     world.reset(torch.tensor([True, False, True], device=world.device))
     world.step()

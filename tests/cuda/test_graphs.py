@@ -30,7 +30,6 @@ def rollout_of(
     policies = {group: new_policy(world, group, generator, model) for group in world.groups}
     rollout = Rollout(world, policies, num_steps, graph_steps)
     world.reset()
-    rollout.freeze()
     return rollout
 
 

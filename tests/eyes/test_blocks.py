@@ -186,7 +186,6 @@ def test_rules_are_part_of_rollouts_and_of_their_graphs() -> None:
         world = World(environment, 5, device="cpu", seed=2)
         rollout = Rollout(world, dict.fromkeys(world.groups), num_steps=12, graph_steps=graph_steps)
         world.reset()
-        rollout.freeze()
         for _ in range(3):
             rollout.collect()
         recorded.append(rollout.trajectories("agent"))

@@ -25,7 +25,6 @@ def matches(masked: bool = False, slots: list[Slot] | None = None) -> tuple[Worl
         world.add(Array(f"rollout_{name}", dtype, shape, per="world", initial=0), scratch=True)
     found = Matches(world, slots or [Slot(("right",), slice(1, 3)), Slot(("left",), slice(3, 5))])
     world.reset()
-    found.freeze()
     return world, found
 
 

@@ -24,9 +24,8 @@ from warpworld.world import World
 ALWAYS = [[0.0, -1e9, -1e9], [-1e9, 0.0, -1e9], [-1e9, -1e9, 0.0]]  # logits: choice 0, 1 or 2
 
 
-def frozen(rollout: Rollout) -> Rollout:
+def begun(rollout: Rollout) -> Rollout:
     rollout.world.reset()
-    rollout.freeze()
     return rollout
 
 
@@ -51,7 +50,7 @@ def test_each_range_acts_with_its_own_player() -> None:
         Slot(("right",), slice(8, 12), None),
     ]
     policies = {"left": same_logits(ALWAYS[0]), "right": same_logits(ALWAYS[1])}
-    rollout = frozen(Rollout(world, policies, 32, graph_steps=0, slots=slots))  # type: ignore[arg-type]
+    rollout = begun(Rollout(world, policies, 32, graph_steps=0, slots=slots))  # type: ignore[arg-type]
     rollout.collect()
     left, right = world["rollout_actions_left"][..., 0], world["rollout_actions_right"][..., 0]
     for envs, choice in ((slice(0, 2), 0), (slice(2, 5), 1), (slice(5, 8), 2), (slice(8, 12), 0)):
@@ -71,7 +70,7 @@ def test_a_script_sees_the_envs_of_its_slot() -> None:
         return torch.zeros(2, 1, 3)
 
     slots = [Slot(("right",), slice(3, 5), Scripted("look", look))]
-    rollout = frozen(Rollout(world, dict.fromkeys(world.groups), 2, graph_steps=0, slots=slots))
+    rollout = begun(Rollout(world, dict.fromkeys(world.groups), 2, graph_steps=0, slots=slots))
     rollout.collect()
     assert [timestep.tolist() for timestep, _ in seen] == [[0, 0], [1, 1]]
     assert all(envs[:, 0].tolist() == [3.0, 4.0] for _, envs in seen)
@@ -100,7 +99,6 @@ def test_a_script_for_actions_in_a_box_means_what_it_says() -> None:
     player = Scripted("still", lambda arrays, group: means.expand(3, 2, 2))
     actor = Actor(world, "archer", player)
     world.reset()
-    actor.freeze()
     for _ in range(50):
         actor.act()
         torch.testing.assert_close(world["actions"].cpu(), torch.tensor([2.0, 0.25]).expand(3, 2, 2), rtol=0, atol=1e-6)
@@ -112,7 +110,7 @@ def test_a_script_for_actions_in_a_box_means_what_it_says() -> None:
 def batch_of(slots: Sequence[Slot], group: str) -> tuple[World, Batch]:
     world = World(Clockwork(), 6)
     policies = dict.fromkeys(world.groups, same_logits(ALWAYS[0]))
-    rollout = frozen(Rollout(world, policies, 4, graph_steps=0, slots=slots))  # type: ignore[arg-type]
+    rollout = begun(Rollout(world, policies, 4, graph_steps=0, slots=slots))  # type: ignore[arg-type]
     rollout.collect()
     found = rollout.batch(group, policies[group], 0.9, 0.9)  # type: ignore[arg-type]
     assert isinstance(found, Batch)
@@ -153,8 +151,7 @@ def test_returns_are_those_of_the_present_selves() -> None:
     policies = dict.fromkeys(world.groups, same_logits(ALWAYS[0]))
     rollout = Rollout(world, policies, 4, graph_steps=0, slots=slots)  # type: ignore[arg-type]
     episodes = EpisodeStatistics(world, 4, slots)
-    frozen(rollout)
-    episodes.freeze()
+    world.reset()
     rollout.collect()
     found = episodes.finished()
     clocks = 2 + 3 + 4 + 5  # the reset was the first
@@ -170,8 +167,7 @@ def test_a_group_that_opponents_play_everywhere_has_no_return() -> None:
     slots = [Slot(("left",), slice(0, 2), None)]
     rollout = Rollout(world, dict.fromkeys(world.groups), 4, graph_steps=0, slots=slots)
     episodes = EpisodeStatistics(world, 4, slots)
-    frozen(rollout)
-    episodes.freeze()
+    world.reset()
     rollout.collect()
     found = episodes.finished()
     assert found.returns.isnan().tolist() == [True, True, False]
@@ -208,7 +204,7 @@ def test_every_range_remembers_by_its_own_weights() -> None:
         world = World(Still(), 6, seed=3)
         for player in (policy, *(slot.player for slot in slots)):
             player.to(world.device)  # type: ignore[union-attr]
-        rollout = frozen(Rollout(world, {"left": policy}, 5, graph_steps=0, slots=slots))
+        rollout = begun(Rollout(world, {"left": policy}, 5, graph_steps=0, slots=slots))
         world["observations"] = torch.linspace(-1, 1, 6 * 4 * 10).view(6, 4, 10)
         rollout.collect()
         memory = rollout.actors["left"].memory

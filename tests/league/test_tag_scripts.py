@@ -56,8 +56,6 @@ def tags(script: str | None, steps: int) -> float:
     player = Scripted(script, world.environment.scripts()[script]) if script else None
     actors = [Actor(world, "tagger", player), Actor(world, "runner")]
     world.reset()
-    for actor in actors:
-        actor.freeze()
     total = 0.0
     for _ in range(steps):
         for actor in actors:

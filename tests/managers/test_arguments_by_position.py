@@ -23,7 +23,6 @@ ARRAYS = [
     Array("actions", "int32", (1,), read_only=True),
     Array("timestep", "int32", per="env"),
     Array("clock", "uint64", per="env"),
-    Array("row", "int32", per="world"),
     Array("active", "bool", per="env"),
     Array("both", "float32"),  # called like a parameter
 ]
@@ -71,7 +70,7 @@ def test_read_only_arrays_as_pointers_without_const(tmp_path: Path) -> None:
     assert [argument.array for argument in bound] == ["actions", "field", "timestep"]
 
 
-@pytest.mark.parametrize("name", ["timestep", "clock", "active", "row"])
+@pytest.mark.parametrize("name", ["timestep", "clock", "active"])
 def test_what_the_world_counts_is_not_for_a_kernel_to_write(tmp_path: Path, name: str) -> None:
     c_type = {"clock": "unsigned long long", "active": "bool"}.get(name, "int")
     with pytest.raises(

@@ -302,6 +302,19 @@ class TestSnapshots:
             data.restore(snapshot)
         assert (data["x"] == 1).all()
 
+    def test_arrays_in_another_order(self) -> None:
+        arrays = [
+            Array("x", "float32", initial=1),
+            Array("y", "int8", (70,), initial=2),
+            Array("z", "int32", initial=3),
+        ]
+        scratch = Array("s", "int32", (100,))
+        saved, data = store(*arrays, scratch=(scratch,)), store(*reversed(arrays), scratch=(scratch,))
+        for i, array in enumerate(arrays):
+            saved[array.name] = 10 + i
+        data.restore(saved.snapshot(), saved.layout())
+        assert [data[name].unique().tolist() for name in "xyz"] == [[10], [11], [12]]
+
     def test_into_another_store_of_the_same_layout(self) -> None:
         first, second = (store(Array("x", "float32", initial=i)) for i in range(2))
         first.restore(second.snapshot())

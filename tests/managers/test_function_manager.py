@@ -31,7 +31,6 @@ ARRAYS = [
     Array("timestep", "int32", per="env"),
     Array("clock", "uint64", per="env"),
     Array("active", "bool", per="env"),
-    Array("row", "int32", per="world"),
     Array("step", "int32"),  # called like a kernel
     Array("both", "float32"),  # called like a parameter
     *(Array(f"of_{dtype}", dtype) for dtype in DTYPES),
@@ -137,7 +136,7 @@ class TestArrays:
     def test_vector_types_that_do_not_fit(self, make: Make, parameter: str, told: str) -> None:
         assert refusal(make, parameter) == told
 
-    @pytest.mark.parametrize("name", ["field", "actions", "timestep", "clock", "active", "row"])
+    @pytest.mark.parametrize("name", ["field", "actions", "timestep", "clock", "active"])
     def test_read_only(self, make: Make, name: str) -> None:
         c_type = C_NAMES[next(array.dtype for array in ARRAYS if array.name == name)]
         assert bind(make, f"const {c_type}* {name}").array == name

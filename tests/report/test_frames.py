@@ -73,8 +73,6 @@ def test_the_course_is_that_of_an_unwatched_world(name: str) -> None:
     world = build_world(config, num_envs=1, seed=5)
     actors = [Actor(world, group) for entry in config.policy.values() for group in entry.groups]
     world.reset()
-    for actor in actors:
-        actor.freeze()
     frames = record(config, dict.fromkeys(config.policy), episodes=3, seed=5).frames
     drawn = [frame for frame in frames if frame.timestep or frame is frames[0]]
     starts = [frame for frame in frames if frame.timestep == 0]

@@ -46,6 +46,24 @@ def test_time_goes_on(run: Run) -> None:
     assert len(times) == 6
 
 
+def test_a_run_from_before_the_row_was_the_rollouts_own(run: Run) -> None:
+    """Every world had an array `row` then, behind `active`."""
+    state = run.load_checkpoint()
+    names = [entry[0] for entry in state["layout"]]
+    at, behind = names.index("rollout_row"), names.index("active") + 1
+    layout, parts = [list(entry) for entry in state["layout"]], list(state["store"].view(len(names), 256))
+    layout[at][0] = "row"
+    assert at > behind
+    for moved in (layout, parts):
+        moved.insert(behind, moved.pop(at))
+    resumed(run).train(run)
+    expected = run.load_checkpoint()
+    trainer = Trainer(run.config)
+    trainer.load_state_dict({**state, "layout": layout, "store": torch.cat(parts)})
+    trainer.train(None)
+    assert torch.equal(trainer.state_dict()["store"], expected["store"])
+
+
 def test_torch_gets_the_threads_it_had(run: Run, caplog: pytest.LogCaptureFixture) -> None:
     torch.set_num_threads(3)
     assert resumed(run).iteration == 3

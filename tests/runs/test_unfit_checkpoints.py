@@ -62,13 +62,13 @@ def test_a_checkpoint_of_another_network(run: Run) -> None:
         resumed(run)
 
 
-def test_an_array_that_is_missing_or_moved(run: Run) -> None:
+def test_an_array_that_is_missing_or_stands_twice(run: Run) -> None:
     layout = run.load_checkpoint()["layout"]
     foreign(run, layout=[entry for entry in layout if entry[0] != "clock"])
     with pytest.raises(RunError, match=r"array 'clock' is missing in the snapshot, uint64 \(4,\) in this world"):
         resumed(run)
-    foreign(run, layout=[*layout[1:], layout[0]])
-    with pytest.raises(RunError, match="has its arrays in another order"):
+    foreign(run, layout=[*layout, layout[0]])
+    with pytest.raises(RunError, match="the snapshot lists an array twice; something other than warpworld wrote"):
         resumed(run)
 
 

@@ -21,7 +21,6 @@ def test_masks_are_obeyed_and_recorded_with_the_step() -> None:
     world = World(Narrowing(), 500)
     rollout = Rollout(world, {group: same_logits(logits) for group, logits in LOGITS.items()}, 12)
     world.reset()
-    rollout.freeze()
     rollout.collect()
     assert (world["rollout_rewards"] >= 0).all()  # -1000 for a forbidden one
     timestep = (
@@ -46,8 +45,6 @@ def test_without_recording(kernel: str) -> None:
     world = World(Narrowing(), 300)
     actors = [Actor(world, group, same_logits(logits), kernel) for group, logits in LOGITS.items()]  # type: ignore[arg-type]
     world.reset()
-    for actor in actors:
-        actor.freeze()
     for _ in range(7):
         for actor in actors:
             actor.act()

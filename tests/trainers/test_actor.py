@@ -31,7 +31,6 @@ def one_actor(
     made = World(Still(left_heads=tuple(heads)), num_envs, **world)
     actor = Actor(made, "left", None if logits is None else same_logits(logits), kernel)
     made.reset()
-    actor.freeze()
     return made, actor
 
 
@@ -126,7 +125,6 @@ def test_log_probabilities_are_those_of_the_distribution() -> None:
         world = World(Still(left_heads=heads), 50)
         rollout = Rollout(world, {"left": seen_as_logits(sum(heads))}, 4)
         world.reset()
-        rollout.freeze()
         for scale in (0.1, 3.0, 50.0):
             world["observations"] = scale * torch.randn(50, 4, 10, generator=generator)
             logits = world["observations"][..., : sum(heads)]
@@ -144,7 +142,6 @@ def test_log_probabilities_of_extreme_logits(logits: list[float]) -> None:
     world = World(Still(left_heads=(len(logits),)), 200)
     rollout = Rollout(world, {"left": same_logits(logits)}, 2)
     world.reset()
-    rollout.freeze()
     rollout.collect()
     given = torch.tensor(logits, device=world.device).expand(2, 200, 4, -1)
     expected = log_prob(given, world["rollout_actions_left"], [len(logits)])
@@ -237,11 +234,10 @@ def test_rows_hold_what_was_seen_and_done(name: str) -> None:
     policies = {group: seen_as_logits(int(placed.action.nvec.sum())) for group, placed in world.groups.items()}
     rollout = Rollout(world, policies, num_steps)
     world.reset()
-    rollout.freeze()
     generator = torch.Generator().manual_seed(1)
     seen, done = [], []
     for t in range(num_steps):  # what collect() does, with something to see
-        world["row"] = t
+        world["rollout_row"] = t
         for array in [array for array in world.data if array.startswith("observations")]:
             world[array] = torch.randn(world[array].shape, generator=generator)
         for actor in rollout.actors.values():
@@ -270,7 +266,6 @@ def test_groups_of_a_kernels_env_draw_different_numbers() -> None:
     actors = [Actor(world, group) for group in world.groups]
     world.reset()
     for actor in actors:
-        actor.freeze()
         actor.act()
     left, right = (world[name][..., 0].long().cpu() for name in ("actions_left", "actions_right"))
     counts = (left * 3 + right).flatten().bincount(minlength=12)
@@ -282,7 +277,6 @@ def test_only_the_groups_own_actions_are_written() -> None:
     world = World(LAYOUTS["all shared"], 6)
     actor = Actor(world, "right", same_logits([0.0, 0.0, 50.0, 0.0, 0.0]))
     world.reset()
-    actor.freeze()
     world["actions"] = 4
     actor.act()
     assert world["actions"][..., 0].tolist() == [[4, 4, 2, 2, 2]] * 6
@@ -331,5 +325,5 @@ def test_spaces_that_no_policy_serves_are_refused() -> None:
 
 def test_acting_before_the_reset_is_refused() -> None:
     actor = Actor(World(Still(), 2), "left")
-    with pytest.raises(StoreError, match=r"group 'left': freeze\(\) the actor after the world's first reset"):
+    with pytest.raises(StoreError, match=r"group 'left': call the world's reset\(\) before the actor acts"):
         actor.act()

@@ -38,7 +38,6 @@ def acting(kernel: str, policy: Policy | None, num_envs: int = 20_000, **params:
     world = World(Aim(**params), num_envs, seed=4)
     actor = Actor(world, "archer", policy.to(world.device) if policy else None, kernel)
     world.reset()
-    actor.freeze()
     return world, actor
 
 
@@ -53,7 +52,6 @@ def test_what_is_drawn_is_normal_and_recorded_with_its_density() -> None:
     policy = made_policy().to(world.device)
     rollout = Rollout(world, {"archer": policy}, 3)
     world.reset()
-    rollout.freeze()
     rollout.collect()
     seen = rollout.trajectories("archer")
     assert seen.actions.dtype == torch.float32
@@ -82,7 +80,6 @@ def test_act_draws_what_sample_draws() -> None:
     world = World(Aim(), 20_000, seed=4)
     rollout = Rollout(world, {"archer": made_policy().to(world.device)}, 1)
     world.reset()
-    rollout.freeze()
     rollout.actors["archer"].act()
     assert torch.equal(world["actions"], acted)
 

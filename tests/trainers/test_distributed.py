@@ -146,7 +146,6 @@ def collected(config: RunConfig, group: ProcessGroup) -> World:
     served = {name: policies[policy] for policy, entry in config.policy.items() for name in entry.groups}
     rollout = Rollout(world, served, config.trainer.num_steps)
     world.reset()
-    rollout.freeze()
     rollout.collect()
     rollout.collect()
     return world

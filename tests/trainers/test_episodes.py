@@ -32,7 +32,6 @@ def statistics(num_envs: int, masked: bool = False) -> tuple[World, EpisodeStati
         world.add(Array(f"rollout_{name}", dtype, shape, per="world", initial=0), scratch=True)
     episodes = EpisodeStatistics(world, NUM_STEPS)
     world.reset()
-    episodes.freeze()
     return world, episodes
 
 
@@ -128,8 +127,6 @@ def rollout_of(environment: Environment, num_steps: int) -> tuple[Rollout, Episo
     rollout = Rollout(world, policies, num_steps)
     episodes = EpisodeStatistics(world, num_steps)
     world.reset()
-    rollout.freeze()
-    episodes.freeze()
     return rollout, episodes
 
 
@@ -172,8 +169,6 @@ def test_workers_do_not_matter() -> None:
         rollout = Rollout(world, {"left": None, "right": None}, 16)
         episodes = EpisodeStatistics(world, 16)
         world.reset()
-        rollout.freeze()
-        episodes.freeze()
         rollout.collect()
         results.append(episodes.finished())
     assert torch.equal(results[0].returns, results[1].returns)
@@ -184,5 +179,5 @@ def test_before_the_reset_is_refused() -> None:
     world = World(Clockwork(), 2)
     Rollout(world, {"left": None, "right": None}, 3)
     episodes = EpisodeStatistics(world, 3)
-    with pytest.raises(StoreError, match=r"freeze\(\) the episode statistics after the world's first reset"):
+    with pytest.raises(StoreError, match=r"no episodes to add up yet; call the world's reset\(\) first"):
         episodes.finished()

@@ -82,7 +82,6 @@ def test_parts_of_both_kinds_are_seen_behind_each_other() -> None:
     world = World(environment(None, groups=[group], phases=[lambda arrays, active: None], resets=()), 3)
     rollout = Rollout(world, {"seer": None}, num_steps=1, graph_steps=0)
     world.reset()
-    rollout.freeze()
     world["observations_narrow"].copy_(torch.arange(18).view(3, 2, 3) / 3)
     world["observations_wide"].copy_(torch.arange(12).view(3, 2, 2) / 3)
     seen = rollout.actors["seer"].observations()
@@ -109,7 +108,6 @@ def test_sums_beyond_halves_are_no_fault() -> None:
     world = World(SeenIn(dtype="float16"), 64)
     rollout = Rollout(world, dict.fromkeys(world.groups), num_steps=2, graph_steps=0)
     world.reset()
-    rollout.freeze()
     world["x"].fill_(1000.0)
     rollout.collect()
     rollout.check_finite()
@@ -121,7 +119,6 @@ def test_what_is_beyond_halves_is_told(dtype: str) -> None:
     world = World(SeenIn(dtype=dtype), 4)
     rollout = Rollout(world, dict.fromkeys(world.groups), num_steps=2, graph_steps=0)
     world.reset()
-    rollout.freeze()
     world["x"].fill_(70000.0)
     rollout.collect()
     if dtype == "float32":

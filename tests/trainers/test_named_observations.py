@@ -43,7 +43,6 @@ def test_each_row_holds_all_parts_behind_each_other(apart: bool) -> None:
     world = World(Sighted(apart=apart), 3)
     rollout = Rollout(world, dict.fromkeys(world.groups), num_steps=7, graph_steps=0)  # steps are watched by Python
     world.reset()
-    rollout.freeze()
     expected: dict[str, list[torch.Tensor]] = {group: [] for group in world.groups}
     step = rollout._step
 

@@ -115,7 +115,6 @@ def test_rows_that_do_not_count_may_hold_anything() -> None:
     world = World(Relay(left=3, leave_at=2), 4)
     rollout = Rollout(world, dict.fromkeys(world.groups), 6)
     world.reset()
-    rollout.freeze()
     rollout.collect()
     world["not_finite"] = torch.ones(4, dtype=torch.bool)
     world["rollout_rewards"][3, :, 0] = float("nan")  # agent 0 has left after timestep 2
@@ -130,7 +129,6 @@ def test_envs_of_another_process_are_counted_along() -> None:
     world = World(Relay(), 4, first_env=100)
     rollout = Rollout(world, dict.fromkeys(world.groups), 6)
     world.reset()
-    rollout.freeze()
     rollout.collect()
     world["rollout_rewards"][1, 2, 0] = float("nan")
     with pytest.raises(TrainingError, match=r"rewards of env 102, agent 0 \(left 0\) in step 1 of the rollout is nan"):

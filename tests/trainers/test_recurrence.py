@@ -49,7 +49,6 @@ def ready(environment: Environment, num_envs: int, num_steps: int, kind: str = "
     policies = {group: policy_of(world, group, recurrent(kind), seed) for seed, group in enumerate(world.groups)}
     rollout = Rollout(world, policies, num_steps)
     world.reset()
-    rollout.freeze()
     return rollout
 
 
@@ -311,7 +310,6 @@ def test_a_policy_with_other_states_is_refused() -> None:
     world = World(Lives(), 2)
     plain = Actor(world, "left")
     world.reset()
-    plain.freeze()
     plain.policy = actor.policy
     with pytest.raises(StoreError, match="has states of 12 numbers, but the store has none; make the Actor or Rollout"):
         plain.act()

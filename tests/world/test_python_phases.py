@@ -120,7 +120,8 @@ extern "C" __global__ void reset(int* x) { if (is_active()) x[agent_index()] += 
         phases: dict[str, Any] = {"phases": ["add", negate, "times"], "resets": [clear, "reset", count]}
         world = toy(text, Array("x", "int32"), **phases)
         world.add(Array("rollout", "int32", (2, 6, 2), per="world"))
-        world.record("x", "rollout")
+        world.add(Array("row", "int32", per="world", initial=0))
+        world.record("x", "rollout", "row")
         world.reset()
         assert world["x"].tolist() == [[101, 101]] * 6
         expected = 101

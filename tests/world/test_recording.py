@@ -10,14 +10,20 @@ from warpworld import Array, World
 from warpworld.errors import StoreError
 
 
+def row(name: str) -> Array:
+    """What holds the number of the row that is recorded."""
+    return Array(name, "int32", per="world", initial=0)
+
+
 class TestRecording:
     def test_rows(self, walk: Toy) -> None:
         world, rows = walk(goal=4), 4
+        world.add(row("at"))
         shapes = {"rewards": (6, 2), "terminated": (6,), "x": (6, 2)}
         for name, shape in shapes.items():
             dtype = {"rewards": "float32", "terminated": "bool", "x": "int32"}[name]
             world.add(Array(f"rollout_{name}", dtype, (rows, *shape), per="world"), scratch=True)
-            world.record(name, f"rollout_{name}")
+            world.record(name, f"rollout_{name}", "at")
         world.request("final_observations")
         world.reset()
         for t in range(rows):
@@ -28,24 +34,29 @@ class TestRecording:
             ended = world["terminated"]
             assert torch.equal(world["rollout_x"][t][ended].float(), world["final_observations"][ended][..., 0])
             assert torch.equal(world["rollout_x"][t][~ended], world["x"][~ended])
-            world["row"].add_(1)
+            world["at"].add_(1)
         assert world["rollout_terminated"].any()
 
     def test_the_same_row_again(self, walk: Toy) -> None:
         world = walk()
         world.add(Array("rollout", "float32", (2, 6, 2), per="world", initial=-1.0))
-        world.record("rewards", "rollout")
+        world.add(row("at"))
+        world.record("rewards", "rollout", "at")
         world.reset()
-        world["row"] = 1
+        world["at"] = 1
         course(world, 3)
         assert torch.equal(world["rollout"][1], world["rewards"])
         assert (world["rollout"][0] == -1.0).all()
 
-    def keeping(self, world: World, slots: int) -> World:
+    def keep_in_slots(self, world: World, slots: int = 4) -> None:
         world.add(Array("kept", "float32", (slots, 2, 1), per="env", initial=-1.0))
         world.add(Array("kept_row", "int32", (slots,), per="env", initial=-1))
         world.add(Array("kept_count", "int32", per="env", initial=0))
-        world.keep_final("observations", "kept", "kept_row", "kept_count")
+        world.keep_final("observations", "kept", "kept_row", "kept_count", "at")
+
+    def keeping(self, world: World, slots: int) -> World:
+        world.add(row("at"))
+        self.keep_in_slots(world, slots)
         world.request("final_observations")
         world.reset()
         return world
@@ -55,7 +66,7 @@ class TestRecording:
         expected: list[list[tuple[int, float]]] = [[] for _ in range(6)]
         terminated = 0
         for t in range(9):
-            world["row"] = t
+            world["at"] = t
             world.step()
             terminated += int(world["terminated"].sum())
             for env in torch.nonzero(world["truncated"] & ~world["terminated"]).flatten().tolist():
@@ -72,7 +83,7 @@ class TestRecording:
     def test_no_more_than_there_are_slots(self, walk: Toy) -> None:
         world = self.keeping(walk(episode_length=1), slots=2)
         for t in range(5):
-            world["row"] = t
+            world["at"] = t
             world.step()
         assert world["kept_count"].tolist() == [2] * 6
         assert world["kept_row"].tolist() == [[0, 1]] * 6
@@ -95,7 +106,60 @@ class TestRecording:
     def test_rows_that_do_not_fit(self, walk: Toy, target: Array, message: str) -> None:
         world = walk()
         world.add(target)
-        world.record("rewards", "rollout")
+        world.add(row("at"))
+        world.record("rewards", "rollout", "at")
+        with pytest.raises(StoreError, match=message):
+            world.reset()
+
+    def test_without_rows(self, walk: Toy) -> None:
+        world = walk(goal=4)
+        world.add(Array("x_of_step", "int32"))
+        world.record("x", "x_of_step")
+        world.request("final_observations")
+        world.reset()
+        ended = torch.zeros(6, dtype=torch.bool)
+        for _ in range(8):
+            world.step()
+            ended = world["terminated"]
+            assert torch.equal(world["x_of_step"][ended].float(), world["final_observations"][ended][..., 0])
+            assert torch.equal(world["x_of_step"][~ended], world["x"][~ended])
+            if ended.any():
+                return
+        raise AssertionError("no episode ended")
+
+    def test_two_rows_side_by_side(self, walk: Toy) -> None:
+        """A short rollout of one thing and a longer ring of another are recorded in one step."""
+        world = walk()
+        for name, rows in (("short", 2), ("long", 3)):
+            world.add(row(f"{name}_row"))
+            world.add(Array(name, "float32", (rows, 6, 2), per="world", initial=-1.0))
+            world.record("rewards", name, f"{name}_row")
+        world.reset()
+        rewards = []
+        for t in range(5):
+            world["short_row"], world["long_row"] = t % 2, t % 3
+            world.step()
+            rewards.append(world["rewards"].clone())
+        assert torch.equal(world["short"], torch.stack([rewards[4], rewards[3]]))
+        assert torch.equal(world["long"], torch.stack([rewards[3], rewards[4], rewards[2]]))
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            (Array("at", "int64", per="world"), r"array 'at' is \(\) int64, expected \(\) int32"),
+            (Array("at", "int32", per="env"), r"array 'at' is \(6,\) int32, expected \(\) int32"),
+            (Array("att", "int32", per="world"), r"no array 'at'. Did you mean 'att'\?"),
+        ],
+    )
+    @pytest.mark.parametrize("kept", [False, True])
+    def test_a_row_that_is_none(self, walk: Toy, given: Array, message: str, kept: bool) -> None:
+        world = walk()
+        world.add(given)
+        if kept:
+            self.keep_in_slots(world)
+        else:
+            world.add(Array("rollout", "float32", (3, 6, 2), per="world"))
+            world.record("rewards", "rollout", "at")
         with pytest.raises(StoreError, match=message):
             world.reset()
 
@@ -130,6 +194,7 @@ class TestRecording:
         world = walk()
         for each in {**fitting, name: array}.values():
             world.add(each)
-        world.keep_final("observations", "kept", "rows", "used")
+        world.add(row("at"))
+        world.keep_final("observations", "kept", "rows", "used", "at")
         with pytest.raises(StoreError, match=message):
             world.reset()

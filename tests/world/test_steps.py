@@ -29,7 +29,6 @@ class TestReservedArrays:
             "timestep": ((6,), "int32"),
             "clock": ((6,), "uint64"),
             "active": ((6,), "bool"),
-            "row": ((), "int32"),
         }
         assert (world.num_envs, world.num_agents, world.device) == (6, 5, world["rewards"].device)
         assert [(group.name, group.first) for group in world.groups.values()] == [("fox", 0), ("hen", 2)]
@@ -67,7 +66,7 @@ class TestReservedArrays:
         seen = world.observations("fox")
         assert isinstance(seen, dict) and seen["ear"].data_ptr() == world["observations_ear"].data_ptr()
 
-    @pytest.mark.parametrize("name", ["rewards", "observations", "row", "active"])
+    @pytest.mark.parametrize("name", ["rewards", "observations", "active"])
     def test_their_names_are_taken(self, toy: Toy, name: str) -> None:
         with pytest.raises(StoreError, match=f"array '{name}' is declared twice"):
             toy(IDLE, Array(name, "float32"))
@@ -108,7 +107,7 @@ class TestBeforeReset:
         with pytest.raises(StoreError, match=r"what a step records is settled at the first reset\(\)"):
             world.record("rewards", "mine")
         with pytest.raises(StoreError, match=r"what a step records is settled at the first reset\(\)"):
-            world.keep_final("observations", "mine", "mine", "mine")
+            world.keep_final("observations", "mine", "mine", "mine", "mine")
 
     def test_unknown_names(self, walk: Toy) -> None:
         world = walk()

@@ -82,14 +82,14 @@ class RunKernel:
 
 @dataclass(frozen=True)
 class Copy:
-    """Copy each env's part of one array into another, if asked into the row that ``row`` holds.
+    """Copy each env's part of one array into another, or into one of its rows.
 
     Attributes:
         source: per env, or shared by all envs (``shared``).
         target: (num_envs, ...), or (rows, num_envs, ...) with ``row``.
         active_only: copy the active envs only.
         shared: the source holds one env's part, the same for all.
-        row: name of the array with the row's number, or None.
+        row: name of the array with the row's number, one int32 per world, or None.
     """
 
     source: str
@@ -108,7 +108,7 @@ class KeepFinal:
         target: (num_envs, slots, ...).
         slot_rows: (num_envs, slots) int32, receives the row.
         slots_used: (num_envs,) int32, is counted up.
-        row: name of the array with the row's number.
+        row: name of the array with the row's number, one int32 per world.
     """
 
     source: str

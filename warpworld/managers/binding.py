@@ -18,7 +18,7 @@ from warpworld.managers.signature import C_NAMES, C_TYPES, Parameter, Signature
 Number = int | float | bool
 
 # The world or the caller writes these; kernels may only read them.
-READ_ONLY = ("timestep", "clock", "active", "row")
+READ_ONLY = ("timestep", "clock", "active")
 
 
 class Binding:

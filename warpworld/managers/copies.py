@@ -55,15 +55,21 @@ def _check_copy(step: Copy, data: DataManager) -> None:
     if step.shared or step.row:  # one more dimension: envs, or rows
         expected = (*tuple(data[step.target].shape)[:1], *expected)
     _check(data, step.source, step.target, expected)
+    if step.row:
+        _check_int32(data, step.row, ())
 
 
 def _check_keep_final(step: KeepFinal, data: DataManager) -> None:
     source, target = data[step.source], data[step.target]
     lead = (source.shape[0], *tuple(target.shape)[1:2])
     _check(data, step.source, step.target, (*lead, *source.shape[1:]))
-    for name, expected in ((step.slot_rows, lead), (step.slots_used, lead[:1])):
-        if tuple(data[name].shape) != expected or data.array(name).dtype != "int32":
-            raise StoreError(f"array '{name}' is {_describe(data, name)}, expected {expected} int32")
+    for name, expected in ((step.slot_rows, lead), (step.slots_used, lead[:1]), (step.row, ())):
+        _check_int32(data, name, expected)
+
+
+def _check_int32(data: DataManager, name: str, expected: tuple[int, ...]) -> None:
+    if tuple(data[name].shape) != expected or data.array(name).dtype != "int32":
+        raise StoreError(f"array '{name}' is {_describe(data, name)}, expected {expected} int32")
 
 
 def _check(data: DataManager, source: str, target: str, expected: tuple[int, ...]) -> None:

@@ -260,15 +260,18 @@ class DataManager:
         return twin
 
     def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
-        """Write a snapshot of a store of the same layout back.
+        """Write a snapshot of a store of the same persistent arrays back.
 
         Args:
             snapshot: what ``snapshot`` returned.
-            layout: what ``layout`` returned then; it tells arrays of the same size apart.
+            layout: what ``layout`` returned then; it tells arrays of the same size apart, and their order may be
+                another than here.
 
         Raises:
             StoreError: the snapshot is of other arrays; the store is as it was.
         """
+        import torch
+
         part = self._persistent()
         if layout is not None:
             self._check_layout(layout)
@@ -277,6 +280,11 @@ class DataManager:
                 f"the snapshot has {snapshot.numel() * snapshot.element_size()} bytes, this store's persistent arrays "
                 f"have {part.numel()}: it is of another world"
             )
+        rooms = {name: self._room_of(self._arrays[name]) for name, _, _ in self.layout()}
+        order = list(rooms) if layout is None else [entry[0] for entry in layout]
+        if order != list(rooms):
+            parts = dict(zip(order, snapshot.split([rooms[name] for name in order]), strict=True))
+            snapshot = torch.cat([parts[name] for name in rooms])
         part.copy_(snapshot)
 
     def _check_layout(self, layout: Sequence[Sequence[Any]]) -> None:
@@ -288,8 +296,8 @@ class DataManager:
                     f"array '{name}' is {saved.get(name, 'missing')} in the snapshot, "
                     f"{own.get(name, 'missing')} in this world: the snapshot is of another world"
                 )
-        if list(saved) != list(own):
-            raise StoreError("the snapshot has its arrays in another order: it is of another version of this world")
+        if len(saved) < len(layout):
+            raise StoreError("the snapshot lists an array twice; something other than warpworld wrote or changed it")
 
     def _persistent(self) -> torch.Tensor:
         if self._block is None:

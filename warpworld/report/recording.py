@@ -120,8 +120,6 @@ def record(
     actors = build_actors(world, config, policies, greedy)
     watch = _Watch(world)
     world.reset()
-    for actor in actors:
-        actor.freeze()
     steps = _play(world, actors, watch, episodes)
     frames, drawn = _drawn(world, steps)
     return Recording(config.title, about, world.groups, frames, drawn)
@@ -170,20 +168,19 @@ class _Watch:
         """Take an unsealed world."""
         self._world = world
         declared = [*reserved_arrays(world.groups), *world.environment.arrays()]
-        names = [array.name for array in declared if array.name not in ("active", "clock", "row")]
+        names = [array.name for array in declared if array.name not in ("active", "clock")]
         names += [name for name in ON_REQUEST if name in world.data]
         self._copies: dict[str, str | None] = {}  # of an array per agent or env, made in every step
         for name in names:
             array = world.data.array(name)
             self._copies[name] = copy = None if array.per == "world" else f"watched_{name}"
             if copy is not None:
-                shape = (1, *array.full_shape(1, world.num_agents))
-                world.add(Array(copy, array.dtype, shape, per="world"), scratch=True)
+                world.add(Array(copy, array.dtype, array.shape, array.per), scratch=True)
                 world.record(name, copy)
 
     def of_step(self) -> FrameArrays:
         """As they were when the last step's phases were done, before an ended env was reset."""
-        return self._read({name: copy and self._world[copy][0, 0] for name, copy in self._copies.items()})
+        return self._read({name: copy and self._world[copy][0] for name, copy in self._copies.items()})
 
     def of_start(self) -> FrameArrays:
         """As they are; an episode has just begun, and no step of it been made."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LEFT_OUT = ("active", "row")  # what speaks of launches and rollouts, not of the env
+LEFT_OUT = "active"  # it speaks of launches, not of the env
 
 
 class Trace:
@@ -48,7 +48,7 @@ class Trace:
         world: before its first reset().
         env: which one, 0 .. num_envs - 1.
         path: of the file, ``.csv``; an older trace is replaced, any other file is not.
-        arrays: names of those to show; None for all but ``active`` and ``row``.
+        arrays: names of those to show; None for all but ``active``.
 
     Attributes:
         path: see above.
@@ -113,7 +113,7 @@ class Trace:
         self._step += 1
         self._timestep += 1
         values = {
-            name: self._own(name) if copy is None else self._world[copy][0, self._env]
+            name: self._own(name) if copy is None else self._world[copy][self._env]
             for name, copy in self._copies.items()
         }
         self._write("step", values)
@@ -125,10 +125,9 @@ class Trace:
         if array.per == "world":
             return None
         copy = f"traced_{array.name}"
-        shape = (1, *array.full_shape(self._world.num_envs, self._world.num_agents))
         known = self._world.data.array(copy) if copy in self._world.data else None
-        if known is None or (known.per, known.shape, known.dtype) != ("world", shape, array.dtype):
-            self._world.add(Array(copy, array.dtype, shape, per="world"), scratch=True)
+        if known is None or (known.per, known.shape, known.dtype) != (array.per, array.shape, array.dtype):
+            self._world.add(Array(copy, array.dtype, array.shape, array.per), scratch=True)
             self._world.record(array.name, copy)
         return copy  # which traces of several envs share
 
@@ -155,7 +154,7 @@ class Trace:
 
 def _chosen(world: World, arrays: Sequence[str] | None) -> list[str]:
     """Names of the arrays that a trace shows."""
-    known = [name for name, _, _ in world.data.layout() if name not in LEFT_OUT]
+    known = [name for name, _, _ in world.data.layout() if name != LEFT_OUT]
     if isinstance(arrays, str):
         raise StoreError(f"arrays is {arrays!r}; expected a list of names, for instance [{arrays!r}]")
     for name in arrays or ():

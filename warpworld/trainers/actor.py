@@ -26,8 +26,7 @@ NO_NOISE = -20.0  # logarithm of a deviation that no float32 action shows
 class Actor:
     """Acts for one group: policy forward, then a kernel that draws actions from the policy's outputs.
 
-    Where the world has an ``action_mask``, actions that it forbids are not taken. Create it before the world's first
-    reset and call ``freeze`` after.
+    Where the world has an ``action_mask``, actions that it forbids are not taken.
 
     Attributes:
         group: the agents it acts for.
@@ -66,6 +65,7 @@ class Actor:
         self._world, self._kernel, self._index = world, kernel, world.kernel_index()
         self._functions = self._build()
         self._draw: Callable[[], None] | None = None
+        world.when_sealed(self._bind)
 
     def _build(self) -> FunctionManager:
         world, group = self._world, self.group
@@ -89,6 +89,7 @@ class Actor:
         aliases = {
             "observations": observations,
             "actions": actions,
+            "row": "rollout_row",
             **{f"rollout_{what}": f"rollout_{what}_{group.name}" for what in recorded},
         }
         if isinstance(self.distribution, Gaussian):
@@ -137,8 +138,12 @@ class Actor:
         self._world.add(Array(log_stds, "float32", (self.action_size,), per="world", initial=0.0), scratch=True)
         return {"box": box, "log_stds": log_stds}
 
-    def freeze(self) -> None:
-        """Bind the kernels to the sealed store."""
+    def _bind(self) -> None:
+        """Bind the kernels to the sealed store.
+
+        Raises:
+            DeclarationError: the group's script fails, or gives another shape or dtype than a policy of the group.
+        """
         self._draw = self._program(f"{self._kernel}_masked" if self.masked else self._kernel)
         self._outputs = self._world[f"policy_outputs_{self.group.name}"]
         seen = self._world.observations(self.group.name)
@@ -147,8 +152,6 @@ class Actor:
         self._parts, self._seen = (parts, self._world[joined]) if joined in self._world.data else ([], parts[0])
         self._log_stds: Tensor | None = None
         self._draw_at_random = self._draw
-        if self.memory is not None:
-            self.memory.freeze()
         if isinstance(self.distribution, Gaussian):
             self._log_stds = self._world[f"log_stds_{self.group.name}"]
             self._draw_at_random = self._program("act_at_random")
@@ -173,10 +176,10 @@ class Actor:
         """Decide on what the group sees now, and write its actions into the store.
 
         Raises:
-            StoreError: before ``freeze``, or the policy remembers more or less than the first one did.
+            StoreError: before the world is sealed, or the policy remembers more or less than the first one did.
         """
         if self._draw is None:
-            raise StoreError(f"group '{self.group.name}': freeze() the actor after the world's first reset()")
+            raise StoreError(f"group '{self.group.name}': call the world's reset() before the actor acts")
         seen = self.observations()  # also for a random policy: the kernel records it
         if self.policy is None and not self.slots:
             self._outputs.zero_()

@@ -51,7 +51,7 @@ class EpisodeStatistics:
     """Adds up rewards over rollouts.
 
     What an unfinished episode has so far lies in the store's persistent part, so that it is saved with the world.
-    Create it after the world's ``Rollout``, whose rows it reads, and before the first reset; call ``freeze`` after.
+    Create it after the world's ``Rollout``, whose rows it reads.
 
     Attributes:
         add_up: takes in the rollout that stands in the store; call it once for each, since unfinished episodes are
@@ -73,9 +73,10 @@ class EpisodeStatistics:
         self._functions = world.kernels(EPISODES_SOURCE, {}, scalars={"num_steps": num_steps})
         self._functions.build([])
         self._kernel = "add_masked_episodes" if "rollout_agent_mask" in world.data else "add_episodes"
-        self.add_up: Callable[[], None] = self._not_frozen
+        self.add_up: Callable[[], None] = self._not_sealed
+        world.when_sealed(self._bind)
 
-    def freeze(self) -> None:
+    def _bind(self) -> None:
         """Bind the kernel to the sealed store."""
         world = self._world
         self.add_up = world.program([self._functions.step(self._kernel, index=0)])
@@ -85,8 +86,8 @@ class EpisodeStatistics:
                 own[slot.envs, world.groups[group].slice] = 0.0
         self._own = own.to(world.device)
 
-    def _not_frozen(self) -> None:
-        raise StoreError("freeze() the episode statistics after the world's first reset()")
+    def _not_sealed(self) -> None:
+        raise StoreError("there are no episodes to add up yet; call the world's reset() first")
 
     def sums(self) -> Tensor:
         """Of the episodes that ended in the rollout: (2 + 2 * num_agents,) float64 on the device.

@@ -14,7 +14,7 @@ class Memory:
     """The recurrent state of one group.
 
     It lies in the store's persistent part, so that it is saved with the world, and is zeroed for an agent whose episode
-    ended before it acts again. Create it before the world's first reset and call ``freeze`` after.
+    ended before it acts again.
 
     Attributes:
         state: (num_envs, size, state size) float32, after the latest step.
@@ -31,12 +31,13 @@ class Memory:
 
     def __init__(self, world: World, group: Group, state_size: int) -> None:
         self._world, self._group, self.state_size = world, group, state_size
-        self.state_name, self.values_name = f"recurrent_state_{group.name}", f"recurrent_values_{group.name}"
+        self.state_name, self.values_name = state_array(group.name), f"recurrent_values_{group.name}"
         doc = "what agents remember"
         world.add(Array(self.state_name, "float32", (group.size, state_size), per="env", initial=0.0, doc=doc))
         world.add(Array(self.values_name, "float32", (group.size,), per="env", initial=0.0), scratch=True)
+        world.when_sealed(self._bind)
 
-    def freeze(self) -> None:
+    def _bind(self) -> None:
         """Find the arrays in the sealed store."""
         self.state, self._values = self._world[self.state_name], self._world[self.values_name]
 
@@ -63,6 +64,11 @@ class Memory:
         self._values[envs].copy_(values)
         self.state[envs].copy_(state)
         return outputs
+
+
+def state_array(group: str) -> str:
+    """Name of the array with a group's recurrent state; it exists where the group has a memory."""
+    return f"recurrent_state_{group}"
 
 
 def begun(terminated: Tensor, truncated: Tensor, agent_terminated: Tensor | None, agents: int) -> Tensor:

@@ -103,7 +103,7 @@ def _world(config: RunConfig, episodes: int, seed: int) -> tuple[World, int]:
 def build_actors(
     world: World, config: RunConfig, policies: Mapping[str, Policy | None], greedy: bool = False
 ) -> list[Actor]:
-    """One actor for each group of an unsealed world, which records nothing; freeze them after its first reset.
+    """One actor for each group of an unsealed world, which records nothing.
 
     Args:
         world: the world that they act in.
@@ -126,8 +126,6 @@ def _play(world: World, actors: Sequence[Actor], rounds: int, name: str) -> tupl
     """Each agent's return in each episode, (num_envs, rounds, num_agents) float64, and lengths (num_envs, rounds)."""
     rewards = _Rewards(world)
     world.reset()
-    for actor in actors:
-        actor.freeze()
     # what comes after an env's last round falls into a spare column
     totals = torch.zeros(world.num_envs, rounds + 1, world.num_agents, dtype=torch.float64)
     lengths = torch.zeros(world.num_envs, rounds + 1, dtype=torch.int64)
@@ -157,11 +155,10 @@ class _Rewards:
         self._world = world
         self._masked = "agent_mask" in world.data
         if self._masked:
-            shape = (1, world.num_envs, world.num_agents)
-            world.add(Array("mask_of_step", "bool", shape, per="world"), scratch=True)
+            world.add(Array("mask_of_step", "bool"), scratch=True)
             world.record("agent_mask", "mask_of_step")
 
     def of_step(self) -> Tensor:
         """(num_envs, num_agents) float32, 0 where the agent's row does not count."""
         rewards = self._world["rewards"]
-        return rewards.masked_fill(~self._world["mask_of_step"][0], 0.0) if self._masked else rewards
+        return rewards.masked_fill(~self._world["mask_of_step"], 0.0) if self._masked else rewards

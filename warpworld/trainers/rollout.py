@@ -22,6 +22,8 @@ from warpworld.trainers.sequences import Experience, Sequences
 from warpworld.trainers.trajectories import Trajectories
 from warpworld.world import World
 
+ROW = "rollout_row"  # the array with the number of the row that a step is recorded in
+
 # Rows of one value forward: on a cpu so few that what lies between the layers stays in a cache, on a gpu as many as its
 # memory does not notice.
 VALUE_ROWS = {"cpu": 1 << 12, "cuda": 1 << 20}
@@ -46,7 +48,8 @@ class Rollout:
     """Collects T steps of a world whose groups are all served by policies.
 
     Observations, actions and log-probabilities are recorded by the sampling kernel, rewards and ends by the step
-    itself, each into row ``row``. Create it before the world's first reset and call ``freeze`` after.
+    itself, each into the row that the array ``ROW`` holds. That array is kept in snapshots, so that the check of a CUDA
+    graph, which steps the world more often than the rollout does, leaves it as it was.
 
     Attributes:
         world: the world that is stepped.
@@ -73,11 +76,13 @@ class Rollout:
         self._steps_at_once = max((k for k in range(1, graph_steps + 1) if num_steps % k == 0), default=0)
         self._on_host: _OnHost | None = None  # nothing of the present rollout is known yet
         self._captured: tuple[list[Player], Callable[[], None]] | None = None
+        world.add(Array(ROW, "int32", per="world", initial=0, read_only=True, doc="the row that is recorded next"))
         self.actors = {group: Actor(world, group, policies[group], "sample", slots) for group in world.groups}
         for actor in self.actors.values():
             self._add_group_arrays(actor)
         self._optional = [name for name in ("agent_terminated", "agent_mask") if name in world.data]
         self._add_shared_arrays()
+        world.when_sealed(self._bind)
 
     def _add_group_arrays(self, actor: Actor) -> None:
         """The arrays that the group's sampling kernel records into."""
@@ -95,7 +100,7 @@ class Rollout:
         for name, dtype, shape in arrays:
             self.world.add(Array(f"rollout_{name}_{actor.group.name}", dtype, shape, per="world"), scratch=True)
         if actor.memory is not None:
-            self.world.record(actor.memory.values_name, f"rollout_values_{actor.group.name}")
+            self.world.record(actor.memory.values_name, f"rollout_values_{actor.group.name}", ROW)
 
     def _add_shared_arrays(self) -> None:
         world, rows = self.world, self.num_steps
@@ -104,7 +109,7 @@ class Rollout:
             array = world.data.array(name)
             shape = (rows, *array.full_shape(world.num_envs, world.num_agents))
             world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), scratch=True)
-            world.record(name, f"rollout_{name}")
+            world.record(name, f"rollout_{name}", ROW)
         self._slots = world.environment.truncations(rows)
         for name in self._kept_arrays():
             array = world.data.array(name)
@@ -112,7 +117,7 @@ class Rollout:
             world.add(Array(f"kept_{name}", array.dtype, (self._slots, *part), per="env"), scratch=True)
             world.add(Array(f"kept_{name}_row", "int32", (self._slots,), per="env", initial=0), scratch=True)
             world.add(Array(f"kept_{name}_count", "int32", per="env", initial=0))
-            world.keep_final(name, f"kept_{name}", f"kept_{name}_row", f"kept_{name}_count")
+            world.keep_final(name, f"kept_{name}", f"kept_{name}_row", f"kept_{name}_count", ROW)
 
     def _observation_arrays(self) -> list[str]:
         return [name for name in self.world.data if name == "observations" or name.startswith("observations_")]
@@ -122,10 +127,8 @@ class Rollout:
         memories = [actor.memory.state_name for actor in self.actors.values() if actor.memory is not None]
         return [*self._observation_arrays(), *memories]
 
-    def freeze(self) -> None:
-        """Bind the actors' kernels to the sealed store."""
-        for actor in self.actors.values():
-            actor.freeze()
+    def _bind(self) -> None:
+        """Find out which envs are learnt from."""
         self._learnt_envs = {group: self._envs_of_policy(actor) for group, actor in self.actors.items()}
 
     def _envs_of_policy(self, actor: Actor) -> Tensor | None:
@@ -139,7 +142,7 @@ class Rollout:
 
     def collect(self) -> None:
         """Step the world ``num_steps`` times from where it stands."""
-        world, row = self.world, self.world["row"]
+        world, row = self.world, self.world[ROW]
         self._on_host = None
         row.zero_()
         world["not_finite"].zero_()
@@ -156,14 +159,14 @@ class Rollout:
         else:
             for _ in range(self.num_steps):
                 self._step()
-        row.zero_()  # a step that somebody takes outside a rollout must find a row there is
+        row.zero_()  # a step outside a rollout must find a row that exists
 
     def _step(self) -> None:
         """One step, recorded in the present row; what a CUDA graph can hold."""
         for actor in self.actors.values():
             actor.act()
         self.world.step()
-        self.world["row"].add_(1)
+        self.world[ROW].add_(1)
 
     def _steps(self) -> Callable[[], None]:
         """Several steps at once: a CUDA graph where the device has such, captured anew for other players."""

@@ -8,9 +8,11 @@ from typing import Any
 from torch import Tensor
 
 from warpworld.trainers.distributed import ProcessGroup
+from warpworld.trainers.rollout import ROW
 from warpworld.world import World
 
 Layout = Sequence[Sequence[Any]]
+EARLIER_ROW = "row"  # what the rollout's row was called as long as every world had one
 
 
 def gather_store(world: World, processes: ProcessGroup, num_envs: int) -> tuple[Layout, Tensor]:
@@ -50,6 +52,7 @@ def restore_store(world: World, processes: ProcessGroup, num_envs: int, snapshot
     Raises:
         StoreError: the snapshot is of other arrays; the store is as it was.
     """
+    layout = _renamed(layout)
     if not processes.several:
         world.restore(snapshot, layout)
         return
@@ -58,3 +61,10 @@ def restore_store(world: World, processes: ProcessGroup, num_envs: int, snapshot
     for name in whole:
         per_world = whole.array(name).per == "world"
         world[name].copy_(whole[name] if per_world else whole[name][share.start : share.stop])
+
+
+def _renamed(layout: Layout) -> Layout:
+    """The layout as it would be saved today; earlier versions saved the rollout's row as an array of the world."""
+    if any(entry[0] == ROW for entry in layout):
+        return layout
+    return [(ROW, *entry[1:]) if entry[0] == EARLIER_ROW else entry for entry in layout]

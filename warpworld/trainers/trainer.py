@@ -24,7 +24,7 @@ from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.league import League, check_processes
 from warpworld.trainers.measurements import Measurements, Metrics
-from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.rollout import ROW, Rollout
 from warpworld.trainers.schedules import value_at
 from warpworld.trainers.sequences import Experience, joined
 from warpworld.trainers.shards import Layout, gather_store, restore_store
@@ -110,9 +110,6 @@ class Trainer:
         self.world.seal()
         self._set_scheduled()  # the first episodes begin with what they say
         self.world.reset()
-        self.rollout.freeze()
-        self.episodes.freeze()
-        self.league.freeze(self.rollout)
         self._share_weights()
 
     def _build(self, config: RunConfig, initial_weights: bool) -> None:
@@ -195,7 +192,7 @@ class Trainer:
         iteration, saving = self.iteration + 1, self.config.saving
         is_read = self._is_due(iteration, saving.log_every) or self._is_due(iteration, saving.checkpoint_every)
         if is_read:
-            self.world["row"].item()  # what a device still does of the iteration before is not in this one's time
+            self.world[ROW].item()  # what a device still does of the iteration before is not in this one's time
         began = time.perf_counter()
         self._set_scheduled()
         self.league.begin(self.iteration)

@@ -26,7 +26,6 @@ def reserved_arrays(groups: Mapping[str, Group]) -> list[Array]:
         Array("timestep", "int32", per="env", initial=0, doc="steps of this episode"),
         Array("clock", "uint64", per="env", initial=0, doc="steps and resets ever made"),
         Array("active", "bool", per="env", initial=False, doc="takes part in this launch"),
-        Array("row", "int32", per="world", initial=0, doc="the rollout's row"),
     ]
 
 

@@ -103,6 +103,7 @@ class World:
             self._backend.allocate, self.num_envs, self.num_agents, self._backend.free_memory, self._backend.padding
         )
         self._extra_steps: list[Step] = []
+        self._when_sealed: list[Callable[[], None]] = []
         self._num_foreign_kernels = 0
         self._reset: Callable[[], None] = self.step
 
@@ -231,32 +232,46 @@ class World:
         elif name not in self.data:
             self.data.add(requested_array(name, self.groups))
 
-    def record(self, source: str, target: str) -> None:
-        """In every step, copy array ``source`` into the row of ``target`` that ``row`` holds.
+    def record(self, source: str, target: str, row: str | None = None) -> None:
+        """In every step, copy array ``source`` into ``target``, or into one of its rows.
 
         The copy is made behind the phases, before ended envs are reset: it is of the step, not of the next episode.
 
         Args:
             source: an array per agent or per env.
-            target: an array of shape (rows, *shape of source).
+            target: an array of the shape of source; with ``row``, (rows, *shape of source).
+            row: name of the array that holds the row's number, one int32 per world. Whoever added it counts it up, and
+                keeps it below the number of rows.
         """
-        self._extend(Copy(source, target, row="row"))
+        self._extend(Copy(source, target, row=row))
 
-    def keep_final(self, source: str, target: str, slot_rows: str, slots_used: str) -> None:
+    def keep_final(self, source: str, target: str, slot_rows: str, slots_used: str, row: str) -> None:
         """In every step, keep the final observation of each env that was truncated.
 
         Args:
             source: an observations array.
             target: (num_envs, slots, *an env's part of source): where they go, one slot after the other.
-            slot_rows: (num_envs, slots) int32: receives ``row``.
-            slots_used: (num_envs,) int32: is counted up; whoever reads the slots sets it back to 0.
+            slot_rows: (num_envs, slots) int32: receives the number in ``row``.
+            slots_used: (num_envs,) int32: is counted up; the reader of the slots sets it back to 0.
+            row: name of the array that holds the present row's number, one int32 per world.
         """
-        self._extend(KeepFinal(source, target, slot_rows, slots_used, "row"))
+        self._extend(KeepFinal(source, target, slot_rows, slots_used, row))
 
     def _extend(self, step: Step) -> None:
         if self.data.sealed:
             raise StoreError("what a step records is settled at the first reset(); ask for it before")
         self._extra_steps.append(step)
+
+    def when_sealed(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` once the store has its memory: at once if it has, else when the world is sealed.
+
+        A part that adds arrays registers here what binds it to them. Callbacks run in the order in which they were
+        registered, when steps are frozen and before the first reset: arrays hold their initial values.
+        """
+        if self.data.sealed:
+            callback()
+        else:
+            self._when_sealed.append(callback)
 
     def kernels(
         self,
@@ -316,10 +331,14 @@ class World:
 
         Raises:
             StoreError: it does not fit.
+            WarpworldError: a part that was registered with ``when_sealed`` does not fit the world.
         """
         if not self.data.sealed:
             self.data.seal()
             self._freeze()
+            registered, self._when_sealed = self._when_sealed, []
+            for callback in registered:
+                callback()
 
     def step(self) -> None:
         """One step of every env, with the actions that stand in the store; ended envs are reset in the same step.

@@ -106,8 +106,6 @@ def examine(params: Mapping[str, Any], policy: Policy | None) -> Counts:
     world = World(environment, NUM_ENVS, device="cpu", seed=SEED, num_workers=1)
     actors = [Actor(world, name, policy if name == "player" else None) for name in world.groups]
     world.reset()
-    for actor in actors:
-        actor.freeze()
     shots = Shots(world, slice(0, world.num_agents) if policy is None else world.groups["player"].slice)
     for _ in range(STEPS):
         for actor in actors:

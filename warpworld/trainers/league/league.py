@@ -7,7 +7,7 @@ import itertools
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ from torch import Tensor
 from warpworld.config import RunConfig
 from warpworld.config.self_play import RANDOM, is_run, opponents_envs, self_play_entries, slots_of
 from warpworld.errors import ConfigError
-from warpworld.policies import Policy
+from warpworld.policies import Policy, action_distribution
 from warpworld.trainers.distributed import ProcessGroup
 from warpworld.trainers.initial_weights import load_named_weights
 from warpworld.trainers.league.matches import Matches
@@ -23,11 +23,9 @@ from warpworld.trainers.league.opponents import Opponent
 from warpworld.trainers.league.saved import read_standing, saved_standing
 from warpworld.trainers.league.side import Side, Standing
 from warpworld.trainers.league.weights import copied, digest_of, is_held, packed
+from warpworld.trainers.memory import state_array
 from warpworld.trainers.players import Scripted, Slot
 from warpworld.world import World
-
-if TYPE_CHECKING:
-    from warpworld.trainers.rollout import Rollout
 
 
 def check_processes(config: RunConfig, processes: ProcessGroup) -> None:
@@ -47,9 +45,8 @@ def check_processes(config: RunConfig, processes: ProcessGroup) -> None:
 class League:
     """Opponents, by the ``self_play`` sections of a run; without such sections it does nothing.
 
-    Create it before the world's first reset and before the learners, hand ``slots`` to the rollout, and call
-    ``freeze`` after the reset. Around each rollout call ``begin`` and ``take_results``; nothing of either waits for the
-    device, but ``begin`` where somebody comes or goes.
+    Create it before the learners, and hand ``slots`` to the rollout. Around each rollout call ``begin`` and
+    ``take_results``; nothing of either waits for the device, but ``begin`` where an opponent comes or goes.
 
     Attributes:
         sides: one for each policy with opponents, by its name.
@@ -89,6 +86,7 @@ class League:
         self.slots = [slot for side in self.sides.values() for slot in side.slots]
         self._matches = Matches(world, self.slots) if self.slots else None
         self._pending: list[Tensor] = []
+        world.when_sealed(self._check_scripts)
 
     def _opponent(self, policy: str, number: int, text: str, present: Policy, read: bool) -> Opponent:
         """An opponent as the configuration names it."""
@@ -103,19 +101,16 @@ class League:
             opponent.digest = digest_of(packed(opponent.weights))
         return opponent
 
-    def freeze(self, rollout: Rollout) -> None:
-        """Bind to the sealed store, and check what scripts give.
+    def _check_scripts(self) -> None:
+        """Check what scripts give.
 
         Raises:
             DeclarationError: a script fails, or gives another shape or dtype than a policy of its group.
         """
-        self._rollout = rollout
-        if self._matches is not None:
-            self._matches.freeze()
         for side in self.sides.values():
-            for group, player in itertools.product(side.slots[0].groups, side.scripts()):
-                actor = rollout.actors[group]
-                player.check(self._world, actor.group, actor.distribution.num_outputs)
+            for name, player in itertools.product(side.slots[0].groups, side.scripts()):
+                group = self._world.groups[name]
+                player.check(self._world, group, action_distribution(group).num_outputs)
 
     # ---- around a rollout --------------------------------------------------------------------------------------------
     def begin(self, iteration: int) -> None:
@@ -131,13 +126,12 @@ class League:
             side.begin(iteration, self._exchange)
 
     def _exchange(self, slot: Slot) -> None:
-        """Somebody else plays in a slot: he remembers nothing, and what is under way counts for nobody."""
+        """Seat another opponent in a slot: it remembers nothing, and what is under way counts for nobody."""
         assert self._matches is not None
         self._matches.exchange(slot)
         for group in slot.groups:
-            memory = self._rollout.actors[group].memory
-            if memory is not None:
-                memory.state[slot.envs] = 0.0
+            if state_array(group) in self._world:
+                self._world[state_array(group)][slot.envs] = 0.0
 
     def take_results(self) -> None:
         """After an iteration's rollout: note how matches ended, without waiting for the device."""

@@ -18,7 +18,7 @@ class Matches:
     An episode is won, 1, where the present selves' mean return is above that of the opponent's agents; lost, 0, where
     it is below; and drawn, 1/2, where they are equal. Rows that ``agent_mask`` leaves out bring no reward. One that was
     begun against somebody else counts for nobody. What an unfinished one has so far lies in the store's persistent
-    part. Create it before the world's first reset and call ``freeze`` after.
+    part.
 
     Args:
         world: an unsealed world, in which a rollout is recorded.
@@ -32,8 +32,9 @@ class Matches:
         world.add(Array("match_balance", "float64", per="env", initial=0.0, doc=doc))
         doc = "whether the running episode was begun against the present opponent"
         world.add(Array("match_whole", "bool", per="env", initial=True, doc=doc))
+        world.when_sealed(self._bind)
 
-    def freeze(self) -> None:
+    def _bind(self) -> None:
         """Find the arrays in the sealed store."""
         world = self._world
         self._balance, self._whole = world["match_balance"], world["match_whole"]
