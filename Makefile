@@ -18,9 +18,10 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint
 STAMP := $(VENV)/.installed-$(notdir $(REQUIREMENTS))
 CUDA_STAMP := $(VENV)/.installed-cuda-tools
 # What is tested on the cuda backend too, and of that what is tested once more on tensors that say they are on a GPU.
-CUDA_TESTS := tests/managers tests/world tests/envs tests/trainers tests/cuda tests/runs/test_resume.py tests/test_random.py tests/warpdrive tests/eyes tests/league \
-  tests/plans/test_plan_set.py tests/plans/test_plans_page.py
-AS_CUDA_TESTS := tests/world tests/envs tests/eyes tests/cuda/test_graphs.py $(addprefix tests/trainers/,test_rollout.py test_actor.py test_episodes.py)
+CUDA_TESTS := $(addprefix tests/,managers world envs trainers cuda eyes/blocks eyes/plans/test_plan_set.py runs/test_resume.py) \
+  $(wildcard tests/eyes/test_*.py) $(patsubst %,tests/docs/test_%_page.py,eyes from_warpdrive plans self_play)
+AS_CUDA_TESTS := $(addprefix tests/,world envs eyes/blocks managers/cuda/test_graphs.py) $(wildcard tests/eyes/test_*.py) \
+  $(addprefix tests/trainers/,test_rollout.py test_actor.py test_episodes.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup train test test-slow cuda-tools test-cuda lint types bench gpu pictures clean

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from stand_in.driver import StandIn
+    from tests.stand_in.driver import StandIn
 
 # Compiled kernels are kept from one run of the tests to the next, apart from the user's own.
 os.environ.setdefault("WARPWORLD_CACHE", str(Path(__file__).resolve().parent.parent / ".pytest_cache" / "kernels"))
@@ -39,11 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells leave it to what they start in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("stand_in"):
-        from stand_in.plugin import use_stand_in
+        from tests.stand_in.plugin import use_stand_in
 
         config.stash[STAND_IN] = use_stand_in(as_cuda=config.getoption("device") == "cuda")
     elif config.getoption("device") == "cuda":
-        from stand_in.plugin import use_gpu
+        from tests.stand_in.plugin import use_gpu
 
         use_gpu()
 

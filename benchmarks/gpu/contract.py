@@ -18,9 +18,9 @@ from .process import run_limited
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (
     *("tests/managers", "tests/world", "tests/envs", "tests/eyes", "tests/trainers", "tests/cuda"),
-    *("tests/runs/test_resume.py", "tests/test_random.py"),
+    "tests/runs/test_resume.py",
 )
-WITHOUT_GPU = ("tests/cuda/test_nvcc.py",)  # needs none, and takes its time
+WITHOUT_GPU = ("tests/cuda/test_nvcc.py", "tests/eyes/plans")  # need none, and take their time
 USAGE_ERROR = 4  # of pytest
 FAILURE = re.compile(
     r"^(\S+::.*?) (?:FAILED|ERROR) +\[ *\d+%\]"  # in one process

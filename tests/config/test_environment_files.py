@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from chase import changed
 
+from tests.chase import changed
 from warpworld.config import config_from_dict, load_config
 from warpworld.environment import get_environment
 from warpworld.errors import ConfigError, DeclarationError, RunError
@@ -15,7 +15,7 @@ from warpworld.runs import Run
 from warpworld.runs.resume import check_same_course
 
 WALK = """
-from chase import Chase
+from tests.chase import Chase
 
 class Walk(Chase):
     pass
@@ -28,7 +28,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "walk.py").write_text(WALK)
-    (folder / "walk.yaml").write_text(changed("chase:Chase", "walk.py"))
+    (folder / "walk.yaml").write_text(changed("tests.chase:Chase", "walk.py"))
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     for name in ("walk", "walk_2"):
@@ -38,7 +38,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def load(project: Path, name: str) -> None:
     """Read the config with another name in it."""
-    (project / "walk.yaml").write_text(changed("chase:Chase", name))
+    (project / "walk.yaml").write_text(changed("tests.chase:Chase", name))
     load_config(project / "walk.yaml")
 
 
@@ -53,7 +53,7 @@ def test_a_file_lies_beside_the_config(project: Path) -> None:
 
 def test_a_class_of_a_file_with_several(project: Path) -> None:
     (project / "walk.py").write_text(WALK + "class Run(Walk):\n    pass\n")
-    (project / "walk.yaml").write_text(changed("chase:Chase", "./walk.py:Run"))
+    (project / "walk.yaml").write_text(changed("tests.chase:Chase", "./walk.py:Run"))
     config = load_config(project / "walk.yaml")
     assert (config.name, config.title) == (f"{project}/walk.py:Run", "walk:Run")
     with pytest.raises(ConfigError, match=r"walk.yaml, line 1: name: .*walk.py: expected a file that defines one Env"):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pydantic
 import pytest
 import yaml
-from chase import TEXT, changed
 
+from tests.chase import TEXT, changed
 from warpworld.config import RunConfig, config_from_dict, load_config, packaged_configs
 from warpworld.config.document import Document
 from warpworld.environment import get_environment

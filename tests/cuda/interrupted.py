@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-from test_faults import MODES, faulty_world, goes_on
-
+from tests.cuda.test_faults import MODES, faulty_world, goes_on
 from warpworld import World
 from warpworld.errors import KernelError
 

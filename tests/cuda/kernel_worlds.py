@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from toys import agents, environment
 
+from tests.toys import agents, environment
 from warpworld import Array, Kernel, World
 
 HERE = Path(__file__).parent

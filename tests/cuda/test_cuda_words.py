@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernel_worlds import kernel_world, run
 
+from tests.cuda.kernel_worlds import kernel_world, run
 from warpworld import Array, Kernel
 
 NUM_ENVS, NUM_AGENTS = 97, 20

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from debugger import SETUP, gdb
-from kernel_worlds import HERE, kernel_world, run
 
+from tests.cuda.debugger import SETUP, gdb
+from tests.cuda.kernel_worlds import HERE, kernel_world, run
 from warpworld import Array
 from warpworld.errors import BuildError
 from warpworld.managers.cpu.backend import CpuBackend
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.cpu_backend
 ARRAYS = [Array("x", "float32", initial=0.0), Array("met", "int32", per="env", initial=0)]
 SOURCE = HERE / "debugging.cu"
 PROGRAM = """
-from test_debugger import ARRAYS
-from kernel_worlds import kernel_world
+from tests.cuda.test_debugger import ARRAYS
+from tests.cuda.kernel_worlds import kernel_world
 kernel_world("debugging.cu", "step", ARRAYS, 5, 7, None, device="cpu").step()
 """
 
@@ -30,10 +30,6 @@ kernel_world("debugging.cu", "step", ARRAYS, 5, 7, None, device="cpu").step()
 def line_of(mark: str) -> int:
     (line,) = (n for n, line in enumerate(SOURCE.read_text().splitlines(), 1) if line.endswith(f"// {mark}"))
     return line
-
-
-def python_path() -> str:
-    return os.pathsep.join([str(HERE), str(HERE.parent), *sys.path])
 
 
 @pytest.mark.parametrize("compiler", ["g++", pytest.param("clang++", marks=pytest.mark.slow)])
@@ -56,7 +52,7 @@ def test_gdb_stops_in_one_agent_of_one_env(compiler: str, tmp_path: Path) -> Non
     )
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler} here")
-    said = gdb(commands, ["-c", PROGRAM], tmp_path, CXX=compiler, PYTHONPATH=python_path())
+    said = gdb(commands, ["-c", PROGRAM], tmp_path, CXX=compiler, PYTHONPATH=os.pathsep.join(sys.path))
     parts = dict(part.partition("\n")[::2] for part in said.split("== ")[1:])
     frames = [line for line in parts["where"].splitlines() if line.startswith("#")]
     assert frames[0].startswith("#0  step (x=")
@@ -81,7 +77,7 @@ def test_gdb_stops_where_a_kernel_faults(tmp_path: Path) -> None:
         "world['bad_env'] = 3\nworld.step()"
     )
     commands = [*SETUP, "run", "echo == where\\n", "backtrace 1"]
-    said = gdb(commands, ["-c", program], tmp_path, PYTHONPATH=python_path())
+    said = gdb(commands, ["-c", program], tmp_path, PYTHONPATH=os.pathsep.join(sys.path))
     assert "received signal SIGSEGV" in said
     assert "faults.cu:" in said.partition("== where")[2]
 

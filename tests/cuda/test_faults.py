@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from kernel_worlds import HERE, kernel_world
 
+from tests.cuda.kernel_worlds import HERE, kernel_world
 from warpworld import Array, World
 from warpworld.errors import DeviceError, KernelError
 

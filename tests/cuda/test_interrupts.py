@@ -15,7 +15,7 @@ import pytest
 
 pytestmark = pytest.mark.cpu_backend
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).resolve().parents[2]
 SECONDS_BEFORE_CTRL_C = 0.25  # longer than the watchdog takes to notice that a launch does not end soon
 
 
@@ -23,11 +23,15 @@ class Conversation:
     """A process that says what it does; Ctrl-C is sent when it says that it is running."""
 
     def __init__(self) -> None:
-        path = os.pathsep.join([str(HERE), str(HERE.parent), str(HERE.parent.parent), os.environ.get("PYTHONPATH", "")])
-        environment = {**os.environ, "PYTHONPATH": path, "WARPWORLD_KERNEL_TIMEOUT": "2"}
+        environment = {**os.environ, "WARPWORLD_KERNEL_TIMEOUT": "2"}
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
-            [sys.executable, HERE / "interrupted.py"], stdout=pipe, stderr=pipe, text=True, env=environment
+            [sys.executable, "-m", "tests.cuda.interrupted"],
+            cwd=ROOT,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
+            env=environment,
         )
 
     def next(self) -> str:

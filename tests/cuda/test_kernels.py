@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kernel_worlds import HERE, kernel_world, run
 
+from tests.cuda.kernel_worlds import HERE, kernel_world, run
 from warpworld import Array, Kernel
 
 SIZES = [1, 5, 32, 256, 1024]

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
-from toys import HEADER, agents, box, environment
 
 import warpworld
 from benchmarks.brute_force import BruteDeathmatch, BruteExplorer, BrutePointGoal
-from tests.warpdrive import warpdrive_worlds
+from tests.cuda.warpdrive import warpdrive_worlds
+from tests.toys import HEADER, agents, box, environment
 from warpworld import Array, Environment, Group, Kernel, World, environment_names
 from warpworld.checking.symbols import _symbols
 from warpworld.eyes.blocks import (
@@ -263,7 +263,7 @@ def test_the_world_s_own_kernel(check: Callable[[KernelSource], None]) -> None:
 
 def test_halves(check: Callable[[KernelSource], None]) -> None:
     """With CUDA's own header where the compiler has it, and else with ours."""
-    path = Path(__file__).parent.parent / "world" / "halves.cu"
+    path = Path(__file__).with_name("halves.cu")
     text = path.read_text()
     constants = {"NUM_AGENTS": 1, "NUMBERS": 8}
     check(KernelSource(path, text, constants, tuple(read_signatures(path, text).values()), threads=(1, 1)))

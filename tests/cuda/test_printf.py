@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from kernel_worlds import kernel_world
-from toys import HEADER, agents, environment
 
+from tests.cuda.kernel_worlds import kernel_world
+from tests.toys import HEADER, agents, environment
 from warpworld import Array, World
 from warpworld.checking.check_backend import CheckBackend
 from warpworld.errors import KernelError

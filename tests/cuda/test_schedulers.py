@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from kernel_worlds import HERE
 
+from tests.cuda.kernel_worlds import HERE
 from warpworld.managers.cpu.host_compiler import find_compiler
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 

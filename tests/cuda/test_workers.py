@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from kernel_worlds import HERE, kernel_world, run
-from test_faults import MODES, SAYS, fault, faulty_world, goes_on
-from toys import environment
 
+from tests.cuda.kernel_worlds import HERE, kernel_world, run
+from tests.cuda.test_faults import MODES, SAYS, fault, faulty_world, goes_on
+from tests.toys import environment
 from warpworld import Array, Kernel, World
 from warpworld.environment import placed_groups
 from warpworld.managers.backend import WorldConstants

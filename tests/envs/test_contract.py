@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from courses import Driver, assert_equal, assert_same_course, course_of, ended, per_env, values
 from gymnasium.spaces import Box, Discrete
 
 import warpworld
+from tests.envs.courses import Driver, assert_equal, assert_same_course, course_of, ended, per_env, values
 from warpworld import Array, Environment, Group, World
 from warpworld.environment import get_environment
 from warpworld.managers.build_cache import cache_folder

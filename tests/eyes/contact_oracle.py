@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from arenas import RADIUS
+
+from tests.eyes.arenas import RADIUS
 
 CONTACT = RADIUS + 2e-5  # metres: contacts happen that much outside of the radius, as physics.cuh says
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from arenas import RADIUS, stacked
-from toys import agents, environment
 
+from tests.eyes.arenas import RADIUS, stacked
+from tests.toys import agents, environment
 from warpworld import Array, World
 
 SOURCE = Path(__file__).parent / "physics.cu"

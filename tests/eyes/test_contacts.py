@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from arenas import BOX
-from contact_oracle import CONTACT, against_each_other, against_walls
-from discs import SECONDS, moved
+
+from tests.eyes.arenas import BOX
+from tests.eyes.contact_oracle import CONTACT, against_each_other, against_walls
+from tests.eyes.discs import SECONDS, moved
 
 DRAWS = 100
 RESTITUTIONS = [0.0, 0.25, 0.7, 1.0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from toys import agents, environment
 
+from tests.toys import agents, environment
 from warpworld import Array, Kernel, World
 from warpworld.eyes.plans import PlanSet, homes
 

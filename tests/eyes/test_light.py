@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from floor_oracle import FACET_COLOURS, bilinear
-from raycast_oracle import look
-from toys import agents, environment
 
+from tests.eyes.floor_oracle import FACET_COLOURS, bilinear
+from tests.eyes.raycast_oracle import look
+from tests.toys import agents, environment
 from warpworld import Array, Kernel, World
 from warpworld.eyes.plans import Plan, PlanSet, box, column, homes
 

@@ -168,8 +168,8 @@ extern "C" __global__ void step(int* bytes) {
 
 @pytest.mark.parametrize(("res", "walls", "agents"), [(1, 32, 1), (511, 96, 3), (64, 1024, 8)])
 def test_what_a_camera_shares_is_counted_right(res: int, walls: int, agents: int, here: Path) -> None:
-    from toys import agents as group
-    from toys import environment
+    from tests.toys import agents as group
+    from tests.toys import environment
 
     (here / "sizes.cu").write_text(SIZES)
     constants = {"res": res, "most_walls": walls}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from arenas import BOX, RADIUS, arena, distances, places
-from discs import SECONDS, STEPS_AT_A_TIME, disc_world, moved
+
+from tests.eyes.arenas import BOX, RADIUS, arena, distances, places
+from tests.eyes.discs import SECONDS, STEPS_AT_A_TIME, disc_world, moved
 
 FLIGHTS = [(1, 0.0, 4.0), (1, 0.0, 100.0), (1, 1.0, 100.0), (4, 0.0, 4.0), (4, 0.5, 100.0), (12, 0.0, 20.0)]
 FLIGHT_ENVS = 64

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from arenas import BOX, RADIUS, arena, places, stacked
-from raycast_oracle import look
-from toys import agents, environment
 
+from tests.eyes.arenas import BOX, RADIUS, arena, places, stacked
+from tests.eyes.raycast_oracle import look
+from tests.toys import agents, environment
 from warpworld import Array, Kernel, World
 from warpworld.eyes.plans import Plan, homes
 

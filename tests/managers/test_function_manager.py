@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from toys import HEADER
 
+from tests.toys import HEADER
 from warpworld import Array, Kernel
 from warpworld.environment import DTYPES
 from warpworld.errors import BindError, BuildError

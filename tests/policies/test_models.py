@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from my_models import Shared
-from pages import blocks, page
 
+from tests.docs.pages import blocks, page
+from tests.policies.my_models import Shared
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError
 from warpworld.runs import Run
@@ -28,7 +28,7 @@ def cartpole(**model: Any) -> RunConfig:
 
 
 def test_a_model_of_ones_own_is_trained(tmp_path: Path) -> None:
-    config = cartpole(type="my_models:Shared", width=16)
+    config = cartpole(type="tests.policies.my_models:Shared", width=16)
     assert config.policy["agent"].model.settings == {"width": 16, "slope": 0.1}
     trainer = Trainer(config)
     model = trainer.policies["agent"].model
@@ -44,9 +44,9 @@ def test_a_model_of_ones_own_is_trained(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_weights() -> None:
     torch.manual_seed(5)
-    first = Trainer(cartpole(type="my_models:Shared")).policies["agent"]
+    first = Trainer(cartpole(type="tests.policies.my_models:Shared")).policies["agent"]
     torch.manual_seed(6)
-    second = Trainer(cartpole(type="my_models:Shared")).policies["agent"]
+    second = Trainer(cartpole(type="tests.policies.my_models:Shared")).policies["agent"]
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
 
 
@@ -59,30 +59,48 @@ def test_the_same_seed_gives_the_same_weights() -> None:
             {"type": ".my_models:Shared"},
             "cannot be imported: '.my_models' is relative, expected the module's full name",
         ),
-        ({"type": "my_broken_models:Net"}, "cannot be imported: ZeroDivisionError: division by zero$"),
-        ({"type": "my_models:Sharde"}, "cannot be imported: .* no attribute 'Sharde'"),
-        ({"type": "my_models:not_a_model"}, "is not a torch.nn.Module"),
-        ({"type": "my_models:NoCritic"}, r"has no critic\(observations\)"),
-        ({"type": "my_models:Shared", "widht": 3}, "model.widht is not a known key. Did you mean 'width'?"),
-        ({"type": "my_models:Shared", "width": "wide"}, "model.width is 'wide', expected a whole number"),
-        ({"type": "my_models:Shared", "hidden_sizes": [3]}, "hidden_sizes is not a known key"),
-        ({"type": "my_models:Demanding"}, "policy.agent.model.depth is missing"),
-        ({"type": "my_models:Typed"}, r"model 'Typed' has a keyword argument 'type', .*: give it another name$"),
+        ({"type": "tests.policies.my_broken_models:Net"}, "cannot be imported: ZeroDivisionError: division by zero$"),
+        ({"type": "tests.policies.my_models:Sharde"}, "cannot be imported: .* no attribute 'Sharde'"),
+        ({"type": "tests.policies.my_models:not_a_model"}, "is not a torch.nn.Module"),
+        ({"type": "tests.policies.my_models:NoCritic"}, r"has no critic\(observations\)"),
         (
-            {"type": "my_models:Normalised"},
+            {"type": "tests.policies.my_models:Shared", "widht": 3},
+            "model.widht is not a known key. Did you mean 'width'?",
+        ),
+        (
+            {"type": "tests.policies.my_models:Shared", "width": "wide"},
+            "model.width is 'wide', expected a whole number",
+        ),
+        ({"type": "tests.policies.my_models:Shared", "hidden_sizes": [3]}, "hidden_sizes is not a known key"),
+        ({"type": "tests.policies.my_models:Demanding"}, "policy.agent.model.depth is missing"),
+        (
+            {"type": "tests.policies.my_models:Typed"},
+            r"model 'Typed' has a keyword argument 'type', .*: give it another name$",
+        ),
+        (
+            {"type": "tests.policies.my_models:Normalised"},
             "model 'Normalised' has a keyword argument 'normalise_observations', which ",
         ),
-        ({"type": "my_models:Settled"}, "'settings', which policy.agent.model has a meaning of its own for: give"),
         (
-            {"type": "my_models:Activated"},
+            {"type": "tests.policies.my_models:Settled"},
+            "'settings', which policy.agent.model has a meaning of its own for: give",
+        ),
+        (
+            {"type": "tests.policies.my_models:Activated"},
             r"model 'Activated': the default of 'activation' is <class .*Tanh'>, which no",
         ),
         (
-            {"type": "my_models:Stored", "file": "x"},
+            {"type": "tests.policies.my_models:Stored", "file": "x"},
             r"the value of 'file' is PosixPath\('x'\), which no config can hold",
         ),
-        ({"type": "my_models:Endless"}, r"the default of 'limits' is \(1.0, nan\), .* expected plain numbers"),
-        ({"type": "my_models:Misannotated"}, "an annotation cannot be resolved: ZeroDivisionError: division by zero"),
+        (
+            {"type": "tests.policies.my_models:Endless"},
+            r"the default of 'limits' is \(1.0, nan\), .* expected plain numbers",
+        ),
+        (
+            {"type": "tests.policies.my_models:Misannotated"},
+            "an annotation cannot be resolved: ZeroDivisionError: division by zero",
+        ),
         ({"type": "mlp", "hidden_sizes": [64, 0]}, r"hidden_sizes\[1\] is 0, expected at least 1"),
         ({"type": "mlp", "activation": "tahn"}, "activation is 'tahn', expected 'tanh' or 'relu'"),
         ({"type": "mlp", "normalise_observations": 3}, "normalise_observations is 3, expected true or false"),
@@ -94,7 +112,7 @@ def test_wrong_settings_are_refused_with_the_config(model: dict[str, Any], words
 
 
 def test_a_setting_that_is_none_or_a_list_is_written_and_read_back() -> None:
-    config = cartpole(type="my_models:Stored")
+    config = cartpole(type="tests.policies.my_models:Stored")
     assert config.policy["agent"].model.settings == {"file": None}
     assert config_from_dict(yaml.safe_load(config.to_yaml())) == config
 
@@ -115,8 +133,8 @@ def test_a_setting_that_is_none_or_a_list_is_written_and_read_back() -> None:
     ],
 )
 def test_models_that_do_not_do_what_a_model_does(name: str, words: str) -> None:
-    with pytest.raises(ConfigError, match=f"model 'my_models:{name}'.*{words}"):
-        Trainer(cartpole(type=f"my_models:{name}"))
+    with pytest.raises(ConfigError, match=f"model 'tests.policies.my_models:{name}'.*{words}"):
+        Trainer(cartpole(type=f"tests.policies.my_models:{name}"))
 
 
 @pytest.mark.parametrize(
@@ -130,8 +148,10 @@ def test_models_that_do_not_do_what_a_model_does(name: str, words: str) -> None:
     ],
 )
 def test_models_whose_constructor_raises(error: str, words: str) -> None:
-    with pytest.raises(ConfigError, match=f"^model 'my_models:Raising' cannot be made: {words}; see warpworld"):
-        Trainer(cartpole(type="my_models:Raising", error=error))
+    with pytest.raises(
+        ConfigError, match=f"^model 'tests.policies.my_models:Raising' cannot be made: {words}; see warpworld"
+    ):
+        Trainer(cartpole(type="tests.policies.my_models:Raising", error=error))
 
 
 def test_more_weights_than_memory_holds() -> None:
@@ -142,7 +162,7 @@ def test_more_weights_than_memory_holds() -> None:
 
 
 def test_frozen_parameters_keep_their_values_and_buffers_their_dtypes(tmp_path: Path) -> None:
-    trainer = Trainer(cartpole(type="my_models:HalfFrozen"))
+    trainer = Trainer(cartpole(type="tests.policies.my_models:HalfFrozen"))
     model = trainer.policies["agent"].model
     before = {name: value.clone() for name, value in model.state_dict().items()}
     assert trainer.learners["agent"].optimizer.param_groups[0]["params"][0].numel() == 8 * 2 + 4 + 8 + 4
@@ -185,14 +205,14 @@ def test_flattened_aligns_every_parameter_and_its_gradient() -> None:
 
 
 def test_a_model_with_lazy_layers_is_trained(tmp_path: Path) -> None:
-    trainer = Trainer(cartpole(type="my_models:Lazy"))
+    trainer = Trainer(cartpole(type="tests.policies.my_models:Lazy"))
     assert trainer.policies["agent"].model.trunk.weight.shape == (8, 4)
     trainer.train(Run.create(trainer.config, tmp_path))
 
 
 def test_dropout_does_nothing(tmp_path: Path) -> None:
     def trained(seed: int) -> Trainer:
-        config = cartpole(type="my_models:Dropping")
+        config = cartpole(type="tests.policies.my_models:Dropping")
         policies = {"agent": config.policy["agent"].model_copy(update={"num_minibatches": 1, "update_epochs": 1})}
         trainer = Trainer(config.model_copy(update={"policy": policies}))
         torch.manual_seed(seed)

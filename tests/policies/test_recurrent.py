@@ -226,13 +226,13 @@ def test_wrong_settings_are_refused_with_the_config(model: dict[str, Any], polic
     ],
 )
 def test_models_that_cannot_be_recurrent(name: str, words: str) -> None:
-    model = ModelConfig(type=f"my_models:{name}", recurrent="lstm", width=4)
-    with pytest.raises(ConfigError, match=f"^model 'my_models:{name}'.*{words}"):
+    model = ModelConfig(type=f"tests.policies.my_models:{name}", recurrent="lstm", width=4)
+    with pytest.raises(ConfigError, match=f"^model 'tests.policies.my_models:{name}'.*{words}"):
         build_policy(model, group(), torch.Generator())
 
 
 def test_a_model_of_ones_own_can_be_recurrent() -> None:
-    model = ModelConfig(type="my_models:Encoding", width=7, recurrent="lstm", recurrent_size=4)
+    model = ModelConfig(type="tests.policies.my_models:Encoding", width=7, recurrent="lstm", recurrent_size=4)
     policy = build_policy(model, group(), torch.Generator())
     assert isinstance(policy, RecurrentPolicy) and policy.model.cell.input_size == 7
     assert policy.outputs(torch.zeros(2, 6)).shape == (2, 5)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image as Pillow
-from recorded_worlds import BadDraw, Drawn, Masked, Plain, config_of, run_of
 
+from tests.report.recorded_worlds import BadDraw, Drawn, Masked, Plain, config_of, run_of
 from warpworld.config import load_config
 from warpworld.drawing import Discs, Drawing, Image, Mark, Rectangles, Segments, Text
 from warpworld.errors import DeclarationError, RunError, StoreError
@@ -30,7 +30,7 @@ VIEW = (0.0, 0.0, 1.0, 1.0)
 def test_every_step_is_recorded_and_the_last_one_is_not_that_of_the_next_episode() -> None:
     recorded = record(config_of(Drawn), RANDOM, episodes=2, about="at random")
     frames = recorded.frames
-    assert (recorded.title, recorded.about) == ("recorded_worlds:Drawn", "at random")
+    assert (recorded.title, recorded.about) == ("tests.report.recorded_worlds:Drawn", "at random")
     assert recorded.drawn
     assert recorded.episodes == 2
     assert [frame.timestep for frame in frames] == [0, 1, 2, 3] * 2

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image as Pillow
-from recorded_worlds import recording_of
 
+from tests.report.recorded_worlds import recording_of
 from warpworld.drawing import (
     Arrowheads,
     Discs,

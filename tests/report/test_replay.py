@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recorded_worlds import recording_of
 
+from tests.report.recorded_worlds import recording_of
 from warpworld.config import load_config
 from warpworld.drawing import (
     MARKS,

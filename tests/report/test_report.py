@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from recorded_worlds import Drawn, config_of, recording_of
 
+from tests.report.recorded_worlds import Drawn, config_of, recording_of
 from warpworld.drawing import Discs
 from warpworld.errors import RunError
 from warpworld.report.charts import SMALLEST, Series, chart, thinned, ticks
@@ -67,7 +67,10 @@ def test_a_run(tmp_path: Path) -> None:
     (run.path / "machine.json").write_text(json.dumps(MACHINE))
     page = written([run], run.path / "report.html", recordings={run.path: recording_of([Discs(5, 5, 1)])})
     text = text_of(page)
-    assert f"{run.path.name} A run of recorded_worlds:Drawn that trained left (ppo), right (ppo) in 2 envs" in text
+    assert (
+        f"{run.path.name} A run of tests.report.recorded_worlds:Drawn that trained left (ppo), right (ppo) in 2 envs"
+        in text
+    )
     assert "24 of 80 env steps" in text
     assert "left: mean return 30.00 20.00 at first" in text
     assert "right: mean return -3.00 -1.00 at first" in text
@@ -102,7 +105,7 @@ def test_several_runs(tmp_path: Path) -> None:
     first, second = run_with(tmp_path / "a"), run_with(tmp_path / "b", ROWS[:2], length=4)
     page = written([first, second], tmp_path / "report.html")
     text = text_of(page)
-    assert text.startswith("2 runs of recorded_worlds:Drawn")
+    assert text.startswith("2 runs of tests.report.recorded_worlds:Drawn")
     changed = [text_of(row) for row in re.findall(r'<tr class="changed">.*?</tr>', page)]
     assert changed == ["env.length 3 4"]
     assert f"{first.path.name} 30.00 -3.00 3.0 24 0:00:04 2,000" in text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from processes import ITERATIONS, SMALL, differences, finish, last_state, run_folder
 
+from tests.runs.processes import ITERATIONS, SMALL, differences, finish, last_state, run_folder
 from warpworld.runs import Run
 
 PER_ITERATION = 128  # env steps

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from processes import ITERATIONS, SMALL, appeared, differences, finish, last_state, run_folder, start
 
+from tests.runs.processes import ITERATIONS, SMALL, appeared, differences, finish, last_state, run_folder, start
 from warpworld.runs import Run
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 import yaml
-from pages import blocks, page
 
+from tests.docs.pages import blocks, page
 from warpworld.cli import main
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError, RunError
@@ -99,7 +99,7 @@ def test_eval_plays_with_the_memory(tmp_path: Path) -> None:
     learning = {"learning_rate": 0.01, "num_minibatches": 2, "gamma": 0.9, "anneal_lr": False, "ent_coef": 0.001}
     config = config_from_dict(
         {
-            "name": "recall:Recall",
+            "name": "tests.trainers.recall:Recall",
             "env": {"agents": 2, "episode_length": 3},
             "trainer": {"device": "cpu", "num_envs": 32, "num_steps": 12, "total_env_steps": 32 * 12 * 40},
             "policy": {

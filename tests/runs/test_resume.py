@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from resuming import changed, resumed
 
+from tests.runs.resuming import changed, resumed
 from warpworld.cli import main
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import ConfigError, RunError

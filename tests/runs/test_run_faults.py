@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 import torch
-from processes import SMALL, appeared, differences, finish, last_state, start
 
+from tests.runs.processes import SMALL, appeared, differences, finish, last_state, start
 from warpworld.cli import main
 from warpworld.config import RunConfig
 from warpworld.errors import RunError

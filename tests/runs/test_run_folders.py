@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 import yaml
-from chase import TEXT
 
+from tests.chase import TEXT
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError, RunError
 from warpworld.report.plots import draw_curves, read_metrics

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from resuming import changed, resumed
 
+from tests.runs.resuming import changed, resumed
 from warpworld.cli import main
 from warpworld.config import RunConfig
 from warpworld.errors import TrainingError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -14,7 +13,8 @@ from typing import Any
 
 import pytest
 import torch
-from processes import (
+
+from tests.runs.processes import (
     ITERATIONS,
     SMALL,
     appeared,
@@ -26,14 +26,13 @@ from processes import (
     said,
     start_group,
 )
-
 from warpworld.commands import joining
 from warpworld.commands.joining import Launch
 from warpworld.errors import DeviceError, ProcessError
 from warpworld.runs import Run
 
 LONG = (*SMALL, "trainer.total_env_steps=12_800_000", "saving.checkpoint_every=20")
-TESTS = str(Path(__file__).resolve().parents[1])
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -106,11 +105,9 @@ def test_a_killed_process_ends_the_others(tmp_path: Path, victim: int) -> None:
 
 def broken(folder: Path) -> str:
     """A config whose rewards are no numbers some day, in one process before the other."""
-    for module in ("scattered", "small_worlds"):
-        shutil.copy(f"{TESTS}/trainers/{module}.py", folder)
     config = folder / "broken.yaml"
     config.write_text(
-        "name: scattered:Scattered\nenv: {broken: 0.01}\n"
+        "name: tests.trainers.scattered:Scattered\nenv: {broken: 0.01}\n"
         "trainer: {device: cpu, num_envs: 4, num_steps: 8, total_env_steps: 3200}\n"
         "policy: {all: {groups: [left, right]}}\nsaving: {checkpoint_every: 1}\n"
     )
@@ -129,9 +126,9 @@ def test_an_error_in_one_process_ends_all_in_one_line(tmp_path: Path) -> None:
 
 
 def test_after_an_error_nobody_waits_for_a_device(tmp_path: Path) -> None:
-    script = Path(TESTS, "runs", "waiting_teardown.py")
+    script = Path(__file__).with_name("waiting_teardown.py")
     common = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    path = os.pathsep.join((str(Path(TESTS).parent), os.environ.get("PYTHONPATH", "")))
+    path = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))
     processes, began = [], time.monotonic()
     for rank in range(2):
         environment = {**os.environ, **common, "PYTHONPATH": path, "RANK": str(rank)}
@@ -189,7 +186,7 @@ def test_a_process_that_hangs_ends_the_others(tmp_path: Path) -> None:
 def test_under_torchrun_a_killed_process_ends_the_run(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", f"--master_port={free_port()}"]
     environment = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE")}
-    environment["PYTHONPATH"] = str(Path(TESTS).parent)
+    environment["PYTHONPATH"] = str(ROOT)
     with (tmp_path / "err0").open("w") as err:
         torchrun = subprocess.Popen(
             [*command, "-m", "warpworld", "train", *LONG], cwd=tmp_path, env=environment, stdout=err, stderr=err

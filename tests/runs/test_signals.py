@@ -9,8 +9,8 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
-from processes import SMALL, appeared, finish, start
 
+from tests.runs.processes import SMALL, appeared, finish, start
 from warpworld.commands.signals import StopOnSignal
 from warpworld.runs import Run
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import torch
-from resuming import changed, resumed
 
+from tests.runs.resuming import changed, resumed
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import RunError
 from warpworld.runs import Run

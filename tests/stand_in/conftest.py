@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stand_in.driver import HERE, StandIn
+
+from tests.stand_in.driver import HERE, StandIn
 
 Load = Callable[[str], Any]
 

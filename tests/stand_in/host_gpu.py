@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from stand_in.as_cuda import CUDA, OnGpu
-from stand_in.recorded_graph import RecordedGraph
+
+from tests.stand_in.as_cuda import CUDA, OnGpu
+from tests.stand_in.recorded_graph import RecordedGraph
 
 ALIGNMENT = 512  # as torch's allocator on a GPU
 

@@ -10,10 +10,10 @@ import os
 from collections.abc import Callable
 
 import pytest
-from stand_in.driver import HERE, StandIn, sources
 
 import warpworld.managers.backend
 import warpworld.world.world
+from tests.stand_in.driver import HERE, StandIn, sources
 from warpworld.managers.backend import Backend, open_backend
 
 
@@ -48,10 +48,10 @@ def use_stand_in(as_cuda: bool = False) -> StandIn:
     os.environ["PATH"] = f"{HERE}{os.pathsep}{os.environ.get('PATH', '')}"
 
     import pycuda.driver
-    from stand_in.as_cuda import make_on_gpu
-    from stand_in.host_gpu import HostGpu
-    from stand_in.recorded_graph import keep_captured_launches
 
+    from tests.stand_in.as_cuda import make_on_gpu
+    from tests.stand_in.host_gpu import HostGpu
+    from tests.stand_in.recorded_graph import keep_captured_launches
     from warpworld.managers.cuda.backend import CudaBackend
 
     keep_captured_launches(pycuda.driver.Function)

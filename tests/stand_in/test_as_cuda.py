@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 import torch
-from stand_in.as_cuda import CUDA, MadeOnGpu, install_guard
+
+from tests.stand_in.as_cuda import CUDA, MadeOnGpu, install_guard
 
 pytestmark = pytest.mark.stand_in
 

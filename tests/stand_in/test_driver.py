@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from stand_in.driver import Launch, StandIn
-from stand_in.test_worlds_on_stand_in import on_cpu_backend
 
+from tests.stand_in.driver import Launch, StandIn
+from tests.stand_in.test_worlds_on_stand_in import on_cpu_backend
 from warpworld.environment import get_environment
 
 pytestmark = pytest.mark.stand_in

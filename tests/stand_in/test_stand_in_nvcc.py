@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from stand_in.conftest import nvcc
-from stand_in.test_driver import launch, pack
+
+from tests.stand_in.conftest import nvcc
+from tests.stand_in.test_driver import launch, pack
 
 pytestmark = pytest.mark.stand_in
 

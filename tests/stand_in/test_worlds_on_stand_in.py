@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from stand_in.driver import StandIn
 
 import warpworld
-from tests.warpdrive import warpdrive_worlds
+from tests.cuda.warpdrive import warpdrive_worlds
+from tests.stand_in.driver import StandIn
 from warpworld import Environment, World
 from warpworld.environment import get_environment
 from warpworld.managers.cpu.backend import CpuBackend

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
-from toys import HEADER, agents, box, environment
 
 import warpworld
+from tests.toys import HEADER, agents, box, environment
 from warpworld import Array, Group, Trace, World
 from warpworld.errors import DeclarationError, KernelError, RunError, StoreError
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 from gymnasium.spaces import Box, Dict, Discrete
-from small_worlds import space
 from torch import Tensor
 
+from tests.trainers.small_worlds import space
 from warpworld.environment import Array, Environment, Group
 
 PIXELS = 12

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from small_worlds import Narrowing, narrowed, same_logits
 
+from tests.trainers.small_worlds import Narrowing, narrowed, same_logits
 from warpworld.config import config_from_dict
 from warpworld.policies import Categorical
 from warpworld.trainers.actor import Actor
@@ -56,7 +56,7 @@ def test_an_update_with_masks_starts_at_a_ratio_of_one_and_learns() -> None:
     trainer = {"num_envs": 64, "num_steps": 10, "total_env_steps": 640 * 25}
     entry = {"learning_rate": 1e-2, "num_minibatches": 2, "model": {"hidden_sizes": [8]}}
     config = config_from_dict(
-        {"name": "small_worlds:Narrowing", "trainer": trainer, "policy": {"left": entry, "right": entry}}
+        {"name": "tests.trainers.small_worlds:Narrowing", "trainer": trainer, "policy": {"left": entry, "right": entry}}
     )
     made = Trainer(config)
     made.rollout.collect()

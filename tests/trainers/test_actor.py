@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 from gymnasium.spaces import Box, Discrete
-from small_worlds import FixedPolicy, Relay, Still, same_logits, seen_as_logits, space
 from torch import Tensor
 
+from tests.trainers.small_worlds import FixedPolicy, Relay, Still, same_logits, seen_as_logits, space
 from warpworld.environment import Environment, Group
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.policies.distributions import log_prob

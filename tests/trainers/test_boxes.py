@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Box
-from small_worlds import Aim
 
+from tests.trainers.small_worlds import Aim
 from warpworld.config import config_from_dict
 from warpworld.policies import MLP, Gaussian, Policy
 from warpworld.runs import Run
@@ -104,7 +104,9 @@ def test_without_a_policy_the_box_is_filled_evenly() -> None:
 def configured(**policy: Any) -> Any:
     trainer = {"num_envs": 256, "num_steps": 4, "total_env_steps": 60_000}
     entry = {"learning_rate": 1e-2, "num_minibatches": 4, "model": {"hidden_sizes": [8]}, "ent_coef": 0, **policy}
-    return config_from_dict({"name": "small_worlds:Aim", "trainer": trainer, "policy": {"archer": entry}})
+    return config_from_dict(
+        {"name": "tests.trainers.small_worlds:Aim", "trainer": trainer, "policy": {"archer": entry}}
+    )
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "a2c"])

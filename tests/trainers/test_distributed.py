@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
-from together import alone, together, trained
 
+from tests.trainers.together import alone, together, trained
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.environment import get_environment
 from warpworld.errors import ConfigError, DeviceError, KernelError, ProcessError
@@ -36,7 +36,7 @@ def configured(
 
 
 def scattered(policy: Mapping[str, Any], num_envs: int = 6, num_steps: int = 8, **env: Any) -> RunConfig:
-    return configured("scattered:Scattered", policy, num_envs, num_steps, env=env)
+    return configured("tests.trainers.scattered:Scattered", policy, num_envs, num_steps, env=env)
 
 
 def shared(**settings: Any) -> dict[str, Any]:
@@ -53,9 +53,11 @@ CASES = {
     "ppo, not normalised": configured("cartpole", {"agent": {**PPO, "norm_adv": False}}, fused=False),
     "a2c": configured("cartpole", {"agent": A2C}),
     "a2c, normalised": configured("cartpole", {"agent": {**A2C, "norm_adv": True, "num_minibatches": 3}}, fused=False),
-    "a2c, box": configured("small_worlds:Aim", {"archer": A2C}),
-    "ppo, box": configured("small_worlds:Aim", {"archer": {**PPO, "model": NORMALISED}}, num_envs=7, num_steps=4),
-    "action masks": configured("small_worlds:Narrowing", {"left": PPO, "right": A2C}, num_envs=4),
+    "a2c, box": configured("tests.trainers.small_worlds:Aim", {"archer": A2C}),
+    "ppo, box": configured(
+        "tests.trainers.small_worlds:Aim", {"archer": {**PPO, "model": NORMALISED}}, num_envs=7, num_steps=4
+    ),
+    "action masks": configured("tests.trainers.small_worlds:Narrowing", {"left": PPO, "right": A2C}, num_envs=4),
     "agent masks": scattered({"left": PPO, "right": {**PPO, "model": NORMALISED}}, num_envs=5, counted=0.6),
     "agent masks, a2c": scattered({"left": A2C, "right": A2C}, num_envs=4, counted=0.6),
     "two groups": scattered(shared(model=NORMALISED)),
@@ -64,15 +66,26 @@ CASES = {
     "hardly any row": scattered(shared(), num_envs=2, num_steps=4, counted=0.05),
     "no row": scattered(shared(model=NORMALISED), num_envs=2, num_steps=4, counted=0.0),
     "minibatches of one row": configured("cartpole", {"agent": {**PPO, "num_minibatches": 8}}, 2, 4, fused=False),
-    "lstm": configured("recall:Lives", {"left": {**PPO, "model": LSTM, "num_minibatches": 3}, "right": A2C}),
+    "lstm": configured(
+        "tests.trainers.recall:Lives", {"left": {**PPO, "model": LSTM, "num_minibatches": 3}, "right": A2C}
+    ),
     "lstm, masks": configured(
-        "recall:Lives", shared(model=LSTM, num_minibatches=3), num_envs=5, env={"counted": 0.4, "dying": 0.1}
+        "tests.trainers.recall:Lives",
+        shared(model=LSTM, num_minibatches=3),
+        num_envs=5,
+        env={"counted": 0.4, "dying": 0.1},
     ),
     "gru, hardly any row": configured(
-        "recall:Lives", shared(model=GRU, num_minibatches=3), num_envs=2, num_steps=3, env={"counted": 0.1}
+        "tests.trainers.recall:Lives",
+        shared(model=GRU, num_minibatches=3),
+        num_envs=2,
+        num_steps=3,
+        env={"counted": 0.1},
     ),
     "gru, v-trace": configured(
-        "recall:Lives", shared(model=GRU, num_minibatches=3, value_targets="vtrace", rho_bar=2.0), num_envs=5
+        "tests.trainers.recall:Lives",
+        shared(model=GRU, num_minibatches=3, value_targets="vtrace", rho_bar=2.0),
+        num_envs=5,
     ),
     "v-trace": configured("cartpole", {"agent": {**PPO, "value_targets": "vtrace"}}),
     "target_kl": configured("cartpole", {"agent": {**PPO, "update_epochs": 20, "target_kl": 1e-3}}),

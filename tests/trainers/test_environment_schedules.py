@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 from gymnasium.spaces import Discrete
-from small_worlds import space
 from torch import Tensor
 
+from tests.trainers.small_worlds import space
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.environment import Array, Environment, Group
 from warpworld.errors import ConfigError

@@ -6,9 +6,9 @@ import math
 
 import pytest
 import torch
-from small_worlds import Clockwork, Relay, Still, same_logits
 from torch import Tensor
 
+from tests.trainers.small_worlds import Clockwork, Relay, Still, same_logits
 from warpworld.environment import Array, Environment
 from warpworld.environment.spaces import action_heads
 from warpworld.errors import StoreError

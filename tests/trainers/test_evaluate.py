@@ -22,7 +22,7 @@ TRAINER = {"num_envs": 4, "num_steps": 4, "total_env_steps": 16}
 def run_of(tmp_path: Path, name: str, preferred: Mapping[str, Any], env: Mapping[str, Any] | None = None) -> Run:
     """A run of an env of small_worlds whose policies, one a group, have the given logits whatever they see."""
     policies = {group: {"num_minibatches": 1} for group in preferred}
-    data = {"name": f"small_worlds:{name}", "env": env or {}, "trainer": TRAINER, "policy": policies}
+    data = {"name": f"tests.trainers.small_worlds:{name}", "env": env or {}, "trainer": TRAINER, "policy": policies}
     run = Run.create(config_from_dict(data), tmp_path)
     built = build_policies(run.config, build_world(run.config, num_envs=1), torch.Generator())
     for group, logits in preferred.items():
@@ -168,5 +168,5 @@ def test_episodes_that_do_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     run = run_of(tmp_path, "Uneven", UNEVEN, env={"ends": [0, 4], "episode_length": 29})
     assert evaluate(run, episodes=4)["left"]["mean_return"] == 1.5 * (29 + 4) / 2
     run = run_of(tmp_path, "Uneven", UNEVEN, env={"episode_length": 10**6})
-    with pytest.raises(RunError, match="no episode of small_worlds:Uneven ended in 30 steps"):
+    with pytest.raises(RunError, match=r"no episode of .*:Uneven ended in 30 steps"):
         evaluate(run, episodes=4)

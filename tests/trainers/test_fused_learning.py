@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-from ppo_cases import FEATURES, Settings, equal_weights, make_batch, make_policy, seeded
 
+from tests.trainers.ppo_cases import FEATURES, Settings, equal_weights, make_batch, make_policy, seeded
 from warpworld.errors import StoreError
 from warpworld.policies import ObservationNormaliser
 from warpworld.policies.fused import FusedNetworks, fuse

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Box, Dict, Discrete
-from toys import environment
 
+from tests.toys import environment
 from warpworld import Array, Environment, Group, World
 from warpworld.checking import check
 from warpworld.config import config_from_dict

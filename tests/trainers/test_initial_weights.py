@@ -18,7 +18,7 @@ from warpworld.trainers.trainer import Trainer
 def clockwork(left: dict[str, Any], right: dict[str, Any], **trainer: Any) -> RunConfig:
     settings = {"num_envs": 8, "num_steps": 8, "total_env_steps": 128, **trainer}
     return config_from_dict(
-        {"name": "small_worlds:Clockwork", "trainer": settings, "policy": {"left": left, "right": right}}
+        {"name": "tests.trainers.small_worlds:Clockwork", "trainer": settings, "policy": {"left": left, "right": right}}
     )
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import torch
-from ppo_cases import Settings, make_batch, make_policy, seeded
-from together import Unwritten
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from tests.trainers.ppo_cases import Settings, make_batch, make_policy, seeded
+from tests.trainers.together import Unwritten
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import TrainingError
 from warpworld.trainers.a2c import A2C
@@ -140,7 +140,9 @@ def test_an_iteration_that_is_not_read_waits_once(monkeypatch: pytest.MonkeyPatc
     policy = {"both": {"groups": ["left", "right"], "target_kl": None}}
     sizes = {"device": "cpu", "num_envs": 4, "num_steps": 8, "total_env_steps": 128, "fused": False}
     saving = {"log_every": 4, "checkpoint_every": 4}
-    config = config_from_dict({"name": "scattered:Scattered", "trainer": sizes, "policy": policy, "saving": saving})
+    config = config_from_dict(
+        {"name": "tests.trainers.scattered:Scattered", "trainer": sizes, "policy": policy, "saving": saving}
+    )
     trainer, run, seen = Trainer(config), Unwritten(), []
     with waits(monkeypatch, trainer.world.device.type) as names:
 

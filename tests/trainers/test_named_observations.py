@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 import torch
-from sighted import Sighted
 
+from tests.trainers.sighted import Sighted
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import ConfigError, TrainingError
 from warpworld.trainers.play import play
@@ -30,7 +30,7 @@ def config(apart: bool = False, steps: int = 5120, **policy: Any) -> RunConfig:
     entry = {"model": MODEL, "learning_rate": 0.01, "anneal_lr": False, **policy}
     return config_from_dict(
         {
-            "name": "sighted:Sighted",
+            "name": "tests.trainers.sighted:Sighted",
             "env": {"apart": apart},
             "trainer": trainer,
             "policy": {"left": entry, "right": entry} if apart else {"both": {**entry, "groups": ["left", "right"]}},

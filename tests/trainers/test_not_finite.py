@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import torch
 from gymnasium.spaces import Box, Discrete
-from small_worlds import Relay, space
 from torch import Tensor
 
+from tests.trainers.small_worlds import Relay, space
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.environment import Environment, Group
 from warpworld.errors import TrainingError

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from ppo_cases import Settings, make_batch, make_policy, seeded
-from together import together
 from torch import Tensor
 
+from tests.trainers.ppo_cases import Settings, make_batch, make_policy, seeded
+from tests.trainers.together import together
 from warpworld.config import config_from_dict
 from warpworld.policies.fused import fuse, fused_gradient
 from warpworld.trainers.a2c import A2C

@@ -10,8 +10,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ppo_cases import HEADS, JUNK, Settings, make_batch, make_policy, seeded
 
+from tests.trainers.ppo_cases import HEADS, JUNK, Settings, make_batch, make_policy, seeded
 from warpworld.policies.distributions import log_prob_and_entropy
 from warpworld.trainers.batch import Batch
 from warpworld.trainers.ppo import ppo_loss

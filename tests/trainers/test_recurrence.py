@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import torch
-from ppo_cases import JUNK, equal_weights, seeded
-from recall import Lives
 from torch import Tensor
 
+from tests.trainers.ppo_cases import JUNK, equal_weights, seeded
+from tests.trainers.recall import Lives
 from warpworld.config import ModelConfig, RunConfig, config_from_dict
 from warpworld.environment import Environment
 from warpworld.errors import StoreError
@@ -150,7 +150,7 @@ def test_what_follows_a_rollout_and_a_time_limit_is_told_of_with_the_state_of_th
 
 # ---- learning --------------------------------------------------------------------------------------------------------
 def config(
-    name: str = "recall:Lives",
+    name: str = "tests.trainers.recall:Lives",
     env: dict[str, Any] | None = None,
     policy: dict[str, Any] | None = None,
     num_envs: int = 8,
@@ -257,7 +257,7 @@ def out_from_the_third_step(batch: Sequences) -> Sequences:
 @pytest.mark.parametrize("targets", ["gae", "vtrace"])
 def test_agents_that_are_out_may_see_what_is_not_a_number(targets: str) -> None:
     """Across the ends of rollouts too: their state is not a number then, until their env begins anew."""
-    trainer = Trainer(config("recall:Departed", num_steps=5, updates=4, value_targets=targets))
+    trainer = Trainer(config("tests.trainers.recall:Departed", num_steps=5, updates=4, value_targets=targets))
     remembered: list[Tensor] = []
     trainer.train(None, on_iteration=lambda _: remembered.append(trainer.world["recurrent_state_left"].clone()))
     assert any(state.isnan().any() for state in remembered)
@@ -279,7 +279,7 @@ RECALL = {"learning_rate": 0.01, "anneal_lr": False, "num_minibatches": 2, "gamm
 def recalled(model: dict[str, Any], **settings: Any) -> float:
     """Share of cues that are recalled after training; chance is a half."""
     entry = {"agent": {**RECALL, "model": model, **settings}}
-    made = config("recall:Recall", {"episode_length": 5}, entry, num_envs=64, num_steps=12, updates=40)
+    made = config("tests.trainers.recall:Recall", {"episode_length": 5}, entry, num_envs=64, num_steps=12, updates=40)
     trainer = Trainer(made)
     trainer.train(None)
     return float(play(made, trainer.policies, 500, greedy=True).returns["agent"].mean())
@@ -330,7 +330,7 @@ def test_policies_of_all_kinds_play_in_one_run() -> None:
     Trainer(config(policy={**mixed, "right": {"algorithm": "random"}})).train(None)
 
 
-@pytest.mark.parametrize("env", ["small_worlds:Aim", "small_worlds:Narrowing"])
+@pytest.mark.parametrize("env", ["tests.trainers.small_worlds:Aim", "tests.trainers.small_worlds:Narrowing"])
 def test_boxes_and_action_masks(env: str) -> None:
     model = recurrent(normalise_observations=True).model_dump()
     groups = ["archer"] if env.endswith("Aim") else ["left", "right"]

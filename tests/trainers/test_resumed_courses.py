@@ -28,28 +28,28 @@ COURSES: dict[str, dict[str, Any]] = {
     },
     "target_kl": {"name": "cartpole", "policy": {"agent": {**ONE, "target_kl": 1e-4}}},
     "python phases": {
-        "name": "small_worlds:Clockwork",
+        "name": "tests.trainers.small_worlds:Clockwork",
         "env": {"episode_length": 5, "ends": [0, 3, 4]},
         "policy": {"left": ONE, "right": {"train": False}},
     },
     "agents that leave": {
-        "name": "small_worlds:Relay",
+        "name": "tests.trainers.small_worlds:Relay",
         "policy": {"left": ONE, "right": {"algorithm": "random"}},
     },
     "lstm": {
-        "name": "recall:Lives",
+        "name": "tests.trainers.recall:Lives",
         "env": {"dying": 0.1, "counted": 0.7},
         "policy": {"both": {**ONE, "groups": ["left", "right"], "model": {"recurrent": "lstm", "recurrent_size": 8}}},
     },
     "gru, frozen gru and v-trace": {
-        "name": "recall:Lives",
+        "name": "tests.trainers.recall:Lives",
         "policy": {
             "left": {**ONE, "value_targets": "vtrace", "model": {"recurrent": "gru", "normalise_observations": True}},
             "right": {"train": False, "model": {"recurrent": "gru", "recurrent_size": 5}},
         },
     },
     "named observations": {
-        "name": "sighted:Sighted",
+        "name": "tests.trainers.sighted:Sighted",
         "policy": {
             "left": {**ONE, "model": {"type": "multi_input", "kernel_sizes": [3, 3], "recurrent": "lstm"}},
             "right": {"algorithm": "a2c", "model": {"type": "multi_input", "kernel_sizes": [4, 2], "strides": [2, 1]}},

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 import torch
-from small_worlds import Clockwork, FixedPolicy, Relay, same_logits, seen_by_all
 from torch import Tensor
 
+from tests.trainers.small_worlds import Clockwork, FixedPolicy, Relay, same_logits, seen_by_all
 from warpworld.environment import Array, Environment
 from warpworld.errors import DeclarationError
 from warpworld.trainers.batch import Batch

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ppo_cases import Settings, make_batch, make_policy, seeded
 
+from tests.trainers.ppo_cases import Settings, make_batch, make_policy, seeded
 from warpworld.config import config_from_dict, load_config
 from warpworld.errors import ConfigError
 from warpworld.trainers.ppo import PPO

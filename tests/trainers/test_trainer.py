@@ -62,7 +62,7 @@ def cartpole(iterations: int = 3, **trainer: Any) -> RunConfig:
 
 def clockwork(policy: Mapping[str, Any], env: Mapping[str, Any] | None = None, **trainer: Any) -> RunConfig:
     settings = {"num_envs": 8, "num_steps": 8, "total_env_steps": 256, **trainer}
-    name = "small_worlds:Clockwork"
+    name = "tests.trainers.small_worlds:Clockwork"
     return config_from_dict({"name": name, "env": env or {}, "trainer": settings, "policy": policy})
 
 
@@ -266,7 +266,9 @@ def test_rows_of_agents_that_have_left_are_not_learnt_from(minibatches: list[dic
     # 3 agents on the left that leave in timesteps 2, 3 and 4 of 6; 2 on the right
     settings = {"num_envs": 4, "num_steps": 12, "total_env_steps": 96}
     policies = {"left": {"num_minibatches": 1}, "right": {"num_minibatches": 1}}
-    trainer, run = trained(config_from_dict({"name": "small_worlds:Relay", "trainer": settings, "policy": policies}))
+    trainer, run = trained(
+        config_from_dict({"name": "tests.trainers.small_worlds:Relay", "trainer": settings, "policy": policies})
+    )
     left, right = minibatches[:4], minibatches[4:8]
     assert {len(minibatch["batch"]) for minibatch in left} == {4 * 2 * (2 + 3 + 4)}
     assert {len(minibatch["batch"]) for minibatch in right} == {4 * 12 * 2}

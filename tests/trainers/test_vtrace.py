@@ -140,7 +140,7 @@ def config(counted: float = 1.0, **policy: Any) -> RunConfig:
     entry = {"groups": ["left", "right"], "num_minibatches": 2, "learning_rate": 0.01, **policy}
     return config_from_dict(
         {
-            "name": "recall:Lives",
+            "name": "tests.trainers.recall:Lives",
             "env": {"dying": 0.1, "counted": counted},
             "trainer": {"device": "cpu", "num_envs": 6, "num_steps": 8, "total_env_steps": 144},
             "policy": {"both": entry},

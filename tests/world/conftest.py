@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toys import HEADER, IDLE, environment
-from walks import NUM_ENVS, WALK, WALK_ARRAYS, Toy
 
+from tests.toys import HEADER, IDLE, environment
+from tests.world.walks import NUM_ENVS, WALK, WALK_ARRAYS, Toy
 from warpworld import Array, World
 
 

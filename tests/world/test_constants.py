@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from toys import HEADER, agents, environment
 
+from tests.toys import HEADER, agents, environment
 from warpworld import Array, Environment, World
 from warpworld.errors import BindError, BuildError
 from warpworld.managers.device_variables import read_declarations

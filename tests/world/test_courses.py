@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from walks import Toy, course
 
+from tests.world.walks import Toy, course
 from warpworld.errors import StoreError
 
 

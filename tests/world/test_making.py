@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import torch
-from walks import Toy
 
 import warpworld
+from tests.world.walks import Toy
 from warpworld import Environment, World
 from warpworld.errors import DeclarationError, DeviceError
 

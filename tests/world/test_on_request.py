@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium.spaces import Dict, Discrete, MultiDiscrete
-from toys import IDLE, agents, box
-from walks import Toy, course
 
 import warpworld
+from tests.toys import IDLE, agents, box
+from tests.world.walks import Toy, course
 from warpworld import Array, Group
 from warpworld.errors import BindError, DeclarationError, StoreError
 

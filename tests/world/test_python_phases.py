@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from toys import agents
-from walks import Toy, course
 
+from tests.toys import agents
+from tests.world.walks import Toy, course
 from warpworld import Array, Environment, Group, World, eager_phase
 from warpworld.errors import StoreError
 from warpworld.world.random import Random

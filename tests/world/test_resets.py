@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from walks import Toy, course
 
+from tests.world.walks import Toy, course
 from warpworld import Array
 from warpworld.errors import DeclarationError
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from walks import Toy
 
+from tests.world.walks import Toy
 from warpworld import Array
 from warpworld.errors import DeclarationError
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
-from toys import IDLE, agents, box
-from walks import NUM_ENVS, Toy, course
 
+from tests.toys import IDLE, agents, box
+from tests.world.walks import NUM_ENVS, Toy, course
 from warpworld import Array, Group
 from warpworld.errors import StoreError
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from toys import environment
-from walks import Toy
 
+from tests.toys import environment
+from tests.world.walks import Toy
 from warpworld import Array, Kernel, World
 from warpworld.errors import BindError, DeclarationError
 from warpworld.world.random import Random

@@ -1,0 +1,103 @@
+"""`warpworld run`, and what users give it."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import blocks, page
+from warpworld.cli import main
+
+pytestmark = pytest.mark.cpu_backend
+
+
+@pytest.fixture
+def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The environment of docs/debugging.md, mended; the working folder is its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "walk", raising=False)
+    kernels, root = blocks(page("debugging"), "cuda")[0], "sqrtf(energy[i])"
+    assert root in kernels
+    (tmp_path / "walk.py").write_text(blocks(page("debugging"), "python")[0])
+    (tmp_path / "walk.cu").write_text(kernels.replace(root, "sqrtf(fmaxf(energy[i], 0.0f))"))
+    return tmp_path / "walk.py"
+
+
+def rows(path: Path | str) -> list[dict[str, str]]:
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_it_says_what_happened(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "walk.py", "walkers=2", "--steps", "55", "--envs", "3", "--device", "cpu"]) == 0
+    first, second, third = capsys.readouterr().out.splitlines()
+    assert first == "Walk: 3 envs of 2 agents on cpu, seed 0"
+    assert second == "55 steps of each env; 6 episodes ended: 0 terminated, 6 truncated, 25.0 steps long on average"
+    assert third.startswith("rewards of an episode, mean over agents: walker ")
+    assert not list(walk.parent.glob("*.csv"))
+
+
+def test_the_rewards_are_those_of_the_trace(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "walk.py", "--steps", "39", "--envs", "1", "--trace", "0"]) == 0
+    *_, told, last = capsys.readouterr().out.splitlines()
+    assert last == "Walk-env0.csv: env 0, 123 rows"
+    first = [float(row["rewards"] or 0) for row in rows("Walk-env0.csv") if row["episode"] == "1"]
+    assert told == f"rewards of an episode, mean over agents: walker {sum(first) / 3:.4g}"
+
+
+def test_without_an_end_nothing_is_said_of_episodes(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "walk.py", "--steps", "3"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["3 steps of each env; 0 episodes ended"]
+
+
+def test_a_registered_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "cartpole", "--steps", "2", "--device", "cpu"]) == 0
+    assert capsys.readouterr().out.startswith("cartpole: 5 envs of 1 agent on cpu, seed 0\n2 steps of each env; ")
+
+
+def test_a_module_as_a_process(walk: Path) -> None:
+    command = [sys.executable, "-m", "warpworld", "run", "walk:Walk", "--steps", "2", "--device", "cpu"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("Walk: 5 envs of 3 agents on cpu, seed 0\n2 steps of each env; ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["cartpol"], "unknown environment 'cartpol'. Did you mean 'cartpole'?"),
+        (["walk.py", "walker=2"], "Walk: no parameter 'walker'. Did you mean 'walkers'?"),
+        (["walk.py", "--trace", "5"], "env 5 cannot be traced: the world has envs 0 to 4"),
+        (["walk.py", "--output", "x.csv"], "--output and --arrays are about a trace; say of which env: --trace 0"),
+        (["walk.py", "--trace", "0", "--arrays", "enrgy"], "no array 'enrgy' to trace. Did you mean 'energy'?"),
+        (
+            ["walk.py", "--trace", "0", "--output", "walk.cu"],
+            "'walk.cu' is there already and is no trace; give another name, or remove it",
+        ),
+        (["walk.py", "--trace", "0", "--output", "no/x.csv"], "'no/x.csv' cannot be written: No such file"),
+    ],
+)
+def test_mistakes_are_told_in_a_line_with_status_2(
+    walk: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kernels = (walk.parent / "walk.cu").read_text()
+    assert main(["run", *words, "--device", "cpu"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+    assert len(printed.err.splitlines()) == 1
+    assert (walk.parent / "walk.cu").read_text() == kernels
+
+
+def test_a_fault_is_told_and_the_trace_ends_before_it(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, line = walk.with_suffix(".cu"), "  rewards[i] = way;"
+    path.write_text(path.read_text().replace(line, f"  assert(timestep[env_id()] < 5);\n{line}"))
+    assert main(["run", "walk.py", "--device", "cpu", "--trace", "1"]) == 2
+    told, error = capsys.readouterr().err.splitlines()
+    assert told == "Walk-env1.csv ends with step 4, the last before the fault"
+    assert "kernel 'step', env 0, agent 0: assertion failed: timestep[env_id()] < 5" in error
+    assert rows("Walk-env1.csv")[-1]["step"] == "4"

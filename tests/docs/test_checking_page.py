@@ -1,0 +1,42 @@
+"""docs/checking.md says what a check really prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import blocks, page
+from warpworld.checking import KINDS
+from warpworld.cli import main
+
+pytestmark = pytest.mark.cpu_backend
+
+PAGE = page("checking")
+SECONDS = re.compile(r"\d+\.\d s\)")
+
+
+def mended(kernels: str, replacement: str) -> str:
+    """The kernels with the page's four lines in the place of what they mend."""
+    start, end = kernels.index("  int* left"), kernels.index("  if (agent_id() == 0) truncated")
+    element = "berries[env_id() * PLACES + here]"
+    return f"{kernels[:start]}{replacement}{kernels[end:]}".replace(f"(float){element}", f"(float)max({element}, 0)")
+
+
+def test_the_example_prints_what_the_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    kernels, replacement = blocks(PAGE, "cuda")
+    (tmp_path / "berries.py").write_text(blocks(PAGE, "python")[0])
+    for text, expected in zip((kernels, mended(kernels, replacement)), blocks(PAGE, "text"), strict=True):
+        (tmp_path / "berries.cu").write_text(text)
+        assert main(["check", "berries.py"]) == 1
+        assert SECONDS.sub("", capsys.readouterr().out) == SECONDS.sub("", expected)
+
+
+def test_the_page_tells_of_every_kind() -> None:
+    table = PAGE.partition("## What it finds")[2].partition("## In tests")[0]
+    named = {kind for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for kind in re.findall(r"`(.*?)`", row)}
+    assert named == set(KINDS)

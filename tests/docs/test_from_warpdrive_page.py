@@ -1,0 +1,137 @@
+"""docs/from-warpdrive.md: its example is checked, trained and stepped, and its messages are what is said."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+
+from tests.docs.pages import blocks, page
+from warpworld import World, check
+from warpworld.cli import main
+from warpworld.errors import BindError
+
+PAGE = page("from-warpdrive")
+SECONDS = re.compile(r"\d+\.\d s\)")
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the page's files, which is the working folder."""
+    step, reset = blocks(PAGE, "cuda")
+    declaration, random, _ = blocks(PAGE, "python")
+    (config,) = blocks(PAGE, "yaml")
+    for name, text in {
+        "line_tag.cu": step + reset,
+        "line_tag.py": declaration,
+        "random_line_tag.py": random,
+        "line_tag.yaml": config,
+    }.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    importlib.invalidate_caches()
+    yield tmp_path
+    for name in ("line_tag", "random_line_tag"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.cpu_backend
+def test_the_check_prints_what_the_page_shows(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "line_tag.py"]) == 0
+    assert SECONDS.sub("", capsys.readouterr().out) == SECONDS.sub("", blocks(PAGE, "text")[0])
+    report = check("random_line_tag.py:RandomLineTag", steps=60)
+    assert not report.findings, str(report)
+
+
+def test_the_run_trains(example: Path) -> None:
+    assert main(["train", "line_tag.yaml", "trainer.device=cpu"]) == 0
+    (run,) = (example / "runs").iterdir()
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    settings = yaml.safe_load(blocks(PAGE, "yaml")[0])["trainer"]
+    updates = settings["total_env_steps"] // (settings["num_envs"] * settings["num_steps"])
+    assert updates >= 5 and len(rows) == updates
+    losses = [value for row in rows for name, value in row.items() if "loss" in name]
+    assert len(losses) >= 2 * updates and np.isfinite(losses).all()
+    ratios = [value for row in rows for name, value in row.items() if "approx_kl" in name]
+    assert any(ratio > 0 for ratio in ratios)  # PPO moves
+
+
+def test_the_game(example: Path) -> None:
+    from line_tag import LineTag  # type: ignore[import-not-found]
+
+    world = World(LineTag(hunters=2, last_place=6, episode_length=4), 2, device="cpu")
+    world.reset()
+    first = [[0.0, 0.5, 0.0], [0.0, 0.5, 0.0], [0.5, 0.5, 0.0]]
+    assert world["observations"].tolist() == [first] * 2
+    world["actions"][:] = torch.tensor([[1, 1, 2], [1, 0, 0]], dtype=torch.int32)[..., None]
+    world.step()
+    assert world["place"].tolist() == [[1, 1, 2], [1, 0, 3]]
+    assert world["observations"][0, 2].tolist() == pytest.approx([2 / 6, 2 / 6, 0.25])
+    world.step()  # hunters and runner of env 0 pass each other; in env 1 they are one apart
+    assert not world["terminated"].any() and world["place"].tolist() == [[2, 2, 1], [2, 0, 3]]
+    world.step()
+    assert world["terminated"].tolist() == [False, True] and world["rewards"][1].tolist() == [1, 1, -1]
+    assert world["place"][1].tolist() == [0, 0, 3] and world["observations"][1].tolist() == first
+    world["actions"][:] = 1
+    world.step()
+    assert world["truncated"].tolist() == [True, False] and not world["terminated"].any()
+    assert world["env_timestep"].tolist() == [0, 1]
+
+
+def test_random_starts(example: Path) -> None:
+    from random_line_tag import RandomLineTag  # type: ignore[import-not-found]
+
+    world = World(RandomLineTag(), 50, device="cpu")
+    world.reset()
+    place = world["place"]
+    assert len(place.unique()) > 15
+    np.testing.assert_allclose(world["observations"][:, :, 0], place / 20, rtol=1e-6)
+    np.testing.assert_allclose(world["observations"][:, 1, 1], place[:, -1] / 20, rtol=1e-6)
+
+
+def test_the_message_for_a_wrong_entry(example: Path) -> None:
+    from line_tag import LineTag
+
+    class Misspelt(LineTag):
+        def phases(self) -> list[object]:
+            (kernel, *others) = super().phases()
+            arguments = tuple("action" if entry == "actions" else entry for entry in kernel.arguments)
+            return [type(kernel)(kernel.name, arguments=arguments), *others]
+
+    with pytest.raises(BindError) as caught:
+        World(Misspelt(), 2, device="cpu")
+    assert str(caught.value) == f"{example}/{blocks(PAGE, 'text')[1].strip()}"
+
+
+def test_ids_are_put_in_order() -> None:
+    found: dict[str, np.ndarray] = {}
+    exec(blocks(PAGE, "python")[2], found)
+    assert found["order"].tolist() == [1, 4, 0, 2, 3, 5]
+    assert found["agent_types"].tolist() == [1, 1, 0, 0, 0, 0]
+    assert found["start_x"].tolist() == [1.5, 2.5, 7.0, 3.0, 8.0, 6.0]
+
+
+def test_the_keys_of_the_table_exist() -> None:
+    from warpworld.config import load_config
+
+    document = load_config("tag_gridworld", []).model_dump()
+    known = {key for section in ("trainer", "saving") for key in document[section]} | {"name", "env", "groups"}
+    known |= {key for policy in document["policy"].values() for key in (*policy, *policy["model"])}
+    table = PAGE.partition("## The YAML file")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `.*? \| (.*) \|$", table, re.MULTILINE)
+    named = {
+        key
+        for row in rows
+        for key in re.findall(r"`(?:trainer\.|policy\.P\.|saving\.|model\.)?([a-z_]+)(?::[^`]*)?`", row)
+    }
+    others = {"a2c", "ppo", "normalize_return", "module"}
+    assert len(named) > 20 and named - others <= known, named - others - known

@@ -1,0 +1,61 @@
+"""docs/metrics.md names every metric that a run logs, and no other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.docs.pages import page
+from warpworld.config import load_config
+from warpworld.runs import Run
+from warpworld.trainers.trainer import Trainer
+
+
+def on_the_page() -> set[str]:
+    """The names in the first column of the page's tables."""
+    return set(re.findall(r"^\| `([^`]+)` \|", page("metrics"), re.MULTILINE))
+
+
+def logged(tmp_path: Path, *words: str) -> set[str]:
+    """Names of the metrics of a small run of Tag, with ``<policy>`` in the place of policies."""
+    small = ["trainer.num_envs=2", "trainer.num_steps=8", "trainer.total_env_steps=16", "trainer.device=cpu"]
+    minibatches = [f"policy.{name}.num_minibatches=1" for name in ("tagger", "runner")]
+    config = load_config("tag_gridworld", [*small, *minibatches, *words])
+    run = Run.create(config, tmp_path)
+    metrics = Trainer(config).train(run)
+    run.close()
+    return {re.sub(r"/(tagger|runner)/", "/<policy>/", name) for name in metrics}
+
+
+def of_self_play() -> set[str]:
+    """Those that only runs with opponents have."""
+    return {name for name in on_the_page() if name.startswith("league/")}
+
+
+def test_the_page_and_a_run_have_the_same_names(tmp_path: Path) -> None:
+    assert logged(tmp_path) == on_the_page() - of_self_play()
+    (other,) = tmp_path.iterdir()
+    opponents = f"opponents: [greedy, random, '{other}']"
+    everybody = logged(tmp_path, f"policy.tagger.self_play={{slots: 1, {opponents}}}")
+    assert everybody == on_the_page()
+    assert len(of_self_play()) == 8
+
+
+def test_what_is_said_to_be_of_ppo_alone(tmp_path: Path) -> None:
+    frozen = logged(tmp_path, "policy.tagger.train=false", "policy.runner.train=false")
+    learning = {name for name in on_the_page() if "losses/" in name or name.endswith("learning_rate")}
+    assert frozen == on_the_page() - learning - of_self_play()
+    text = page("metrics")
+    of_ppo = set(re.findall(r"^\| `([^`]+)` \| PPO only", text, re.MULTILINE))
+    path = tmp_path / "a2c.yaml"
+    path.write_text(
+        "name: cartpole\n"
+        "trainer: {device: cpu, num_envs: 2, num_steps: 8, total_env_steps: 16}\n"
+        "policy: {agent: {algorithm: a2c}}\n"
+    )
+    config = load_config(path)
+    run = Run.create(config, tmp_path)
+    names = {name.replace("/agent/", "/<policy>/") for name in Trainer(config).train(run)}
+    run.close()
+    assert on_the_page() - of_self_play() - names == of_ppo
+    assert len(of_ppo) == 3

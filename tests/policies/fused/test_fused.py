@@ -1,0 +1,428 @@
+"""The fused kernels against float64 autograd."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import logging
+import math
+import platform
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from gymnasium.spaces import Box
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from tests.policies.fused.fused_cases import Case, gradient_of, torch_gradient
+from warpworld.errors import BuildError, DeviceError, StoreError
+from warpworld.managers.cpu.native_library import NativeLibrary
+from warpworld.policies import MLP, Categorical, Gaussian, Policy
+from warpworld.policies.fused import DIAGNOSTICS, FusedNetworks, Loss, fuse, fused_gradient
+from warpworld.policies.fused.networks import SOURCE
+from warpworld.trainers.a2c import A2CLossSettings
+from warpworld.trainers.batch import Batch
+from warpworld.trainers.ppo import PPOLossSettings
+from warpworld.trainers.trainer import fuse_policies
+
+PPO = PPOLossSettings(clip_coef=0.2, clip_vloss=True, norm_adv=True, ent_coef=0.01, vf_coef=0.5)
+ERROR = 1e-5  # relative, L2: float32's own is about 1e-6
+
+
+def networks(policy: Policy, workers: int = 1) -> FusedNetworks:
+    model = policy.model
+    return FusedNetworks(model.actor_layers, model.critic_layers, policy.distribution.head_sizes, workers)
+
+
+def loss_of(settings: PPOLossSettings | A2CLossSettings) -> Loss:
+    shared = {"normalise_advantages": settings.norm_adv, "ent_coef": settings.ent_coef, "vf_coef": settings.vf_coef}
+    if isinstance(settings, A2CLossSettings):
+        return Loss(**shared)
+    return Loss(surrogate=True, clip_value_loss=settings.clip_vloss, clip_coef=settings.clip_coef, **shared)
+
+
+def everything(batch: Batch) -> Tensor:
+    return torch.arange(len(batch))
+
+
+def relative(found: Tensor, exact: Tensor) -> float:
+    return float((found - exact).norm() / exact.norm().clamp(min=1e-12))
+
+
+def assert_close_to(exact: Tensor, found: Tensor, policy: Policy, batch: Batch, loss: Any) -> None:
+    """A gradient's error is small beside what goes into it, or no more than 5 times that of eager float32.
+
+    What goes in is the gradient itself, and that of the outputs and values whose float32 numbers it is made from: where
+    a value is nearly its return, the gradient is small and that rounding is not.
+    """
+    float32, _ = torch_gradient(policy, batch, loss, torch.float32)
+    twin = copy.deepcopy(policy).double()
+    outputs, values = twin(batch.observations.double())
+    (outputs.sum(-1).mean() + values.mean()).backward()
+    limit = ERROR * (exact.norm() + 0.1 * gradient_of(twin).norm())
+    assert (found - exact).norm() < max(limit, 5 * (float32 - exact).norm())
+
+
+def fused(
+    policy: Policy, batch: Batch, settings: PPOLossSettings | A2CLossSettings = PPO, workers: int = 1
+) -> tuple[Tensor, dict[str, float]]:
+    """Gradient and diagnostics."""
+    for parameter in policy.parameters():
+        parameter.grad = torch.full_like(parameter, 1e6)  # what was there does not matter
+    found = networks(policy, workers).gradient(batch, everything(batch), loss_of(settings))
+    return gradient_of(policy), dict(zip(DIAGNOSTICS, found.tolist(), strict=True))
+
+
+# --- against float64 --------------------------------------------------------------------------------------------------
+
+widths = st.one_of(st.integers(1, 40), st.sampled_from([47, 48, 64, 65, 96, 130]))
+cases = st.builds(
+    Case,
+    features=widths,
+    hidden=st.lists(widths, max_size=3).map(tuple),
+    heads=st.lists(st.integers(1, 9), min_size=1, max_size=3).map(tuple),
+    activation=st.sampled_from(["tanh", "relu"]),
+    rows=st.one_of(st.integers(1, 30), st.sampled_from([95, 96, 97, 192, 500])),
+    masked=st.booleans(),
+    seed=st.integers(0, 2**31),
+)
+
+
+@settings(max_examples=60)
+@given(case=cases)
+def test_outputs_and_values(case: Case) -> None:
+    policy = case.policy()
+    net = networks(policy)
+    observations = torch.randn(case.rows, case.features, generator=torch.Generator().manual_seed(case.seed))
+    with torch.no_grad():
+        eager = policy(observations)
+        exact = copy.deepcopy(policy).double()(observations.double())
+    for found, float32, right in zip((net.outputs(observations), net.value(observations)), eager, exact, strict=True):
+        assert found.shape == right.shape
+        assert (found - right).norm() < 1e-5 * (
+            right.norm() + found.numel() ** 0.5
+        )  # sums of terms around 1 may cancel
+        assert (found - right).abs().max() <= 5 * (float32 - right).abs().max() + 1e-5
+
+
+@settings(max_examples=120)
+@given(
+    case=cases,
+    clip_vloss=st.booleans(),
+    norm_adv=st.booleans(),
+    clip_coef=st.sampled_from([0.05, 0.2, 1.5]),
+    ent_coef=st.sampled_from([0.0, 0.01, 1.0]),
+    vf_coef=st.sampled_from([0.0, 0.5, 2.0]),
+)
+def test_gradient_of_ppo(case: Case, **coefficients: Any) -> None:
+    loss = PPOLossSettings(**coefficients)
+    policy = case.policy()
+    batch = off_the_limits(policy, case.batch(policy), loss.clip_coef)
+    found, diagnostics = fused(policy, batch, loss)
+    exact, expected = torch_gradient(policy, batch, loss)
+    assert_close_to(exact, found, policy, batch, loss)
+    assert diagnostics == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+@settings(max_examples=40)
+@given(case=cases, norm_adv=st.booleans(), ent_coef=st.sampled_from([0.0, 0.01]), vf_coef=st.sampled_from([0.0, 0.5]))
+def test_gradient_of_a2c(case: Case, **coefficients: Any) -> None:
+    loss = A2CLossSettings(**coefficients)
+    policy = case.policy()
+    batch = case.batch(policy)
+    found, diagnostics = fused(policy, batch, loss)
+    exact, expected = torch_gradient(policy, batch, loss)
+    assert_close_to(exact, found, policy, batch, loss)
+    assert {name: diagnostics[name] for name in expected} == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    assert diagnostics["approx_kl"] == diagnostics["old_approx_kl"] == diagnostics["clipfrac"] == 0.0
+
+
+def off_the_limits(policy: Policy, batch: Batch, clip_coef: float) -> Batch:
+    """Rows that float32 and float64 may put on different sides of a limit are moved away from it."""
+    with torch.no_grad():
+        outputs, values = policy(batch.observations)
+        log_probs, _ = policy.distribution.log_prob_and_entropy(outputs, batch.actions, batch.action_masks)
+    away = (((log_probs - batch.log_probs).exp() - 1).abs() - clip_coef).abs() < 1e-3
+    moved = (values - batch.values).abs()
+    larger_swaps = ((batch.values + (values - batch.values).clamp(-clip_coef, clip_coef) - batch.returns).abs()) - (
+        values - batch.returns
+    ).abs()
+    near = ((moved - clip_coef).abs() < 1e-3) | ((larger_swaps.abs() < 1e-3) & (moved > clip_coef))
+    return dataclasses.replace(
+        batch,
+        log_probs=torch.where(away, log_probs, batch.log_probs),
+        values=torch.where(near, values, batch.values),
+    )
+
+
+@pytest.mark.parametrize("hidden", [(64, 64), (256, 128)])
+def test_the_error_is_that_of_float32(hidden: tuple[int, ...]) -> None:
+    policy = (case := Case(hidden=hidden, rows=8192)).policy()
+    batch = off_the_limits(policy, case.batch(policy), 0.2)
+    exact, _ = torch_gradient(policy, batch, PPO)
+    float32, _ = torch_gradient(policy, batch, PPO, torch.float32)
+    found, _ = fused(policy, batch)
+    assert relative(found, exact) < 3e-6
+    assert relative(found, exact) < 2 * relative(float32, exact)
+
+
+def test_a_row_is_taken_as_often_as_the_index_names_it() -> None:
+    policy = (case := Case(rows=50)).policy()
+    batch = case.batch(policy)
+    rows = torch.tensor([3, 3, 49, 0, 17])
+    networks(policy).gradient(batch, rows, loss_of(PPO))
+    found = gradient_of(policy)
+    exact, _ = torch_gradient(policy, batch.take(rows), PPO)
+    assert relative(found, exact) < ERROR
+
+
+def test_one_row_has_a_normalised_advantage_of_zero() -> None:
+    policy = (case := Case(rows=1)).policy()
+    found, diagnostics = fused(policy, case.batch(policy))
+    assert diagnostics["policy_loss"] == 0.0
+    assert found.isfinite().all()
+
+
+def test_advantages_far_from_zero_keep_their_differences() -> None:
+    policy = (case := Case()).policy()
+    batch = case.batch(policy)
+    far = dataclasses.replace(batch, advantages=batch.advantages + 10000)
+    exact, _ = torch_gradient(policy, far, PPO)
+    assert relative(fused(policy, far)[0], exact) < 1e-4
+
+
+def test_a_forbidden_choice_has_no_gradient() -> None:
+    policy = (case := Case(hidden=(), heads=(4,), rows=20)).policy()
+    batch = case.batch(policy)
+    masks = torch.ones(20, 4, dtype=torch.bool)
+    masks[:, 2] = False
+    batch = dataclasses.replace(batch, actions=batch.actions.remainder(2), action_masks=masks)
+    fused(policy, batch)
+    weight = policy.model.actor_layers[0].weight.grad
+    assert weight[2].eq(0).all()
+    assert weight[[0, 1, 3]].ne(0).any(1).all()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="flags of x86")
+@pytest.mark.parametrize("flags", ["-mno-avx512f", "-mno-avx512f -mno-avx2 -mno-avx"])
+def test_narrower_vectors(flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPWORLD_CXXFLAGS", flags)
+    monkeypatch.setattr("warpworld.policies.fused.networks._library", lambda: library)
+    library = NativeLibrary(SOURCE)
+    for hidden, heads in (((64, 64), (2,)), ((37, 10, 5), (3, 9)), ((), (6,))):
+        policy = (case := Case(features=7, hidden=hidden, heads=heads, masked=True)).policy()
+        batch = off_the_limits(policy, case.batch(policy), 0.2)
+        exact, _ = torch_gradient(policy, batch, PPO)
+        assert relative(fused(policy, batch)[0], exact) < ERROR
+
+
+# --- the same bits ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [1, 100, 1000, 5000])
+def test_results_do_not_depend_on_the_number_of_workers(rows: int) -> None:
+    policy = (case := Case(hidden=(48, 24), heads=(5, 3), rows=rows)).policy()
+    batch = case.batch(policy)
+    found = []
+    for workers in (1, 2, 3):
+        net = networks(policy, workers)
+        for _ in range(5):  # from the second on, the runtime knows how long a chunk takes, and shares them out
+            diagnostics = net.gradient(batch, everything(batch), loss_of(PPO))
+            forward = net.outputs(batch.observations), net.value(batch.observations)
+            found.append((gradient_of(policy), diagnostics, *forward))
+    assert all(torch.equal(a, b) for other in found[1:] for a, b in zip(found[0], other, strict=True))
+
+
+def test_a_row_gives_the_same_wherever_it_stands() -> None:
+    policy = Case().policy()
+    net, observations = networks(policy), torch.randn(300, 4)
+    together = net.outputs(observations)
+    alone = torch.cat([net.outputs(row) for row in observations.split(1)])
+    assert torch.equal(together, alone)
+
+
+# --- NaN, edges, faults -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["observations", "log_probs", "advantages", "returns", "values"])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_not_finite_is_so_for_torch_and_for_the_kernels(name: str, bad: float) -> None:
+    policy = (case := Case(rows=200)).policy()
+    batch = case.batch(policy)
+    getattr(batch, name)[57] = bad
+    for loss in (PPO, dataclasses.replace(PPO, norm_adv=False)):
+        exact, expected = torch_gradient(policy, batch, loss, torch.float32)
+        found, diagnostics = fused(policy, batch, loss)
+        spoilt = any(math.isnan(value) for value in expected.values())
+        assert (found.isnan() | ~exact.isnan()).all()
+        assert torch.equal(found.isnan(), exact.isnan()) or spoilt  # torch's gradient may survive a loss of NaN
+        for key, value in expected.items():
+            assert math.isnan(diagnostics[key]) == math.isnan(value), key
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_nan_weights_give_nan(activation: str) -> None:
+    policy = (case := Case(activation=activation, rows=10)).policy()
+    net, batch = networks(policy), case.batch(policy)
+    with torch.no_grad():
+        policy.model.actor_layers[0].weight[3, 1] = float("nan")
+    assert net.outputs(batch.observations).isnan().all()
+    assert net.value(batch.observations).isfinite().all()
+
+
+def test_large_numbers_saturate() -> None:
+    policy = Case(hidden=(8,)).policy()
+    observations = torch.full((5, 4), 1e30)
+    with torch.no_grad():
+        torch.testing.assert_close(networks(policy).outputs(observations), policy.outputs(observations))
+
+
+def test_no_rows_have_no_outputs() -> None:
+    net = networks(Case(heads=(3,)).policy())
+    assert net.outputs(torch.empty(0, 4)).shape == (0, 3)
+    assert net.value(torch.empty(0, 7, 4)).shape == (0, 7)
+
+
+def test_changed_weights_are_seen() -> None:
+    policy = Case().policy()
+    net, observations = networks(policy), torch.randn(10, 4)
+    before = net.outputs(observations)
+    with torch.no_grad():
+        policy.model.actor_layers[-1].bias.add_(1.0)
+    torch.testing.assert_close(net.outputs(observations), before + 1.0)
+    with torch.no_grad():
+        policy.model.actor_layers[-1].weight.zero_()
+        policy.model.actor_layers[-1].bias.fill_(2.0)
+    assert net.outputs(observations).eq(2.0).all()
+
+
+def test_a_strided_view_of_observations() -> None:
+    policy = Case().policy()
+    seen = torch.randn(6, 5, 4)
+    found = networks(policy).outputs(seen[:, 1:3])
+    assert found.shape == (6, 2, 2)
+    with torch.no_grad():
+        torch.testing.assert_close(found, policy.outputs(seen[:, 1:3]))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"actions": torch.full((50, 1), 2)}, r"batch actions: outside of what \(2,\) choices"),
+        ({"actions": torch.full((50, 1), -1)}, r"batch actions: outside of what \(2,\) choices"),
+        ({"actions": torch.zeros(50, 1)}, r"actions: shape \(50, 1\) of torch.float32 .* expected .* torch.int32"),
+        ({"observations": torch.zeros(50, 5)}, r"observations: shape \(50, 5\) .* expected \(50, 4\)"),
+        ({"action_masks": torch.ones(50, 3, dtype=torch.bool)}, r"action_masks: shape \(50, 3\) .* expected \(50, 2\)"),
+    ],
+)
+def test_a_batch_of_another_policy_is_refused(change: dict[str, Tensor], words: str) -> None:
+    policy = (case := Case(rows=50)).policy()
+    batch = dataclasses.replace(case.batch(policy), **change)
+    with pytest.raises(StoreError, match=words):
+        networks(policy).gradient(batch, everything(batch), loss_of(PPO))
+
+
+@pytest.mark.parametrize("rows", [[], [50], [-1], [0, 2**40]])
+def test_rows_that_do_not_exist_are_refused(rows: list[int]) -> None:
+    policy = (case := Case(rows=50)).policy()
+    with pytest.raises(StoreError, match="rows: expected at least one, each of 0 to 49"):
+        networks(policy).gradient(case.batch(policy), torch.tensor(rows, dtype=torch.int64), loss_of(PPO))
+
+
+def test_networks_that_do_not_fit_together_are_refused() -> None:
+    model = Case(heads=(3,)).policy().model
+    with pytest.raises(DeviceError, match="expected the same inputs, 5 outputs"):
+        FusedNetworks(model.actor_layers, model.critic_layers, (5,))
+
+
+# --- which policies are fused -----------------------------------------------------------------------------------------
+
+
+def test_a_plain_policy_is_fused_and_a_copy_of_it_is_not() -> None:
+    policy = Case().policy()
+    assert fused_gradient(policy) is None
+    assert fuse(policy)
+    assert isinstance(fused_gradient(policy), FusedNetworks)
+    assert fused_gradient(copy.deepcopy(policy)) is None
+    observations = torch.randn(20, 4)
+    assert policy.outputs(observations).requires_grad
+    with torch.no_grad():
+        assert torch.equal(policy.outputs(observations), policy.model.fused.outputs(observations))
+        assert torch.equal(policy.value(observations), policy.model.fused.value(observations))
+
+
+def test_means_of_a_gaussian_are_fused_but_not_its_gradient() -> None:
+    box = Box(-1.0, 1.0, (4,))
+    policy = Policy(MLP(box, 2), Gaussian(2))
+    assert fuse(policy)
+    assert policy.model.fused is not None
+    assert fused_gradient(policy) is None
+
+
+class Own(MLP):
+    pass
+
+
+def changed(**modules: nn.Module) -> Policy:
+    policy = Case().policy()
+    for name, module in modules.items():
+        setattr(policy.model, name, module)
+    return policy
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [
+        (Policy(Own(Box(-1.0, 1.0, (4,)), 2), Categorical((2,))), "its model is a Own, not the plain MLP"),
+        (Case().policy().double(), "the actor is not float32 on the cpu"),
+        (changed(critic_layers=nn.Linear(4, 1)), "the critic is a Linear, not a sequence of layers"),
+        (changed(actor_layers=nn.Sequential(nn.Linear(4, 2), nn.Tanh())), "the actor is not linear layers with"),
+        (changed(actor_layers=nn.Sequential(nn.Linear(4, 2), nn.GELU(), nn.Linear(2, 2))), "activations other than"),
+        (Case(hidden=(2,) * 16).policy(), "the actor has 17 layers, more than 16"),
+    ],
+)
+def test_other_policies_are_left_to_torch(policy: Policy, reason: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        assert not fuse(policy, "mine")
+    assert f"policy 'mine' is run by torch, without fused kernels: {reason}" in caplog.text
+    assert fused_gradient(policy) is None
+
+
+def test_only_policies_on_the_cpu_are_fused(caplog: pytest.LogCaptureFixture) -> None:
+    elsewhere, here = Case().policy().to("meta"), Case().policy()
+    with caplog.at_level(logging.INFO):
+        fuse_policies({"elsewhere": elsewhere, "here": here, "random": None})
+    assert fused_gradient(elsewhere) is None
+    assert fused_gradient(here) is not None
+    assert "without fused kernels" not in caplog.text
+
+
+def test_without_a_compiler_torch_does_the_work(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*arguments: Any) -> None:
+        raise BuildError("no C++ compiler found")
+
+    monkeypatch.setattr("warpworld.policies.fused.networks._library", fail)
+    policy = Case().policy()
+    assert not fuse(policy, "mine")
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "policy 'mine' is run by torch, without fused kernels: no C++ compiler found" in caplog.text
+
+
+def test_a_library_that_does_not_compile_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    source = tmp_path / "broken.cpp"
+    source.write_text("int f() { return nothing_like_it; }\n")
+    with pytest.raises(BuildError, match=r"broken\.cpp does not compile with .*nothing_like_it"):
+        NativeLibrary(source)
+
+
+def test_more_threads_than_workers_can_be() -> None:
+    policy = (case := Case()).policy()
+    batch = case.batch(policy)
+    few, _ = fused(policy, batch, workers=2)
+    many, _ = fused(policy, batch, workers=1000)
+    assert torch.equal(few, many)
