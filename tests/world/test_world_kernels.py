@@ -81,6 +81,23 @@ extern "C" __global__ void reset() {}
             x = (np.roll(x, 1, 0) + np.roll(x, -1, 0)) % 1000
             assert (world.data.numpy("x") == x).all()
 
+    def test_arguments_in_order(self, toy: Toy) -> None:
+        """Two kernels of one function's text, each with arrays and numbers of its own."""
+        text = """
+extern "C" __global__ void step(int* a, int* b, int most) {
+  if (!is_active()) return;
+  a[agent_index()] += most;
+  b[agent_index()] -= most;
+}
+extern "C" __global__ void reset() {}
+"""
+        arrays = [Array(name, "int32", initial=0) for name in "xyz"]
+        phases = [Kernel("step", arguments=("x", "y", 3)), Kernel("step", arguments=("y", "z", "goal"))]
+        world = toy(text, *arrays, phases=phases, params={"goal": 50})
+        world.reset()
+        world.step()
+        assert [world[name].unique().tolist() for name in "xyz"] == [[3], [47], [-50]]
+
     def test_world_arrays_are_read_by_all(self, toy: Toy) -> None:
         text = """
 extern "C" __global__ void step(const float* heights, float* observations) {

@@ -1,5 +1,6 @@
 """Worlds: many envs of one environment, stepped together on one device."""
 
-from warpworld.world.world import MAX_KERNELS, World, make
+from warpworld.world.step_plan import MAX_KERNELS
+from warpworld.world.world import World, make
 
 __all__ = ["MAX_KERNELS", "World", "make"]

@@ -10,20 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warpworld.environment import Array, Environment, Group, Kernel, Phase, get_environment, placed_groups
+from warpworld.environment import Array, Environment, Group, Kernel, get_environment, placed_groups
 from warpworld.environment.spaces import group_suffix, observation_arrays, observation_names
-from warpworld.errors import BindError, DeclarationError, StoreError, suggest
-from warpworld.managers.backend import (
-    Backend,
-    BeginReset,
-    BeginStep,
-    Copy,
-    EndStep,
-    KeepFinal,
-    Step,
-    WorldConstants,
-    open_backend,
-)
+from warpworld.errors import DeclarationError, StoreError, suggest
+from warpworld.managers.backend import Backend, Copy, KeepFinal, Step, WorldConstants, open_backend
 from warpworld.managers.binding import Number
 from warpworld.managers.capture import captured
 from warpworld.managers.copies import check_copies
@@ -32,6 +22,7 @@ from warpworld.managers.function_manager import FunctionManager
 from warpworld.world.kernel_constants import macros_of, scalars_of
 from warpworld.world.phases import PythonStep, sequence
 from warpworld.world.reserved import ON_REQUEST, requested_array, reserved_arrays
+from warpworld.world.step_plan import StepPlan
 
 if TYPE_CHECKING:
     import torch
@@ -39,8 +30,6 @@ if TYPE_CHECKING:
     from warpworld.checking.findings import Report
 
 logger = logging.getLogger(__name__)
-
-MAX_KERNELS = 16  # the kernel's number has four bits of the random counter
 
 
 class World:
@@ -102,47 +91,24 @@ class World:
         self.data = DataManager(
             self._backend.allocate, self.num_envs, self.num_agents, self._backend.free_memory, self._backend.padding
         )
-        self._extra_steps: list[Step] = []
         self._when_sealed: list[Callable[[], None]] = []
-        self._num_foreign_kernels = 0
         self._reset: Callable[[], None] = self.step
 
-        self._phases, self._resets = self._checked(environment.phases()), self._checked(environment.resets())
         self._functions = self._read_kernels()
+        self._plan = self._plan_steps()
         self._declare_arrays()
         self._build_kernels()
 
     # ---- construction ------------------------------------------------------------------------------------------------
-    def _checked(self, entries: Sequence[Phase | Kernel]) -> list[Phase | Kernel]:
-        for entry in entries:
-            if not isinstance(entry, (str, Kernel)) and not callable(entry):
-                raise DeclarationError(
-                    f"{self.environment.name}: phase {entry!r}, expected a kernel's name, a Kernel or a callable"
-                )
-        return list(entries)
-
     def _scalars(self) -> dict[str, Any]:
         own = {"num_envs": self.num_envs, "num_agents": self.num_agents, "seed": self._constants.seed}
         return scalars_of(self.environment, own)
 
-    def _kernels(self) -> list[Kernel]:
-        """The kernels that the world's steps name."""
-        named = [*self._phases, *self._resets]
-        return [
-            Kernel(entry) if isinstance(entry, str) else entry for entry in named if isinstance(entry, (str, Kernel))
-        ]
-
     def _read_kernels(self) -> FunctionManager | None:
         path = self.environment.source_path()
         if path is None:
-            if self._resets == ["reset"]:
-                self._resets = []
-            if self._kernels():
-                raise DeclarationError(
-                    f"{self.environment.name}: phases() or resets() name kernels, but the class has no `source` file"
-                )
             return None
-        functions = FunctionManager(
+        return FunctionManager(
             self._backend,
             self.data,
             path,
@@ -152,20 +118,13 @@ class World:
             includes=self.environment.includes,
             contents=self.environment.constants(),
         )
-        if self._resets == ["reset"] and "reset" not in functions.signatures and self._has_initial():
-            self._resets = []  # then the arrays with an initial value are restored
-        functions.require(kernel.name for kernel in self._kernels())
-        return functions
 
-    def _has_initial(self) -> bool:
-        return any(array.initial is not None for array in self.environment.arrays())
-
-    def _restored(self) -> list[Array]:
-        """The arrays whose initial value is copied back for envs that are reset."""
-        own = [array for array in self.environment.arrays() if array.initial is not None and array.per != "world"]
-        if self._resets:
-            return [array for array in own if array.on_reset == "initial"]
-        return [array for array in own if array.on_reset != "keep"]
+    def _plan_steps(self) -> StepPlan:
+        functions = self._functions
+        plan = StepPlan(self.environment, None if functions is None else functions.signatures)
+        if functions is not None:
+            functions.require(kernel.name for kernel in plan.kernels)
+        return plan
 
     def _declare_arrays(self) -> None:
         for array in (*reserved_arrays(self.groups), *self.environment.arrays()):
@@ -176,22 +135,12 @@ class World:
             for name in sorted(names):
                 if name not in self.data and (name in ON_REQUEST or name in finals):
                     self.request("final_observations" if name in finals else name)
-        for array in self._restored():
-            shape = array.full_shape(1, self.num_agents)[1:]
-            try:
-                initial = np.broadcast_to(np.asarray(array.initial), shape)
-            except ValueError as error:
-                raise DeclarationError(
-                    f"array '{array.name}': initial value of shape {np.shape(array.initial)}; one that resets restore "
-                    f"is the same for all envs and broadcasts to {shape}"
-                ) from error
-            self.data.add(
-                Array(f"{array.name}_initial", array.dtype, shape, per="world", initial=initial), scratch=True
-            )
+        for array in self._plan.initial_values(self.num_agents):
+            self.data.add(array, scratch=True)
 
     def _named_arrays(self, functions: FunctionManager) -> set[str]:
         """What kernels take that may be an array: by the names of pointers, or in their lists of arguments."""
-        given = [kernel for kernel in self._kernels() if kernel.arguments is not None]
+        given = [kernel for kernel in self._plan.kernels if kernel.arguments is not None]
         bound = {kernel.name for kernel in given}
         by_name = [signature for signature in functions.signatures.values() if signature.name not in bound]
         listed = {entry for kernel in given for entry in kernel.arguments or () if isinstance(entry, str)}
@@ -200,9 +149,9 @@ class World:
     def _build_kernels(self) -> None:
         if self._functions is None:
             return
-        for kernel in self._kernels():
+        for kernel in self._plan.kernels:
             self._functions.arguments(kernel.name, kernel.arguments)
-        self._functions.build(self._kernels())
+        self._functions.build(self._plan.kernels)
 
     # ---- before the first reset --------------------------------------------------------------------------------------
     def add(self, array: Array, scratch: bool = False) -> None:
@@ -228,7 +177,7 @@ class World:
             for array in observation_arrays(self.groups):
                 if f"final_{array.name}" not in self.data:
                     self.data.add(dataclasses.replace(array, name=f"final_{array.name}"))
-                    self._extra_steps.append(Copy(array.name, f"final_{array.name}", active_only=True))
+                    self._plan.recorded.append(Copy(array.name, f"final_{array.name}", active_only=True))
         elif name not in self.data:
             self.data.add(requested_array(name, self.groups))
 
@@ -260,7 +209,7 @@ class World:
     def _extend(self, step: Step) -> None:
         if self.data.sealed:
             raise StoreError("what a step records is settled at the first reset(); ask for it before")
-        self._extra_steps.append(step)
+        self._plan.recorded.append(step)
 
     def when_sealed(self, callback: Callable[[], None]) -> None:
         """Call ``callback`` once the store has its memory: at once if it has, else when the world is sealed.
@@ -289,16 +238,7 @@ class World:
 
     def kernel_index(self) -> int:
         """A number for a kernel that is not the env's own, so that its random numbers are its own too."""
-        self._num_foreign_kernels += 1
-        return self._check_index(MAX_KERNELS - self._num_foreign_kernels)
-
-    def _check_index(self, index: int) -> int:
-        own = len(self._phases) + len(self._resets)
-        if own + self._num_foreign_kernels > MAX_KERNELS:
-            raise DeclarationError(
-                f"{own} phases and resets and {self._num_foreign_kernels} other kernels: at most {MAX_KERNELS}"
-            )
-        return index
+        return self._plan.number_of_another()
 
     def program(self, steps: Sequence[Step]) -> Callable[[], None]:
         """Freeze steps against the sealed store.
@@ -350,26 +290,13 @@ class World:
         raise StoreError("the world has no memory yet; call reset() before step()")
 
     def _freeze(self) -> None:
-        phases = [self._world_step(phase, i, False) for i, phase in enumerate(self._phases)]
-        resets = [self._world_step(phase, len(phases) + i, True) for i, phase in enumerate(self._resets)]
-        restores: list[Step] = [
-            Copy(f"{array.name}_initial", array.name, active_only=True, shared=True) for array in self._restored()
-        ]
         # The frozen program itself: a method around it would cost a small world a tenth of its step.
-        steps = [BeginStep(), *phases, EndStep(), *self._extra_steps, *restores, *resets]
-        self.step = self._sequence(steps)  # type: ignore[method-assign]
-        self._reset = self._sequence([BeginReset(), *restores, *resets])
+        self.step = self._sequence(self._plan.step(self._kernel_step))  # type: ignore[method-assign]
+        self._reset = self._sequence(self._plan.reset(self._kernel_step))
 
-    def _world_step(self, entry: Any, index: int, active_only: bool) -> Step | PythonStep:
-        if isinstance(entry, str):
-            entry = Kernel(entry)
-        if isinstance(entry, Kernel):
-            if self._functions is None:
-                raise BindError(f"{self.environment.name}: kernel '{entry.name}' without a source file")
-            return self._functions.step(
-                entry.name, self._check_index(index), active_only, entry.own_env_only, entry.arguments
-            )
-        return PythonStep(entry, self._check_index(index))
+    def _kernel_step(self, kernel: Kernel, number: int, active_only: bool) -> Step:
+        assert self._functions is not None  # the plan has kernels only where there is a source file
+        return self._functions.step(kernel.name, number, active_only, kernel.own_env_only, kernel.arguments)
 
     def _sequence(self, steps: Iterable[Step | PythonStep]) -> Callable[[], None]:
         return sequence(steps, self.program, lambda step: step.frozen(self.data, self.num_agents, self._constants))
@@ -384,9 +311,9 @@ class World:
         Raises:
             DeviceError: ``run`` does what a graph cannot hold.
         """
-        eager = [entry for entry in (*self._phases, *self._resets) if getattr(entry, "eager", False)]
+        eager = self._plan.eager_phases
         if eager and self._backend.captures:
-            names = ", ".join(getattr(entry, "__name__", repr(entry)) for entry in eager)
+            names = ", ".join(eager)
             logger.info("%s: steps are not captured, since %s is an eager phase", self.environment.name, names)
             return run
         return captured(self._backend, self.data, run)

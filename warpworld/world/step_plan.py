@@ -1,0 +1,162 @@
+"""What a step of a world does and what a reset does, in order, before they are frozen against its store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from warpworld.environment import Array, Environment, Kernel, Phase
+from warpworld.errors import DeclarationError
+from warpworld.managers.backend import BeginReset, BeginStep, Copy, EndStep, Step
+from warpworld.world.phases import PythonStep
+
+MAX_KERNELS = 16  # a kernel's number has four bits of the random counter
+
+Entry = Kernel | Callable[..., None]
+KernelStep = Callable[[Kernel, int, bool], Step]
+
+
+class StepPlan:
+    """The order of a world's work.
+
+    A step begins, runs the phases and ends; then it records what the phases left, and begins new episodes in the envs
+    that ended: the initial values of their arrays are copied back, and their resets run. A reset begins, and begins new
+    episodes in the envs that the caller marked.
+
+    Phases and resets are numbered from 0 on, other kernels from ``MAX_KERNELS - 1`` down. The number is part of the
+    random counter, so it keeps the random numbers of kernels apart.
+
+    Attributes:
+        recorded: steps that copy what the phases left, before it is reset.
+        restored: arrays whose initial value is copied back when a new episode begins.
+
+    Args:
+        environment: whose phases(), resets() and arrays() these are.
+        kernels: names of the kernels in its source file; None where it has no such file.
+
+    Raises:
+        DeclarationError: a phase or reset is neither a kernel nor a callable, there are too many, or they name kernels
+            without a source file.
+    """
+
+    def __init__(self, environment: Environment, kernels: Container[str] | None) -> None:
+        self._name = environment.name
+        self._phases = _entries(environment, environment.phases())
+        self._resets = _entries(environment, _needed_resets(environment, kernels))
+        self._num_others = 0
+        self.recorded: list[Step] = []
+        self.restored = _restored(environment.arrays(), has_resets=bool(self._resets))
+        self._check_numbers()
+        if kernels is None and self.kernels:
+            raise DeclarationError(
+                f"{self._name}: phases() or resets() name kernels, but the class has no `source` file"
+            )
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        """The kernels among the phases and resets."""
+        return [entry for entry in (*self._phases, *self._resets) if isinstance(entry, Kernel)]
+
+    @property
+    def eager_phases(self) -> list[str]:
+        """Names of the Python phases and resets that cannot be captured."""
+        eager = [entry for entry in (*self._phases, *self._resets) if getattr(entry, "eager", False)]
+        return [getattr(entry, "__name__", repr(entry)) for entry in eager]
+
+    def number_of_another(self) -> int:
+        """A number for one more kernel that is not the environment's.
+
+        Raises:
+            DeclarationError: there is none left.
+        """
+        self._num_others += 1
+        self._check_numbers()
+        return MAX_KERNELS - self._num_others
+
+    def _check_numbers(self) -> None:
+        own = len(self._phases) + len(self._resets)
+        if own + self._num_others > MAX_KERNELS:
+            raise DeclarationError(
+                f"{self._name}: {own} phases and resets and {self._num_others} other kernels: at most {MAX_KERNELS}"
+            )
+
+    def initial_values(self, num_agents: int) -> list[Array]:
+        """For each restored array one that holds its initial value, in the shape of an env's part.
+
+        Raises:
+            DeclarationError: the initial value is not the same for all envs.
+        """
+        return [_initial_value(array, num_agents) for array in self.restored]
+
+    def step(self, kernel_step: KernelStep) -> list[Step | PythonStep]:
+        """What a step of every env does.
+
+        Args:
+            kernel_step: makes the step of a kernel from the kernel, its number, and whether it runs for the active envs
+                only.
+        """
+        phases = _numbered(self._phases, 0, False, kernel_step)
+        return [BeginStep(), *phases, EndStep(), *self.recorded, *self._new_episodes(kernel_step)]
+
+    def reset(self, kernel_step: KernelStep) -> list[Step | PythonStep]:
+        """What a reset of the active envs does; see ``step``."""
+        return [BeginReset(), *self._new_episodes(kernel_step)]
+
+    def _new_episodes(self, kernel_step: KernelStep) -> list[Step | PythonStep]:
+        restores = [Copy(_initial_name(array), array.name, active_only=True, shared=True) for array in self.restored]
+        return [*restores, *_numbered(self._resets, len(self._phases), True, kernel_step)]
+
+
+def _entries(environment: Environment, given: Sequence[Phase | Kernel]) -> list[Entry]:
+    """Phases or resets, with a Kernel for each name."""
+    for entry in given:
+        if not isinstance(entry, (str, Kernel)) and not callable(entry):
+            raise DeclarationError(
+                f"{environment.name}: phase {entry!r}, expected a kernel's name, a Kernel or a callable"
+            )
+    return [Kernel(entry) if isinstance(entry, str) else entry for entry in given]
+
+
+def _needed_resets(environment: Environment, kernels: Container[str] | None) -> list[Phase | Kernel]:
+    """The environment's resets.
+
+    The default, a kernel ``reset``, may be missing where there is no source file, or where initial values are restored.
+    """
+    resets = list(environment.resets())
+    may_be_missing = kernels is None or any(array.initial is not None for array in environment.arrays())
+    is_missing = kernels is None or "reset" not in kernels
+    return [] if resets == ["reset"] and may_be_missing and is_missing else resets
+
+
+def _restored(arrays: Iterable[Array], has_resets: bool) -> list[Array]:
+    """The arrays whose initial value comes back: where there are resets, only those that ask for it."""
+    own = [array for array in arrays if array.initial is not None and array.per != "world"]
+    if has_resets:
+        return [array for array in own if array.on_reset == "initial"]
+    return [array for array in own if array.on_reset != "keep"]
+
+
+def _initial_name(array: Array) -> str:
+    return f"{array.name}_initial"
+
+
+def _initial_value(array: Array, num_agents: int) -> Array:
+    shape = array.full_shape(1, num_agents)[1:]
+    try:
+        initial = np.broadcast_to(np.asarray(array.initial), shape)
+    except ValueError as error:
+        raise DeclarationError(
+            f"array '{array.name}': initial value of shape {np.shape(array.initial)}; one that resets restore "
+            f"is the same for all envs and broadcasts to {shape}"
+        ) from error
+    return Array(_initial_name(array), array.dtype, shape, per="world", initial=initial)
+
+
+def _numbered(entries: Sequence[Entry], first: int, active_only: bool, kernel_step: KernelStep) -> list[Any]:
+    """The steps of phases or resets, which are numbered from ``first`` on."""
+    return [
+        kernel_step(entry, number, active_only) if isinstance(entry, Kernel) else PythonStep(entry, number)
+        for number, entry in enumerate(entries, first)
+    ]
