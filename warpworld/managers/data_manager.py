@@ -184,12 +184,13 @@ class DataManager:
         Lists of numbers are read in the array's dtype.
 
         Raises:
-            StoreError: the value has another shape or dtype, or a number that the dtype does not hold.
+            StoreError: the value has another shape, dtype or byte order, a number that the dtype does not hold, or no
+                numbers at all.
         """
         import torch
 
         view, array = self[name], self.array(name)
-        tensor = value if isinstance(value, torch.Tensor) else self._as_tensor(array, value)
+        tensor = _dense(name, value) if isinstance(value, torch.Tensor) else self._as_tensor(array, value)
         if tensor.dtype != view.dtype:
             given = str(tensor.dtype).removeprefix("torch.")
             raise StoreError(f"array '{name}' is {array.dtype}, the value is {given}; convert it first")
@@ -207,6 +208,11 @@ class DataManager:
 
         if not isinstance(value, np.ndarray):
             value = converted(value, array.dtype, f"array '{array.name}': the value")
+        if not value.dtype.isnative:
+            raise StoreError(
+                f"array '{array.name}' is {array.dtype}, the value is {value.dtype.str}, which has another byte order "
+                f"than this machine; convert it first, with .astype('{value.dtype.name}')"
+            )
         try:
             return torch.from_numpy(np.require(value, requirements=["C", "W"]))
         except TypeError as error:
@@ -303,6 +309,20 @@ class DataManager:
         if self._block is None:
             raise StoreError("the store has no memory yet; call reset() first")
         return self._block[: self._persistent_bytes]
+
+
+def _dense(name: str, value: torch.Tensor) -> torch.Tensor:
+    """The numbers of a tensor, without what autograd knows of them.
+
+    Raises:
+        StoreError: it has no numbers, or keeps them in another way than an array does.
+    """
+    import torch
+
+    kind = "nested" if value.is_nested else "meta" if value.is_meta else "sparse"
+    if value.is_nested or value.is_meta or value.layout is not torch.strided:
+        raise StoreError(f"array '{name}': the value is a {kind} tensor; expected a dense one that holds numbers")
+    return value.detach()
 
 
 def _write(view: torch.Tensor, value: np.ndarray) -> None:
