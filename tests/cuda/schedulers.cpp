@@ -87,11 +87,11 @@ extern "C" __global__ void fail(int* depth, int mode, int late) {
   sync_env();
 }
 
-WW_KERNEL(mingle, 37)
-WW_KERNEL(count, 1)
-WW_KERNEL(fail, 37)
+WW_KERNEL(mingle, mingle, 37)
+WW_KERNEL(count, count, 1)
+WW_KERNEL(fail, fail, 37)
 #ifdef WW_WARP_SCHEDULER
-WW_KERNEL(vote, 37)
+WW_KERNEL(vote, vote, 37)
 #endif
 
 #include "cpu/runtime.cpp"

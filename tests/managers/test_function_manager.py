@@ -17,9 +17,9 @@ from warpworld import Array, Kernel
 from warpworld.environment import DTYPES
 from warpworld.errors import BindError, BuildError
 from warpworld.managers.backend import Argument, open_backend
+from warpworld.managers.c_types import C_NAMES, C_TYPES
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.function_manager import FunctionManager
-from warpworld.managers.signature import C_NAMES, C_TYPES
 
 ARRAYS = [
     Array("loc_x", "float32"),
@@ -209,17 +209,17 @@ class TestNumbers:
     @pytest.mark.parametrize(
         ("parameter", "told"),
         [
-            ("int side", "`int side`: its value is 10.0: write `float side`"),
-            ("bool side", "`bool side`: its value is 10.0: write `float side`"),
-            ("bool episode_length", "`bool episode_length`: its value is 500: write `int episode_length`"),
-            ("float walls", "`float walls`: its value is True: write `bool walls`"),
+            ("int side", "`int side`: it is a float (10.0): write `float side`"),
+            ("bool side", "`bool side`: it is a float (10.0): write `float side`"),
+            ("bool episode_length", "`bool episode_length`: it is an int (500): write `int episode_length`"),
+            ("float walls", "`float walls`: it is a bool (True): write `bool walls`"),
             ("uint8_t episode_length", "`uint8_t episode_length`: its value is 500: write `int episode_length`"),
             ("unsigned int negative", "`unsigned int negative`: its value is -1: write `int negative`"),
             ("int large", "`int large`: its value is 2147483648: write `long long large`"),
             ("long long largest", f"`long long largest`: its value is {2**64 - 1}: write `unsigned long long largest`"),
             ("uint64_t endless", f"`uint64_t endless`: its value is {2**64}: write `double endless`"),
             ("float huge", "`float huge`: its value is 1e+300: write `double huge`"),
-            ("int infinite", "`int infinite`: its value is inf: write `float infinite`"),
+            ("int infinite", "`int infinite`: it is a float (inf): write `float infinite`"),
             ("float2 side", "`float2 side`: its value is 10.0: write `float side`"),
             (
                 "int start",
@@ -242,7 +242,8 @@ class TestTypesThatAreNotKnown:
     def test_they_come_as_written(self, make: Make, kind: str) -> None:
         expected = f"type `{kind}` is not known; write it out as one such as float, int, bool or float2"
         assert refusal(make, f"{kind}* loc_x") == f"`{kind}* loc_x`: {expected}"
-        assert refusal(make, f"{kind} side") == f"`{kind} side`: {expected}"
+        own = ", or define a struct of that name in the file or in what it includes"
+        assert refusal(make, f"{kind} side") == f"`{kind} side`: {expected}{own}"
 
     def test_a_macro_in_the_place_of_a_known_type(self, make: Make) -> None:
         # both the reader and the compiler see one type then, and the assertion compares the compiler's with itself

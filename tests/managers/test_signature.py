@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpworld.errors import BindError
+from warpworld.managers.c_types import C_NAMES, C_TYPES
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
-from warpworld.managers.signature import C_NAMES, C_TYPES, Parameter, Signature, read_signatures
+from warpworld.managers.signature import Parameter, Signature, read_signatures
+from warpworld.managers.source_text import without_comments
 
 PATH = Path("folder/kernels.cu")
 KERNEL = 'extern "C" __global__ void step'
@@ -55,6 +57,7 @@ class TestPrefixes:
             'extern "C" void __global__ __launch_bounds__(8) step(float* x, int n)',
             'extern "C" __global__ void __launch_bounds__(256) __maxnreg__(32) step(float* x, int n)',
             'extern "C" __global__ void __cluster_dims__(2, 1, 1) step(float* x, int n)',
+            'extern "C" __global__ void __launch_bounds__(1\'024) step(float* x, int n)',
             '[[nodiscard]] extern "C" __global__ void step(float* x, int n)',
             'extern "C" [[gnu::cold]] __global__ void step(float* x, int n)',
             'extern "C" __attribute__((cold)) __global__ void step(float* x, int n)',
@@ -102,6 +105,7 @@ class TestParameters:
             ("const int p[]", "const int*"),
             ("int p[4]", "int*"),
             ("int p[NUM_AGENTS * 2]", "int*"),
+            ("int p[1'000]", "int*"),
             ("[[maybe_unused]] float* p", "float*"),
             ("float* p [[maybe_unused]]", "float*"),
             ("__attribute__((unused)) float* p", "float*"),
@@ -190,6 +194,8 @@ class TestBodies:
             'const char* t = R"(__global__ void d() { ")";',
             "// __global__ void a(int x) {}\n/* __global__ void b(int x) {} */",
             "const int big = 1'000'000; const char quote = '\\'', brace = '}';",
+            "const int thousand = 1'000; if (thousand) { x[0] = 0xFF'FFp0 + 2'000; }",
+            "const int odd = 1'000; x[0] = 1;",
             "#if A\nif (x) {\n#else\nif (!x) {\n#endif\n}",
             "#pragma unroll\nfor (int i = 0; i < 4; ++i) x[i] = 0;",
             '#error "don\'t"\n',
@@ -399,6 +405,24 @@ def test_generated_signatures_round_trip(kernels: list[list[tuple[str, Parameter
         for parameter, (_, meant) in zip(signature.parameters, expected, strict=True):
             read_back = (parameter.name, parameter.type, parameter.pointer, parameter.const)
             assert read_back == (meant.name, meant.type, meant.pointer, meant.const)
+
+
+@pytest.mark.parametrize("digits", ["1'000", "0x7F'FF", "1'000'000"])
+def test_the_quote_of_digits_opens_no_character(digits: str) -> None:
+    """Between two of them in a line stands code, with its braces and kernels."""
+    source = (
+        f"{KERNEL}(float* x) {{ x[0] = {digits}; }} {KERNEL}2(int n) {{ if (n > {digits}) {{ }}\n}}\n"
+        f"{KERNEL}3(float x[{digits}]) {{ }}"
+    )
+    lines = {name: (kernel.line, kernel.last_line) for name, kernel in read(source).items()}
+    assert lines == {"step": (1, 1), "step2": (1, 2), "step3": (3, 3)}
+    assert without_comments(f"a = {digits}; // '").strip() == f"a = {digits};"
+
+
+@pytest.mark.parametrize("prefix", ["", "L", "u", "U", "u8"])
+def test_a_brace_in_a_character_is_none(prefix: str) -> None:
+    found = read(f"{KERNEL}(int* x) {{ x[0] = {prefix}'{{'; }}\n{KERNEL}2(int* x) {{ x[0] = {prefix}'}}';\n}}\n")
+    assert [signature.last_line for signature in found.values()] == [1, 3]
 
 
 def test_a_kernel_knows_its_lines() -> None:

@@ -26,6 +26,7 @@ __device__ static int hidden[2];
 __constant__ short turned[2][3];
 __constant__ __align__(16) float aligned[4];
 alignas(8) __constant__ int behind[2];
+__constant__ int many[1'000];
 extern "C" { __constant__ int here; }
 namespace deep { __constant__ int inside[2]; }
 __device__ int twice(int value) { return 2 * value; }
@@ -104,6 +105,7 @@ def test_what_is_not_given_is_zero(make: Make) -> None:
         ({"move": [1]}, r"constant 'move': the file has no .* of that name\. Did you mean 'moves'\?"),
         ({"nothing": 1}, r"It has: moves \(int\[4\]\), weights \(float2\[COUNT\]\[1\]\), scale \(double\), fixed"),
         ({"commented": [1, 2, 3]}, "constant 'commented': the file has no"),
+        ({"many": [1, 2]}, r"constant 'many' is int\[1'000\]: expected 1000 numbers, given 2, of shape \(2,\)"),
         ({"moves": [1, 2]}, r"constant 'moves' is int\[4\]: expected 4 numbers, given 2, of shape \(2,\)"),
         (
             {"moves": [1, 2, 3, 4.5]},

@@ -99,8 +99,8 @@ class Course:
         """The arrays that a kernel may write."""
         source = step.module.source
         signature = next(signature for signature in source.signatures if signature.name == step.name)
-        bound = zip(signature.parameters, step.arguments, strict=True)
-        return [argument.array for parameter, argument in bound if argument.array is not None and not parameter.const]
+        bound = zip(signature.slots, step.arguments, strict=True)
+        return [argument.array for slot, argument in bound if argument.array is not None and not slot.parameter.const]
 
     def began_reset(self) -> None:
         """The first kernel of a move's resets is about to run."""

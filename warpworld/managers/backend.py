@@ -42,7 +42,7 @@ class EndStep:
 
 @dataclass(frozen=True)
 class Argument:
-    """What one parameter of a kernel is bound to: an array by name, or a number.
+    """What one slot of a kernel, a parameter or a field of a struct, is bound to: an array by name, or a number.
 
     Attributes:
         array: name of the array, or None.
@@ -62,7 +62,7 @@ class RunKernel:
     Attributes:
         module: what the backend's ``build`` returned.
         name: of the kernel.
-        arguments: one per parameter, in order.
+        arguments: one per slot of the kernel's signature, in order.
         threads: of a block.
         envs_per_block: how many envs share a block.
         index: the kernel's number in its world; it keeps kernels' random numbers apart.

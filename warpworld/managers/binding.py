@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from warpworld.environment import Array
 from warpworld.errors import BindError, suggest
 from warpworld.managers.backend import Argument
+from warpworld.managers.c_types import C_NAMES, C_TYPES
 from warpworld.managers.data_manager import DataManager
-from warpworld.managers.signature import C_NAMES, C_TYPES, Parameter, Signature
-
-Number = int | float | bool
+from warpworld.managers.numbers import Number, Scalar, fits, remedy, scalar_of, why_not
+from warpworld.managers.signature import Parameter, Signature, Slot
 
 # The world or the caller writes these; kernels may only read them.
 READ_ONLY = ("timestep", "clock", "active")
 
 
 class Binding:
-    """Finds the array or the number for each parameter of a kernel.
+    """Finds the array or the number for each parameter of a kernel, and for each field of structs among them.
 
     Args:
         data: the store.
@@ -32,35 +28,37 @@ class Binding:
     """
 
     def __init__(
-        self, data: DataManager, scalars: Mapping[str, Any], aliases: Mapping[str, str], writable: Set[str]
+        self, data: DataManager, scalars: Mapping[str, Scalar], aliases: Mapping[str, str], writable: Set[str]
     ) -> None:
         self._data, self._scalars, self._aliases, self._writable = data, scalars, aliases, writable
 
     def by_name(self, signature: Signature) -> tuple[Argument, ...]:
-        """Each parameter to what it is called.
+        """Each slot to what it is called.
 
         Raises:
             BindError: a parameter names nothing, or something of another type; says what was expected.
         """
-        return tuple(self._by_name(signature, parameter) for parameter in signature.parameters)
+        return tuple(self._by_name(signature, slot) for slot in signature.slots)
 
     def by_position(self, signature: Signature, given: Sequence[str | Number]) -> tuple[Argument, ...]:
-        """Each parameter to the entry at its place; an entry is the name of an array or a number, or a number.
+        """Each slot to the entry at its place; an entry is the name of an array or a number, or a number.
 
         Raises:
-            BindError: there are more or fewer entries than parameters, or one does not fit its parameter.
+            BindError: there are more or fewer entries than slots, or one does not fit its slot.
         """
-        parameters = signature.parameters
-        if len(given) != len(parameters):
-            listed = ", ".join(f"{parameter.declaration} {parameter.name}" for parameter in parameters)
+        slots = signature.slots
+        if len(given) != len(slots):
+            counted = ", with the fields of structs" if any(slot.struct for slot in slots) else ""
+            listed = ", ".join(f"{slot.parameter.declaration} {slot.parameter.name}{slot.owner}" for slot in slots)
             raise BindError(
-                f"{_place(signature.path, signature.line, signature)} has {len(parameters)} parameters, its list of "
-                f"arguments has {len(given)} entries; expected one each for: {listed}"
+                f"{_place(signature.path, signature.line, signature)} has {len(slots)} parameters{counted}, its list "
+                f"of arguments has {len(given)} entries; expected one each for: {listed}"
             )
         return tuple(self._at(signature, i, entry) for i, entry in enumerate(given))
 
     # ---- by name -----------------------------------------------------------------------------------------------------
-    def _by_name(self, signature: Signature, parameter: Parameter) -> Argument:
+    def _by_name(self, signature: Signature, slot: Slot) -> Argument:
+        parameter = slot.parameter
         known = C_TYPES.get(parameter.type)
         bound: Argument | str
         if known is None:
@@ -71,8 +69,7 @@ class Binding:
             bound = self._number(parameter, *known)
         if isinstance(bound, Argument):
             return bound
-        given = f"`{parameter.declaration} {parameter.name}`"
-        raise BindError(f"{_place(signature.path, parameter.line, signature)}, parameter {given}: {bound}")
+        raise BindError(f"{_place(slot.path, parameter.line, signature)}, {slot}: {bound}")
 
     def _array(self, parameter: Parameter, dtype: str, components: int) -> Argument | str:
         """What a pointer is bound to, or why it is not."""
@@ -110,16 +107,19 @@ class Binding:
                 expected = self._pointer_to(self._data.array(array), parameter)
                 return f"'{name}' is an array, not a number: write `{expected}`"
             return f"no parameter or world constant of that name.{_nearest(name, self._scalars, self._data)}"
-        value = self._scalars[name]
-        if not isinstance(value, (bool, int, float)):
-            return f"its value is {value!r}; only numbers and bools reach a kernel, so leave it to Python"
-        if components > 1 or not fits(value, dtype):
-            return f"its value is {value!r}: write `{_type_for(value)} {name}`"
-        return Argument(array=None, value=value, dtype=dtype)
+        number = self._scalars[name]
+        if number.kind is None:
+            return f"its value is {number.value!r}; only numbers and bools reach a kernel, so leave it to Python"
+        if components > 1:
+            return f"its value is {number.value!r}: {remedy(number, name)}"
+        if not fits(number, dtype):
+            return f"{why_not(number, dtype)}: {remedy(number, name)}"
+        return Argument(array=None, value=number.value, dtype=dtype)
 
     # ---- by position -------------------------------------------------------------------------------------------------
     def _at(self, signature: Signature, i: int, entry: str | Number) -> Argument:
-        parameter = signature.parameters[i]
+        slot = signature.slots[i]
+        parameter = slot.parameter
         known = C_TYPES.get(parameter.type)
         bound: Argument | str
         if known is None:
@@ -130,8 +130,8 @@ class Binding:
             bound = self._number_at(parameter, entry, *known)
         if isinstance(bound, Argument):
             return bound
-        given = f"{entry!r} for `{parameter.declaration} {parameter.name}`"
-        raise BindError(f"{_place(signature.path, parameter.line, signature)}, argument {i + 1}, {given}: {bound}")
+        given = f"{entry!r} for `{parameter.declaration} {parameter.name}`{slot.owner}"
+        raise BindError(f"{_place(slot.path, parameter.line, signature)}, argument {i + 1}, {given}: {bound}")
 
     def _array_at(self, parameter: Parameter, entry: str | Number, dtype: str, components: int) -> Argument | str:
         """What a pointer is bound to, or why it is not. The file stays as it is, so the array must fit."""
@@ -158,18 +158,15 @@ class Binding:
         expected = "expected a bool, 0 or 1" if dtype == "bool" else f"expected a number that {dtype} holds"
         if components > 1:
             return f"vectors cannot be passed by value; {parameter.type} is one"
-        value: Any = entry
-        if isinstance(entry, str):
-            if entry not in self._scalars:
-                kind = "an array" if entry in self._data else "no parameter or world constant"
-                return f"that is {kind}; {expected}.{_nearest(entry, self._scalars)}"
-            value = self._scalars[entry]
-        whose = f"its value is {value!r}; " if isinstance(entry, str) else ""
-        if dtype == "bool" and isinstance(value, int) and value in (0, 1):
-            return Argument(array=None, value=bool(value), dtype=dtype)
-        if not isinstance(value, (bool, int, float)) or not fits(value, dtype):
-            return f"{whose}{expected}"
-        return Argument(array=None, value=value, dtype=dtype)
+        if isinstance(entry, str) and entry not in self._scalars:
+            kind = "an array" if entry in self._data else "no parameter or world constant"
+            return f"that is {kind}; {expected}.{_nearest(entry, self._scalars)}"
+        number = self._scalars[entry] if isinstance(entry, str) else scalar_of(entry)
+        if dtype == "bool" and number.kind is int and number.value in (0, 1):
+            return Argument(array=None, value=bool(number.value), dtype=dtype)
+        if not fits(number, dtype):
+            return f"{why_not(number, dtype)}; {expected}" if isinstance(entry, str) else expected
+        return Argument(array=None, value=number.value, dtype=dtype)
 
 
 def _place(path: Path, line: int, signature: Signature) -> str:
@@ -177,7 +174,9 @@ def _place(path: Path, line: int, signature: Signature) -> str:
 
 
 def _unknown_type(parameter: Parameter) -> str:
-    return f"type `{parameter.type}` is not known; write it out as one such as float, int, bool or float2"
+    known = "write it out as one such as float, int, bool or float2"
+    own = "" if parameter.pointer else ", or define a struct of that name in the file or in what it includes"
+    return f"type `{parameter.type}` is not known; {known}{own}"
 
 
 def _splits_wrongly(array: Array, components: int) -> bool:
@@ -193,21 +192,3 @@ def _nearest(name: str, names: Iterable[str], others: Iterable[str] = ()) -> str
     """The nearest name, or else all that there are."""
     known = list(names)
     return suggest(name, [*known, *others]) or f" Known: {', '.join(known)}"
-
-
-def fits(value: Number, dtype: str) -> bool:
-    """Whether a Python number can be passed as ``dtype`` without losing its meaning."""
-    kind = np.dtype(dtype).kind
-    if isinstance(value, bool):
-        return kind in "biu"
-    if kind == "f":
-        return abs(value) <= float(np.finfo(dtype).max) or value != value or abs(value) == math.inf
-    return isinstance(value, int) and kind in "iu" and np.iinfo(dtype).min <= value <= np.iinfo(dtype).max
-
-
-def _type_for(value: Number) -> str:
-    """The C type that an author would take for a number."""
-    if isinstance(value, bool):
-        return "bool"
-    candidates = ("int32", "int64", "uint64") if isinstance(value, int) else ("float32", "float64")
-    return next((C_NAMES[dtype] for dtype in candidates if fits(value, dtype)), "double")

@@ -10,6 +10,7 @@ from warpworld.managers.kernel_source import (
     ENTRIES_FILE,
     INCLUDE_FOLDER,
     SIGNATURE_FILE,
+    STRUCTS_FILE,
     KernelSource,
     cuda_entry,
 )
@@ -42,6 +43,15 @@ def explain_failure(source: KernelSource, log: str) -> BuildError | BindError:
         return BindError(
             f"{kernel.path}:{kernel.line}: kernel '{kernel.name}' is not what the compiler sees there; it may be "
             "inside an #if, or have macros or typedefs in its parameters: write it out plainly"
+        )
+    at_struct = re.match(rf"{STRUCTS_FILE}:(\d+):", first)
+    if at_struct:
+        structs = source.structs()
+        struct = structs[min(int(at_struct.group(1)), len(structs)) - 1]
+        return BindError(
+            f"{struct.path}:{struct.line}: struct '{struct.name}' is not what the compiler sees there; it may be "
+            "inside an #if, a function or a namespace, or have typedefs or private fields: write it out plainly "
+            f"({first})"
         )
     at_constant = re.match(rf"{CONSTANTS_FILE}:(\d+):", first)
     if at_constant:

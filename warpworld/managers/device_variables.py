@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from warpworld.errors import BindError, StoreError, suggest
+from warpworld.managers.c_types import C_TYPES, canonical_type
 from warpworld.managers.data_manager import converted
-from warpworld.managers.signature import C_TYPES, canonical_type, without_comments
+from warpworld.managers.source_text import without_comments
 
 _DECLARATION = re.compile(
     r"((?:\b(?:static|extern|const|constexpr)\s+)*)\b__(?:constant|device)__\b([^;{}()=]*)([;={])"
@@ -135,5 +136,5 @@ def _filled(path: Path, declared: Mapping[str, Declaration], name: str, given: A
 
 def _sizes(dimensions: str) -> tuple[int, ...] | None:
     """The dimensions of a variable, where they are plain numbers."""
-    sizes = re.findall(r"\[([^\]]*)\]", dimensions)
+    sizes = re.findall(r"\[([^\]]*)\]", dimensions.replace("'", ""))
     return tuple(map(int, sizes)) if all(size.isdecimal() for size in sizes) else None

@@ -9,17 +9,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from warpworld.environment import MAX_THREADS_PER_ENV, Kernel
 from warpworld.errors import BindError, BuildError, suggest
 from warpworld.managers.backend import Argument, Backend, RunKernel
-from warpworld.managers.binding import Binding, Number, fits
+from warpworld.managers.binding import Binding
 from warpworld.managers.compiler_errors import TOO_MUCH_SHARED
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.device_variables import Declaration, fill, read_declarations
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
+from warpworld.managers.numbers import Number, Scalar, fits, scalar_of
 from warpworld.managers.signature import Signature, read_signatures
+from warpworld.managers.structs import with_structs
 
 WARP = 32  # lanes
 
@@ -32,7 +32,7 @@ class FunctionManager:
         data: the store whose arrays they take.
         path: the file.
         constants: macros that the build defines; ``NUM_AGENTS`` is among them.
-        scalars: numbers that parameters passed by value may name.
+        scalars: numbers that parameters passed by value may name; a Scalar says how one is declared.
         aliases: parameter name -> array name, where they differ.
         writable: arrays that are read-only for other kernels, but not for these.
         includes: headers that come before the file, by the names that an #include would have.
@@ -50,7 +50,7 @@ class FunctionManager:
         data: DataManager,
         path: Path,
         constants: Mapping[str, Number],
-        scalars: Mapping[str, Number],
+        scalars: Mapping[str, Number | Scalar],
         aliases: Mapping[str, str] | None = None,
         writable: Set[str] = frozenset(),
         envs_per_warp: int | None = None,
@@ -58,27 +58,26 @@ class FunctionManager:
         contents: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self._backend, self._path = backend, path
-        self._constants = {name: _plain(value) for name, value in constants.items()}
-        self._scalars = {name: _plain(value) for name, value in scalars.items()}
-        self._binding = Binding(data, self._scalars, dict(aliases or {}), writable)
+        self._constants = {name: _constant(path, name, scalar_of(value)) for name, value in constants.items()}
+        numbers = {name: each if isinstance(each, Scalar) else scalar_of(each) for name, each in scalars.items()}
+        self._binding = Binding(data, numbers, dict(aliases or {}), writable)
         self._asked_envs_per_warp, self._envs_per_warp = envs_per_warp, 0
-        for name, value in self._constants.items():
-            finite = not isinstance(value, float) or math.isfinite(value)
-            if not finite or not fits(value, "float32" if isinstance(value, float) else "int64"):
-                raise BindError(
-                    f"{path}: the constant {name} is {value!r}; expected a bool, a 64-bit integer or a finite float32"
-                )
         self._text = _read(path)
         self._includes = _find_headers(path, includes)
-        self.signatures = _read_all({**{header: _read(header) for header in self._includes}, path: self._text})
+        own = {**{header: _read(header) for header in self._includes}, path: self._text}
+        self.signatures = with_structs(_read_all(own), self._read_included)
         none_given = isinstance(contents, Mapping) and not contents
         self._filled = () if none_given else fill(path, self._declarations(), contents)
         self._threads: dict[str, int] = {}
         self._module: Any = None
 
-    def _declarations(self) -> dict[str, Declaration]:
+    def _read_included(self) -> dict[Path, str]:
+        """The file and all that it includes."""
         source = KernelSource(self._path, self._text, {}, (), (), includes=self._includes)
-        return read_declarations([self._text, *(data.decode(errors="replace") for _, data in source.included())])
+        return {self._path: self._text, **{path: data.decode(errors="replace") for path, data in source.included()}}
+
+    def _declarations(self) -> dict[str, Declaration]:
+        return read_declarations(self._read_included().values())
 
     def require(self, names: Iterable[str]) -> None:
         """Check that the file has these kernels.
@@ -240,6 +239,12 @@ def _read_all(texts: Mapping[Path, str]) -> dict[str, Signature]:
     return found
 
 
-def _plain(value: Any) -> Any:
-    """NumPy's numbers as Python's."""
-    return value.item() if isinstance(value, np.generic) else value
+def _constant(path: Path, name: str, number: Scalar) -> Number:
+    """What a macro is defined as."""
+    finite = number.kind is not float or math.isfinite(number.value)
+    if not finite or not fits(number, "float32" if number.kind is float else "int64"):
+        raise BindError(
+            f"{path}: the constant {name} is {number.value!r}; expected a bool, a 64-bit integer or a finite float32"
+        )
+    constant: Number = number.value
+    return constant

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpworld.managers.device_variables import Filled
-from warpworld.managers.signature import Signature, without_comments
+from warpworld.managers.kernel_calls import call_of, declared, host_entry, maker, structs_of
+from warpworld.managers.signature import Signature, Struct
+from warpworld.managers.source_text import without_comments
 
 INCLUDE_FOLDER = Path(__file__).resolve().parent.parent / "cuda"
 
 WARPS_PER_BLOCK = 4  # on a GPU, where envs share warps
 
 # Stand for the lines that the build writes behind the author's, in compilers' messages.
-SIGNATURE_FILE, CONSTANTS_FILE, ENTRIES_FILE = "warpworld-signatures", "warpworld-constants", "warpworld-kernels"
+SIGNATURE_FILE, STRUCTS_FILE = "warpworld-signatures", "warpworld-structs"
+CONSTANTS_FILE, ENTRIES_FILE = "warpworld-constants", "warpworld-kernels"
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 _WARP_WORDS = re.compile(r"__(syncwarp|shfl\w*_sync|ballot_sync|any_sync|all_sync)\b")
@@ -113,7 +116,7 @@ class KernelSource:
             settings += "#define WW_CHECK\n"
         if packed or self.checked or self.uses_warp_words():
             settings += "#define WW_WARP_SCHEDULER\n"
-        entries = "".join(f"WW_KERNEL({s.name}, {n})\n" for s, n in zip(self.signatures, threads, strict=True))
+        entries = "".join(host_entry(s, n) for s, n in zip(self.signatures, threads, strict=True))
         return (
             f'{settings}#include "cpu/module.hpp"\n{self._before_author()}{self._author_text()}{self._assertions()}'
             f'#line 1 "{ENTRIES_FILE}"\n{entries}{self._addresses()}'
@@ -138,13 +141,10 @@ class KernelSource:
     def _cuda_entry(self, i: int) -> str:
         signature, threads = self.signatures[i], self.threads[i]
         bounds = "WW_BLOCK" if self.envs_per_warp else str(threads)
-        # a0, a1, ...: an array may be called like a kernel
-        declared = "".join(f", {p.declaration} a{n}" for n, p in enumerate(signature.parameters))
-        passed = ", ".join(f"a{n}" for n in range(len(signature.parameters)))
+        listed = ", ".join(["const __grid_constant__ ww_launch launch", *declared(signature.slots)])
         return (
-            f'extern "C" __global__ void __launch_bounds__({bounds}) {cuda_entry(signature.name)}'
-            f"(const __grid_constant__ ww_launch launch{declared}) {{\n"
-            f"  ww_enter(launch);\n  {signature.name}({passed});\n}}\n"
+            f'extern "C" __global__ void __launch_bounds__({bounds}) {cuda_entry(signature.name)}({listed}) {{\n'
+            f"  ww_enter(launch);\n  {call_of(signature)};\n}}\n"
         )
 
     def _before_author(self) -> str:
@@ -165,7 +165,15 @@ class KernelSource:
             types = ", ".join(parameter.declaration for parameter in signature.parameters)
             same = f"ww_same<decltype({signature.name}), void({types})>::ww_value"
             lines += f'static_assert({same}, "signature of {signature.name}");\n'
-        return f'#line 1 "{SIGNATURE_FILE}"\n{lines}#line 1 "{CONSTANTS_FILE}"\n{self._assertions_of_filled()}'
+        makers = "".join(map(maker, self.structs()))
+        return (
+            f'#line 1 "{SIGNATURE_FILE}"\n{lines}#line 1 "{STRUCTS_FILE}"\n{makers}'
+            f'#line 1 "{CONSTANTS_FILE}"\n{self._assertions_of_filled()}'
+        )
+
+    def structs(self) -> list[Struct]:
+        """The structs that kernels take, each behind those that are its fields."""
+        return structs_of([parameter for signature in self.signatures for parameter in signature.parameters])
 
     def _assertions_of_filled(self) -> str:
         """What the host will write fits; a line for each variable."""

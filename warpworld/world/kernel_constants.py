@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
 
 from warpworld.environment import Environment, Group
 from warpworld.environment.spaces import space_constants
 from warpworld.errors import DeclarationError, suggest
-from warpworld.managers.binding import Number
+from warpworld.managers.numbers import Number, Scalar, scalar_of
 
 
-def scalars_of(environment: Environment, own: Mapping[str, int]) -> dict[str, Any]:
-    """The environment's Params, and the world's ``own`` numbers, such as ``num_envs``.
+def scalars_of(environment: Environment, own: Mapping[str, int]) -> dict[str, Scalar]:
+    """The environment's Params as they are declared, and the world's ``own`` numbers, such as ``num_envs``.
 
     Raises:
         DeclarationError: the Params have another value under one of those names.
@@ -25,7 +24,9 @@ def scalars_of(environment: Environment, own: Mapping[str, int]) -> dict[str, An
                 f"{environment.name}: Params has {name}={params[name]!r}, but the world's own {name} is {value}; "
                 "give the parameter another name"
             )
-    return {**params, **own}
+    declared = {field.name: field.type for field in dataclasses.fields(environment.params)}
+    numbers = {name: scalar_of(value, declared[name]) for name, value in params.items()}
+    return {**numbers, **{name: scalar_of(value) for name, value in own.items()}}
 
 
 def macros_of(environment: Environment, groups: Mapping[str, Group]) -> dict[str, Number]:

@@ -14,11 +14,11 @@ from warpworld.environment import Array, Environment, Group, Kernel, get_environ
 from warpworld.environment.spaces import group_suffix, observation_arrays, observation_names
 from warpworld.errors import DeclarationError, StoreError, suggest
 from warpworld.managers.backend import Backend, Copy, KeepFinal, Step, WorldConstants, open_backend
-from warpworld.managers.binding import Number
 from warpworld.managers.capture import captured
 from warpworld.managers.copies import check_copies
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.function_manager import FunctionManager
+from warpworld.managers.numbers import Number, Scalar
 from warpworld.world.kernel_constants import macros_of, scalars_of
 from warpworld.world.phases import PythonStep, sequence
 from warpworld.world.reserved import ON_REQUEST, requested_array, reserved_arrays
@@ -100,7 +100,7 @@ class World:
         self._build_kernels()
 
     # ---- construction ------------------------------------------------------------------------------------------------
-    def _scalars(self) -> dict[str, Any]:
+    def _scalars(self) -> dict[str, Scalar]:
         own = {"num_envs": self.num_envs, "num_agents": self.num_agents, "seed": self._constants.seed}
         return scalars_of(self.environment, own)
 
@@ -144,7 +144,7 @@ class World:
         bound = {kernel.name for kernel in given}
         by_name = [signature for signature in functions.signatures.values() if signature.name not in bound]
         listed = {entry for kernel in given for entry in kernel.arguments or () if isinstance(entry, str)}
-        return listed | {p.name for signature in by_name for p in signature.parameters if p.pointer}
+        return listed | {slot.parameter.name for each in by_name for slot in each.slots if slot.parameter.pointer}
 
     def _build_kernels(self) -> None:
         if self._functions is None:

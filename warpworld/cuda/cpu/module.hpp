@@ -11,7 +11,7 @@
 #include "cuda_words.hpp"
 #include "atomics.hpp"
 
-// Exports a kernel of `threads` threads a block.
-#define WW_KERNEL(kernel, threads)                                                       \
+// Exports a kernel of `threads` threads a block; `function` is the kernel, or calls it with structs put together.
+#define WW_KERNEL(kernel, function, threads)                                               \
   extern "C" __attribute__((visibility("default"))) const ww_kernel ww_kernel_##kernel = { \
-      WW_ABI, #kernel, &ww::Runner<&kernel, threads>::run};
+      WW_ABI, #kernel, &ww::Runner<&function, threads>::run};
