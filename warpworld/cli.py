@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import io
 import logging
 import os
 import sys
@@ -27,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0, 2 for a mistake that the user can mend, 130 after Ctrl-C.
     """
+    _print_every_path()
     parser = _parser()
     arguments, behind = parser.parse_known_args(argv)
     _take_settings(parser, arguments, behind)
@@ -65,6 +67,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         _leave_stdout()
         print(f"error: standard output cannot be written: {error.strerror}", file=sys.stderr)
         return USER_ERROR
+
+
+def _print_every_path() -> None:
+    """Let standard output escape what its encoding lacks, as standard error does: a path may be no text at all."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _leave_stdout() -> None:

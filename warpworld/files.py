@@ -1,12 +1,57 @@
-"""Files that are whole or absent, whenever the process is killed or the disk is full."""
+"""Files that are whole or absent, whenever the process is killed or the disk is full; and reading nothing but files."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_OPENED = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")  # pipes with a writer, such as the shell's <(command)
+
+
+def check_file(path: str | Path) -> None:
+    """Refuse what is not an ordinary file: reading a pipe may wait forever, and a device may never end.
+
+    Raises:
+        OSError: there is nothing, or something else, which its ``strerror`` names.
+    """
+    kind = stat.S_IFMT(os.stat(path).st_mode)
+    if kind != stat.S_IFREG and not str(path).startswith(_OPENED):
+        number = errno.EISDIR if kind == stat.S_IFDIR else errno.EINVAL
+        raise OSError(number, f"it is {_KINDS.get(kind, 'something else')}, expected a file", str(path))
+
+
+def read_file(path: str | Path) -> bytes:
+    """The contents of an ordinary file; raises OSError as ``check_file``, or where it cannot be read."""
+    check_file(path)
+    return Path(path).read_bytes()
+
+
+def open_to_append(path: Path, mode: str = "ab") -> Any:
+    """Open a file to append to it, a new one if there is none; opening a pipe that nobody reads would wait forever.
+
+    Raises:
+        OSError: it is a pipe, or cannot be opened.
+    """
+    if path.is_fifo():
+        raise OSError(errno.EINVAL, "it is a pipe, expected a file", str(path))
+    return path.open(mode)
+
+
+def readable(path: str | Path) -> str:
+    r"""A path as text that every file can hold: a byte that is not UTF-8 becomes ``\udce9`` or the like."""
+    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @contextmanager

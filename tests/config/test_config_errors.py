@@ -105,8 +105,8 @@ def test_schedules_that_no_float_holds(load: Callable[..., RunConfig], points: s
 
 
 def test_nul_byte(load: Callable[..., RunConfig]) -> None:
-    with pytest.raises(ConfigError, match="YAML syntax error: unacceptable character"):
-        load(b"name: \0\n")
+    with pytest.raises(ConfigError, match=r"run.yaml, line 2: the character U\+0000 cannot stand in YAML text$"):
+        load(b"name: x\nenv: \0\n")
 
 
 def test_file_not_found_suggests_packaged_configs(tmp_path: Path) -> None:

@@ -167,7 +167,10 @@ def test_a_damaged_checkpoint_is_passed_over(run: Run, caplog: pytest.LogCapture
     path.write_bytes({"truncated": raw[: len(raw) // 2], "empty": b"", "text": b"hello"}[damage])
     trainer = resumed(run)
     assert trainer.iteration == 2
-    assert "iteration_000003.pt' is truncated or no checkpoint; taking an older one" in caplog.text
+    assert (
+        "iteration_000003.pt' cannot be read: it is cut off, or was not written by torch; taking an older one"
+        in caplog.text
+    )
     assert iterations(run.metrics_path) == iterations(run.timing_path) == [1, 2]
     assert run.checkpoints() == [0, 1, 2]
     assert path.with_name("iteration_000003.pt.damaged").exists()  # kept for whoever wants to look
@@ -193,7 +196,7 @@ def test_no_readable_checkpoint(run: Run) -> None:
     for iteration in run.checkpoints():
         run.checkpoint_path(iteration).write_bytes(b"")
     with pytest.raises(
-        RunError, match=r"^no checkpoint of run '.*' can be read; the last: checkpoint '.*_000000.pt' is"
+        RunError, match=r"^no checkpoint of run '.*' can be read; the last: checkpoint '.*_000000.pt' cannot be"
     ):
         resumed(run)
     for iteration in run.checkpoints():

@@ -202,7 +202,7 @@ def test_a_read_only_run_folder(run: Run) -> None:
 def test_a_lock_that_cannot_be_made(run: Run) -> None:
     (run.path / ".lock").unlink()
     (run.path / ".lock").mkdir()
-    with pytest.raises(RunError, match=rf"^run folder '{run.path}' cannot be written: Is a directory$"):
+    with pytest.raises(RunError, match=rf"^'{run.path}/.lock' cannot be written: Is a directory$"):
         run.lock()
 
 

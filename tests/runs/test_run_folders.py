@@ -16,7 +16,8 @@ import yaml
 from tests.chase import TEXT
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError, RunError
-from warpworld.report.plots import draw_curves, read_metrics
+from warpworld.report.metrics import read_metrics
+from warpworld.report.plots import draw_curves
 from warpworld.runs import Run
 
 STATE = {"iteration": 3, "weights": {"w": torch.arange(6.0).reshape(2, 3)}, "name": "chase", "rates": [0.1, None]}
@@ -216,9 +217,15 @@ def test_a_checkpoint_with_one_wrong_bit(run: Run) -> None:
 
 
 def test_checkpoint_with_foreign_contents(run: Run) -> None:
-    torch.save({"code": os.getcwd}, run.checkpoint_path(1))
-    with pytest.raises(RunError, match=r"iteration_000001.pt' cannot be read: Weights only load failed"):
-        run.load_checkpoint()
+    """Torch's own message advises ``weights_only=False``, which would run what the file names."""
+    path = run.checkpoint_path(1)
+    for what, name in ((os.getcwd, "posix.getcwd"), (np.zeros(2), r"numpy\.[\w.]+"), (Path(), r"pathlib[\w.]+")):
+        torch.save({"code": what}, path)
+        message = (
+            rf"^checkpoint '{path}' cannot be read: it holds the Python object {name}, expected tensors, numbers, "
+        )
+        with pytest.raises(RunError, match=rf"{message}texts, lists and dicts$"):
+            run.load_checkpoint()
     torch.save([1, 2], run.checkpoint_path(2))
     with pytest.raises(RunError, match=r"holds list, expected a dict"):
         run.load_checkpoint()

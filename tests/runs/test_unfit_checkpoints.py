@@ -11,7 +11,7 @@ import torch
 
 from tests.runs.resuming import changed, resumed
 from warpworld.config import RunConfig, load_config
-from warpworld.errors import RunError
+from warpworld.errors import ConfigError, RunError
 from warpworld.runs import Run
 from warpworld.trainers.trainer import Trainer
 
@@ -31,7 +31,7 @@ def test_a_checkpoint_of_other_sizes(run: Run, config: RunConfig) -> None:
         RunError, match=r"trainer.num_envs was 4 when it was saved and is 8 in config.yaml; put it back"
     ):
         resumed(run, changed(config, "trainer", num_envs=8))
-    foreign(run, config=changed(config, "trainer", num_envs=8).to_yaml())
+    foreign(run, config=changed(config, "trainer", num_envs=8).to_yaml(), env_steps=3 * 64)
     before[run.checkpoint_path(3)] = run.checkpoint_path(3).read_bytes()
     with pytest.raises(RunError, match=message):
         resumed(run, changed(config, "trainer", num_envs=8))
@@ -76,6 +76,31 @@ def test_a_checkpoint_of_an_older_version(run: Run) -> None:
     state = run.load_checkpoint()
     run.save_checkpoint(3, {key: state[key] for key in ("iteration", "env_steps", "policies", "learners", "store")})
     with pytest.raises(RunError, match=r"lacks seconds, config, generator, .*: another version of warpworld wrote it$"):
+        resumed(run)
+
+
+@pytest.mark.parametrize("counters", [{"iteration": 10**9}, {"iteration": 2}, {"env_steps": 97}])
+def test_counters_that_no_run_has(run: Run, counters: dict[str, int]) -> None:
+    foreign(run, **counters)
+    iteration, env_steps = (counters.get("iteration", 3), counters.get("env_steps", 96))
+    message = (
+        rf"^run '{run.path}' cannot be resumed: it was saved after {iteration:,} iterations and {env_steps:,} env "
+        "steps, but an iteration of this run has 32 env steps: something other than warpworld wrote or changed it; "
+        "remove that checkpoint to go on from an older one$"
+    )
+    trainer = Trainer(run.config)
+    with pytest.raises(RunError, match=message):
+        trainer.resume(run)
+    assert trainer.iteration == 0
+
+
+def test_an_iteration_beyond_the_run(run: Run) -> None:
+    foreign(run, iteration=10**9, env_steps=32 * 10**9)
+    message = (
+        rf"^trainer.total_env_steps is 192, but run '{run.path}' has done 32,000,000,000 env steps already, "
+        "expected more$"
+    )
+    with pytest.raises(ConfigError, match=message):
         resumed(run)
 
 

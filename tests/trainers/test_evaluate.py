@@ -129,23 +129,44 @@ def test_without_a_checkpoint(tmp_path: Path) -> None:
         evaluate(run)
 
 
+WEIGHT = "model.actor_layers.0.weight"
+
+
 @pytest.mark.parametrize(
-    "state",
+    ("state", "message"),
     [
-        {},
-        {"policies": 5},
-        {"policies": {"a": {}}},
-        {"policies": {"a": {}, "b": {}}},
-        {"policies": {"a": {"model.actor_layers.0.weight": torch.zeros(3, 3)}, "b": {}}},
-        {"policies": {"a": [1, 2], "b": [1, 2]}},
+        ({}, "it holds no policies"),
+        ({"policies": 5}, "it holds no policies"),
+        ({"policies": {"b": {}}}, "the checkpoint has no policy 'a', only 'b'"),
+        (
+            {"policies": {"a": {WEIGHT: torch.zeros(3, 3)}, "b": {}}},
+            rf"policy 'a': {WEIGHT} has shape \(3, 3\) in the checkpoint, \(\d+, \d+\) in the policy that config.yaml "
+            "describes",
+        ),
+        ({"policies": {"a": [1, 2]}}, r"the saved policy 'a' is \[1, 2\], expected a dict of tensors: .*"),
+        ({"config": "[", "policies": {}}, "the configuration in its checkpoint, line 1: YAML syntax error: .*"),
+        ({"config": "name: x", "policies": {}}, "it was learnt in the environment 'x', and config.yaml names '.*Duel'"),
+        ({"config": "a: x", "policies": {}}, "it was learnt in the environment None, and config.yaml names '.*Duel'"),
     ],
 )
-def test_a_foreign_checkpoint(tmp_path: Path, state: dict[str, Any]) -> None:
+def test_a_foreign_checkpoint(tmp_path: Path, state: dict[str, Any], message: str) -> None:
     run = run_of(tmp_path, "Duel", CERTAIN)
     run.save_checkpoint(1, state)
-    with pytest.raises(RunError, match=r"the checkpoint's weights do not fit policy '[ab]' of config.yaml") as error:
+    whole = (
+        rf"^run '{run.path}': the checkpoint does not fit config.yaml: {message}; a checkpoint is played in the run "
+        "that wrote it$"
+    )
+    with pytest.raises(RunError, match=whole) as error:
         evaluate(run)
     assert "\n" not in str(error.value)
+
+
+def test_a_checkpoint_of_another_environment_with_the_same_shapes(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "Duel", CERTAIN)
+    state = run.load_checkpoint(0)
+    run.save_checkpoint(1, {**state, "config": run.config.to_yaml().replace("Duel", "Other")})
+    with pytest.raises(RunError, match=r"it was learnt in the environment '.*Other', and config.yaml names '.*Duel'"):
+        evaluate(run)
 
 
 def test_the_latest_checkpoint_is_played(tmp_path: Path) -> None:

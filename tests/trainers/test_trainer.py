@@ -16,7 +16,8 @@ from warpworld.commands.progress import TrainingProgress
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.policies.distributions import log_prob
 from warpworld.policies.fused import FusedNetworks, fused_gradient
-from warpworld.report.plots import draw_curves, read_metrics
+from warpworld.report.metrics import read_metrics
+from warpworld.report.plots import draw_curves
 from warpworld.runs import Run
 from warpworld.trainers import ppo
 from warpworld.trainers import trainer as trainers

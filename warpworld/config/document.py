@@ -109,6 +109,9 @@ def _parse(text: str, at: Place) -> tuple[Any, dict[KeyPath, int]]:
         context = f" ({error.context})" if error.context else ""
         hint = "; indent with spaces, not tabs" if "\\t" in str(error.problem) else ""
         raise ConfigError(f"{where}: YAML syntax error: {error.problem}{context}{hint}") from error
+    except yaml.reader.ReaderError as error:
+        where = at(text.count("\n", 0, error.position) + 1)
+        raise ConfigError(f"{where}: the character U+{error.character:04X} cannot stand in YAML text") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{at(0)}: YAML syntax error: {' '.join(str(error).split())}") from error
     except RecursionError as error:

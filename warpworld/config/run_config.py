@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, TypeAdapter
 
 from warpworld.config.document import Document
+from warpworld.config.encodable import check_encodable
 from warpworld.config.errors import known, validated
 from warpworld.config.keys import KeyPath, dotted
 from warpworld.config.sections import (
@@ -34,6 +35,7 @@ from warpworld.config.types import AnySchedule, Text
 from warpworld.config.yaml_dialect import dump_yaml
 from warpworld.environment import Array, Environment, Group, get_environment, names_file, placed_groups
 from warpworld.errors import ConfigError, DeclarationError, suggest
+from warpworld.files import read_file, reason
 from warpworld.importing import split_file
 
 if TYPE_CHECKING:
@@ -117,7 +119,7 @@ def _read(source: str | Path) -> tuple[Document, Path]:
     try:
         if str(source) in packaged and not path.is_file():
             return Document.parse(packaged[str(source)].read_bytes(), f"packaged config '{source}'"), Path()
-        return Document.parse(path.read_bytes(), str(source)), path.parent
+        return Document.parse(read_file(path), str(source)), path.parent
     except FileNotFoundError as error:
         hint = suggest(path.name.removesuffix(".yaml").removesuffix(".yml"), packaged)
         raise ConfigError(
@@ -126,8 +128,7 @@ def _read(source: str | Path) -> tuple[Document, Path]:
     except IsADirectoryError as error:
         raise ConfigError(f"'{source}' is a folder, expected a YAML file or one of {', '.join(packaged)}") from error
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise ConfigError(f"config '{source}' cannot be read: {reason}") from error
+        raise ConfigError(f"config '{source}' cannot be read: {reason(error)}") from error
 
 
 def _refuse_new_policy(document: Document, text: str) -> None:
@@ -140,11 +141,13 @@ def _refuse_new_policy(document: Document, text: str) -> None:
 
 
 def _build(document: Document, folder: Path) -> RunConfig:
+    check_encodable(document.data, document)
     _fill_sections(document.data)
     config: RunConfig = validated(TypeAdapter(RunConfig), document.data, document, (), partial(_keys_at, document.data))
     name_origin = document.where(("name",))
     base = Path() if ("name",) in document.overrides else folder
     config = config.model_copy(update={"name": _with_absolute_path(config.name, base)})
+    check_encodable({"name": config.name}, document)
     try:
         cls = get_environment(config.name)
     except (DeclarationError, ValueError) as error:
@@ -158,6 +161,7 @@ def _build(document: Document, folder: Path) -> RunConfig:
     config = config.model_copy(update={"policy": with_absolute_runs(config.policy, scripts)})
     check_self_play(config, groups, scripts, document)
     _check_sizes(config, groups, document)
+    check_encodable(config.to_dict(), document)  # other paths are absolute now, too
     return config.model_copy(update={"policy": _with_models(config.policy, document)})
 
 

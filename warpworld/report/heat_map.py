@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from warpworld.files import readable
 from warpworld.report.pages import replacing
 from warpworld.report.palette import ROLES
 
@@ -44,7 +45,7 @@ def draw_win_rates(
     size = 0.62 * len(columns) + 3.2, 0.5 * len(rows) + 2.2
     figure = Figure(figsize=size, dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
-    figure.suptitle(title, color=_INK, fontsize=11)
+    figure.suptitle(readable(title), color=_INK, fontsize=11)
     axis = figure.subplots()
     image = axis.imshow(win_rates, cmap="RdBu", vmin=0.0, vmax=1.0, aspect="auto")
     axis.set_xticks(range(len(columns)), columns, rotation=45, ha="right", rotation_mode="anchor")

@@ -41,7 +41,7 @@ def write_whole(path: Path, content: str | bytes) -> Path:
         RunError: it cannot be written.
     """
     with replacing(path) as unfinished:
-        unfinished.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+        unfinished.write_bytes(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
     return path
 
 

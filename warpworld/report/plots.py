@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from warpworld.errors import RunError
+from warpworld.files import readable
+from warpworld.report.metrics import Point, points_of, read_metrics
 from warpworld.report.pages import replacing
 from warpworld.report.palette import ROLES, SERIES
 
@@ -18,26 +18,6 @@ if TYPE_CHECKING:
 _RETURN = re.compile(r"charts/(.+)/episodic_return\Z")
 _LENGTH = "charts/episodic_length"
 _INK, _GRID = ROLES["ink"][0], ROLES["grid"][0]
-
-
-def read_metrics(metrics_path: str | Path) -> list[dict[str, Any]]:
-    """The lines of a ``metrics.jsonl``; a last line that was cut off while being written is left out.
-
-    Raises:
-        RunError: the file cannot be read, or an earlier line is not JSON.
-    """
-    try:
-        lines = Path(metrics_path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise RunError(f"'{metrics_path}' cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    rows = []
-    for number, line in enumerate(lines, 1):
-        try:
-            rows.append(json.loads(line))
-        except json.JSONDecodeError as error:
-            if number < len(lines):
-                raise RunError(f"'{metrics_path}', line {number}: not JSON: {error}") from error
-    return [row for row in rows if isinstance(row, dict)]
 
 
 def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | None = None) -> Path:
@@ -66,19 +46,18 @@ def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | Non
 
     figure = Figure(figsize=(4.4 * len(panels), 3.6), dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
-    figure.suptitle(title or Path(metrics_path).resolve().parent.name, color=_INK, fontsize=11)
+    figure.suptitle(readable(title or Path(metrics_path).resolve().parent.name), color=_INK, fontsize=11)
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for index, (axis, (heading, unit, key)) in enumerate(zip(axes, panels, strict=True)):
         colour = SERIES[-1] if key == _LENGTH else SERIES[index % (len(SERIES) - 1)]
-        points = [(row["env_steps"], row[key]) for row in rows if "env_steps" in row and row.get(key) is not None]
-        _draw_panel(axis, heading, unit, points, colour)
+        _draw_panel(axis, heading, unit, points_of(rows, key), colour)
 
     with replacing(Path(png_path)) as unfinished:
         figure.savefig(unfinished, format="png")
     return Path(png_path)
 
 
-def _draw_panel(axis: Axes, heading: str, unit: str, points: Sequence[tuple[float, float]], colour: str) -> None:
+def _draw_panel(axis: Axes, heading: str, unit: str, points: Sequence[Point], colour: str) -> None:
     from matplotlib.ticker import EngFormatter
 
     axis.set_title(heading, color=_INK, fontsize=10)

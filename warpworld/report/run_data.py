@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 from warpworld.config import RunConfig
 from warpworld.errors import RunError
-from warpworld.report.plots import read_metrics
+from warpworld.files import read_file, readable, reason
+from warpworld.report.metrics import Point, points_of, read_metrics
 from warpworld.runs import Run
-
-Point = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +36,11 @@ class RunData:
     @property
     def name(self) -> str:
         """Of the folder."""
-        return self.path.resolve().name
+        return readable(self.path.resolve().name)
 
     def points(self, key: str) -> list[Point]:
         """(env steps, value) of a metric, where it is a number."""
-        pairs = ((row.get("env_steps"), row.get(key)) for row in self.rows)
-        return [(x, y) for x, y in pairs if _is_number(x) and _is_number(y)]
+        return points_of(self.rows, key)
 
     def last(self, key: str) -> float | None:
         """The latest number of a metric, or None."""
@@ -61,24 +58,20 @@ def read_run(run: Run) -> RunData:
     Raises:
         RunError: a file is there but cannot be read.
     """
-    rows = read_metrics(run.metrics_path) if run.metrics_path.is_file() else []
+    rows = read_metrics(run.metrics_path) if run.metrics_path.exists() else []
     timing_path = run.path / "timing.jsonl"
-    timing = read_metrics(timing_path) if timing_path.is_file() else []
+    timing = read_metrics(timing_path) if timing_path.exists() else []
     of_iteration = {row.get("iteration"): row for row in timing}
     merged = [{**of_iteration.get(row.get("iteration"), {}), **row} for row in rows]
     return RunData(run.path, run.config, merged, _read_machine(run.path / "machine.json"), run.checkpoints())
 
 
 def _read_machine(path: Path) -> dict[str, Any]:
-    if not path.is_file():
+    if not path.exists():
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(f"'{path}' cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        found = json.loads(read_file(path))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(f"'{path}' cannot be read: {reason(error)}") from error
     session = found[-1] if isinstance(found, list) and found else found
     return session if isinstance(session, dict) else {}
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -219,7 +219,7 @@ def files(data: Sequence[RunData], folder: Path) -> str:
 
 def _link(path: Path, folder: Path) -> str:
     relative = os.path.relpath(path.resolve(), folder.resolve())
-    return escaped(quote(Path(relative).as_posix()))
+    return escaped(quote(os.fsencode(relative)))
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

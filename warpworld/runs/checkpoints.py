@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import logging
-import pickle
 import re
-import struct
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 from warpworld.errors import RunError
-from warpworld.files import reason, remove_unfinished, replacing
+from warpworld.files import check_file, reason, remove_unfinished, replacing
+from warpworld.runs.tensors import load_tensors
 
 logger = logging.getLogger(__name__)
 _NAME = re.compile(r"iteration_(\d+)\.pt\Z")
-_DAMAGE = (  # what reading a file with wrong bytes ends in
-    ArithmeticError, AttributeError, EOFError, LookupError, OSError, RuntimeError, TypeError, ValueError,
-    pickle.UnpicklingError, struct.error, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
 
 
 class Checkpoints:
@@ -128,17 +121,11 @@ class Checkpoints:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    import torch
-
     try:
-        if not zipfile.is_zipfile(path):
-            raise RunError(f"checkpoint '{path}' is truncated or no checkpoint")
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()  # torch itself leaves the checksums aside
-        if damaged is not None:
-            raise zipfile.BadZipFile(f"its checksum is wrong, at '{damaged}'")
-        state = torch.load(path, map_location="cpu", weights_only=True)
-    except _DAMAGE as error:
+        check_file(path)
+        with path.open("rb") as file:
+            state = load_tensors(file)
+    except (OSError, ValueError) as error:
         raise RunError(f"checkpoint '{path}' cannot be read: {reason(error)}") from error
     if not isinstance(state, dict):
         raise RunError(f"checkpoint '{path}' holds {type(state).__name__}, expected a dict")

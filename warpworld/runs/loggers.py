@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from warpworld.errors import RunError
-from warpworld.files import reason, replace_text, sync
+from warpworld.files import open_to_append, read_file, readable, reason, replace_text, sync
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class JsonLines:
             return
         try:
             if self._file is None:
-                self._file = self.path.open("ab")
+                self._file = open_to_append(self.path)
             self._file.write(f"{json.dumps(chosen, allow_nan=False)}\n".encode())
             self._file.flush()
         except OSError as error:
@@ -74,7 +74,7 @@ class JsonLines:
         """Cut the file back to the lines of the iterations up to ``iteration``; a torn last line goes too."""
         self.close()
         try:
-            lines = self.path.read_bytes().splitlines(keepends=True) if self.path.exists() else []
+            lines = read_file(self.path).splitlines(keepends=True) if self.path.exists() else []
             kept = [line for number, line in enumerate(lines, 1) if self._stays(line, iteration, number == len(lines))]
             if kept != lines:
                 replace_text(self.path, b"".join(kept).decode())
@@ -204,14 +204,14 @@ class WeightsAndBiases:
         try:
             if not path.exists():
                 replace_text(path, uuid.uuid4().hex[:12] + "\n")
-            identity = path.read_text(encoding="utf-8").strip()
+            identity = read_file(path).decode().strip()
         except OSError as error:
             raise _cannot_write(path, error) from error
         try:
             return self._wandb.init(
                 project=self._project,
                 id=identity,
-                name=self._folder.name,
+                name=readable(self._folder.name),
                 dir=str(self._folder),
                 config=dict(self._settings),
                 resume="allow",

@@ -86,6 +86,40 @@ def check_same_course(saved: str, config: RunConfig) -> None:
             )
 
 
+def check_counters(state: Mapping[str, Any], config: RunConfig) -> None:
+    """Refuse a checkpoint whose iteration is not the one that its env steps make.
+
+    Raises:
+        RunError: says both numbers.
+    """
+    iteration, env_steps = state["iteration"], state["env_steps"]
+    each = config.trainer.num_envs * config.trainer.num_steps
+    if iteration * each != env_steps:
+        raise RunError(
+            f"it was saved after {iteration:,} iterations and {env_steps:,} env steps, but an iteration of this run "
+            f"has {each:,} env steps: something other than warpworld wrote or changed it; remove that checkpoint to go "
+            "on from an older one"
+        )
+
+
+def check_same_environment(saved: str, config: RunConfig) -> None:
+    """Refuse a checkpoint that was learnt in another environment.
+
+    Args:
+        saved: the configuration that the checkpoint was written with, as YAML.
+        config: of the run that it lies in.
+
+    Raises:
+        RunError: names both environments, or ``saved`` is no YAML.
+    """
+    try:
+        before = _values(saved, "the configuration in its checkpoint").get("name")
+    except ConfigError as error:
+        raise RunError(str(error)) from error
+    if not isinstance(before, str) or not _same_environment(before, config.name):
+        raise RunError(f"it was learnt in the environment {before!r}, and config.yaml names {config.name!r}")
+
+
 def _same_environment(before: str, now: str) -> bool:
     """Whether both names are the same, or those of one file in two folders: projects are moved."""
     files = split_file(before), split_file(now)

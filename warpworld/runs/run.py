@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import RunError, suggest
-from warpworld.files import reason, remove_unfinished, replace_text, replacing
+from warpworld.files import open_to_append, read_file, reason, remove_unfinished, replace_text, replacing
 from warpworld.runs.checkpoints import Checkpoints
 from warpworld.runs.loggers import JsonLines, Logger, TensorBoard, WeightsAndBiases, import_wandb, is_timed
 
@@ -103,7 +103,7 @@ class Run:
             kind = "is a file" if path.exists() else "does not exist"
             beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
             raise RunError(f"'{path}' {kind}, expected a run folder.{suggest(path.name, beside)}")
-        if not (path / "config.yaml").is_file():
+        if not (path / "config.yaml").exists():
             inner = sorted(entry.parent for entry in path.glob("*/config.yaml"))
             hint = f". Did you mean '{inner[-1]}'?" if inner else " such as 'warpworld train' makes"
             raise RunError(f"'{path}' holds no config.yaml, expected a run folder{hint}")
@@ -117,9 +117,9 @@ class Run:
         """
         path = self.path / ".lock"
         try:
-            file = path.open("a+b")
+            file = open_to_append(path, "a+b")
         except OSError as error:
-            raise RunError(f"run folder '{self.path}' cannot be written: {reason(error)}") from error
+            raise RunError(f"'{path}' cannot be written: {reason(error)}") from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -301,7 +301,7 @@ class Run:
 def _read_sessions(path: Path) -> list[Any]:
     """The entries of a ``machine.json``; none where it holds no list of entries, and then it is set aside."""
     try:
-        sessions = json.loads(path.read_bytes())
+        sessions = json.loads(read_file(path))
     except (ValueError, RecursionError):
         sessions = None
     if isinstance(sessions, list) and all(isinstance(session, dict) for session in sessions):

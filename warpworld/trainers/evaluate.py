@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from warpworld.errors import RunError
 from warpworld.policies import Policy
+from warpworld.runs.resume import check_same_environment
 from warpworld.trainers.play import play
+from warpworld.trainers.state import check_weights
 from warpworld.trainers.trainer import build_policies, build_world
 
 if TYPE_CHECKING:
+    from warpworld.config import RunConfig
     from warpworld.runs import Run
 
 NORMAL_95 = 1.959964  # half-width of a 95% interval, in standard errors
@@ -77,18 +80,26 @@ def load_policies(run: Run, checkpoint: int | None = None) -> dict[str, Policy |
     """
     state = run.load_checkpoint(checkpoint)
     policies = build_policies(run.config, build_world(run.config, num_envs=1), torch.Generator())
+    try:
+        _check_fits(state, policies, run.config)
+    except RunError as error:
+        raise RunError(
+            f"run '{run.path}': the checkpoint does not fit config.yaml: {error}; a checkpoint is played in the run "
+            "that wrote it"
+        ) from error
     for name, policy in policies.items():
-        if policy is None:
-            continue
-        try:
+        if policy is not None:
             policy.load_state_dict(state["policies"][name])
-        except (KeyError, TypeError, RuntimeError) as error:
-            reason = f"it lacks {error}" if isinstance(error, KeyError) else " ".join(str(error).split("\n\t")[:2])
-            raise RunError(
-                f"run '{run.path}': the checkpoint's weights do not fit policy '{name}' of config.yaml ({reason}); "
-                "use the config.yaml that the run was made with"
-            ) from error
     return policies
+
+
+def _check_fits(state: Mapping[str, Any], policies: Mapping[str, Policy | None], config: RunConfig) -> None:
+    saved, weights = state.get("config"), state.get("policies")
+    if isinstance(saved, str):
+        check_same_environment(saved, config)
+    if not isinstance(weights, Mapping):
+        raise RunError("it holds no policies")
+    check_weights(policies, weights)
 
 
 def _mean_and_confidence(returns: Tensor) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from warpworld.errors import ConfigError, RunError, StoreError
 from warpworld.policies import Policy, build_policy
 from warpworld.policies.fused import fuse
 from warpworld.runs import Run
-from warpworld.runs.resume import check_same_course
+from warpworld.runs.resume import check_counters, check_same_course
 from warpworld.trainers.algorithms import build_learners
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.episodes import EpisodeStatistics
@@ -336,6 +336,7 @@ class Trainer:
         """
         own = self._state(self.world.data.layout(), self.world.snapshot())
         check_state(state, own, self.policies, self.learners)
+        check_counters(state, self.config)
         standings = self.league.read_state(state.get("league", {}), opponents)
         restore_store(self.world, self.processes, self.config.trainer.num_envs, state["store"], state["layout"])
         for name, policy in self.policies.items():

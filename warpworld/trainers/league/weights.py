@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import io
-import pickle
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from warpworld.errors import RunError
-from warpworld.files import reason
+from warpworld.files import read_file, reason
 from warpworld.policies import Policy
+from warpworld.runs.tensors import load_tensors
 from warpworld.trainers.league.opponents import Weights
 
 FOLDER = "league"
@@ -38,7 +37,7 @@ def digest_of(data: bytes) -> str:
 def is_held(path: Path, digest: str) -> bool:
     """Whether a file is there and is the one of this SHA-256."""
     try:
-        return digest_of(path.read_bytes()) == digest
+        return digest_of(read_file(path)) == digest
     except OSError:
         return False
 
@@ -51,7 +50,7 @@ def read_weights(path: Path, digest: str) -> Weights:
     """
     advice = "put the file back as the run wrote it, or start a new run"
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except OSError as error:
         raise RunError(
             f"'{path}' cannot be read ({reason(error)}), an opponent whose weights the checkpoint needs; {advice}"
@@ -63,8 +62,8 @@ def read_weights(path: Path, digest: str) -> Weights:
             f"after the run wrote it; {advice}"
         )
     try:
-        weights: Any = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-    except (RuntimeError, pickle.UnpicklingError, EOFError, ValueError) as error:
+        weights = load_tensors(io.BytesIO(data))
+    except ValueError as error:
         raise RunError(f"'{path}' holds no weights ({reason(error)}); {advice}") from error
     if not isinstance(weights, dict) or not all(isinstance(weight, torch.Tensor) for weight in weights.values()):
         raise RunError(f"'{path}' holds no weights; {advice}")

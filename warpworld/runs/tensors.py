@@ -1,0 +1,45 @@
+"""Files of tensors, read without running code that somebody may have put into them."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import struct
+import zipfile
+import zlib
+from typing import Any, BinaryIO
+
+from warpworld.files import reason
+
+_PYTHON_OBJECT = re.compile(r"GLOBAL ([\w.]+)")  # in torch's messages
+_DAMAGE = (  # what reading a file with wrong bytes ends in
+    ArithmeticError, AttributeError, EOFError, LookupError, NotImplementedError, OSError, RuntimeError, TypeError,
+    ValueError, struct.error, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
+def load_tensors(file: BinaryIO) -> Any:
+    """What ``torch.save`` wrote: tensors, on the CPU, numbers, texts, lists and dicts.
+
+    Torch's own words are not repeated: they advise to load with ``weights_only=False``, which runs the file's code.
+
+    Raises:
+        ValueError: it holds something else, or is damaged; in one line.
+    """
+    import torch
+
+    try:
+        if not zipfile.is_zipfile(file):
+            raise ValueError("it is cut off, or was not written by torch")
+        with zipfile.ZipFile(file) as archive:
+            damaged = archive.testzip()  # torch itself leaves the checksums aside
+        if damaged is not None:
+            raise ValueError(f"its checksum is wrong, at '{damaged}'")
+        file.seek(0)
+        return torch.load(file, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        found = _PYTHON_OBJECT.search(str(error))
+        what = f"the Python object {found[1]}" if found else "something else"
+        raise ValueError(f"it holds {what}, expected tensors, numbers, texts, lists and dicts") from error
+    except _DAMAGE as error:
+        raise ValueError(reason(error)) from error
