@@ -24,7 +24,7 @@ AS_CUDA_TESTS := $(addprefix tests/,world envs eyes/blocks managers/cuda/test_gr
   $(addprefix tests/trainers/,test_rollout.py test_actor.py test_episodes.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-slow cuda-tools test-cuda lint types bench gpu pictures clean
+.PHONY: help setup train test test-slow cuda-tools test-cuda mutants lint types bench gpu pictures clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ cuda-tools: $(CUDA_STAMP) ## Install what test-cuda needs on a machine without a
 test-cuda: $(CUDA_STAMP) ## Run the tests of worlds on the cuda backend, without a GPU
 	$(BIN)/python -m pytest -n $(JOBS) --stand-in -m "not slow" $(CUDA_TESTS) tests/stand_in $(ARGS)
 	$(BIN)/python -m pytest -n $(JOBS) --stand-in --device cuda -m "not slow" $(AS_CUDA_TESTS) $(ARGS)
+
+mutants: $(STAMP) ## Put small faults into a copy of the code, and see which the tests find
+	$(BIN)/python -m tests.mutants.mutants $(ARGS)
 
 lint: $(STAMP) ## Check style and formatting
 	$(BIN)/ruff check .

@@ -1,0 +1,197 @@
+"""Puts small faults into a copy of the code, one at a time, and says which of them the tests find.
+
+``faults.yaml`` lists them by file: ``before`` occurs once in the file, ``after`` replaces it, and ``tests`` are the
+arguments of pytest that must find the fault: by default the tests of the folder that mirrors the file's own.
+``result.txt`` holds the last result of the whole list.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import random
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+TREE = ROOT / ".pytest_cache" / "mutants"  # always the same place: the path of a kernel is part of its key in the cache
+SECONDS = 300  # that the tests of one fault may take; a fault that makes them hang is found
+NOT_RUN = (4, 5)  # exit codes of pytest: wrong arguments, no tests
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A change of ``file`` (relative to the root) that ``tests`` must find."""
+
+    file: str
+    before: str
+    after: str
+    tests: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {_line(self.before)} -> {_line(self.after)}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the tests said of a fault: ``stale`` means that the fault no longer fits the code."""
+
+    fault: Fault
+    verdict: str  # found, survived or stale
+    detail: str = ""
+
+
+def _line(text: str) -> str:
+    return "`" + " ".join(text.split()) + "`"
+
+
+def read_faults(path: Path, root: Path) -> list[Fault]:
+    """The faults of a list; those that name no tests get the folder of their file."""
+    listed = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return [
+        Fault(file, entry["before"], entry["after"], entry.get("tests") or own_folder(file, root))
+        for file, entries in listed.items()
+        for entry in entries
+    ]
+
+
+def own_folder(file: str, root: Path) -> str:
+    """The deepest folder of ``tests/`` that mirrors the file's."""
+    folder = Path("tests", *Path(file).parent.parts[1:])
+    while not (root / folder).is_dir():
+        folder = folder.parent
+    return str(folder)
+
+
+def copy_tree(root: Path, tree: Path) -> None:
+    """A copy of what git knows or would add, as it stands in the working tree."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    shutil.rmtree(tree, ignore_errors=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (root / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, tree / name)
+
+
+def run_tests(tree: Path, tests: str, seconds: float = SECONDS) -> tuple[int | None, str]:
+    """Run pytest on the tree's package until a test fails; its exit code, None beyond the time, and its output."""
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    environment.setdefault("WARPWORLD_CACHE", str(ROOT / ".pytest_cache" / "kernels"))
+    shutil.rmtree(tree / ".hypothesis", ignore_errors=True)  # no fault is found by an example of the last one
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow"]
+    process = subprocess.Popen(
+        [*command, *shlex.split(tests)],
+        cwd=tree,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return None, process.communicate()[0]
+    return process.returncode, output
+
+
+def try_fault(tree: Path, fault: Fault, seconds: float = SECONDS) -> Outcome:
+    """Put the fault into the tree, run its tests, and restore the file."""
+    path = tree / fault.file
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if text.count(fault.before) != 1:
+        return Outcome(fault, "stale", f"the text occurs {text.count(fault.before)} times")
+    written = path.stat()
+    path.write_text(text.replace(fault.before, fault.after), encoding="utf-8")
+    try:
+        code, output = run_tests(tree, fault.tests, seconds)
+    finally:
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))  # its bytecode is valid again
+    if code is None:
+        return Outcome(fault, "found", f"no end within {seconds:g} s")
+    if code in NOT_RUN:
+        return Outcome(fault, "stale", f"no tests run in {fault.tests}")
+    return Outcome(fault, "survived" if code == 0 else "found", first_failure(output) or fault.tests)
+
+
+def first_failure(output: str) -> str:
+    """The name of the test that failed first, from pytest's summary."""
+    lines = (line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR ")))
+    return next(lines, "").partition(" - ")[0]
+
+
+def outcomes(root: Path, tree: Path, faults: Sequence[Fault]) -> Iterator[Outcome]:
+    """Try the faults in a fresh copy of the tree, each printed as it is known.
+
+    Raises:
+        SystemExit: tests fail without a fault.
+    """
+    copy_tree(root, tree)
+    for tests in dict.fromkeys(fault.tests for fault in faults):
+        code, output = run_tests(tree, tests)
+        if code not in (0, *NOT_RUN):
+            raise SystemExit(f"{output}\n{tests}: fails without a fault")
+    for fault in faults:
+        begin = time.monotonic()
+        outcome = try_fault(tree, fault)
+        print(f"{outcome.verdict:9}{time.monotonic() - begin:6.1f} s  {fault}  [{outcome.detail}]", flush=True)
+        yield outcome
+
+
+def summary(results: Sequence[Outcome], commit: str, date: str) -> str:
+    """The text of ``result.txt``."""
+    count = {verdict: [each for each in results if each.verdict == verdict] for verdict in ("survived", "stale")}
+    tried = len(results) - len(count["stale"])
+    lines = [f"{date}, commit {commit}: {tried - len(count['survived'])} of {tried} faults found."]
+    for verdict, title in (("survived", "Not found:"), ("stale", "Not tried, since they no longer fit the code:")):
+        if count[verdict]:
+            lines += ["", title, *(f"  {each.fault}  [{each.detail}]" for each in count[verdict])]
+    return "\n".join(lines) + "\n"
+
+
+def chosen(faults: list[Fault], only: str, sample: int | None, seed: int) -> list[Fault]:
+    """Those whose file, text or tests contain ``only``, and of these ``sample`` random ones."""
+    faults = [fault for fault in faults if only in f"{fault} {fault.tests}"]
+    return faults if sample is None else random.Random(seed).sample(faults, min(sample, len(faults)))
+
+
+def main() -> int:
+    """Try the faults that the arguments choose; the exit status is 1 if one was not found."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample", type=int, metavar="N", help="try N random faults")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--only", default="", metavar="TEXT", help="those whose file, text or tests contain TEXT")
+    parser.add_argument("--list", type=Path, default=HERE / "faults.yaml", help="another list of faults")
+    arguments = parser.parse_args()
+    everything = read_faults(arguments.list, ROOT)
+    results = list(outcomes(ROOT, TREE, chosen(everything, arguments.only, arguments.sample, arguments.seed)))
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout
+    text = summary(results, commit.strip(), datetime.date.today().isoformat())
+    print(text, end="")
+    if len(results) == len(everything) and arguments.list == HERE / "faults.yaml":
+        (HERE / "result.txt").write_text(text, encoding="utf-8")
+    return int(any(outcome.verdict != "found" for outcome in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
