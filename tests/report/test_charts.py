@@ -1,0 +1,139 @@
+"""Line charts at their limits, and what the pictures of curves and win rates show."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from warpworld.report.charts import MOST_POINTS, Panel, Series, chart, panel_figure, ticks
+from warpworld.report.heat_map import draw_win_rates
+from warpworld.report.numbers import number
+from warpworld.report.palette import ROLES, SERIES
+from warpworld.report.plots import draw_curves
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(999.0, "999"), (1e3, "1k"), (-1e3, "-1k"), (999e3, "999k"), (1e6, "1M"), (999e6, "999M"), (1e9, "1G")],
+)
+def test_a_limit_has_the_larger_unit(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_ticks_are_as_fine_where_rounding_makes_a_span_longer() -> None:
+    """1.1 - 0.3 is a little more than 0.8 in binary; four steps of 0.2 still fit."""
+    assert ticks(0.3, 1.1, 4) == [0.2, 0.4, 0.6, 0.8, 1.0]
+    assert ticks(0.0, 0.8, 4) == [0.0, 0.2, 0.4, 0.6, 0.8]
+
+
+def drawn_points(count: int) -> int:
+    svg = chart([Series("line", 0, [(float(i), float(i % 7)) for i in range(count)])])
+    (points,) = re.findall(r'<polyline class="line c0" points="([^"]*)"', svg)
+    return len(points.split())
+
+
+def test_a_line_is_thinned_above_400_points() -> None:
+    assert MOST_POINTS == 400
+    assert drawn_points(400) == 400
+    assert drawn_points(401) == 201
+
+
+def test_colours_begin_anew_behind_the_last() -> None:
+    lines = [Series(f"line {i}", i, [(0.0, 0.0), (1.0, 1.0)]) for i in (0, 5, 6, -1)]
+    assert re.findall(r'polyline class="line (c\d)"', chart(lines)) == ["c0", "c5", "c0", "c5"]
+
+
+def test_several_lines_have_a_legend_and_a_single_one_has_none() -> None:
+    lines = [Series(name, i, [(0.0, 0.0), (1.0, 1.0)]) for i, name in enumerate(("first", "second"))]
+    assert "legend" not in panel_figure(Panel("heading", "", lines[:1]))
+    assert "legend" not in panel_figure(Panel("heading", "", [lines[0], Series("empty", 1, ())]))
+    assert re.findall(r'spot (c\d)"></i>(\w+)', panel_figure(Panel("heading", "", lines))) == [
+        ("c0", "first"),
+        ("c1", "second"),
+    ]
+
+
+# --- pictures ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """Every figure that is written."""
+    written: list[Figure] = []
+    save = Figure.savefig
+
+    def remember(figure: Figure, *args: Any, **options: Any) -> None:
+        written.append(figure)
+        save(figure, *args, **options)
+
+    monkeypatch.setattr(Figure, "savefig", remember)
+    return written
+
+
+def curves_of(rows: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    metrics = folder / "metrics.jsonl"
+    metrics.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    draw_curves(metrics, folder / "curve.png", "a title")
+
+
+def row(iteration: int, **returns: float) -> dict[str, Any]:
+    found = {f"charts/{name}/episodic_return": value for name, value in returns.items()}
+    return {"iteration": iteration, "env_steps": 100 * iteration, "charts/episodic_length": 7.0, **found}
+
+
+def test_curves_show_each_policy_against_env_steps(figures: list[Figure], tmp_path: Path) -> None:
+    curves_of([row(i, left=2.0 * i, right=-1.0 * i) for i in (1, 2, 3)], tmp_path)
+    (figure,) = figures
+    assert figure.get_suptitle() == "a title"
+    assert [axis.get_title() for axis in figure.axes] == ["left: return", "right: return", "episode length"]
+    assert [axis.get_ylabel() for axis in figure.axes] == ["rewards per agent and episode"] * 2 + ["steps"]
+    for axis, values, colour in zip(
+        figure.axes, ([2, 4, 6], [-1, -2, -3], [7, 7, 7]), (SERIES[0], SERIES[1], SERIES[-1]), strict=True
+    ):
+        (line,) = axis.get_lines()
+        assert axis.get_xlabel() == "env steps"
+        assert line.get_xdata().tolist() == [100, 200, 300]
+        assert line.get_ydata().tolist() == values
+        assert line.get_color() == colour
+        assert axis.get_xlim()[0] == 0.0
+
+
+@pytest.mark.parametrize(("points", "marker"), [(1, "o"), (2, "o"), (3, "")])
+def test_curves_of_few_points_show_them_as_dots(
+    points: int, marker: str, figures: list[Figure], tmp_path: Path
+) -> None:
+    curves_of([row(i, left=1.0) for i in range(1, points + 1)], tmp_path)
+    assert figures[0].axes[0].get_lines()[0].get_marker() == marker
+
+
+def test_win_rates_stand_in_the_row_of_who_won(figures: list[Figure], tmp_path: Path) -> None:
+    """From red for 0 to blue for 1, with numbers that can be read on either."""
+    rates = np.array([[np.nan, 0.25, 1.0], [0.75, 0.5, 0.0]])
+    draw_win_rates(tmp_path / "league.png", rates, ["one", "two"], ["a", "b", "c"], "a title", ("rows", "columns"))
+    axis = figures[0].axes[0]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["one", "two"]
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["a", "b", "c"]
+    assert (axis.get_ylabel(), axis.get_xlabel()) == ("rows", "columns")
+    (image,) = axis.get_images()
+    assert (image.norm.vmin, image.norm.vmax) == (0.0, 1.0)
+    assert np.array_equal(np.asarray(image.get_array().filled(np.nan)), rates, equal_nan=True)
+    found = {text.get_position(): (text.get_text(), text.get_color()) for text in axis.texts}
+    ink, paper = ROLES["ink"][0], ROLES["paper"][0]
+    assert found == {
+        (1, 0): ("0.25", ink),
+        (2, 0): ("1.00", paper),
+        (0, 1): ("0.75", ink),
+        (1, 1): ("0.50", ink),
+        (2, 1): ("0.00", paper),
+    }
+    lost, won = (to_hex(image.cmap(image.norm(rate))) for rate in (0.0, 1.0))
+    assert int(lost[1:3], 16) > int(lost[5:7], 16)
+    assert int(won[5:7], 16) > int(won[1:3], 16)
