@@ -265,6 +265,18 @@ class DataManager:
         twin.seal()
         return twin
 
+    def add_all_of(self, other: DataManager) -> None:
+        """Add the arrays that ``other`` has and this store has not, kept as they are there."""
+        for name, array in other._arrays.items():
+            if name not in self:
+                self.add(array, scratch=name in other._scratch)
+
+    def copy_from(self, other: DataManager) -> None:
+        """Copy the contents of all arrays, scratch included, of a store that was laid out in the same way."""
+        if self._block is None or other._block is None:
+            raise StoreError("the store has no memory yet; call reset() first")
+        self._block.copy_(other._block)
+
     def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
         """Write a snapshot of a store of the same persistent arrays back.
 

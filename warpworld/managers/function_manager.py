@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 from warpworld.environment import MAX_THREADS_PER_ENV, Kernel
-from warpworld.errors import BindError, BuildError, suggest
+from warpworld.errors import BindError, BuildError, StoreError, suggest
 from warpworld.managers.backend import Argument, Backend, RunKernel
 from warpworld.managers.binding import Binding
 from warpworld.managers.compiler_errors import TOO_MUCH_SHARED
@@ -70,6 +70,13 @@ class FunctionManager:
         self._filled = () if none_given else fill(path, self._declarations(), contents)
         self._threads: dict[str, int] = {}
         self._module: Any = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
+        """Refuse: a copy of a part of a world would work on the arrays of the original."""
+        raise StoreError(
+            f"the kernels of {self._path.name} are bound to their world's arrays; copy the world, and make this part "
+            "anew"
+        )
 
     def _read_included(self) -> dict[Path, str]:
         """The file and all that it includes."""

@@ -75,6 +75,10 @@ class StepPlan:
         self._check_numbers()
         return MAX_KERNELS - self._num_others
 
+    def take_over(self, other: StepPlan) -> None:
+        """Record what a plan of the same environment records, and number other kernels after its own."""
+        self.recorded, self._num_others = list(other.recorded), other._num_others
+
     def _check_numbers(self) -> None:
         own = len(self._phases) + len(self._resets)
         if own + self._num_others > MAX_KERNELS:

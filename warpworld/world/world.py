@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 
@@ -376,6 +377,42 @@ class World:
     def snapshot(self) -> torch.Tensor:
         """A copy of the store's persistent part, as bytes."""
         return self.data.snapshot()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> World:
+        """A world of its own, in the same state: both have the same course from here, and neither moves the other.
+
+        Parts that act in this world, such as a trainer's actors, stay with it; the arrays that they added, and what is
+        recorded for them, are the copy's too.
+
+        Raises:
+            StoreError: parts wait for this world to be sealed.
+        """
+        if self._when_sealed:
+            raise StoreError(
+                "parts of this world wait for its memory, and a copy would not have them; copy it before they are "
+                "made, or after its first reset()"
+            )
+        twin = World(
+            copy.deepcopy(self.environment, memo),
+            self.num_envs,
+            seed=self._constants.seed,
+            first_env=self.first_env,
+            envs_per_warp=self._envs_per_warp,
+            backend=self._backend,
+        )
+        twin.data.add_all_of(self.data)
+        twin._plan.take_over(self._plan)
+        if self.data.sealed:
+            twin.seal()
+            twin.data.copy_from(self.data)
+        return twin
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse to be pickled, and copied by copy.copy, which would share the memory."""
+        raise StoreError(
+            "a World is bound to memory and kernels of this process: neither pickle nor copy.copy takes it. Keep its "
+            "snapshot() and restore() that in a World made in the same way; in this process use copy.deepcopy"
+        )
 
     def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
         """Write a snapshot back; the world then goes on as it did from there.
