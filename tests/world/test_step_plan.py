@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import torch
-from toys import environment
-from walks import Toy
 
+from tests.toys import environment
+from tests.world.walks import Toy
 from warpworld import Array, Kernel, eager_phase
 from warpworld.errors import DeclarationError
 from warpworld.managers.backend import BeginReset, BeginStep, Copy, EndStep
