@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 from warpworld.errors import BuildError, DeclarationError, suggest
-from warpworld.managers.cpu.backend import available_cores
 from warpworld.managers.cpu.host_compiler import find_compiler
+from warpworld.managers.cpu.workers import available_cores
 
 from . import brute_force, learning, peers, shares, worlds
 from .rows import print_learning, print_shares, print_table

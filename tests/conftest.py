@@ -29,7 +29,7 @@ STAND_IN = pytest.StashKey["StandIn"]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("warpworld")
-    group.addoption("--device", choices=("cpu", "cuda"), default="cpu", help="where tests make their worlds")
+    group.addoption("--device", choices=("cpu", "cuda", "narrow"), default="cpu", help="where tests make their worlds")
     group.addoption(
         "--stand-in", action="store_true", help="the cuda backend through PyCUDA, on a driver that needs no GPU"
     )
@@ -46,12 +46,16 @@ def pytest_configure(config: pytest.Config) -> None:
         from tests.stand_in.plugin import use_gpu
 
         use_gpu()
+    elif config.getoption("device") == "narrow":
+        from tests.narrow_device import use_narrow_device
+
+        use_narrow_device()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is not about the backend in use, and skip what needs something that is not here."""
     on_stand_in = STAND_IN in config.stash
-    if on_stand_in or config.getoption("device") == "cuda":
+    if on_stand_in or config.getoption("device") != "cpu":
         about_cpu = [item for item in items if item.get_closest_marker("cpu_backend")]
         items[:] = [item for item in items if not item.get_closest_marker("cpu_backend")]
         config.hook.pytest_deselected(items=about_cpu)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import warpworld
-from warpworld.managers.backend import RunKernel
+from warpworld.managers.program import RunKernel
 
 from .cases import GRAPH_STEPS, TAG_GRIDWORLD, build_trainer, replay_of
 from .clock import measure_host

@@ -36,6 +36,7 @@ from warpworld.eyes.blocks import (
 )
 from warpworld.eyes.plans.bake import Bake
 from warpworld.managers.cpu.backend import CpuBackend
+from warpworld.managers.cuda.backend import CudaBackend
 from warpworld.managers.cuda.compiler import _load_nvrtc, _nvccs, _nvrtcs, _read
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
 from warpworld.managers.signature import read_signatures
@@ -97,11 +98,16 @@ def read_usage(log: str) -> dict[tuple[str, str], Usage]:
     return found
 
 
+def cuda_text(source: KernelSource) -> str:
+    """What the cuda backend compiles."""
+    return source.cuda_text(CudaBackend.warp_size, CudaBackend.warps_per_block)
+
+
 def compile_for(source: KernelSource, folder: Path, architectures: tuple[int, ...]) -> dict[tuple[str, str], Usage]:
     """Compile for some architectures with warnings as errors."""
     assert NVCC is not None
     text = folder / f"{source.path.stem}.cu"
-    text.write_text(source.cuda_text())
+    text.write_text(cuda_text(source))
     command = [NVCC, "-std=c++17", "-O3", "-Werror", "all-warnings", "-Xptxas", "-v", "-fatbin", str(text)]
     command += ["-I", str(INCLUDE_FOLDER), "-I", str(source.path.parent), "-o", str(folder / "out.fatbin")]
     for number in architectures:
@@ -115,7 +121,7 @@ def compile_with_nvrtc(source: KernelSource) -> None:
     """Compile for every architecture; a warning, which NVRTC has no flag to refuse, leaves something in the log."""
     assert NVRTC is not None
     kind, path, version = NVRTC
-    library, program, text = _load_nvrtc(path), ctypes.c_void_p(), source.cuda_text()
+    library, program, text = _load_nvrtc(path), ctypes.c_void_p(), cuda_text(source)
     library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"source.cu", 0, None, None)
     folders = (f"-I{INCLUDE_FOLDER}", f"-I{source.path.parent}")
     for number in ARCHITECTURES:
@@ -235,7 +241,7 @@ def test_variables_that_the_host_fills_are_in_what_compilers_make(
     World(warpdrive_worlds.Gridworld(), num_envs=2, device="cpu")
     kind, path, version = found
     cubin = tmp_path / "gridworld.cubin"
-    log = kind(path, version).build_cubin(sources[0].cuda_text(), "sm_90", [INCLUDE_FOLDER], tmp_path, cubin)
+    log = kind(path, version).build_cubin(cuda_text(sources[0]), "sm_90", [INCLUDE_FOLDER], tmp_path, cubin)
     assert not log
     symbols = {name: nbytes for name, _, _, nbytes in _symbols(cubin.read_bytes())}
     assert symbols["kIndexToActionArr"] == 40

@@ -19,10 +19,11 @@ from tests.cuda.test_faults import MODES, SAYS, fault, faulty_world, goes_on
 from tests.toys import environment
 from warpworld import Array, Kernel, World
 from warpworld.environment import placed_groups
-from warpworld.managers.backend import WorldConstants
-from warpworld.managers.cpu.backend import CpuBackend, Module
+from warpworld.managers.cpu.backend import CpuBackend
+from warpworld.managers.cpu.module import Module
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.function_manager import FunctionManager
+from warpworld.managers.program import WorldConstants
 from warpworld.world.reserved import reserved_arrays
 
 pytestmark = pytest.mark.cpu_backend

@@ -16,6 +16,7 @@ from tests.envs.courses import Driver, assert_equal, assert_same_course, course_
 from warpworld import Array, Environment, Group, World
 from warpworld.environment import get_environment
 from warpworld.managers.build_cache import cache_folder
+from warpworld.managers.devices import open_backend
 
 # Few agents and short episodes, so that a handful of steps sees many ends. A name that is not here is run as it is.
 SMALL: dict[str, list[dict[str, Any]]] = {
@@ -233,7 +234,7 @@ def test_workers_change_no_bit_of_any_env(name: str, params: dict[str, Any]) -> 
 def test_packed_envs_run_the_same_course(name: str, params: dict[str, Any]) -> None:
     """Several envs to a warp, with lanes that sit a launch out: what a GPU may do."""
     agents = make(name, params, 1).num_agents
-    most = 32 // agents
+    most = open_backend("cpu").warp_size // agents
     assert most > 0, "give this environment a small case"
     for envs_per_warp in sorted({1, max(most // 2, 1), most}):
         num_envs = 2 * most + 3  # the last warp is not full

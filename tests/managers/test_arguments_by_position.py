@@ -11,9 +11,9 @@ import torch
 
 from warpworld import Array, Kernel
 from warpworld.errors import BindError, DeclarationError
-from warpworld.managers.backend import Argument
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.function_manager import FunctionManager
+from warpworld.managers.program import Argument
 
 ARRAYS = [
     Array("loc_x", "float32"),

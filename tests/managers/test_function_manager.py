@@ -16,10 +16,11 @@ from tests.toys import HEADER
 from warpworld import Array, Kernel
 from warpworld.environment import DTYPES
 from warpworld.errors import BindError, BuildError
-from warpworld.managers.backend import Argument, open_backend
 from warpworld.managers.c_types import C_NAMES, C_TYPES
 from warpworld.managers.data_manager import DataManager
+from warpworld.managers.devices import open_backend
 from warpworld.managers.function_manager import FunctionManager
+from warpworld.managers.program import Argument
 
 ARRAYS = [
     Array("loc_x", "float32"),

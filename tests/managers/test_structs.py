@@ -10,9 +10,10 @@ import torch
 
 from warpworld import Array
 from warpworld.errors import BindError
-from warpworld.managers.backend import Argument, open_backend
 from warpworld.managers.data_manager import DataManager
+from warpworld.managers.devices import open_backend
 from warpworld.managers.function_manager import FunctionManager
+from warpworld.managers.program import Argument
 from warpworld.managers.signature import Signature, read_signatures
 from warpworld.managers.structs import with_structs
 

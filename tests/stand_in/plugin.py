@@ -7,29 +7,16 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
-from collections.abc import Callable
 
 import pytest
 
-import warpworld.managers.backend
-import warpworld.world.world
 from tests.stand_in.driver import HERE, StandIn, sources
-from warpworld.managers.backend import Backend, open_backend
-
-
-def _put_in_place(open_instead: Callable[[str, int | None], Backend]) -> None:
-    for module in (warpworld.managers.backend, warpworld.world.world):
-        assert module.open_backend is open_backend, f"{module.__name__} takes its backend from elsewhere now"
-        module.open_backend = open_instead  # type: ignore[attr-defined]
+from warpworld.managers.devices import open_backend, register_device
 
 
 def use_gpu() -> None:
     """Worlds are on the GPU."""
-
-    def on_gpu(device: str = "auto", num_workers: int | None = None) -> Backend:
-        return open_backend("cuda" if device == "cpu" else device, num_workers)
-
-    _put_in_place(on_gpu)
+    register_device("cpu", lambda num_workers: open_backend("cuda", num_workers))
 
 
 def use_stand_in(as_cuda: bool = False) -> StandIn:
@@ -56,12 +43,8 @@ def use_stand_in(as_cuda: bool = False) -> StandIn:
 
     keep_captured_launches(pycuda.driver.Function)
 
-    def on_stand_in(device: str = "auto", num_workers: int | None = None) -> Backend:
-        if device in ("cpu", "auto"):
-            return CudaBackend(HostGpu(as_cuda))
-        return open_backend(device, num_workers)
-
     if as_cuda:
         make_on_gpu()
-    _put_in_place(on_stand_in)
+    for name in ("cpu", "cuda"):
+        register_device(name, lambda num_workers: CudaBackend(HostGpu(as_cuda)))
     return driver

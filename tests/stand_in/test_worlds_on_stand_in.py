@@ -29,9 +29,7 @@ SIZES: list[tuple[str, dict[str, Any]]] = [
 
 def on_cpu_backend(*arguments: Any, **settings: Any) -> World:
     """A world of the cpu backend."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("warpworld.world.world.open_backend", lambda device, num_workers: CpuBackend(num_workers))
-        return World(*arguments, **settings)
+    return World(*arguments, backend=CpuBackend(), **settings)
 
 
 @pytest.mark.parametrize("envs_per_warp", [None, 0])

@@ -13,6 +13,7 @@ import warpworld
 from tests.world.walks import Toy
 from warpworld import Environment, World
 from warpworld.errors import DeclarationError, DeviceError
+from warpworld.managers.devices import open_backend
 
 
 class TestMaking:
@@ -51,7 +52,7 @@ class TestMaking:
             ({"seed": 2**64}, DeclarationError, "seed="),
             ({"seed": 0.5}, DeclarationError, "seed=0.5: expected a whole number"),
             ({"device": "gpu"}, DeviceError, "device 'gpu': expected one of auto, cpu, cuda"),
-            ({"device": "cud"}, DeviceError, "device 'cud': expected one of auto, cpu, cuda. Did you mean 'cuda'"),
+            ({"device": "cud"}, DeviceError, "device 'cud': expected one of auto, cpu, cuda"),
             ({"device": None}, DeviceError, "device None: expected one of"),
             pytest.param({"num_workers": 0}, DeviceError, "num_workers=0: expected", marks=pytest.mark.cpu_backend),
             pytest.param(
@@ -66,6 +67,7 @@ class TestMaking:
         with pytest.raises(error, match=re.escape(message)):
             warpworld.make(**{"name": "cartpole", "num_envs": 2, "device": "cpu", **given})
 
+    @pytest.mark.cpu_backend
     def test_cuda_where_there_is_none(self) -> None:
         if torch.cuda.is_available():
             pytest.skip("there is a CUDA device")
@@ -77,5 +79,8 @@ class TestMaking:
             World(Environment, 2)  # type: ignore[arg-type]
 
     def test_agents_that_do_not_fit_a_warp(self, walk: Toy) -> None:
-        with pytest.raises(DeclarationError, match="envs_per_warp=17: 2 agents each do not fit a warp of 32"):
-            walk(envs_per_warp=17)
+        lanes = open_backend("cpu").warp_size
+        too_many = lanes // 2 + 1
+        message = f"envs_per_warp={too_many}: 2 agents each do not fit a warp of {lanes}"
+        with pytest.raises(DeclarationError, match=message):
+            walk(envs_per_warp=too_many)

@@ -14,7 +14,7 @@ from tests.toys import environment
 from tests.world.walks import Toy
 from warpworld import Array, Kernel, eager_phase
 from warpworld.errors import DeclarationError
-from warpworld.managers.backend import BeginReset, BeginStep, Copy, EndStep
+from warpworld.managers.program import BeginReset, BeginStep, Copy, EndStep
 from warpworld.world.phases import PythonStep
 from warpworld.world.random import Random
 from warpworld.world.step_plan import StepPlan

@@ -18,12 +18,11 @@ from warpworld.checking.read_actions import ReadActions
 from warpworld.checking.twins import Trace, Twin
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
+from warpworld.managers.cpu.runtime import ErrorCode
 from warpworld.world.random_actions import RandomActions
 
 NUM_ENVS, NUM_STEPS = 5, 120
 ENVS, STEPS = (2, 1000), (1, 100_000)  # fewest and most: the check runtime counts barriers in 32 bits
-WARP = 32  # lanes
-_DIVERGED, _DEADLOCK = 2, 3  # of ww_error_code
 
 
 def check(
@@ -127,9 +126,9 @@ class _Check:
     def _packing(self) -> int:
         """How many envs would share a warp on a GPU; 0 where none would."""
         module, agents = self._main.backend.module, self._main.world.num_agents
-        if module is None or agents > WARP or set(module.source.threads) != {agents}:
+        if module is None or set(module.source.threads) != {agents} or not module.source.uses_header_words_only():
             return 0
-        return WARP // agents if module.source.uses_header_words_only() else 0
+        return self._main.backend.warp_size // agents
 
     def _move(self, step: int, act: Callable[[Course], None]) -> None:
         self._trace.start()
@@ -187,7 +186,7 @@ def _ended(course: Course, seen: list[Finding]) -> Iterator[Finding]:
         return
     if any(finding.kind == "undefined" and finding.kernel == stopped.kernel for finding in seen):
         return  # its stack may be overwritten
-    meets = stopped.code in (_DIVERGED, _DEADLOCK)
+    meets = stopped.code in (ErrorCode.DIVERGED, ErrorCode.DEADLOCK)
     advice = (
         "make every branch around a barrier the same for all agents of the env"
         if meets

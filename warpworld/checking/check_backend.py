@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -13,15 +13,17 @@ import numpy as np
 from warpworld.checking.native import FORWARD, CheckRuntime, WatchedArray
 from warpworld.checking.symbols import assignments_of, variables_of
 from warpworld.errors import BuildError, KernelError
-from warpworld.managers.backend import RunKernel, Step, WorldConstants
 from warpworld.managers.binding import READ_ONLY
 from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.compiler_errors import explain_failure, first_error
-from warpworld.managers.cpu import backend as cpu_backend
-from warpworld.managers.cpu.backend import CpuBackend, CpuProgram, Module
+from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.cpu.host_compiler import KERNEL_FLAGS, HostCompiler, find_compiler, source_line
+from warpworld.managers.cpu.module import Module
+from warpworld.managers.cpu.program import CpuProgram
+from warpworld.managers.cpu.runtime import headers, processor, runtime
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
+from warpworld.managers.program import Program, RunKernel, Step, WorldConstants
 
 if TYPE_CHECKING:
     import torch
@@ -116,25 +118,25 @@ class CheckBackend(CpuBackend):
 
     def build(self, source: KernelSource) -> Module:
         """Compile a source for a check, or take it from the build cache."""
-        cpu_backend._runtime()
+        runtime()
         source = replace(source, checked=True)
-        compiler, text = find_compiler(), source.host_text()
-        folders, runtime = [INCLUDE_FOLDER, source.path.parent], _check_runtime(find_compiler())
+        compiler, text = find_compiler(), source.host_text(self.warp_size)
+        folders, watcher = [INCLUDE_FOLDER, source.path.parent], _check_runtime(find_compiler())
         included = [data for _, data in source.included()]
         asked = _flags(compiler)
         flags = compiler.all_flags(asked)
-        own = [compiler.version, *flags, cpu_backend._processor(), runtime.name]
-        key = content_key(["check", text, *own, *included, *cpu_backend._headers()])
+        own = [compiler.version, *flags, processor(), watcher.name]
+        key = content_key(["check", text, *own, *included, *headers()])
 
         def build(scratch: Path, target: Path) -> None:
-            log = compiler.build_library(text, asked, folders, scratch, target, [runtime], WRAPPED)
+            log = compiler.build_library(text, asked, folders, scratch, target, [watcher], WRAPPED)
             if log:
                 raise _cannot_instrument(compiler, log) or explain_failure(source, log)
 
         self.module = Module(cached(key, ".so", build), source)
         return self.module
 
-    def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Callable[[], None]:
+    def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Program:
         """Freeze steps against a sealed store: one launch each, between which the observer looks."""
         if self.runtime is None and self.module is not None:
             self.runtime = self._open(self.module, data, world.num_envs)
@@ -146,7 +148,7 @@ class CheckBackend(CpuBackend):
 
         return run
 
-    def _call(self, step: Step, data: DataManager, world: WorldConstants) -> Callable[[], None]:
+    def _call(self, step: Step, data: DataManager, world: WorldConstants) -> Program:
         if not isinstance(step, RunKernel):
             return CheckedProgram([step], data, world, 1).frozen()
         # Those who sit the launch out run as well: on a GPU they do, and is_active() is what keeps them still.
@@ -173,7 +175,7 @@ class CheckBackend(CpuBackend):
         first = min(array.address for array in arrays)
         end = max(array.address + array.nbytes for array in arrays)
         return CheckRuntime(
-            module._library,
+            module.library,
             arrays,
             variables_of(module.path),
             assignments_of(module.path),
@@ -190,15 +192,16 @@ class CheckedProgram(CpuProgram):
 
     runtime: CheckRuntime | None = None
 
-    def _line_of_fault(self, step: RunKernel, address: int) -> tuple[str, int] | None:
+    def line_of_fault(self, step: RunKernel, address: int) -> tuple[str, int] | None:
         """The line of a fault; of one in the runtime or a library, that of the kernel's last access before."""
-        found = super()._line_of_fault(step, address)
+        found = super().line_of_fault(step, address)
         last = self.runtime.last() if found is None and self.runtime is not None else 0
         return source_line(step.module.path, last, INCLUDE_FOLDER) if last else found
 
-    def _failure(
+    def failure(
         self, code: int, step: RunKernel, env: int, agent: int, place: tuple[str, int], text: str
     ) -> KernelError:
+        """The same error with its parts, for a finding."""
         return KernelStoppedError(code, step.name, env, agent, *place, text)
 
 
@@ -221,9 +224,7 @@ def _watched(data: DataManager, name: str, num_envs: int, python_writes: bool) -
 def _check_runtime(compiler: HostCompiler) -> Path:
     """The check runtime's object file, built once per compiler."""
     text = '#include "cpu/check/runtime.cpp"\n'
-    key = content_key(
-        ["check runtime", text, compiler.version, *compiler.all_flags(RUNTIME_FLAGS), *cpu_backend._headers()]
-    )
+    key = content_key(["check runtime", text, compiler.version, *compiler.all_flags(RUNTIME_FLAGS), *headers()])
 
     def build(scratch: Path, target: Path) -> None:
         log = compiler.build_object(text, RUNTIME_FLAGS, [INCLUDE_FOLDER], scratch, target)

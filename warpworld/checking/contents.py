@@ -12,7 +12,7 @@ from warpworld.checking.accesses import element_name
 from warpworld.checking.course import Course
 from warpworld.checking.findings import Finding
 from warpworld.environment.spaces import observation_names
-from warpworld.managers.backend import RunKernel
+from warpworld.managers.program import RunKernel
 
 LOOKED_AT = 64  # bad elements of an array, for one that a kernel wrote
 Limits = tuple[Any, Any]

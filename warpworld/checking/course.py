@@ -11,7 +11,7 @@ from warpworld.checking.check_backend import CheckBackend, KernelStoppedError
 from warpworld.checking.native import FORWARD
 from warpworld.environment import Environment, Kernel
 from warpworld.environment.spaces import observation_arrays
-from warpworld.managers.backend import RunKernel
+from warpworld.managers.program import RunKernel
 from warpworld.world import World
 
 KernelCall = Callable[[RunKernel], None]

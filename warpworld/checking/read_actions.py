@@ -10,7 +10,7 @@ from warpworld.checking.course import Course
 from warpworld.checking.findings import Finding
 from warpworld.environment import Group
 from warpworld.environment.spaces import action_heads
-from warpworld.managers.backend import RunKernel
+from warpworld.managers.program import RunKernel
 
 
 class ReadActions:

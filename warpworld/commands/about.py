@@ -60,7 +60,7 @@ def _info(_: argparse.Namespace) -> int:
     ]
     rows.append(("compiler", _compiler()))
     print_columns(rows)
-    from warpworld.managers.backend import describe_devices
+    from warpworld.managers.devices import describe_devices
 
     print("\n".join(describe_devices()))
     return 0

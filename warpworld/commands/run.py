@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from warpworld.commands.argument_types import at_least
 from warpworld.commands.params import add_environment, read_params
 from warpworld.errors import RunError
+from warpworld.managers.devices import device_names
 
 if TYPE_CHECKING:
     from warpworld.tracing.stepping import Episodes
     from warpworld.world import World
 
-DEVICES = ("auto", "cpu", "cuda")
 MOST = 2**31 - 1
 
 
@@ -30,7 +30,7 @@ def add_parsers(commands: Any) -> None:
     run.add_argument("--steps", type=at_least(1), default=120, help="steps to take (default: 120)")
     run.add_argument("--envs", type=at_least(1, MOST), default=5, help="envs to step (default: 5)")
     run.add_argument("--seed", type=at_least(0), default=0, help="seed of world and actions (default: 0)")
-    run.add_argument("--device", choices=DEVICES, default="auto", help="where to step (default: auto)")
+    run.add_argument("--device", choices=device_names(), default="auto", help="where to step (default: auto)")
     run.add_argument("--trace", metavar="ENV", type=at_least(0), help="write this env's arrays, step by step")
     run.add_argument("--arrays", metavar="NAME,...", help="the arrays to trace (default: all)")
     run.add_argument("--output", metavar="FILE", help="where the trace goes (default: NAME-envENV.csv, here)")

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from warpworld.config.types import (
     Count,
+    Device,
     Flag,
     Fraction,
     NotNegative,
@@ -34,9 +35,7 @@ class TrainerConfig(Section):
     num_envs: Count = Field(description="envs that step together")
     num_steps: Count = Field(description="steps of every env between two updates")
     total_env_steps: Count = Field(description="length of the run, in env steps (num_envs of them pass per world step)")
-    device: Literal["auto", "cpu", "cuda"] = Field(
-        default="auto", description="where envs and policies run: auto, cpu or cuda"
-    )
+    device: Device = Field(default="auto", description="where envs and policies run: auto, cpu or cuda")
     seed: Seed = Field(default=1, description="same seed, same run")
     num_workers: Count | None = Field(
         default=None, description="threads that step the envs on cpu; null takes every core"

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, PlainValidator
 from pydantic_core import PydanticCustomError
 
+from warpworld.managers.devices import device_names
+
 _LARGEST = 2**63 - 1
 _WORDS = {"yes": True, "on": True, "no": False, "off": False}
 
@@ -40,6 +42,16 @@ def _is_point(point: Any, is_legal: Callable[[float], bool]) -> bool:
     return steps >= 0 and abs(value) <= sys.float_info.max and is_legal(value)
 
 
+def _read_device(given: Any) -> Any:
+    """The name of a device that comes with warpworld or that is registered."""
+    names = device_names()
+    if given not in names:
+        *others, last = map(repr, names)
+        raise PydanticCustomError("device", "{expected}", {"expected": f"{', '.join(others)} or {last}"})
+    return given
+
+
+Device = Annotated[str, BeforeValidator(_read_device)]
 Flag = Annotated[bool, BeforeValidator(_read_word)]
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1, le=_LARGEST)]

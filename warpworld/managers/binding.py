@@ -7,10 +7,10 @@ from pathlib import Path
 
 from warpworld.environment import Array
 from warpworld.errors import BindError, suggest
-from warpworld.managers.backend import Argument
 from warpworld.managers.c_types import C_NAMES, C_TYPES
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.numbers import Number, Scalar, fits, remedy, scalar_of, why_not
+from warpworld.managers.program import Argument
 from warpworld.managers.signature import Parameter, Signature, Slot
 
 # The world or the caller writes these; kernels may only read them.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from warpworld.managers.backend import WorldConstants
 from warpworld.managers.data_manager import DataManager
+from warpworld.managers.program import WorldConstants
 
 POINTER, INT, UNSIGNED, UINT64 = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_uint64
 

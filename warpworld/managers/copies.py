@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from warpworld.errors import StoreError
-from warpworld.managers.backend import Copy, KeepFinal, Step
 from warpworld.managers.data_manager import DataManager
+from warpworld.managers.program import Copy, KeepFinal, Step
 
 
 def check_copies(steps: Sequence[Step], data: DataManager) -> None:

@@ -108,8 +108,9 @@ class DataManager:
         """What to say where there are not so many bytes: which arrays ask for them, and how many envs would fit."""
         sizes = sorted(((self._bytes_of(array), array.name) for array in self._arrays.values()), reverse=True)
         asked = [f"{name} {_amount(size)}" for size, name in sizes[:LISTED]]
-        if len(sizes) > LISTED:
-            asked.append(f"{len(sizes) - LISTED} others {_amount(sum(size for size, _ in sizes[LISTED:]))}")
+        others = [size for size, _ in sizes[LISTED:]]
+        if others:
+            asked.append(f"{len(others)} other{'s' * (len(others) > 1)} {_amount(sum(others))}")
         message = f"no memory for {_amount(nbytes)} of arrays ({', '.join(asked)})"
         free = self._free_memory()
         if free is None:

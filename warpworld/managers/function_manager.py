@@ -11,17 +11,16 @@ from typing import Any, NoReturn
 
 from warpworld.environment import MAX_THREADS_PER_ENV, Kernel
 from warpworld.errors import BindError, BuildError, StoreError, suggest
-from warpworld.managers.backend import Argument, Backend, RunKernel
+from warpworld.managers.backend import Backend
 from warpworld.managers.binding import Binding
 from warpworld.managers.compiler_errors import TOO_MUCH_SHARED
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.device_variables import Declaration, fill, read_declarations
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
 from warpworld.managers.numbers import Number, Scalar, fits, scalar_of
+from warpworld.managers.program import Argument, RunKernel
 from warpworld.managers.signature import Signature, read_signatures
 from warpworld.managers.structs import with_structs
-
-WARP = 32  # lanes
 
 
 class FunctionManager:
@@ -137,7 +136,7 @@ class FunctionManager:
             return self._asked_envs_per_warp
         num_agents = int(self._constants["NUM_AGENTS"])
         can_share = set(self._threads.values()) <= {num_agents} and source.uses_header_words_only()
-        fitting = WARP // num_agents
+        fitting = self._backend.warp_size // num_agents
         return fitting if self._backend.packs_envs and can_share and fitting > 1 else 0
 
     def _threads_of_blocks(self, kernels: Iterable[Kernel]) -> dict[str, int]:
@@ -183,13 +182,12 @@ class FunctionManager:
         given: Sequence[str | Number] | None = None,
     ) -> RunKernel:
         """A step that runs a kernel of the built module."""
-        warps = self._backend.warps_per_block
-        packed = self._envs_per_warp > 0
+        packed, warps = self._envs_per_warp > 0, self._backend.warps_per_block
         return RunKernel(
             module=self._module,
             name=name,
             arguments=self.arguments(name, given),
-            threads=WARP * warps if packed else self._threads[name],
+            threads=self._backend.warp_size * warps if packed else self._threads[name],
             envs_per_block=self._envs_per_warp * warps if packed else 1,
             index=index,
             active_only=active_only,

@@ -14,8 +14,6 @@ from warpworld.managers.source_text import without_comments
 
 INCLUDE_FOLDER = Path(__file__).resolve().parent.parent / "cuda"
 
-WARPS_PER_BLOCK = 4  # on a GPU, where envs share warps
-
 # Stand for the lines that the build writes behind the author's, in compilers' messages.
 SIGNATURE_FILE, STRUCTS_FILE = "warpworld-signatures", "warpworld-structs"
 CONSTANTS_FILE, ENTRIES_FILE = "warpworld-constants", "warpworld-kernels"
@@ -105,11 +103,11 @@ class KernelSource:
         own = [data for path, data in self.included() if path in self.includes or INCLUDE_FOLDER not in path.parents]
         return [without_comments(text) for text in (self.text, *(data.decode(errors="replace") for data in own))]
 
-    def host_text(self) -> str:
-        """The C++ that the cpu backend compiles."""
+    def host_text(self, warp_size: int) -> str:
+        """The C++ that the cpu backend compiles, with warps of ``warp_size`` lanes."""
         packed = self.envs_per_warp > 0
-        threads = [32] * len(self.threads) if packed else self.threads
-        settings = f"#define WW_MAX_THREADS_PER_ENV {max(threads, default=1)}\n"
+        threads = [warp_size] * len(self.threads) if packed else self.threads
+        settings = f"#define WW_WARP_SIZE {warp_size}\n#define WW_MAX_THREADS_PER_ENV {max(threads, default=1)}\n"
         if packed:
             settings += f"#define WW_ENVS_PER_WARP {self.envs_per_warp}\n"
         if self.checked:
@@ -122,13 +120,14 @@ class KernelSource:
             f'#line 1 "{ENTRIES_FILE}"\n{entries}{self._addresses()}'
         )
 
-    def cuda_text(self) -> str:
-        """The CUDA C++ of the same kernels.
+    def cuda_text(self, warp_size: int, warps_per_block: int) -> str:
+        """The CUDA C++ of the same kernels, where envs that share warps run ``warps_per_block`` of them to a block.
 
         The author's kernels become device functions, and each is called from a ``__global__`` function that carries the
         context; ``cuda_entry`` names it.
         """
-        settings = f"#define WW_ENVS_PER_WARP {self.envs_per_warp}\n#define WW_WARPS_PER_BLOCK {WARPS_PER_BLOCK}\n"
+        settings = f"#define WW_WARP_SIZE {warp_size}\n#define WW_WARPS_PER_BLOCK {warps_per_block}\n"
+        settings += f"#define WW_ENVS_PER_WARP {self.envs_per_warp}\n"
         if len(set(self.threads)) == 1:  # else the kernels ask their launch
             settings += f"#define WW_THREADS_PER_ENV {self.threads[0]}\n"
         entries = "".join(self._cuda_entry(i) for i in range(len(self.signatures)))

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from warpworld.managers.backend import RunKernel, Step, WorldConstants
 from warpworld.managers.data_manager import DataManager
+from warpworld.managers.program import RunKernel, Step, WorldConstants
 from warpworld.world.random import Random
 
 if TYPE_CHECKING:

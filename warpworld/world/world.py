@@ -14,12 +14,14 @@ import numpy as np
 from warpworld.environment import Array, Environment, Group, Kernel, get_environment, placed_groups
 from warpworld.environment.spaces import group_suffix, observation_arrays, observation_names
 from warpworld.errors import DeclarationError, StoreError, suggest
-from warpworld.managers.backend import Backend, Copy, KeepFinal, Step, WorldConstants, open_backend
+from warpworld.managers.backend import Backend
 from warpworld.managers.capture import captured
 from warpworld.managers.copies import check_copies
 from warpworld.managers.data_manager import DataManager
+from warpworld.managers.devices import open_backend
 from warpworld.managers.function_manager import FunctionManager
 from warpworld.managers.numbers import Number, Scalar
+from warpworld.managers.program import Copy, KeepFinal, Step, WorldConstants
 from warpworld.world.kernel_constants import macros_of, scalars_of
 from warpworld.world.phases import PythonStep, sequence
 from warpworld.world.reserved import ON_REQUEST, requested_array, reserved_arrays
@@ -82,11 +84,12 @@ class World:
         self.num_agents = sum(group.size for group in self.groups.values())
         if self.num_envs * self.num_agents >= 2**31:
             raise DeclarationError(f"num_envs={num_envs}: {self.num_agents} agents each are more than an int can count")
-        if (envs_per_warp or 0) * self.num_agents > 32:
-            raise DeclarationError(
-                f"envs_per_warp={envs_per_warp}: {self.num_agents} agents each do not fit a warp of 32"
-            )
         self._backend = backend or open_backend(device, num_workers)
+        if (envs_per_warp or 0) * self.num_agents > self._backend.warp_size:
+            raise DeclarationError(
+                f"envs_per_warp={envs_per_warp}: {self.num_agents} agents each do not fit a warp of "
+                f"{self._backend.warp_size}"
+            )
         self._constants = WorldConstants(self.num_envs, self.first_env, int(seed))
         self._envs_per_warp = envs_per_warp
         self.data = DataManager(

@@ -11,7 +11,9 @@ import pytest
 
 from warpworld.errors import DeviceError
 from warpworld.managers.cpu import backend as cpu_backend
-from warpworld.managers.cpu.backend import MAX_WORKERS, CpuBackend, available_cores
+from warpworld.managers.cpu import workers as cpu_workers
+from warpworld.managers.cpu.backend import CpuBackend
+from warpworld.managers.cpu.workers import MAX_WORKERS, available_cores
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.cpu_backend
 )
 def test_cores_of_a_container(quota: str | None, cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(12)))
-    monkeypatch.setattr(cpu_backend, "CPU_QUOTA", tmp_path / "cpu.max")
+    monkeypatch.setattr(cpu_workers, "CPU_QUOTA", tmp_path / "cpu.max")
     if quota is not None:
         (tmp_path / "cpu.max").write_text(quota + "\n")
     assert available_cores() == cores
@@ -44,7 +46,7 @@ def test_impossible_numbers_of_workers(workers: Any) -> None:
 
 def test_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    with pytest.raises(DeviceError, match="device 'cpu' runs on Linux, not on darwin"):
+    with pytest.raises(DeviceError, match="the cpu backend runs on Linux, not on darwin"):
         CpuBackend()
 
 

@@ -16,8 +16,9 @@ from tests.toys import HEADER, agents, environment
 from warpworld import Array, World
 from warpworld.errors import BindError, BuildError
 from warpworld.managers.cpu import host_compiler
-from warpworld.managers.cpu.backend import ABI, INCLUDE_FOLDER, _load
 from warpworld.managers.cpu.host_compiler import RUNTIME_FLAGS, HostCompiler, find_compiler
+from warpworld.managers.cpu.runtime import ABI, load_library
+from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -226,4 +227,4 @@ def test_a_broken_library(tmp_path: Path) -> None:
     library = tmp_path / "broken.so"
     library.write_bytes(b"not a library")
     with pytest.raises(BuildError, match=r"cannot load the compiled .*broken\.so: .*; remove the file, or set WARPW"):
-        _load(library)
+        load_library(library)

@@ -1,4 +1,5 @@
-// What passes between a compiled kernel module, the runtime library and Python (cpu_backend.py mirrors these structs).
+// What passes between a compiled kernel module, the runtime library and Python (managers/cpu/runtime.py
+// mirrors these structs).
 #pragma once
 
 #include <stdarg.h>
@@ -11,6 +12,9 @@
 #define WW_MAX_WORKERS 128
 #define WW_MAX_THREADS 1024
 #define WW_SCHEDULER_BYTES (96u << 10)
+#ifndef WW_WARP_SIZE  // the backend sets it where it compiles kernels
+#define WW_WARP_SIZE 32
+#endif
 
 #pragma GCC visibility push(default)
 extern "C" {

@@ -54,7 +54,7 @@ extern "C" __attribute__((visibility("hidden"), noreturn, noinline, cold)) void 
     &ww_site_;                                              \
   })
 
-static constexpr int warpSize = 32;
+static constexpr int warpSize = WW_WARP_SIZE;
 static inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 static inline void __threadfence_block() { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
@@ -85,9 +85,9 @@ enum class Shuffle { to, up, down, exclusive_or };
 
 // A lane whose source lies outside its section of `width` lanes gets its own value back.
 template <Shuffle shuffle, class T>
-static WW_INLINE T shuffled(const Site* site, uint32_t mask, T value, int operand, int width = 32) {
+static WW_INLINE T shuffled(const Site* site, uint32_t mask, T value, int operand, int width = WW_WARP_SIZE) {
   const uint64_t* offered = exchange(mask, to_bits(value), site);
-  const int lane = (int)(threadIdx.x & 31u), section = lane & ~(width - 1), in_section = lane - section;
+  const int lane = (int)(threadIdx.x & (WW_WARP_SIZE - 1u)), section = lane & ~(width - 1), in_section = lane - section;
   int source = lane;
   if (shuffle == Shuffle::to) source = section + (operand & (width - 1));
   if (shuffle == Shuffle::up && in_section >= operand) source = lane - operand;
@@ -99,9 +99,9 @@ static WW_INLINE T shuffled(const Site* site, uint32_t mask, T value, int operan
 static inline unsigned ballot(const Site* site, uint32_t mask, int predicate) {
   const uint64_t* offered = exchange(mask, predicate != 0, site);
   const Warps& w = warps();
-  const unsigned base = threadIdx.x & ~31u;
+  const unsigned base = threadIdx.x & ~(WW_WARP_SIZE - 1u);
   unsigned votes = 0;
-  for (unsigned i = 0; i < 32 && base + i < w.threads; i++)
+  for (unsigned i = 0; i < WW_WARP_SIZE && base + i < w.threads; i++)
     if (mask >> i & 1) votes |= (unsigned)offered[i] << i;
   return votes;
 }

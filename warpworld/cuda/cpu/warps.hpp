@@ -10,6 +10,8 @@
 #include "checks.hpp"
 #include "fiber.hpp"
 
+static_assert(WW_WARP_SIZE <= 32 && (WW_WARP_SIZE & (WW_WARP_SIZE - 1)) == 0, "a mask of lanes has 32 bits");
+
 namespace ww {
 
 struct Site {
@@ -72,8 +74,8 @@ static inline void release_block(Warps& w) {
 
 // Releases the lanes of every warp mask whose lanes have all arrived; lanes that have returned count as arrived.
 static inline void release_warps(Warps& w) {
-  for (unsigned base = 0; base < w.threads; base += 32) {
-    const unsigned lanes = w.threads - base < 32 ? w.threads - base : 32;
+  for (unsigned base = 0; base < w.threads; base += WW_WARP_SIZE) {
+    const unsigned lanes = w.threads - base < WW_WARP_SIZE ? w.threads - base : WW_WARP_SIZE;
     for (unsigned i = 0; i < lanes; i++) {
       if (w.wait[base + i] != Wait::warp) continue;
       const uint32_t mask = w.mask[base + i];
@@ -145,7 +147,7 @@ static WW_INLINE void sync(const Site* site) { wait_here(Wait::block, 0, 0, site
 // Offers `value` to the lanes of `mask`; what they offered stands in warps().exchanged until they meet again.
 static WW_INLINE const uint64_t* exchange(uint32_t mask, uint64_t value, const Site* site) {
   wait_here(Wait::warp, mask, value, site);
-  return warps().exchanged + (threadIdx.x & ~31u);
+  return warps().exchanged + (threadIdx.x & ~(WW_WARP_SIZE - 1u));
 }
 
 template <auto kernel, unsigned threads>

@@ -9,6 +9,9 @@
 #define WW_FUNCTION static __device__ __forceinline__
 #define WW_METHOD __device__ __forceinline__
 
+#ifndef WW_WARP_SIZE
+#define WW_WARP_SIZE 32
+#endif
 #ifndef WW_ENVS_PER_WARP
 #define WW_ENVS_PER_WARP 0
 #endif
@@ -18,7 +21,7 @@
 
 #if WW_ENVS_PER_WARP
 #define WW_SLOTS (WW_ENVS_PER_WARP * WW_WARPS_PER_BLOCK)
-#define WW_BLOCK (32 * WW_WARPS_PER_BLOCK)
+#define WW_BLOCK (WW_WARP_SIZE * WW_WARPS_PER_BLOCK)
 #else
 #define WW_SLOTS 1
 #endif
@@ -33,11 +36,11 @@ WW_FUNCTION const ww_context& ww_world() { return ww_shared_context; }
 WW_FUNCTION int ww_kernel_index() { return ww_shared_kernel_index; }
 
 #if WW_ENVS_PER_WARP
-static_assert(WW_ENVS_PER_WARP * NUM_AGENTS <= 32, "the agents of WW_ENVS_PER_WARP envs must fit a warp");
-WW_FUNCTION int ww_warp_lane() { return (int)(threadIdx.x & 31u); }
+static_assert(WW_ENVS_PER_WARP * NUM_AGENTS <= WW_WARP_SIZE, "the agents of WW_ENVS_PER_WARP envs must fit a warp");
+WW_FUNCTION int ww_warp_lane() { return (int)(threadIdx.x % WW_WARP_SIZE); }
 WW_FUNCTION bool ww_has_agent() { return ww_warp_lane() < WW_ENVS_PER_WARP * NUM_AGENTS; }
 WW_FUNCTION int ww_slot_of_warp() { return ww_has_agent() ? ww_warp_lane() / NUM_AGENTS : WW_ENVS_PER_WARP - 1; }
-WW_FUNCTION int ww_slot() { return (int)(threadIdx.x >> 5) * WW_ENVS_PER_WARP + ww_slot_of_warp(); }
+WW_FUNCTION int ww_slot() { return (int)(threadIdx.x / WW_WARP_SIZE) * WW_ENVS_PER_WARP + ww_slot_of_warp(); }
 // A lane without an agent has the index of the last agent: it may read there, not write.
 WW_FUNCTION int agent_id() { return ww_has_agent() ? ww_warp_lane() % NUM_AGENTS : NUM_AGENTS - 1; }
 WW_FUNCTION int lane() { return agent_id(); }

@@ -9,8 +9,17 @@ from pathlib import Path
 from warpworld.errors import BuildError, KernelError
 from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.compiler_errors import first_error
-from warpworld.managers.cpu import backend as cpu_backend
 from warpworld.managers.cpu.host_compiler import LIBRARY_FLAGS, find_compiler
+from warpworld.managers.cpu.runtime import (
+    ErrorCode,
+    NativeProgram,
+    NativeStep,
+    StepKind,
+    headers,
+    load_library,
+    processor,
+    runtime,
+)
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
 NO_TIMEOUT = 2**30  # milliseconds: these functions end by themselves, however large the networks
@@ -32,8 +41,8 @@ class NativeLibrary:
     def __init__(self, source: Path) -> None:
         compiler, text = find_compiler(), f'#include "{source.name}"\n'
         files = [path.read_bytes() for path in sorted(source.parent.iterdir()) if path.suffix in (".cpp", ".hpp")]
-        flags = [compiler.version, cpu_backend._processor(), *compiler.all_flags(LIBRARY_FLAGS)]
-        key = content_key(["library", text, *flags, *files, *cpu_backend._headers()])
+        flags = [compiler.version, processor(), *compiler.all_flags(LIBRARY_FLAGS)]
+        key = content_key(["library", text, *flags, *files, *headers()])
 
         def build(scratch: Path, target: Path) -> None:
             log = compiler.build_library(text, LIBRARY_FLAGS, [source.parent, INCLUDE_FOLDER], scratch, target)
@@ -41,8 +50,8 @@ class NativeLibrary:
                 error = first_error(log)
                 raise BuildError(f"{source.name} does not compile with {compiler.version}: {error}", log)
 
-        cpu_backend._runtime()  # whose symbols it uses
-        self._library = cpu_backend._load(cached(key, ".so", build))
+        runtime()  # whose symbols it uses
+        self._library = load_library(cached(key, ".so", build))
 
     def function(self, name: str, *argument_types: type, returns: type | None = None) -> Callable[..., int]:
         """A plain function of the library."""
@@ -67,14 +76,14 @@ class WorkerLoop:
 
     def __init__(self, library: NativeLibrary, name: str, argument: ctypes.Structure, num_workers: int) -> None:
         self._arguments = (ctypes.c_void_p * 1)(ctypes.addressof(argument))
-        self._step = cpu_backend._Step(
-            kind=cpu_backend._KERNEL,
+        self._step = NativeStep(
+            kind=StepKind.KERNEL,
             kernel=library.kernel(name),
             args=ctypes.addressof(self._arguments),
             threads=1,
             envs_per_block=1,
         )
-        self._program = cpu_backend._Program(
+        self._program = NativeProgram(
             steps=ctypes.addressof(self._step),
             num_steps=1,
             max_workers=num_workers,
@@ -83,8 +92,8 @@ class WorkerLoop:
             timeout_milliseconds=NO_TIMEOUT,
         )
         self._name, self._keep = name, argument
-        self._run, self._address = cpu_backend._runtime().ww_run_program, ctypes.addressof(self._program)
-        cpu_backend._runtime().ww_prepare()
+        self._run, self._address = runtime().ww_run_program, ctypes.addressof(self._program)
+        runtime().ww_prepare()
 
     def __call__(self, count: int) -> None:
         """Run blocks 0 .. count-1.
@@ -96,6 +105,6 @@ class WorkerLoop:
         self._program.context.num_envs = count
         if self._run(self._address):
             error = self._program.error
-            if error.code == cpu_backend.INTERRUPTED:
+            if error.code == ErrorCode.INTERRUPTED:
                 raise KeyboardInterrupt
             raise KernelError(f"'{self._name}', block {error.block}: {error.text.decode(errors='replace')}")

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.errors import BindError, BuildError, DeviceError, KernelError
-from warpworld.managers.backend import RunKernel, Step, WorldConstants
 from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.compiler_errors import explain_failure
 from warpworld.managers.cuda.compiler import HOW_TO_GET_ONE, CudaCompiler, find_cuda_compiler
@@ -23,7 +22,8 @@ from warpworld.managers.cuda.launches import Launch, launches_of
 from warpworld.managers.cuda.torch_gpu import Gpu, TorchGpu
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.device_variables import Filled
-from warpworld.managers.kernel_source import INCLUDE_FOLDER, WARPS_PER_BLOCK, KernelSource, cuda_entry
+from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
+from warpworld.managers.program import Program, RunKernel, Step, WorldConstants
 from warpworld.managers.signature import read_signatures
 
 if TYPE_CHECKING:
@@ -120,9 +120,8 @@ def _headers() -> list[bytes]:
     return [path.read_bytes() for path in sorted((*folder.glob("*.cuh"), *folder.glob("gpu/**/*"))) if path.is_file()]
 
 
-def _build_cubin(source: KernelSource, arch: str, compiler: CudaCompiler) -> Path:
-    """Path of the source's machine code, in the build cache."""
-    text = source.cuda_text()
+def _build_cubin(source: KernelSource, text: str, arch: str, compiler: CudaCompiler) -> Path:
+    """Path of a source's machine code, in the build cache; ``text`` is the source's CUDA C++."""
     included = [data for _, data in source.included()]
     key = content_key(["cubin", text, compiler.description, arch, *compiler.all_flags(), *included, *_headers()])
 
@@ -151,7 +150,8 @@ class CudaBackend:
     """
 
     name = "cuda"
-    warps_per_block = WARPS_PER_BLOCK
+    warp_size = 32
+    warps_per_block = 4
     padding = 0
     side_by_side = True
     packs_envs = True
@@ -181,7 +181,8 @@ class CudaBackend:
         """Compile a source and load it, or take it from the build cache."""
         driver = self._driver
         compiler = find_cuda_compiler(newest=driver.version)
-        path = _build_cubin(source, driver.arch, compiler)
+        text = source.cuda_text(self.warp_size, self.warps_per_block)
+        path = _build_cubin(source, text, driver.arch, compiler)
         names = [signature.name for signature in source.signatures]
         try:
             # all functions now: the driver loads code when it is asked for, which a captured graph must not see
@@ -195,7 +196,7 @@ class CudaBackend:
                 f"{source.path} for {driver.arch}: {first_line(error)}; update the driver, or remove {path}"
             ) from error
 
-    def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Callable[[], None]:
+    def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Program:
         """Freeze steps against a sealed store."""
         launches = launches_of(steps, data, world, self._idle_kernel)
         return _Program(self._gpu, self._driver, launches).frozen()
@@ -206,8 +207,9 @@ class CudaBackend:
             path = INCLUDE_FOLDER / "gpu" / "world.cu"
             text = path.read_text()
             signatures = tuple(read_signatures(path, text).values())
-            self._idle = self.build(KernelSource(path, text, {"NUM_AGENTS": 32}, signatures, threads=(32,)))
-        return RunKernel(self._idle, "idle", (), threads=32, envs_per_block=1, index=0)
+            one_warp = self.warp_size
+            self._idle = self.build(KernelSource(path, text, {"NUM_AGENTS": one_warp}, signatures, (one_warp,)))
+        return RunKernel(self._idle, "idle", (), threads=self.warp_size, envs_per_block=1, index=0)
 
     def capture(self, run: Callable[[], None]) -> Callable[[], None]:
         """A function that repeats the work of ``run``, which is called but not carried out.
@@ -237,7 +239,7 @@ class _Program:
     def __init__(self, gpu: Gpu, driver: Driver, launches: Sequence[Launch]) -> None:
         self._gpu, self._drv, self._own, self._launches = gpu, driver.drv, driver.stream, launches
 
-    def frozen(self) -> Callable[[], None]:
+    def frozen(self) -> Program:
         """A plain function, which Python calls faster than an object."""
         if waits_for_launches():
             return self._wait_for_each

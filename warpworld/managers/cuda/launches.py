@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.managers.backend import (
+from warpworld.managers.c_structs import INT, POINTER, UINT64, Context, context_of, struct
+from warpworld.managers.copies import copy_fields
+from warpworld.managers.data_manager import DataManager
+from warpworld.managers.program import (
     Argument,
     BeginReset,
     BeginStep,
@@ -20,9 +23,6 @@ from warpworld.managers.backend import (
     Step,
     WorldConstants,
 )
-from warpworld.managers.c_structs import INT, POINTER, UINT64, Context, context_of, struct
-from warpworld.managers.copies import copy_fields
-from warpworld.managers.data_manager import DataManager
 
 # ---- structs of cuda/gpu/launch.cuh ---------------------------------------------------------------------------------
 MAX_COPIES = 8

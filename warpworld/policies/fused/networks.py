@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.errors import DeviceError, StoreError
-from warpworld.managers.cpu.backend import MAX_WORKERS
 from warpworld.managers.cpu.native_library import NativeLibrary, WorkerLoop
+from warpworld.managers.cpu.workers import MAX_WORKERS
 
 SOURCE = Path(__file__).resolve().parent / "fused.cpp"
 MAX_LAYERS = 16

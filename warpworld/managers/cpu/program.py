@@ -1,0 +1,178 @@
+"""A program of the cpu backend: one native call that takes every worker's share of the envs through all steps.
+
+``$WARPWORLD_KERNEL_TIMEOUT``: seconds without progress after which a kernel is ended, 30 if not set.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from warpworld.errors import DeviceError, KernelError
+from warpworld.managers.c_structs import context_of
+from warpworld.managers.copies import copy_fields
+from warpworld.managers.cpu.host_compiler import source_line
+from warpworld.managers.cpu.runtime import ErrorCode, NativeProgram, NativeStep, StepKind, runtime
+from warpworld.managers.data_manager import DataManager
+from warpworld.managers.kernel_source import INCLUDE_FOLDER
+from warpworld.managers.program import (
+    Argument,
+    BeginReset,
+    BeginStep,
+    Copy,
+    EndStep,
+    KeepFinal,
+    Program,
+    RunKernel,
+    Step,
+    WorldConstants,
+)
+
+
+class CpuProgram:
+    """Steps as the runtime reads them."""
+
+    def __init__(self, steps: Sequence[Step], data: DataManager, world: WorldConstants, num_workers: int) -> None:
+        self._run = runtime().ww_run_program
+        runtime().ww_prepare()
+        self._keep: list[Any] = [data]
+        native = (NativeStep * max(len(steps), 1))(*(self._native(step, data, world) for step in steps))
+        kernels = [step for step in steps if isinstance(step, RunKernel)]
+        self._kernels = {step.name: step for step in kernels}
+        self._program = NativeProgram(
+            context=context_of(world, data),
+            steps=ctypes.addressof(native),
+            num_steps=len(steps),
+            max_workers=num_workers,
+            granularity=max((step.envs_per_block for step in kernels), default=1),
+            max_threads=max((step.threads for step in kernels), default=1),
+            timeout_milliseconds=_kernel_timeout(),
+        )
+        self._keep.append(native)
+        self._address = ctypes.addressof(self._program)
+
+    def frozen(self) -> Program:
+        """One native call of all steps for all envs: a plain function, which Python calls faster than an object."""
+        run, address, explain = self._run, self._address, self._raise
+
+        def call() -> None:
+            if run(address):
+                explain()
+
+        return call
+
+    def _native(self, step: Step, data: DataManager, world: WorldConstants) -> ctypes.Structure:
+        match step:
+            case BeginStep():
+                return NativeStep(kind=StepKind.BEGIN)
+            case BeginReset():
+                return NativeStep(kind=StepKind.BEGIN_RESET)
+            case EndStep():
+                return NativeStep(kind=StepKind.END)
+            case RunKernel():
+                return self._kernel(step, data)
+            case Copy():
+                return NativeStep(kind=StepKind.COPY, **copy_fields(step, data, world.num_envs))
+            case KeepFinal():
+                return NativeStep(kind=StepKind.KEEP_FINAL, **copy_fields(step, data, world.num_envs))
+
+    def _kernel(self, step: RunKernel, data: DataManager) -> ctypes.Structure:
+        values = np.zeros(max(len(step.arguments), 1), np.uint64)
+        for i, argument in enumerate(step.arguments):
+            _write_argument(values[i : i + 1], argument, data)
+        pointers = (ctypes.c_void_p * len(values))(*(values.ctypes.data + 8 * i for i in range(len(values))))
+        self._keep += [values, pointers]
+        return NativeStep(
+            kind=StepKind.KERNEL,
+            active_only=step.active_only,
+            kernel=step.module.kernel(step.name),
+            args=ctypes.addressof(pointers),
+            threads=step.threads,
+            envs_per_block=step.envs_per_block,
+            kernel_index=step.index,
+        )
+
+    def _raise(self) -> None:
+        error = self._program.error
+        if error.code == ErrorCode.INTERRUPTED:
+            raise KeyboardInterrupt
+        if error.code == ErrorCode.NO_MEMORY:
+            raise DeviceError(
+                f"no memory for the stacks of {self._program.max_workers} workers, {self._program.max_threads} agents "
+                "each; ask for fewer workers"
+            )
+        kernel, text = (error.kernel or b"").decode(), error.text.decode(errors="replace")
+        step = self._kernels.get(kernel)
+        if step is None:
+            raise KernelError(f"in a step of {self._program.context.num_envs} envs, outside of kernels: {text}")
+        env, agent = error.block, error.thread
+        if step.envs_per_block > 1:
+            slot, agent = divmod(agent, int(step.module.source.constants["NUM_AGENTS"]))
+            env = env * step.envs_per_block + slot
+        env += int(self._program.context.first_env)
+        raise self.failure(error.code, step, env, agent, self._place(step, error), text)
+
+    def failure(
+        self, code: int, step: RunKernel, env: int, agent: int, place: tuple[str, int], text: str
+    ) -> KernelError:
+        """The error for a kernel that was ended.
+
+        Args:
+            code: of ``ww_error_code``.
+            step: the kernel.
+            env: global index of the env it was ended for.
+            agent: of that env.
+            place: file and line.
+            text: what happened.
+        """
+        return KernelError(f"{place[0]}:{place[1]}: kernel '{step.name}', env {env}, agent {agent}: {text}")
+
+    def _place(self, step: RunKernel, error: ctypes.Structure) -> tuple[str, int]:
+        """File and line of an error; where that is not known, of its kernel."""
+        if error.file:
+            return os.fsdecode(error.file), error.line
+        found = self.line_of_fault(step, error.pc) if error.pc else None
+        source = step.module.source
+        kernels = {signature.name: signature for signature in source.signatures}
+        return found or (str(kernels[step.name].path), kernels[step.name].line)
+
+    def line_of_fault(self, step: RunKernel, address: int) -> tuple[str, int] | None:
+        """File and line in the author's files of where a kernel was ended, if that can be told."""
+        return _line_of(step.module.path, address)
+
+
+def _line_of(library: Path, address: int) -> tuple[str, int] | None:
+    """File and line of an address in a loaded library."""
+    try:
+        maps = Path("/proc/self/maps").read_text().splitlines()
+    except OSError:
+        return None
+    spans = [line.split()[0].split("-") for line in maps if line.endswith(str(library))]
+    start, end = (min(int(a, 16) for a, _ in spans), max(int(b, 16) for _, b in spans)) if spans else (0, 0)
+    return source_line(library, address - start, INCLUDE_FOLDER) if start <= address < end else None
+
+
+def _kernel_timeout() -> int:
+    """Milliseconds without progress after which a kernel is ended."""
+    text = os.environ.get("WARPWORLD_KERNEL_TIMEOUT") or "30"
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise DeviceError(f"WARPWORLD_KERNEL_TIMEOUT={text!r}: expected seconds, more than 0; 'inf' for no limit")
+    return int(min(seconds * 1000, 2**30))
+
+
+def _write_argument(slot: np.ndarray, argument: Argument, data: DataManager) -> None:
+    """Put an argument's bytes at the start of an 8-byte slot."""
+    if argument.array is not None:
+        slot[0] = data.pointer(argument.array)
+        return
+    value = np.array([argument.value], dtype=argument.dtype)
+    slot.view(np.uint8)[: value.itemsize] = value.view(np.uint8)
