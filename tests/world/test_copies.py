@@ -83,6 +83,7 @@ def test_of_a_world_that_is_not_sealed(walk: Toy) -> None:
     world = recorded(walk(goal=4, seed=9, first_env=100))
     twin = copy.deepcopy(world)
     twin.add(Array("of_the_twin", "int32"))
+    twin.record("mine", "of_the_twin")
     assert "of_the_twin" not in world and not world.data.sealed
     assert twin.kernel_index() == world.kernel_index() == 14
     for each in (twin, world):

@@ -48,6 +48,8 @@ class TestMaking:
                 DeclarationError,
                 "num_envs=2147483648: 1 agents each are more than an int can count",
             ),
+            ({"num_envs": True}, DeclarationError, "num_envs=True: expected a whole number of at least 1"),
+            ({"seed": True}, DeclarationError, "seed=True: expected a whole number of at least 0 and below 2^64"),
             ({"seed": -1}, DeclarationError, "seed=-1: expected a whole number of at least 0"),
             ({"seed": 2**64}, DeclarationError, "seed="),
             ({"seed": 0.5}, DeclarationError, "seed=0.5: expected a whole number"),
@@ -55,6 +57,7 @@ class TestMaking:
             ({"device": "cud"}, DeviceError, "device 'cud': expected one of auto, cpu, cuda"),
             ({"device": None}, DeviceError, "device None: expected one of"),
             pytest.param({"num_workers": 0}, DeviceError, "num_workers=0: expected", marks=pytest.mark.cpu_backend),
+            pytest.param({"num_workers": True}, DeviceError, "num_workers=True: exp", marks=pytest.mark.cpu_backend),
             pytest.param(
                 {"num_workers": 10**6},
                 DeviceError,
@@ -77,6 +80,19 @@ class TestMaking:
     def test_a_class_is_no_environment(self) -> None:
         with pytest.raises(DeclarationError, match="a World is made of an Environment object, not of <class"):
             World(Environment, 2)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("first_env", [True, -1, 0.0, 2**31, None])
+    def test_first_env(self, walk: Toy, first_env: Any) -> None:
+        message = f"first_env={first_env!r}: expected a whole number of at least 0 and below 2^31"
+        with pytest.raises(DeclarationError, match=f"^{re.escape(message)}$"):
+            walk(first_env=first_env)
+        assert walk(first_env=2**31 - 7).first_env == 2**31 - 7
+
+    @pytest.mark.parametrize("envs_per_warp", [True, -1, 1.5])
+    def test_envs_per_warp(self, walk: Toy, envs_per_warp: Any) -> None:
+        message = f"envs_per_warp={envs_per_warp!r}: expected a whole number of at least 0"
+        with pytest.raises(DeclarationError, match=f"^{re.escape(message)}$"):
+            walk(envs_per_warp=envs_per_warp)
 
     def test_agents_that_do_not_fit_a_warp(self, walk: Toy) -> None:
         lanes = open_backend("cpu").warp_size

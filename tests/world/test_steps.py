@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
 from tests.toys import IDLE, agents, box
 from tests.world.walks import NUM_ENVS, Toy, course
 from warpworld import Array, Group
-from warpworld.errors import StoreError
+from warpworld.errors import DeclarationError, StoreError
 
 
 class TestReservedArrays:
@@ -66,10 +67,22 @@ class TestReservedArrays:
         seen = world.observations("fox")
         assert isinstance(seen, dict) and seen["ear"].data_ptr() == world["observations_ear"].data_ptr()
 
-    @pytest.mark.parametrize("name", ["rewards", "observations", "active"])
-    def test_their_names_are_taken(self, toy: Toy, name: str) -> None:
-        with pytest.raises(StoreError, match=f"array '{name}' is declared twice"):
-            toy(IDLE, Array(name, "float32"))
+    @pytest.mark.parametrize(
+        ("name", "doc"),
+        [
+            ("rewards", "reward of this step"),
+            ("observations", "what each agent sees"),
+            ("actions", "what each agent does"),
+            ("active", "takes part in this launch"),
+        ],
+    )
+    def test_their_names_are_taken(self, toy: Toy, name: str, doc: str) -> None:
+        message = (
+            f"Toy: arrays() declares '{name}', which every world has already ({doc}). Kernels get it by that name, so "
+            "remove it from arrays(); if you mean something else, give it another name"
+        )
+        with pytest.raises(DeclarationError, match=f"^{re.escape(message)}$"):
+            toy(IDLE, Array("x", "int32"), Array(name, "float32"))
 
     def test_continuous_actions(self, toy: Toy) -> None:
         world = toy(IDLE, groups=[Group("fox", 2, box(4), Box(-1.0, 1.0, (3,)))])

@@ -1,14 +1,44 @@
-"""What kernels know as numbers: scalars that are passed to them, and macros that they are compiled with."""
+"""What kernels know as numbers: the world's own, those passed to them, and macros that they are compiled with."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from warpworld.environment import Environment, Group
 from warpworld.environment.spaces import space_constants
 from warpworld.errors import DeclarationError, suggest
 from warpworld.managers.numbers import Number, Scalar, scalar_of
+from warpworld.managers.program import WorldConstants
+
+
+def world_constants(num_envs: Any, first_env: Any, seed: Any) -> WorldConstants:
+    """What a world is made with, as plain numbers.
+
+    Raises:
+        DeclarationError: one of them is no whole number, or out of its range.
+    """
+    return WorldConstants(
+        whole_number("num_envs", num_envs, 1),
+        whole_number("first_env", first_env, 0, bits=31),
+        whole_number("seed", seed, 0, bits=64),
+    )
+
+
+def whole_number(name: str, value: Any, lowest: int, bits: int | None = None) -> int:
+    """A whole number of at least ``lowest``, and below two to the power of ``bits``; a bool is none.
+
+    Raises:
+        DeclarationError: says what was given, and what is expected.
+    """
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_whole or value < lowest or (bits is not None and value >= 2**bits):
+        below = "" if bits is None else f" and below 2^{bits}"
+        raise DeclarationError(f"{name}={value!r}: expected a whole number of at least {lowest}{below}")
+    return int(value)
 
 
 def scalars_of(environment: Environment, own: Mapping[str, int]) -> dict[str, Scalar]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from warpworld.environment import Array, Group
+from warpworld.environment import Array, Environment, Group
 from warpworld.environment.spaces import action_arrays, action_heads, observation_arrays
+from warpworld.errors import DeclarationError
 
 ON_REQUEST = {
     "final_observations": "what agents saw last in an episode that ended in this step",
@@ -27,6 +28,24 @@ def reserved_arrays(groups: Mapping[str, Group]) -> list[Array]:
         Array("clock", "uint64", per="env", initial=0, doc="steps and resets ever made"),
         Array("active", "bool", per="env", initial=False, doc="takes part in this launch"),
     ]
+
+
+def own_arrays(environment: Environment, groups: Mapping[str, Group]) -> list[Array]:
+    """What the environment declares besides.
+
+    Raises:
+        DeclarationError: it declares an array that every world has.
+    """
+    taken = {array.name: array for array in reserved_arrays(groups)}
+    own = list(environment.arrays())
+    for array in own:
+        if array.name in taken:
+            raise DeclarationError(
+                f"{environment.name}: arrays() declares '{array.name}', which every world has already "
+                f"({taken[array.name].doc}). Kernels get it by that name, so remove it from arrays(); if you mean "
+                "something else, give it another name"
+            )
+    return own
 
 
 def requested_array(name: str, groups: Mapping[str, Group]) -> Array:

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
-import numpy as np
-
 from warpworld.environment import Array, Environment, Group, Kernel, get_environment, placed_groups
 from warpworld.environment.spaces import group_suffix, observation_arrays, observation_names
 from warpworld.errors import DeclarationError, StoreError, suggest
@@ -21,10 +19,10 @@ from warpworld.managers.data_manager import DataManager
 from warpworld.managers.devices import open_backend
 from warpworld.managers.function_manager import FunctionManager
 from warpworld.managers.numbers import Number, Scalar
-from warpworld.managers.program import Copy, KeepFinal, Step, WorldConstants
-from warpworld.world.kernel_constants import macros_of, scalars_of
+from warpworld.managers.program import Copy, KeepFinal, Step
+from warpworld.world.kernel_constants import macros_of, scalars_of, whole_number, world_constants
 from warpworld.world.phases import PythonStep, sequence
-from warpworld.world.reserved import ON_REQUEST, requested_array, reserved_arrays
+from warpworld.world.reserved import ON_REQUEST, own_arrays, requested_array, reserved_arrays
 from warpworld.world.step_plan import StepPlan
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ class World:
         device: "cpu", "cuda", or "auto".
         seed: of all random numbers, 0 .. 2^64 - 1.
         num_workers: threads that step envs on a CPU; None means one per core. Results do not depend on it.
-        first_env: global index of env 0, where a world is spread over several processes.
+        first_env: global index of env 0, where a world is spread over several processes; 0 .. 2^31 - 1.
         envs_per_warp: how many envs share a warp, 0 for one env a block; None for what the device likes best. Results
             do not depend on it.
         backend: where it runs, in the place of ``device`` and ``num_workers``.
@@ -74,23 +72,21 @@ class World:
     ) -> None:
         if not isinstance(environment, Environment):
             raise DeclarationError(f"a World is made of an Environment object, not of {environment!r}")
-        if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise DeclarationError(f"num_envs={num_envs!r}: expected a whole number of at least 1")
-        if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
-            raise DeclarationError(f"seed={seed!r}: expected a whole number of at least 0")
+        self._constants = world_constants(num_envs, first_env, seed)
         self.environment = environment
-        self.num_envs, self.first_env = int(num_envs), int(first_env)
+        self.num_envs, self.first_env = self._constants.num_envs, self._constants.first_env
         self.groups = placed_groups(environment)
         self.num_agents = sum(group.size for group in self.groups.values())
         if self.num_envs * self.num_agents >= 2**31:
             raise DeclarationError(f"num_envs={num_envs}: {self.num_agents} agents each are more than an int can count")
         self._backend = backend or open_backend(device, num_workers)
+        if envs_per_warp is not None:
+            envs_per_warp = whole_number("envs_per_warp", envs_per_warp, 0)
         if (envs_per_warp or 0) * self.num_agents > self._backend.warp_size:
             raise DeclarationError(
                 f"envs_per_warp={envs_per_warp}: {self.num_agents} agents each do not fit a warp of "
                 f"{self._backend.warp_size}"
             )
-        self._constants = WorldConstants(self.num_envs, self.first_env, int(seed))
         self._envs_per_warp = envs_per_warp
         self.data = DataManager(
             self._backend.allocate, self.num_envs, self.num_agents, self._backend.free_memory, self._backend.padding
@@ -131,7 +127,7 @@ class World:
         return plan
 
     def _declare_arrays(self) -> None:
-        for array in (*reserved_arrays(self.groups), *self.environment.arrays()):
+        for array in (*reserved_arrays(self.groups), *own_arrays(self.environment, self.groups)):
             self.data.add(array)
         if self._functions is not None:
             names = self._named_arrays(self._functions)

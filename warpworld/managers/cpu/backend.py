@@ -48,7 +48,8 @@ class CpuBackend:
             raise DeviceError(f"the cpu backend runs on Linux, not on {sys.platform}; on Windows, use it under WSL")
         most = 1 if debugging() else min(available_cores(), MAX_WORKERS)
         workers = most if num_workers is None else num_workers
-        if not isinstance(workers, (int, np.integer)) or not 1 <= workers <= MAX_WORKERS:
+        is_whole = isinstance(workers, (int, np.integer)) and not isinstance(workers, bool)
+        if not is_whole or not 1 <= workers <= MAX_WORKERS:
             raise DeviceError(f"num_workers={workers!r}: expected 1 to {MAX_WORKERS}")
         self.device = torch.device("cpu")
         self.num_workers = workers
