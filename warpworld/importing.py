@@ -36,6 +36,12 @@ def split_file(target: str) -> tuple[str, str]:
     return (path, name) if path.endswith(".py") else ("", "")
 
 
+def title_of(target: str) -> str:
+    """A target without the folders that its file lies in: ``walk`` or ``walk:Walk``; others stay as they are."""
+    path, class_name = split_file(target)
+    return target if not path else ":".join(filter(None, (Path(path).stem, class_name)))
+
+
 def class_in_file(path: str, name: str, base: type[Base]) -> type[Base]:
     """The subclass of ``base`` that a Python file defines.
 

@@ -99,7 +99,7 @@ def test_mistakes_about_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = run_of(Plain, tmp_path / "a"), run_of(Drawn, tmp_path / "b")
-    assert main(["report", str(first.path)]) == 0
+    assert main(["report", "--replay", str(first.path)]) == 0
     assert capsys.readouterr().out == f"{first.path}/report.html\n"
     assert (first.path / "report.html").read_text().count('class="replay"') == 1
     assert main(["report", str(first.path), str(second.path), "--output", "both/page.html", "--no-replay"]) == 0
@@ -109,6 +109,6 @@ def test_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_report_does_not_fail_for_a_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(Drawn, tmp_path)
     run.checkpoint_path(0).write_bytes(b"torn")
-    assert main(["report", str(run.path)]) == 0
+    assert main(["report", "--replay", str(run.path)]) == 0
     assert "no replay: checkpoint" in capsys.readouterr().out
     assert (run.path / "report.html").is_file()

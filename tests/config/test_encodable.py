@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from chase import NAME, TEXT, changed
 
+from tests.chase import NAME, TEXT, changed
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError
 

@@ -29,9 +29,9 @@ from warpworld.drawing import (
     Wedges,
 )
 from warpworld.errors import RunError
-from warpworld.report.encoding import encode, encode_text
+from warpworld.report.encoding import encode
 from warpworld.report.recording import record
-from warpworld.report.replay import write_replay
+from warpworld.report.replay import replay_text, write_replay
 
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
 ALL_KINDS = [
@@ -132,7 +132,7 @@ def test_many_agents_and_steps_stay_small() -> None:
     config = load_config("tag_continuous", ["trainer.device=cpu", "env.runner_exits_game_after_tagged=false"])
     recorded = record(config, dict.fromkeys(config.policy))
     assert len(recorded.frames) == 501
-    assert len(encode_text(recorded)) < 3e6
+    assert len(replay_text(recorded)) < 3e6
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from warpworld.drawing import Discs
 from warpworld.errors import RunError
 from warpworld.report.charts import SMALLEST, Series, chart, thinned, ticks
 from warpworld.report.numbers import number
+from warpworld.report.replay import replay_text
 from warpworld.report.report import write_report
 from warpworld.report.run_data import read_run
 from warpworld.runs import Run
@@ -65,7 +66,7 @@ def written(runs: Sequence[Run], path: Path, **options: Any) -> str:
 def test_a_run(tmp_path: Path) -> None:
     run = run_with(tmp_path)
     (run.path / "machine.json").write_text(json.dumps(MACHINE))
-    page = written([run], run.path / "report.html", recordings={run.path: recording_of([Discs(5, 5, 1)])})
+    page = written([run], run.path / "report.html", replays={run.path: replay_text(recording_of([Discs(5, 5, 1)]))})
     text = text_of(page)
     assert (
         f"{run.path.name} A run of tests.report.recorded_worlds:Drawn that trained left (ppo), right (ppo) in 2 envs"
@@ -160,7 +161,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_the_page_loads_nothing(tmp_path: Path) -> None:
     run = run_with(tmp_path)
-    page = written([run], run.path / "report.html", recordings={run.path: recording_of([Discs(5, 5, 1)])})
+    page = written([run], run.path / "report.html", replays={run.path: replay_text(recording_of([Discs(5, 5, 1)]))})
     assert re.findall(r"https?:|@import|url\(", page) == []
     assert re.findall(r'src="', page) == []
     assert all(not link.startswith(("/", ".")) for link in re.findall(r'href="([^"]*)"', page))

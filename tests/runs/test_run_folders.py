@@ -36,7 +36,7 @@ def run(config: RunConfig, tmp_path: Path) -> Run:
 def test_create_and_open(config: RunConfig, tmp_path: Path) -> None:
     run = Run.create(config, tmp_path / "deep" / "runs")
     assert run.path.parent == tmp_path / "deep" / "runs"
-    assert re.fullmatch(r"chase_Chase-\d{8}-\d{6}", run.path.name)
+    assert re.fullmatch(r"tests_chase_Chase-\d{8}-\d{6}", run.path.name)
     assert load_config(run.path / "config.yaml") == config
     assert Run.open(run.path).config == config
     assert [entry.name for entry in run.path.parent.iterdir()] == [run.path.name]
@@ -52,7 +52,7 @@ def test_runs_of_one_second_get_names_of_their_own(
 ) -> None:
     monkeypatch.setattr("warpworld.runs.run.time.strftime", lambda _: "20260102-030405")
     names = [Run.create(config, tmp_path).path.name for _ in range(3)]
-    assert names == [f"chase_Chase-20260102-030405{end}" for end in ("", "-2", "-3")]
+    assert names == [f"tests_chase_Chase-20260102-030405{end}" for end in ("", "-2", "-3")]
 
 
 def test_create_where_nothing_can_be_written(config: RunConfig, tmp_path: Path) -> None:

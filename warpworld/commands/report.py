@@ -11,8 +11,7 @@ from warpworld.commands.argument_types import at_least
 from warpworld.errors import RunError, WarpworldError
 
 if TYPE_CHECKING:
-    from warpworld.report.recording import Recording
-    from warpworld.runs import Run
+    from warpworld.runs import RunFolder
 
 
 def add_parsers(commands: Any) -> None:
@@ -25,7 +24,12 @@ def add_parsers(commands: Any) -> None:
     report.add_argument("runs", metavar="RUN", nargs="+", help="run folders; the curves of several are overlaid")
     report.add_argument("--output", metavar="FILE", help="the page (default: report.html in the folder of the one run)")
     report.add_argument("--seed", type=at_least(0), default=0, help="seed of the replay (default: 0)")
-    report.add_argument("--no-replay", action="store_true", help="leave the replay out")
+    report.add_argument(
+        "--replay",
+        action=argparse.BooleanOptionalAction,
+        help="record a replay now, or leave it out (default: record it where that runs warpworld's code only, and else "
+        "show the one that `warpworld watch` wrote)",
+    )
     report.set_defaults(command=_report)
 
 
@@ -33,27 +37,44 @@ def _report(arguments: argparse.Namespace) -> int:
     """Write one page about one or several runs."""
     from warpworld.report.pages import make_folder
     from warpworld.report.report import write_report
-    from warpworld.runs import Run
+    from warpworld.runs import RunFolder
 
-    runs = [Run.open(path) for path in arguments.runs]
+    runs = [RunFolder.open(path) for path in arguments.runs]
     if arguments.output is None and len(runs) > 1:
         raise RunError("a report of several runs belongs to none of their folders: name a file with --output FILE")
     path = Path(arguments.output) if arguments.output else runs[0].path / "report.html"
     make_folder(path.parent)
-    recordings = {} if arguments.no_replay else _first_recording(runs, arguments.seed)
-    print(write_report(runs, path, recordings))
+    replays = {} if arguments.replay is False else _first_replay(runs, arguments.seed, bool(arguments.replay))
+    print(write_report(runs, path, replays))
     return 0
 
 
-def _first_recording(runs: Sequence[Run], seed: int) -> dict[Path, Recording]:
-    """Of the first run that has a checkpoint; none, said so, if it cannot be played any more."""
-    from warpworld.report.recording import record_run
-
+def _first_replay(runs: Sequence[RunFolder], seed: int, record: bool) -> dict[Path, str]:
+    """Of the first run that has a checkpoint; a report is worth having without one, too, and says why it has none."""
     for run in runs:
         if run.checkpoints():
             try:
-                return {run.path: record_run(run, seed=seed)}
-            except WarpworldError as error:  # a report is worth having without it
+                return {run.path: _replay(run, seed, record)}
+            except WarpworldError as error:
                 print(f"no replay: {error}")
                 return {}
     return {}
+
+
+def _replay(run: RunFolder, seed: int, record: bool) -> str:
+    """A replay that is recorded now, or where that would run code from elsewhere the one that was saved."""
+    from warpworld.config.saved import foreign_code
+    from warpworld.report.replay import read_replay, replay_text
+
+    foreign = foreign_code(run.config_path)
+    if foreign and not record:
+        if run.replay_path.exists():
+            return read_replay(run.replay_path)
+        raise RunError(
+            f"recording one runs {', '.join(foreign)}, and a report runs no code from outside warpworld unless it is "
+            "asked to: --replay"
+        )
+    from warpworld.report.recording import record_run
+    from warpworld.runs import Run
+
+    return replay_text(record_run(Run.open(run.path), seed=seed))

@@ -36,7 +36,7 @@ from warpworld.config.yaml_dialect import dump_yaml
 from warpworld.environment import Array, Environment, Group, get_environment, names_file, placed_groups
 from warpworld.errors import ConfigError, DeclarationError, suggest
 from warpworld.files import read_file, reason
-from warpworld.importing import split_file
+from warpworld.importing import split_file, title_of
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -59,8 +59,7 @@ class RunConfig(Section):
     @property
     def title(self) -> str:
         """What people call the environment: its name, without the folders where that is a file."""
-        path, class_name = split_file(self.name)
-        return self.name if not path else ":".join(filter(None, (Path(path).stem, class_name)))
+        return title_of(self.name)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain nested dicts, with every default filled in."""

@@ -49,12 +49,6 @@ def encode(recording: Recording) -> dict[str, Any]:
     }
 
 
-def encode_text(recording: Recording) -> str:
-    """``encode`` as text that may stand inside a ``<script>`` of an HTML page."""
-    text = json.dumps(encode(recording), separators=(",", ":"), allow_nan=False, ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-
-
 def _marks(drawing: Drawing, known: dict[str, int]) -> list[int]:
     """Indices of a drawing's marks among the known ones, which grow by those that are new."""
     extent = max(drawing.width, drawing.height)

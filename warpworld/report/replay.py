@@ -1,15 +1,23 @@
-"""A recording as an HTML page that plays it, with nothing to load from elsewhere."""
+"""A recording as an HTML page that plays it, with nothing to load from elsewhere; and such a page read back."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from warpworld.report.encoding import encode_text
+from warpworld.errors import RunError
+from warpworld.files import read_file, reason
 from warpworld.report.pages import asset, escaped, fill, style, write_whole
-from warpworld.report.recording import Recording
+
+if TYPE_CHECKING:
+    from warpworld.report.recording import Recording
 
 STYLES = ("page.css", "replay.css")
 SCRIPT = "replay.js"
+_ELEMENT = '<div class="replay"><script type="application/json">{}</script></div>'
+_SAVED = re.compile(re.escape(_ELEMENT).replace(r"\{\}", "(.*?)"), re.DOTALL)
 
 
 def write_replay(recording: Recording, path: str | Path) -> Path:
@@ -26,9 +34,38 @@ def write_replay(recording: Recording, path: str | Path) -> Path:
         RunError: it cannot be written.
     """
     parts = {"title": escaped(recording.title), "style": style(*STYLES), "script": asset(SCRIPT)}
-    return write_whole(Path(path), fill("replay.html", replay=replay_element(recording), **parts) + "\n")
+    element = replay_element(replay_text(recording))
+    return write_whole(Path(path), fill("replay.html", replay=element, **parts) + "\n")
 
 
-def replay_element(recording: Recording) -> str:
-    """The element that replay.js turns into a player."""
-    return f'<div class="replay"><script type="application/json">{encode_text(recording)}</script></div>'
+def replay_text(recording: Recording) -> str:
+    """A recording as JSON that may stand inside a ``<script>`` of an HTML page."""
+    from warpworld.report.encoding import encode
+
+    return _for_script(encode(recording))
+
+
+def read_replay(path: str | Path) -> str:
+    """What a page that ``write_replay`` wrote plays, as ``replay_text``; of the page's scripts nothing is taken over.
+
+    Raises:
+        RunError: the page cannot be read, or holds no replay.
+    """
+    try:
+        found = _SAVED.search(read_file(path).decode())
+        replay = json.loads(found[1]) if found else None
+        if isinstance(replay, dict) and "frames" in replay:
+            return _for_script(replay)
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(f"'{path}' cannot be read: {reason(error)}") from error
+    raise RunError(f"'{path}' holds no replay, expected a page that `warpworld watch` wrote")
+
+
+def replay_element(text: str) -> str:
+    """The element that replay.js turns into a player of a replay's JSON."""
+    return _ELEMENT.format(text)
+
+
+def _for_script(replay: dict[str, Any]) -> str:
+    text = json.dumps(replay, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from warpworld.report import sections
 from warpworld.report.pages import asset, escaped, fill, style, write_whole
 from warpworld.report.run_data import RunData, read_run
-from warpworld.runs import Run
-
-if TYPE_CHECKING:
-    from warpworld.report.recording import Recording
+from warpworld.runs import RunFolder
 
 STYLES = ("page.css", "replay.css", "report.css")
 SCRIPTS = ("replay.js", "charts.js")
 
 
-def write_report(runs: Sequence[Run], path: str | Path, recordings: Mapping[Path, Recording] | None = None) -> Path:
+def write_report(runs: Sequence[RunFolder], path: str | Path, replays: Mapping[Path, str] | None = None) -> Path:
     """Write a page about runs: key figures, curves, replays, speed, settings, machine and files.
+
+    No code that the runs name is imported.
 
     Args:
         runs: one or several, whose curves are then overlaid.
         path: the page; it appears complete or not at all.
-        recordings: what replays show, by the path of the run that is recorded.
+        replays: by the path of the run that is shown, as ``replay_text`` or ``read_replay`` returns them.
 
     Returns:
         ``path``.
 
     Raises:
         RunError: a run's files cannot be read, or the page cannot be written.
+        ConfigError: a ``config.yaml`` is no configuration of a run.
     """
     path = Path(path)
     data = [read_run(run) for run in runs]
     parts = [
         sections.key_figures(data),
         sections.curves(data),
-        sections.replays(data, recordings or {}),
+        sections.replays(data, replays or {}),
         sections.learning(data),
         sections.self_play(data),
         sections.speed(data),
@@ -69,12 +69,15 @@ def _lead(data: Sequence[RunData]) -> str:
     if len(data) > 1:
         return f"{', '.join(run.name for run in data)}: their curves overlaid, their settings side by side."
     config, run = data[0].config, data[0]
-    learners = {name: entry for name, entry in config.policy.items() if entry.train and entry.algorithm != "random"}
-    trained = [f"{name} ({entry.algorithm})" for name, entry in learners.items()]
+    trained = [f"{name} ({entry['algorithm']})" for name, entry in config.policy.items() if _is_trained(entry)]
     learnt = f"trained {', '.join(trained)}" if trained else "trained nothing"
     done = int(run.last("env_steps") or 0)
-    budget = config.trainer.total_env_steps
+    trainer = config.trainer
     return (
-        f"A run of {config.title} that {learnt} in {config.trainer.num_envs:,} envs, seed {config.trainer.seed}: "
-        f"{done:,} of {budget:,} env steps."
+        f"A run of {config.title} that {learnt} in {trainer['num_envs']:,} envs, seed {trainer['seed']}: "
+        f"{done:,} of {trainer['total_env_steps']:,} env steps."
     )
+
+
+def _is_trained(entry: Mapping[str, Any]) -> bool:
+    return bool(entry.get("train", True)) and entry.get("algorithm", "random") != "random"

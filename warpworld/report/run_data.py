@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warpworld.config import RunConfig
+from warpworld.config.saved import SavedConfig, read_saved
 from warpworld.errors import RunError
 from warpworld.files import read_file, readable, reason
 from warpworld.report.metrics import Point, points_of, read_metrics
-from warpworld.runs import Run
+from warpworld.runs import RunFolder
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,14 +21,14 @@ class RunData:
 
     Attributes:
         path: the folder.
-        config: its configuration.
+        config: its configuration as it was saved.
         rows: a dict for each logged iteration, timing included.
         machine: what it ran on, by fact; of the last session if there were several. Empty if unknown.
         checkpoints: iterations that have one.
     """
 
     path: Path
-    config: RunConfig
+    config: SavedConfig
     rows: Sequence[dict[str, Any]]
     machine: dict[str, Any]
     checkpoints: Sequence[int]
@@ -52,18 +52,19 @@ class RunData:
         return list(dict.fromkeys(key for row in self.rows for key in row))
 
 
-def read_run(run: Run) -> RunData:
-    """Read a run's folder; metrics, timing and machine may be missing.
+def read_run(run: RunFolder) -> RunData:
+    """Read a run's folder; metrics, timing and machine may be missing. No code that the run names is imported.
 
     Raises:
         RunError: a file is there but cannot be read.
+        ConfigError: ``config.yaml`` is no configuration of a run.
     """
     rows = read_metrics(run.metrics_path) if run.metrics_path.exists() else []
-    timing_path = run.path / "timing.jsonl"
-    timing = read_metrics(timing_path) if timing_path.exists() else []
+    timing = read_metrics(run.timing_path) if run.timing_path.exists() else []
     of_iteration = {row.get("iteration"): row for row in timing}
     merged = [{**of_iteration.get(row.get("iteration"), {}), **row} for row in rows]
-    return RunData(run.path, run.config, merged, _read_machine(run.path / "machine.json"), run.checkpoints())
+    config = read_saved(run.config_path)
+    return RunData(run.path, config, merged, _read_machine(run.machine_path), run.checkpoints())
 
 
 def _read_machine(path: Path) -> dict[str, Any]:

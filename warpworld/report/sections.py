@@ -8,7 +8,7 @@ import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from warpworld.report.charts import Panel, Series, legend_of, panel_figure
@@ -16,9 +16,6 @@ from warpworld.report.numbers import duration, shown
 from warpworld.report.pages import escaped
 from warpworld.report.replay import replay_element
 from warpworld.report.run_data import RunData
-
-if TYPE_CHECKING:
-    from warpworld.report.recording import Recording
 
 RETURN, LENGTH, SPEED = "charts/{}/episodic_return", "charts/episodic_length", "perf/env_steps_per_s"
 FILES = (
@@ -65,7 +62,7 @@ def _figures(run: RunData) -> dict[str, tuple[str, str]]:
         found[f"{name}: mean return"] = shown(last), f"{shown(first)} at first"
     length = run.last(LENGTH)
     found["episode length"] = "-" if length is None else f"{length:,.1f}", "steps"
-    found["env steps"] = f"{int(run.last('env_steps') or 0):,}", f"of {run.config.trainer.total_env_steps:,}"
+    found["env steps"] = f"{int(run.last('env_steps') or 0):,}", f"of {run.config.trainer['total_env_steps']:,}"
     seconds, speeds = run.last("time"), [y for _, y in run.points(SPEED)]
     if seconds is not None:
         found["time"] = duration(seconds), "h:mm:ss of training"
@@ -158,12 +155,12 @@ def _panels(panels: Sequence[Panel]) -> str:
 # --- replays ----------------------------------------------------------------------------------------------------------
 
 
-def replays(data: Sequence[RunData], recordings: Mapping[Path, Recording]) -> str:
-    """A player for each run that was recorded."""
+def replays(data: Sequence[RunData], texts: Mapping[Path, str]) -> str:
+    """A player for each run that there is a replay of."""
     players = [
-        (f"<h3>{escaped(run.name)}</h3>" if len(data) > 1 else "") + replay_element(recordings[run.path])
+        (f"<h3>{escaped(run.name)}</h3>" if len(data) > 1 else "") + replay_element(texts[run.path])
         for run in data
-        if run.path in recordings
+        if run.path in texts
     ]
     return _section("Replay", "".join(players)) if players else ""
 
@@ -173,7 +170,7 @@ def replays(data: Sequence[RunData], recordings: Mapping[Path, Recording]) -> st
 
 def settings(data: Sequence[RunData]) -> str:
     """Every setting: of one run by section; of several runs in a table, those that differ on top and highlighted."""
-    flat = [dict(_flat(run.config.to_dict())) for run in data]
+    flat = [dict(_flat(run.config.settings)) for run in data]
     keys = list(dict.fromkeys(key for found in flat for key in found))
     if len(data) > 1:
         rows = [[key, *(_value(found, key) for found in flat)] for key in keys]

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from warpworld.config import RunConfig, load_config
-from warpworld.errors import RunError, suggest
+from warpworld.config.saved import foreign_code
+from warpworld.errors import RunError
 from warpworld.files import open_to_append, read_file, reason, remove_unfinished, replace_text, replacing
-from warpworld.runs.checkpoints import Checkpoints
+from warpworld.runs.folder import RunFolder
 from warpworld.runs.loggers import JsonLines, Logger, TensorBoard, WeightsAndBiases, import_wandb, is_timed
 
 logger = logging.getLogger(__name__)
@@ -26,7 +27,7 @@ _HEADER = (
 )
 
 
-class Run:
+class Run(RunFolder):
     """A run folder. Made by ``Run.create`` or ``Run.open``; closed by ``close``.
 
     Attributes:
@@ -35,9 +36,8 @@ class Run:
     """
 
     def __init__(self, path: Path, config: RunConfig) -> None:
-        self.path = path
+        super().__init__(path)
         self.config = config
-        self._checkpoints = Checkpoints(path / "checkpoints")
         self._opened_loggers: list[Logger] | None = None
         self._lock: BinaryIO | None = None
 
@@ -77,7 +77,7 @@ class Run:
                 run.save_opponents(opponents or {})
                 if first_state is not None:
                     run.save_checkpoint(0, first_state)
-                run._move(_rename_to_free_name(unfinished, parent / name))
+                run.path = _rename_to_free_name(unfinished, parent / name)
             finally:
                 shutil.rmtree(unfinished, ignore_errors=True)
         except (OSError, RunError) as error:
@@ -87,9 +87,6 @@ class Run:
             ) from error
         return run
 
-    def _move(self, path: Path) -> None:
-        self.path, self._checkpoints = path, Checkpoints(path / "checkpoints")
-
     @classmethod
     def open(cls, path: str | Path) -> Run:
         """Open the folder of an earlier run.
@@ -98,16 +95,11 @@ class Run:
             RunError: not a run folder.
             ConfigError: its ``config.yaml`` is no longer a right configuration.
         """
-        path = Path(path)
-        if not path.is_dir():
-            kind = "is a file" if path.exists() else "does not exist"
-            beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-            raise RunError(f"'{path}' {kind}, expected a run folder.{suggest(path.name, beside)}")
-        if not (path / "config.yaml").exists():
-            inner = sorted(entry.parent for entry in path.glob("*/config.yaml"))
-            hint = f". Did you mean '{inner[-1]}'?" if inner else " such as 'warpworld train' makes"
-            raise RunError(f"'{path}' holds no config.yaml, expected a run folder{hint}")
-        return cls(path, load_config(path / "config.yaml"))
+        folder = RunFolder.open(path)
+        foreign = foreign_code(folder.config_path)
+        if foreign:
+            logger.info("run '%s' loads code from outside warpworld: %s", folder.path, ", ".join(foreign))
+        return cls(folder.path, load_config(folder.config_path))
 
     def lock(self) -> None:
         """Claim the folder for this process until ``close``, or until the process ends in whatever way.
@@ -142,7 +134,7 @@ class Run:
         Raises:
             RunError: it cannot be written.
         """
-        path = self.path / "config.yaml"
+        path = self.config_path
         try:
             replace_text(path, _HEADER + config.to_yaml())
         except OSError as error:
@@ -157,7 +149,7 @@ class Run:
         Raises:
             RunError: it cannot be read or written.
         """
-        path = self.path / "machine.json"
+        path = self.machine_path
         try:
             sessions = _read_sessions(path) if path.exists() else []
             replace_text(path, json.dumps([*sessions, dict(session)], indent=2) + "\n")
@@ -173,21 +165,6 @@ class Run:
             self._lock = None
 
     # ---- metrics -----------------------------------------------------------------------------------------------------
-    @property
-    def metrics_path(self) -> Path:
-        """``metrics.jsonl``: one JSON object a line, with what the seed determines."""
-        return self.path / "metrics.jsonl"
-
-    @property
-    def timing_path(self) -> Path:
-        """``timing.jsonl``: one JSON object a line, with what depends on the machine's speed."""
-        return self.path / "timing.jsonl"
-
-    @property
-    def curve_path(self) -> Path:
-        """``curve.png``: the learning curve."""
-        return self.path / "curve.png"
-
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Give an iteration's metrics to every logger, at once.
 
@@ -210,14 +187,6 @@ class Run:
         return self._opened_loggers
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
-    def checkpoint_path(self, iteration: int) -> Path:
-        """Where the checkpoint of an iteration lies."""
-        return self._checkpoints.path(iteration)
-
-    def checkpoints(self) -> list[int]:
-        """Iterations that have a checkpoint, ascending."""
-        return self._checkpoints.iterations()
-
     def save_checkpoint(self, iteration: int, state: dict[str, Any]) -> Path:
         """Write a checkpoint, whole or not at all, and remove those that ``saving.keep_checkpoints`` does not keep.
 
@@ -237,11 +206,6 @@ class Run:
             self._checkpoints.keep(self.config.saving.keep_checkpoints)
         return path
 
-    @property
-    def opponents_folder(self) -> Path:
-        """``league``: the weights of opponents, which checkpoints refer to by name and SHA-256."""
-        return self.path / "league"
-
     def save_opponents(self, files: Mapping[str, bytes]) -> None:
         """Write opponents' weights, each file whole or not at all; before the checkpoint that refers to them.
 
@@ -260,25 +224,6 @@ class Run:
                     file.write(data)
             except OSError as error:
                 raise RunError(f"opponent '{path}' cannot be written: {reason(error)}") from error
-
-    def load_checkpoint(self, iteration: int | None = None) -> dict[str, Any]:
-        """Read a checkpoint, with its tensors on the CPU.
-
-        Args:
-            iteration: which one; None takes the latest.
-
-        Raises:
-            RunError: there is none, or it is truncated or not a checkpoint.
-        """
-        return self._checkpoints.load(iteration)
-
-    def load_newest_readable(self) -> dict[str, Any]:
-        """Read the newest checkpoint that is whole; damaged ones are passed over with a warning.
-
-        Raises:
-            RunError: none can be read.
-        """
-        return self._checkpoints.load_newest_readable()
 
     def rewind(self, iteration: int, env_steps: int) -> None:
         """Make the folder what it was when the checkpoint of ``iteration`` was written; for the holder of the lock.

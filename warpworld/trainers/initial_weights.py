@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from warpworld.errors import RunError, suggest
 from warpworld.policies import Policy
-from warpworld.runs import Run
+from warpworld.runs import RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +57,7 @@ def _named_weights(source: str, name: str, where: str) -> dict[str, Any]:
     # a folder may have a '#' in its own name
     folder, other = (source, "") if "#" not in source or Path(source).is_dir() else source.rsplit("#", 1)
     try:
-        saved = Run.open(folder).load_checkpoint().get("policies")
+        saved = RunFolder.open(folder).load_checkpoint().get("policies")
     except RunError as error:
         raise RunError(f"{where}: {error}") from error
     if not isinstance(saved, dict) or not saved or not all(isinstance(weights, dict) for weights in saved.values()):

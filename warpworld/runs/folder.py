@@ -1,0 +1,117 @@
+"""A run folder as it lies on the disk, whatever its configuration says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import Self
+
+from warpworld.errors import RunError, suggest
+from warpworld.runs.checkpoints import Checkpoints
+
+
+class RunFolder:
+    """The files of a run; looking at them imports none of the code that its configuration names.
+
+    Attributes:
+        path: the folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Find the folder of an earlier run.
+
+        Raises:
+            RunError: not a run folder.
+        """
+        return cls(found_folder(path))
+
+    # ---- where its files are -----------------------------------------------------------------------------------------
+    @property
+    def config_path(self) -> Path:
+        """``config.yaml``: every setting."""
+        return self.path / "config.yaml"
+
+    @property
+    def metrics_path(self) -> Path:
+        """``metrics.jsonl``: one JSON object a line, with what the seed determines."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def timing_path(self) -> Path:
+        """``timing.jsonl``: one JSON object a line, with what depends on the machine's speed."""
+        return self.path / "timing.jsonl"
+
+    @property
+    def machine_path(self) -> Path:
+        """``machine.json``: what each session ran on."""
+        return self.path / "machine.json"
+
+    @property
+    def curve_path(self) -> Path:
+        """``curve.png``: the learning curve."""
+        return self.path / "curve.png"
+
+    @property
+    def replay_path(self) -> Path:
+        """``replay.html``: episodes that were recorded."""
+        return self.path / "replay.html"
+
+    @property
+    def opponents_folder(self) -> Path:
+        """``league``: the weights of opponents, which checkpoints refer to by name and SHA-256."""
+        return self.path / "league"
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+    @property
+    def _checkpoints(self) -> Checkpoints:
+        return Checkpoints(self.path / "checkpoints")
+
+    def checkpoint_path(self, iteration: int) -> Path:
+        """Where the checkpoint of an iteration lies."""
+        return self._checkpoints.path(iteration)
+
+    def checkpoints(self) -> list[int]:
+        """Iterations that have a checkpoint, ascending."""
+        return self._checkpoints.iterations()
+
+    def load_checkpoint(self, iteration: int | None = None) -> dict[str, Any]:
+        """Read a checkpoint, with its tensors on the CPU.
+
+        Args:
+            iteration: which one; None takes the latest.
+
+        Raises:
+            RunError: there is none, or it is truncated or not a checkpoint.
+        """
+        return self._checkpoints.load(iteration)
+
+    def load_newest_readable(self) -> dict[str, Any]:
+        """Read the newest checkpoint that is whole; damaged ones are passed over with a warning.
+
+        Raises:
+            RunError: none can be read.
+        """
+        return self._checkpoints.load_newest_readable()
+
+
+def found_folder(path: str | Path) -> Path:
+    """The path of a run folder that is there.
+
+    Raises:
+        RunError: there is none; says what is near.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        kind = "is a file" if path.exists() else "does not exist"
+        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise RunError(f"'{path}' {kind}, expected a run folder.{suggest(path.name, beside)}")
+    if not (path / "config.yaml").exists():
+        inner = sorted(entry.parent for entry in path.glob("*/config.yaml"))
+        hint = f". Did you mean '{inner[-1]}'?" if inner else " such as 'warpworld train' makes"
+        raise RunError(f"'{path}' holds no config.yaml, expected a run folder{hint}")
+    return path
