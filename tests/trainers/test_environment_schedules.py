@@ -114,8 +114,8 @@ def test_a_resumed_run_goes_on_with_them(tmp_path: Path) -> None:
     [
         (
             {"wagf": 1.0},
-            "schedules.wagf: is no array of test_environment_schedules:Paid that all envs share, of floating-point "
-            "numbers. Did you mean 'wage'\\? Known: wage, wages",
+            "schedules.wagf: is no array of tests.trainers.test_environment_schedules:Paid that all envs share, of "
+            "floating-point numbers. Did you mean 'wage'\\? Known: wage, wages",
         ),
         ({"own": 1.0}, "schedules.own: is no array of .* that all envs share"),
         ({"count": 1.0}, "schedules.count: is no array of .* of floating-point numbers"),

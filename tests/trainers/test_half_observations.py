@@ -52,7 +52,7 @@ def trainer(**env: Any) -> Trainer:
     return Trainer(
         config_from_dict(
             {
-                "name": "test_half_observations:SeenIn",
+                "name": f"{__name__}:SeenIn",
                 "env": env,
                 "trainer": {"num_envs": 6, "num_steps": 16, "total_env_steps": 6 * 16 * 3, "graph_steps": 0},
                 "policy": {"walker": {"model": {"hidden_sizes": [8]}, "update_epochs": 2, "num_minibatches": 2}},

@@ -66,7 +66,7 @@ def configured(iterations: int = 5, **env: Any) -> RunConfig:
     settings = {"num_envs": 8, "num_steps": 4, "total_env_steps": 32 * iterations}
     policies = {"left": {"num_minibatches": 1}, "right": {"num_minibatches": 1}}
     return config_from_dict(
-        {"name": "test_not_finite:Breaking", "env": env, "trainer": settings, "policy": policies,
+        {"name": f"{__name__}:Breaking", "env": env, "trainer": settings, "policy": policies,
          "saving": {"checkpoint_every": 1}}
     )  # fmt: skip
 
