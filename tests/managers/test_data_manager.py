@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from warpworld import Array
 from warpworld.environment import DTYPES
 from warpworld.errors import StoreError
-from warpworld.managers.data_manager import ALIGNMENT, DataManager
+from warpworld.managers.data_manager import ALIGNMENT, KINDS, DataManager, Kept
 
 NUM_ENVS, NUM_AGENTS = 3, 2
 
@@ -35,7 +35,7 @@ class Allocator:
 def store(*arrays: Array, scratch: tuple[Array, ...] = (), sealed: bool = True) -> DataManager:
     data = DataManager(Allocator(), NUM_ENVS, NUM_AGENTS)
     for array in scratch:
-        data.add(array, scratch=True)
+        data.add(array, kept="scratch")
     for array in arrays:
         data.add(array)
     if sealed:
@@ -44,7 +44,7 @@ def store(*arrays: Array, scratch: tuple[Array, ...] = (), sealed: bool = True) 
 
 
 class TestLayout:
-    def test_persistent_arrays_as_added_and_scratch_after_them(self) -> None:
+    def test_state_arrays_as_added_and_scratch_after_them(self) -> None:
         data = store(Array("a", "bool"), Array("b", "float64"), scratch=(Array("s", "int32"), Array("t", "int8")))
         assert list(data) == ["a", "b", "s", "t"]
         offsets = [data.pointer(name) for name in data]
@@ -124,7 +124,7 @@ class TestLayout:
         data = DataManager(refuse, 1024, 4, lambda: free)
         data.add(Array("table", "uint8", (2 * 2**20,), per="world"))
         data.add(Array("place", "float32", (2**16,)))
-        data.add(Array("rollout_place", "float32", (3, 1024, 4, 2**16), per="world"), scratch=True)
+        data.add(Array("rollout_place", "float32", (3, 1024, 4, 2**16), per="world"), kept="scratch")
         for i in range(9):
             data.add(Array(f"word_{i}", "uint8", (2**10,), per="world"))
         message = (
@@ -276,7 +276,7 @@ class TestViews:
 
 
 class TestSnapshots:
-    def test_one_copy_of_the_persistent_part(self) -> None:
+    def test_one_copy_of_the_state_arrays(self) -> None:
         data = store(
             Array("x", "float32", initial=1), Array("y", "int8", initial=2), scratch=(Array("s", "int32", initial=3),)
         )
@@ -297,7 +297,7 @@ class TestSnapshots:
     def test_of_another_world(self, snapshot: torch.Tensor) -> None:
         data = store(Array("x", "float32", initial=1), Array("y", "int8", initial=2))
         size = snapshot.numel() * snapshot.element_size()
-        message = f"the snapshot has {size} bytes, this store's persistent arrays have 512: it is of another world"
+        message = f"the snapshot has {size} bytes, this store's state arrays have 512: it is of another world"
         with pytest.raises(StoreError, match=message):
             data.restore(snapshot)
         assert (data["x"] == 1).all()
@@ -357,18 +357,18 @@ ARRAYS = st.tuples(
     st.sampled_from(DTYPES),
     st.lists(st.integers(1, 5), max_size=2).map(tuple),
     st.sampled_from(["agent", "env", "world"]),
-    st.booleans(),
+    st.sampled_from(KINDS),
 )
 
 
 @settings(max_examples=60)
 @given(st.lists(ARRAYS, min_size=1, max_size=8), st.data())
 def test_writes_to_one_array_never_change_another(
-    declared: list[tuple[str, tuple[int, ...], Any, bool]], data: Any
+    declared: list[tuple[str, tuple[int, ...], Any, Kept]], data: Any
 ) -> None:
     stored = DataManager(Allocator(), data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4)))
-    for i, (dtype, shape, per, scratch) in enumerate(declared):
-        stored.add(Array(f"x{i}", dtype, shape, per=per, initial=i % 2), scratch=scratch)
+    for i, (dtype, shape, per, kept) in enumerate(declared):
+        stored.add(Array(f"x{i}", dtype, shape, per=per, initial=i % 2), kept)
     stored.seal()
     before = {name: stored.numpy(name).copy() for name in stored}
     written = data.draw(st.sampled_from(list(stored)))
@@ -381,13 +381,13 @@ def test_writes_to_one_array_never_change_another(
 
 @settings(max_examples=40)
 @given(st.lists(ARRAYS, min_size=1, max_size=8), st.integers(1, 5))
-def test_a_twin_has_the_persistent_arrays_of_another_number_of_envs(
-    declared: list[tuple[str, tuple[int, ...], Any, bool]], num_envs: int
+def test_a_twin_has_the_state_arrays_of_another_number_of_envs(
+    declared: list[tuple[str, tuple[int, ...], Any, Kept]], num_envs: int
 ) -> None:
     stored, other = (DataManager(Allocator(), number, 3) for number in (2, num_envs))
-    for i, (dtype, shape, per, scratch) in enumerate(declared):
+    for i, (dtype, shape, per, kept) in enumerate(declared):
         for manager in (stored, other):
-            manager.add(Array(f"x{i}", dtype, shape, per=per, initial=1, on_reset="initial"), scratch=scratch)
+            manager.add(Array(f"x{i}", dtype, shape, per=per, initial=1, on_reset="initial"), kept)
     stored.seal()
     other.seal()
     twin = stored.twin(num_envs)

@@ -129,7 +129,7 @@ MESSAGE = r"the saved {} is .*, expected {}: something other than warpworld wrot
         ("layout", 5, MESSAGE.format("layout", "a list")),
         ("layout", [5], MESSAGE.format("layout", "lists of an array's name, dtype and shape")),
         ("store", [1], MESSAGE.format("store", "a tensor")),
-        ("store", torch.zeros(3), "the snapshot has 12 bytes, this store's persistent arrays have"),
+        ("store", torch.zeros(3), "the snapshot has 12 bytes, this store's state arrays have"),
     ],
 )
 def test_a_part_of_a_checkpoint_that_is_something_else(run: Run, key: str, value: Any, message: str) -> None:

@@ -53,7 +53,7 @@ def recorded(world: World) -> World:
     """A world with what a trainer adds: arrays, rows, requests, a kernel's number."""
     world.add(Array("mine", "int32", initial=3))
     world.add(Array("at", "int32", per="world", initial=1))
-    world.add(Array("rows", "float32", (2, world.num_envs, world.num_agents), per="world"), scratch=True)
+    world.add(Array("rows", "float32", (2, world.num_envs, world.num_agents), per="world"), kept="scratch")
     world.record("rewards", "rows", "at")
     world.request("final_observations")
     world.kernel_index()
@@ -151,7 +151,7 @@ def test_what_is_bound_to_a_store_is_not_copied(walk: Toy) -> None:
     world = walk()
     for name, dtype in (("rewards", "float32"), ("terminated", "bool"), ("truncated", "bool")):
         shape = (3, *world.data.array(name).full_shape(world.num_envs, world.num_agents))
-        world.add(Array(f"rollout_{name}", dtype, shape, per="world"), scratch=True)
+        world.add(Array(f"rollout_{name}", dtype, shape, per="world"), kept="scratch")
     part = EpisodeStatistics(world, 3)
     world.reset()
     message = r"^the kernels of episodes.cu are bound to their world's arrays; copy the world, and make this part anew$"

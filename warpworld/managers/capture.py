@@ -16,8 +16,13 @@ def captured(backend: Backend, data: DataManager, run: Callable[[], None]) -> Ca
     """A function that does what ``run`` does, without Python where the backend captures graphs.
 
     The graph is checked before it is trusted: capturing must leave the store as it was, and the first replay must
-    leave in it, bit for bit, what ``run`` does. Where it does not, ``run`` itself is returned, with a warning. The
-    persistent arrays are as before in the end; scratch arrays hold what ``run`` wrote.
+    leave in it, bit for bit, what ``run`` does. Where it does not, ``run`` itself is returned, with a warning.
+
+    For this ``run`` is tried twice. Afterwards the state arrays are as before, and scratch arrays hold what ``run``
+    wrote. History is neither copied nor compared nor restored: it would cost as much memory again. The trials write the
+    rows that the first call will write, since the arrays that hold the rows' numbers are state, and that call writes
+    them again with the same contents. Until then those rows are not of steps that were taken: do not read them in
+    between, nor from within ``run`` before it has written them.
 
     Args:
         backend: of the store.
@@ -59,7 +64,8 @@ def captured(backend: Backend, data: DataManager, run: Callable[[], None]) -> Ca
     backend.set_random_state(random)
     replay()
     sums = data.checksums()
-    wrong = [name for name, same in zip(data, (sums == expected_sums).tolist(), strict=True) if not same]
+    names = data.names("state", "scratch")
+    wrong = [name for name, same in zip(names, (sums == expected_sums).tolist(), strict=True) if not same]
     if wrong or not data.matches(expected):
         logger.warning(
             "steps run one by one: as a CUDA graph they do something else to %s; see trainer.graph_steps",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -14,6 +14,12 @@ from warpworld.errors import StoreError, suggest
 
 if TYPE_CHECKING:
     import torch
+
+# How an array is kept. "state" is what the course depends on: snapshots and checkpoints hold it. "scratch" is written
+# anew before it is read, such as the rows of a rollout. "history" is a record too large to copy, such as a ring of
+# transitions: snapshots and the check of a CUDA graph leave it alone.
+Kept = Literal["state", "scratch", "history"]
+KINDS: tuple[Kept, ...] = get_args(Kept)  # in the order in which they lie in the block
 
 LISTED = 8  # arrays that are named where there is no memory for all
 ALIGNMENT = 256  # bytes; what cudaMalloc gives, and a multiple of a cache line
@@ -28,9 +34,8 @@ def _torch_dtype(name: str) -> torch.dtype:
 class DataManager:
     """Named arrays in one block of device memory.
 
-    Arrays are added, then the store is sealed: the block is allocated and every array becomes a torch view of it. The
-    persistent arrays come first and the scratch arrays (rollout rows, what can be made again) after them, so that a
-    snapshot is one copy.
+    Arrays are added, then the store is sealed: the block is allocated and every array becomes a torch view of it. Those
+    kept as state come first, then scratch, then history, so that a snapshot is one copy.
 
     Args:
         allocate: takes a number of bytes, returns that many as a one-dimensional uint8 tensor.
@@ -52,22 +57,27 @@ class DataManager:
         self._allocate, self._free_memory, self._padding = allocate, free_memory, padding
         self._num_envs, self._num_agents = num_envs, num_agents
         self._arrays: dict[str, Array] = {}
-        self._scratch: set[str] = set()
+        self._kept: dict[str, Kept] = {}
         self._views: dict[str, torch.Tensor] = {}
         self._block: torch.Tensor | None = None
-        self._persistent_bytes = 0
+        self._ends = dict.fromkeys(KINDS, 0)  # where the arrays of a kind end in the block
 
     # ---- before sealing ---------------------------------------------------------------------------------------------
-    def add(self, array: Array, scratch: bool = False) -> None:
+    def add(self, array: Array, kept: Kept = "state") -> None:
         """Add an array to the layout.
 
         Args:
             array: its declaration.
-            scratch: leave it out of snapshots.
+            kept: "state", "scratch" or "history", see ``Kept``.
 
         Raises:
-            StoreError: the store is sealed, or has an array of that name.
+            StoreError: the store is sealed, or has an array of that name, or there is no such way to keep one.
         """
+        if kept not in KINDS:
+            raise StoreError(
+                f"array '{array.name}': kept={kept!r}, expected 'state', 'scratch' or 'history'."
+                f"{suggest(str(kept), KINDS)}"
+            )
         if self.sealed:
             raise StoreError(
                 f"cannot add array '{array.name}': the store is sealed; add arrays before the first reset()"
@@ -75,21 +85,20 @@ class DataManager:
         if array.name in self._arrays:
             raise StoreError(f"array '{array.name}' is declared twice; give one of them another name")
         self._arrays[array.name] = array
-        if scratch:
-            self._scratch.add(array.name)
+        self._kept[array.name] = kept
 
     def seal(self) -> None:
         """Lay all arrays out, allocate the block and write the initial values. Nothing moves afterwards."""
         if self.sealed:
             return
 
-        order = sorted(self._arrays.values(), key=lambda array: array.name in self._scratch)  # stable: as added
-        offsets, end, self._persistent_bytes = {}, 0, 0
-        for array in order:
-            offsets[array.name] = end
-            end += self._room_of(array)
-            if array.name not in self._scratch:
-                self._persistent_bytes = end
+        order = [self._arrays[name] for name in self.names()]
+        offsets, end = {}, 0
+        for kind in KINDS:
+            for name in self.names(kind):
+                offsets[name] = end
+                end += self._room_of(self._arrays[name])
+            self._ends[kind] = end
         try:
             block = self._allocate(max(end, ALIGNMENT))
         except (MemoryError, RuntimeError) as error:
@@ -164,6 +173,10 @@ class DataManager:
     def __len__(self) -> int:
         return len(self._arrays)
 
+    def names(self, *kinds: Kept) -> list[str]:
+        """Names of the arrays that are kept in these ways, of all if none is given, in layout order."""
+        return [name for kind in KINDS if kind in (kinds or KINDS) for name, kept in self._kept.items() if kept == kind]
+
     def array(self, name: str) -> Array:
         """The declaration of ``name``."""
         try:
@@ -228,41 +241,38 @@ class DataManager:
         return self[name].cpu().numpy()
 
     def snapshot(self, out: torch.Tensor | None = None) -> torch.Tensor:
-        """A copy of all persistent arrays, as bytes; ``out``, an earlier snapshot, is written over if it is given."""
-        return self._persistent().clone() if out is None else out.copy_(self._persistent())
+        """A copy of the state arrays, as bytes; ``out``, an earlier snapshot, is written over if it is given."""
+        return self._up_to("state").clone() if out is None else out.copy_(self._up_to("state"))
 
     def checksums(self) -> torch.Tensor:
-        """(arrays,) int64: a number for each array, in order, that changes with its contents as good as always."""
+        """(arrays,) int64: a number for each array that changes with its contents as good as always.
+
+        Those of ``names("state", "scratch")``: history would take too long to read.
+        """
         import torch
 
-        if self._block is None:
-            raise StoreError("the store has no memory yet; call reset() first")
-        words = self._block.view(torch.int64)
-        lengths = [self._room_of(array) // 8 for array in self._arrays.values()]
-        return torch.stack([part.sum() for part in words[: sum(lengths)].split(lengths)])
+        words = self._up_to("scratch").view(torch.int64)
+        lengths = [self._room_of(self._arrays[name]) // 8 for name in self.names("state", "scratch")]
+        return torch.stack([part.sum() for part in words.split(lengths)])
 
     def matches(self, snapshot: torch.Tensor) -> bool:
-        """Whether the persistent arrays hold what they held at a snapshot, bit for bit; waits for the device."""
+        """Whether the state arrays hold what they held at a snapshot, bit for bit; waits for the device."""
         import torch
 
-        return torch.equal(self._persistent().view(torch.int64), snapshot.view(torch.int64))
+        return torch.equal(self._up_to("state").view(torch.int64), snapshot.view(torch.int64))
 
     def layout(self) -> list[tuple[str, str, list[int]]]:
-        """Name, dtype and shape of each persistent array, in the order in which they lie in a snapshot."""
-        return [
-            (array.name, array.dtype, list(array.full_shape(self._num_envs, self._num_agents)))
-            for array in self._arrays.values()
-            if array.name not in self._scratch
-        ]
+        """Name, dtype and shape of each state array, in the order in which they lie in a snapshot."""
+        arrays = [self._arrays[name] for name in self.names("state")]
+        return [(array.name, array.dtype, list(array.full_shape(self._num_envs, self._num_agents))) for array in arrays]
 
     def twin(self, num_envs: int) -> DataManager:
-        """A sealed store of the same persistent arrays, for another number of envs, in host memory and not filled."""
+        """A sealed store of the same state arrays, for another number of envs, in host memory and not filled."""
         import torch
 
         twin = DataManager(lambda nbytes: torch.zeros(nbytes, dtype=torch.uint8), num_envs, self._num_agents)
-        for array in self._arrays.values():
-            if array.name not in self._scratch:
-                twin.add(dataclasses.replace(array, initial=None, on_reset="keep"))
+        for name in self.names("state"):
+            twin.add(dataclasses.replace(self._arrays[name], initial=None, on_reset="keep"))
         twin.seal()
         return twin
 
@@ -270,16 +280,16 @@ class DataManager:
         """Add the arrays that ``other`` has and this store has not, kept as they are there."""
         for name, array in other._arrays.items():
             if name not in self:
-                self.add(array, scratch=name in other._scratch)
+                self.add(array, other._kept[name])
 
     def copy_from(self, other: DataManager) -> None:
-        """Copy the contents of all arrays, scratch included, of a store that was laid out in the same way."""
+        """Copy the contents of all arrays, however they are kept, of a store that was laid out in the same way."""
         if self._block is None or other._block is None:
             raise StoreError("the store has no memory yet; call reset() first")
         self._block.copy_(other._block)
 
     def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
-        """Write a snapshot of a store of the same persistent arrays back.
+        """Write a snapshot of a store of the same state arrays back.
 
         Args:
             snapshot: what ``snapshot`` returned.
@@ -291,12 +301,12 @@ class DataManager:
         """
         import torch
 
-        part = self._persistent()
+        part = self._up_to("state")
         if layout is not None:
             self._check_layout(layout)
         if snapshot.dtype != part.dtype or snapshot.shape != part.shape:
             raise StoreError(
-                f"the snapshot has {snapshot.numel() * snapshot.element_size()} bytes, this store's persistent arrays "
+                f"the snapshot has {snapshot.numel() * snapshot.element_size()} bytes, this store's state arrays "
                 f"have {part.numel()}: it is of another world"
             )
         rooms = {name: self._room_of(self._arrays[name]) for name, _, _ in self.layout()}
@@ -318,10 +328,11 @@ class DataManager:
         if len(saved) < len(layout):
             raise StoreError("the snapshot lists an array twice; something other than warpworld wrote or changed it")
 
-    def _persistent(self) -> torch.Tensor:
+    def _up_to(self, kind: Kept) -> torch.Tensor:
+        """The bytes of the arrays of a kind and of those that lie before them."""
         if self._block is None:
             raise StoreError("the store has no memory yet; call reset() first")
-        return self._block[: self._persistent_bytes]
+        return self._block[: self._ends[kind]]
 
 
 def _dense(name: str, value: torch.Tensor) -> torch.Tensor:

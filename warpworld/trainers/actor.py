@@ -71,7 +71,7 @@ class Actor:
         world, group = self._world, self.group
         outputs = f"policy_outputs_{group.name}"
         per_agent = (group.size, self.distribution.num_outputs)
-        world.add(Array(outputs, "float32", per_agent, per="env", initial=0.0), scratch=True)
+        world.add(Array(outputs, "float32", per_agent, per="env", initial=0.0), kept="scratch")
         observations, own_observations = self._observation_array()
         actions, first = world.action_array(group.name)
         own_actions = actions != "actions"
@@ -110,7 +110,7 @@ class Actor:
         if "" in names and self._world.data.array(names[""]).dtype == "float32":
             return names[""], names[""] != "observations"
         per_agent = (self.group.size, self.observation_size)
-        self._world.add(Array(self._joined_observations, "float32", per_agent, per="env", initial=0.0), scratch=True)
+        self._world.add(Array(self._joined_observations, "float32", per_agent, per="env", initial=0.0), kept="scratch")
         return self._joined_observations, True
 
     @property
@@ -128,14 +128,14 @@ class Actor:
 
     def _head_arrays(self, heads: tuple[int, ...]) -> dict[str, str]:
         name = f"head_sizes_{self.group.name}"
-        self._world.add(Array(name, "int32", (len(heads),), per="world", initial=heads), scratch=True)
+        self._world.add(Array(name, "int32", (len(heads),), per="world", initial=heads), kept="scratch")
         return {"head_sizes": name}
 
     def _box_arrays(self) -> dict[str, str]:
         box, log_stds = f"action_box_{self.group.name}", f"log_stds_{self.group.name}"
         scaling = scaling_to(self.group.action)  # type: ignore[arg-type]
-        self._world.add(Array(box, "float32", scaling.shape, per="world", initial=scaling), scratch=True)
-        self._world.add(Array(log_stds, "float32", (self.action_size,), per="world", initial=0.0), scratch=True)
+        self._world.add(Array(box, "float32", scaling.shape, per="world", initial=scaling), kept="scratch")
+        self._world.add(Array(log_stds, "float32", (self.action_size,), per="world", initial=0.0), kept="scratch")
         return {"box": box, "log_stds": log_stds}
 
     def _bind(self) -> None:

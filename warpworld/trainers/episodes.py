@@ -50,7 +50,7 @@ class Finished:
 class EpisodeStatistics:
     """Adds up rewards over rollouts.
 
-    What an unfinished episode has so far lies in the store's persistent part, so that it is saved with the world.
+    What an unfinished episode has so far is kept as state in the store, so that it is saved with the world.
     Create it after the world's ``Rollout``, whose rows it reads.
 
     Attributes:
@@ -67,9 +67,9 @@ class EpisodeStatistics:
         self._world, self._slots = world, slots
         world.add(Array("episode_return", "float32", initial=0.0, doc="rewards of the running episode"))
         world.add(Array("episode_steps", "int32", per="env", initial=0, doc="steps of the running episode"))
-        world.add(Array("finished_returns", "float64"), scratch=True)
-        world.add(Array("finished_steps", "int32", per="env"), scratch=True)
-        world.add(Array("finished_episodes", "int32", per="env"), scratch=True)
+        world.add(Array("finished_returns", "float64"), kept="scratch")
+        world.add(Array("finished_steps", "int32", per="env"), kept="scratch")
+        world.add(Array("finished_episodes", "int32", per="env"), kept="scratch")
         self._functions = world.kernels(EPISODES_SOURCE, {}, scalars={"num_steps": num_steps})
         self._functions.build([])
         self._kernel = "add_masked_episodes" if "rollout_agent_mask" in world.data else "add_episodes"

@@ -13,7 +13,7 @@ from warpworld.world import World
 class Memory:
     """The recurrent state of one group.
 
-    It lies in the store's persistent part, so that it is saved with the world, and is zeroed for an agent whose episode
+    It is kept as state in the store, so that it is saved with the world, and is zeroed for an agent whose episode
     ended before it acts again.
 
     Attributes:
@@ -34,7 +34,7 @@ class Memory:
         self.state_name, self.values_name = state_array(group.name), f"recurrent_values_{group.name}"
         doc = "what agents remember"
         world.add(Array(self.state_name, "float32", (group.size, state_size), per="env", initial=0.0, doc=doc))
-        world.add(Array(self.values_name, "float32", (group.size,), per="env", initial=0.0), scratch=True)
+        world.add(Array(self.values_name, "float32", (group.size,), per="env", initial=0.0), kept="scratch")
         world.when_sealed(self._bind)
 
     def _bind(self) -> None:

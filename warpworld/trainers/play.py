@@ -155,7 +155,7 @@ class _Rewards:
         self._world = world
         self._masked = "agent_mask" in world.data
         if self._masked:
-            world.add(Array("mask_of_step", "bool"), scratch=True)
+            world.add(Array("mask_of_step", "bool"), kept="scratch")
             world.record("agent_mask", "mask_of_step")
 
     def of_step(self) -> Tensor:

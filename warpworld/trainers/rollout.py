@@ -98,24 +98,24 @@ class Rollout:
         if actor.masked:
             arrays.append(("action_mask", "bool", (*rows, actor.distribution.num_outputs)))
         for name, dtype, shape in arrays:
-            self.world.add(Array(f"rollout_{name}_{actor.group.name}", dtype, shape, per="world"), scratch=True)
+            self.world.add(Array(f"rollout_{name}_{actor.group.name}", dtype, shape, per="world"), kept="scratch")
         if actor.memory is not None:
             self.world.record(actor.memory.values_name, f"rollout_values_{actor.group.name}", ROW)
 
     def _add_shared_arrays(self) -> None:
         world, rows = self.world, self.num_steps
-        world.add(Array("not_finite", "bool", per="env", initial=False), scratch=True)
+        world.add(Array("not_finite", "bool", per="env", initial=False), kept="scratch")
         for name in ("rewards", "terminated", "truncated", *self._optional):
             array = world.data.array(name)
             shape = (rows, *array.full_shape(world.num_envs, world.num_agents))
-            world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), scratch=True)
+            world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), kept="scratch")
             world.record(name, f"rollout_{name}", ROW)
         self._slots = world.environment.truncations(rows)
         for name in self._kept_arrays():
             array = world.data.array(name)
             part = array.full_shape(world.num_envs, world.num_agents)[1:]
-            world.add(Array(f"kept_{name}", array.dtype, (self._slots, *part), per="env"), scratch=True)
-            world.add(Array(f"kept_{name}_row", "int32", (self._slots,), per="env", initial=0), scratch=True)
+            world.add(Array(f"kept_{name}", array.dtype, (self._slots, *part), per="env"), kept="scratch")
+            world.add(Array(f"kept_{name}_row", "int32", (self._slots,), per="env", initial=0), kept="scratch")
             world.add(Array(f"kept_{name}_count", "int32", per="env", initial=0))
             world.keep_final(name, f"kept_{name}", f"kept_{name}_row", f"kept_{name}_count", ROW)
 

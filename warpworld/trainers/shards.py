@@ -16,7 +16,7 @@ EARLIER_ROW = "row"  # what the rollout's row was called as long as every world 
 
 
 def gather_store(world: World, processes: ProcessGroup, num_envs: int) -> tuple[Layout, Tensor]:
-    """Layout and bytes of the persistent arrays of all envs, as process 0 saves them.
+    """Layout and bytes of the state arrays of all envs, as process 0 saves them.
 
     Arrays per agent and per env are joined along the envs; those per world are process 0's.
 

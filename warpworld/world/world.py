@@ -15,7 +15,7 @@ from warpworld.errors import DeclarationError, StoreError, suggest
 from warpworld.managers.backend import Backend
 from warpworld.managers.capture import captured
 from warpworld.managers.copies import check_copies
-from warpworld.managers.data_manager import DataManager
+from warpworld.managers.data_manager import DataManager, Kept
 from warpworld.managers.devices import open_backend
 from warpworld.managers.function_manager import FunctionManager
 from warpworld.managers.numbers import Number, Scalar
@@ -136,7 +136,7 @@ class World:
                 if name not in self.data and (name in ON_REQUEST or name in finals):
                     self.request("final_observations" if name in finals else name)
         for array in self._plan.initial_values(self.num_agents):
-            self.data.add(array, scratch=True)
+            self.data.add(array, kept="scratch")
 
     def _named_arrays(self, functions: FunctionManager) -> set[str]:
         """What kernels take that may be an array: by the names of pointers, or in their lists of arguments."""
@@ -154,13 +154,19 @@ class World:
         self._functions.build(self._plan.kernels)
 
     # ---- before the first reset --------------------------------------------------------------------------------------
-    def add(self, array: Array, scratch: bool = False) -> None:
-        """Add an array to the store, for instance a trainer's. Scratch arrays are left out of snapshots.
+    def add(self, array: Array, kept: Kept = "state") -> None:
+        """Add an array to the store, for instance a trainer's.
+
+        Args:
+            array: its declaration.
+            kept: "state" is what the course depends on: snapshots and checkpoints hold it. "scratch" is written anew
+                before it is read. "history" is a record too large to copy, such as a ring of a million rows: snapshots
+                and the check of a CUDA graph leave it alone.
 
         Raises:
             StoreError: after the first reset(), or if there is one of that name.
         """
-        self.data.add(array, scratch)
+        self.data.add(array, kept)
 
     def request(self, name: str) -> None:
         """Ask for an array that exists on request only.
@@ -374,7 +380,7 @@ class World:
         return check(self.environment, num_envs, steps, seed)
 
     def snapshot(self) -> torch.Tensor:
-        """A copy of the store's persistent part, as bytes."""
+        """A copy of the store's state arrays, as bytes."""
         return self.data.snapshot()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> World:

@@ -17,8 +17,8 @@ class Matches:
 
     An episode is won, 1, where the present selves' mean return is above that of the opponent's agents; lost, 0, where
     it is below; and drawn, 1/2, where they are equal. Rows that ``agent_mask`` leaves out bring no reward. One that was
-    begun against somebody else counts for nobody. What an unfinished one has so far lies in the store's persistent
-    part.
+    begun against somebody else counts for nobody. What an unfinished one has so far is kept as state in the
+    store.
 
     Args:
         world: an unsealed world, in which a rollout is recorded.
