@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,7 @@ def sequence(
     steps: Iterable[Step | PythonStep],
     freeze: Callable[[Sequence[Step]], Callable[[], None]],
     freeze_python: Callable[[PythonStep], Callable[[], None]],
+    turn: AbstractContextManager[Any],
 ) -> Callable[[], None]:
     """One call for all steps.
 
@@ -61,6 +63,7 @@ def sequence(
         steps: in order.
         freeze: makes one call of several steps of the device's own.
         freeze_python: makes a call of a Python phase.
+        turn: is held while one of several calls after the other is made, so that threads take turns.
 
     Returns:
         What ``freeze`` made, where all steps go into one call; else a function that calls one after the other: Python
@@ -88,7 +91,8 @@ def sequence(
         return calls[0]
 
     def run() -> None:
-        for call in calls:
-            call()
+        with turn:
+            for call in calls:
+                call()
 
     return run

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import logging
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
@@ -92,6 +93,7 @@ class World:
             self._backend.allocate, self.num_envs, self.num_agents, self._backend.free_memory, self._backend.padding
         )
         self._when_sealed: list[Callable[[], None]] = []
+        self._turn = threading.RLock()  # reentrant: a phase that steps its own world is a RecursionError
         self._reset: Callable[[], None] = self.step
 
         self._functions = self._read_kernels()
@@ -289,6 +291,8 @@ class World:
     def step(self) -> None:
         """One step of every env, with the actions that stand in the store; ended envs are reset in the same step.
 
+        A step is whole: threads that step one world take turns.
+
         Raises:
             KernelError: a kernel faulted.
             StoreError: before the first reset().
@@ -305,7 +309,10 @@ class World:
         return self._functions.step(kernel.name, number, active_only, kernel.own_env_only, kernel.arguments)
 
     def _sequence(self, steps: Iterable[Step | PythonStep]) -> Callable[[], None]:
-        return sequence(steps, self.program, lambda step: step.frozen(self.data, self.num_agents, self._constants))
+        def freeze_python(step: PythonStep) -> Callable[[], None]:
+            return step.frozen(self.data, self.num_agents, self._constants)
+
+        return sequence(steps, self.program, freeze_python, self._turn)
 
     def capture(self, run: Callable[[], None]) -> Callable[[], None]:
         """A function that does what ``run`` does; on cuda as a CUDA graph, which costs Python nothing.
