@@ -97,7 +97,9 @@ def config_of(cls: type[Environment], **env: Any) -> RunConfig:
     """A config with a policy for each group."""
     policies = {group.name: {"num_minibatches": 1} for group in cls(**env).groups()}
     trainer = {"num_envs": 2, "num_steps": 4, "total_env_steps": 80, "device": "cpu"}
-    return config_from_dict({"name": f"{__name__}:{cls.__name__}", "env": env, "trainer": trainer, "policy": policies})
+    return config_from_dict(
+        {"name": f"{cls.__module__}:{cls.__name__}", "env": env, "trainer": trainer, "policy": policies}
+    )
 
 
 def run_of(cls: type[Environment], folder: Path, checkpoints: Sequence[int] = (0,), **env: Any) -> Run:

@@ -118,3 +118,12 @@ def test_who_dies_near_a_killer_without_room_wakes_up_in_another_one(tmp_path: P
     assert world.data.numpy("deaths")[:, 1].all()
     positions = world.data.numpy("positions").astype(np.float64)
     assert np.linalg.norm(positions[:, 0] - positions[:, 1], axis=1).min() > 0.8
+
+
+@pytest.mark.parametrize(("reach", "fires"), [(2.01, 1), (1.99, 0)])
+def test_a_turret_fires_as_far_as_its_gun_reaches(reach: float, fires: int) -> None:
+    world = made(1, **BOX, fire_range=reach)
+    place(world, [[2.0, 3.5], [4.0, 3.5]], [0.0, 0.0])
+    act(world)  # so that in_sight is of these places
+    logits = world.environment.scripts()["turret"](world.data, world.groups["player"])
+    assert int(logits[0, 0, -2:].argmax()) == fires
