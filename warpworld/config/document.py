@@ -79,7 +79,7 @@ class Document:
     def where(self, *paths: KeyPath) -> str:
         """Say where a value came from: the first of ``paths`` that an override gave, else the first with a line."""
         for path in paths:
-            for given, text in self.overrides.items():
+            for given, text in reversed(self.overrides.items()):  # the latest gave the value
                 if path[: len(given)] == given:
                     return f"command line, {text}"
         for path in paths:
