@@ -35,11 +35,11 @@ def _row(seconds: float) -> ShareRow:
     trainer = Trainer(load_config(WORLD, [*overrides, "trainer.device=cpu"]))
 
     def collect() -> None:
-        trainer.rollout.collect()
+        trainer.collector.collect()
         trainer.episodes.finished()
 
     whole = measure(collect, None, seconds, calls=1)
-    for actor in trainer.rollout.actors.values():
+    for actor in trainer.collector.actors.values():
         actor.policy = None
     own = measure(collect, None, seconds, calls=1)
     per_step = NUM_ENVS * NUM_STEPS

@@ -6,8 +6,8 @@ import torch
 
 from warpworld.config import config_from_dict
 from warpworld.environment import get_environment
+from warpworld.trainers.collecting.players import Player, Scripted
 from warpworld.trainers.play import play_groups
-from warpworld.trainers.players import Player, Scripted
 
 from . import experiment
 from .experiment import Experiment, Figures, Trained

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from warpworld.policies import Policy
+from warpworld.trainers.building import build_world
 from warpworld.trainers.play import play
-from warpworld.trainers.trainer import build_world
 
 from . import experiment
 from .experiment import Experiment, Figures, Trained

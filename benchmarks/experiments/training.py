@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-from warpworld.trainers.trainer import Trainer, build_policies
+from warpworld.trainers.building import build_policies
+from warpworld.trainers.trainer import Trainer
 
 from .experiment import Curve, Experiment, Trained
 from .recent_return import RecentReturn
@@ -37,7 +38,7 @@ def run_seed(experiment: Experiment, seed: int) -> dict[str, Any]:
             earlier.update({name: copy.deepcopy(weights) for name, weights in trainer.state_dict()["policies"].items()})
 
     trainer.train(None, follow)
-    before = build_policies(trainer.config, trainer.world, torch.Generator())
+    before = build_policies(trainer.config, trainer.world.environment, torch.Generator())
     for name, weights in earlier.items():
         before[name].load_state_dict(weights)  # type: ignore[union-attr]
     figures = experiment.judge(Trained(trainer.config, trainer.policies, before, curve))

@@ -89,7 +89,7 @@ def _named(column: str, graphs: bool) -> str:
 def _random(context: Context, case: Case) -> None:
     memory = Memory(context.device)
     trainer = build_trainer(case, context.device, learns=False)
-    timing = measure(trainer.rollout.collect, context.device, *_windows(context))
+    timing = measure(trainer.collector.collect, context.device, *_windows(context))
     used = memory.used()
     env_steps = case.num_envs * case.num_steps
     add_row(
@@ -100,7 +100,7 @@ def _random(context: Context, case: Case) -> None:
 def _inference(context: Context, case: Case, graphs: bool) -> None:
     memory = Memory(context.device)
     trainer = build_trainer(case, context.device, graphs=graphs)
-    timing = measure(trainer.rollout.collect, context.device, *_windows(context))
+    timing = measure(trainer.collector.collect, context.device, *_windows(context))
     used = memory.used()
     env_steps = case.num_envs * case.num_steps
     add_row(

@@ -25,7 +25,8 @@ import warpworld
 from warpworld import Environment, World
 from warpworld.environment import environment_names, get_environment
 from warpworld.eyes.indoor import Indoor
-from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting.rollout import Rollout
 
 from ..worlds import random_actions
 from .companions import Companions
@@ -200,9 +201,11 @@ def _draws_alike(device: str) -> bool:
     taken = []
     for where in ("cpu", device):
         world = warpworld.make("tag_gridworld", num_envs=100, device=where, seed=SEED)
-        rollout = Rollout(world, dict.fromkeys(world.groups), num_steps=32)
+        collector = Collector(world, num_steps=32)
+        for group in world.groups:
+            collector.shared(Rollout).record(group, None)
         world.reset()
-        rollout.collect()
+        collector.collect()
         taken.append({group: world[f"rollout_actions_{group}"].cpu() for group in world.groups})
     return all(torch.equal(taken[0][group], taken[1][group]) for group in taken[0])
 

@@ -8,7 +8,8 @@ import sys
 import torch
 
 from warpworld import World
-from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting.rollout import Rollout
 
 from .cases import CARTPOLE, TAG_CONTINUOUS, TAG_GRIDWORLD, THOUSAND_AGENTS
 from .clock import synchronise
@@ -29,9 +30,11 @@ def main(number: int, device: str) -> None:
     names = {field.name for field in dataclasses.fields(plan.kind.Params)}
     short = {"episode_length": 4} if "episode_length" in names else {}
     world = World(plan.kind(**{**plan.params, **short}), NUM_ENVS, device)
-    rollout = Rollout(world, dict.fromkeys(world.groups), NUM_STEPS, graph_steps=0)
+    collector = Collector(world, NUM_STEPS, graph_steps=0)
+    for group in world.groups:
+        collector.shared(Rollout).record(group, None)
     world.reset()
-    rollout.collect()
+    collector.collect()
     world.reset(torch.tensor([True, False, True], device=world.device))
     world.step()
     synchronise(device)

@@ -42,7 +42,7 @@ def _courses(trainer: Trainer) -> Iterator[dict[str, torch.Tensor]]:
     """The whole store as bytes, after each rollout."""
     generator = torch.Generator(device="cpu").manual_seed(3)
     for _ in range(NUM_ROLLOUTS):
-        trainer.rollout.collect()
+        trainer.collector.collect()
         data = trainer.world.data
         yield {name: data[name].contiguous().flatten().view(torch.uint8).clone() for name in data}
         for policy in trainer.policies.values():

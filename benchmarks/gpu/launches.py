@@ -39,10 +39,10 @@ def measure_launches(context: Context) -> None:
     for graphs in (True, False) if context.device == "cuda" else (False,):
         trainer = build_trainer(TAG_GRIDWORLD.smaller(32, GRAPH_STEPS), context.device, graphs=graphs)
         for _ in range(3):
-            trainer.rollout.collect()
+            trainer.collector.collect()
         # few at a time, as each is many launches where there is no graph
         name = "rollout_replayed_seconds" if graphs else "rollout_eager_seconds"
-        context.report(**{name: host(trainer.rollout.collect, calls=min(calls, 10))})
+        context.report(**{name: host(trainer.collector.collect, calls=min(calls, 10))})
         if replay := replay_of(trainer):
             context.report(graph_steps=GRAPH_STEPS, replay_seconds=host(replay, calls=10))
     context.report(headline=_headline(context))

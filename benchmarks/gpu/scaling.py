@@ -56,7 +56,7 @@ def _measure(context: Context, case: Case, column: str) -> None:
     else:
         trainer = build_trainer(case, context.device)
         world = trainer.world
-        timing, steps = measure(trainer.rollout.collect, context.device, *_windows(context)), case.num_steps
+        timing, steps = measure(trainer.collector.collect, context.device, *_windows(context)), case.num_steps
         replayed = replays(trainer)
     speed = case.num_envs * steps / timing.median
     context.row(

@@ -107,8 +107,8 @@ def _copies(context: Context) -> None:
     """A rollout moves nothing between host and device; copies within the device are counted."""
     trainer = build_trainer(TAG_GRIDWORLD.smaller(200, 32), context.device)
     for _ in range(2):
-        trainer.rollout.collect()
-    events = record(trainer.rollout.collect, context.device)
+        trainer.collector.collect()
+    events = record(trainer.collector.collect, context.device)
     copies = [event.name for event in events if event.category == "gpu_memcpy"]
     across = [name for name in copies if "HtoD" in name or "DtoH" in name]
     kernels = sum(event.category == "kernel" for event in events)

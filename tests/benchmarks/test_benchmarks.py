@@ -10,8 +10,8 @@ import torch
 from benchmarks import eager, learning, main, rows, shares
 from benchmarks.learning import Setting
 from warpworld.policies import Categorical
-from warpworld.trainers.batch import Batch
-from warpworld.trainers.ppo import PPOLossSettings, ppo_loss
+from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.ppo import PPOSettings, ppo_loss
 
 SMALL = Setting(num_envs=8, num_steps=4, update_epochs=2)
 
@@ -39,7 +39,7 @@ def test_the_usual_ppo_has_our_loss() -> None:
     theirs = ppo.loss(seen, actions, old, advantages, returns, values)
     batch = Batch(seen, actions[:, None].int(), old, advantages, returns, values)
     terms = Categorical((2,)).log_prob_and_entropy(ppo.actor(seen), batch.actions)
-    settings = PPOLossSettings(clip_coef=0.2, clip_vloss=True, norm_adv=True, ent_coef=0.01, vf_coef=0.5)
+    settings = PPOSettings(clip_coef=0.2, clip_vloss=True, norm_adv=True, ent_coef=0.01, vf_coef=0.5)
     ours, _ = ppo_loss(*terms, ppo.critic(seen).squeeze(-1), batch, settings)
     torch.testing.assert_close(theirs, ours)
 
@@ -49,7 +49,7 @@ def test_the_usual_ppo_learns(make: Any) -> None:
     torch.manual_seed(0)
     ppo = eager.PPO(make(32), num_steps=64, update_epochs=8, num_minibatches=4)
     ends = []
-    for group in ppo.optimizer.param_groups:
+    for group in ppo.parameters.optimizer.param_groups:
         group["lr"] = 2e-3
     for _ in range(12):
         ppo.rollout()

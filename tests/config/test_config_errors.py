@@ -163,7 +163,7 @@ def test_unreadable(tmp_path: Path) -> None:
         (
             "gamma: 1",
             "algorithm: dqn",
-            "line 12: policy.evader.algorithm is 'dqn', expected one of 'ppo', 'a2c', 'random'",
+            "line 12: policy.evader.algorithm: algorithm 'dqn', expected one of ppo, a2c, random, or module:Class.",
         ),
         (
             "gamma: 1",

@@ -20,6 +20,7 @@ import warpworld
 from benchmarks.brute_force import BruteDeathmatch, BruteExplorer, BrutePointGoal
 from tests.cuda.warpdrive import warpdrive_worlds
 from tests.toys import HEADER, agents, box, environment
+from tests.trainers.recorded import Recorded
 from warpworld import Array, Environment, Group, Kernel, World, environment_names
 from warpworld.checking.symbols import _symbols
 from warpworld.eyes.blocks import (
@@ -41,8 +42,7 @@ from warpworld.managers.cuda.compiler import _load_nvrtc, _nvccs, _nvrtcs, _read
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
 from warpworld.managers.signature import read_signatures
 from warpworld.templates.writing import MODULE, TEMPLATE
-from warpworld.trainers.episodes import EpisodeStatistics
-from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.collecting.episodes import EpisodeStatistics
 
 NVCC = shutil.which("nvcc")
 NVRTC = next(iter(_nvrtcs("")), None)
@@ -286,11 +286,11 @@ def test_nvrtc_s_warnings_are_seen(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable[[KernelSource], None]) -> None:
     world = warpworld.make("tag_continuous", num_envs=2, device="cpu")
-    Rollout(world, dict.fromkeys(world.groups), num_steps=2)
+    Recorded(world, dict.fromkeys(world.groups), num_steps=2)
     EpisodeStatistics(world, num_steps=2)
     steered = [Group("agent", 3, observation=box(2), action=Box(-1.0, 1.0, (2,)))]
     still = environment(None, groups=steered, phases=[lambda arrays, active: None], resets=[])
-    Rollout(World(still, num_envs=2, device="cpu"), {"agent": None}, num_steps=2)
+    Recorded(World(still, num_envs=2, device="cpu"), {"agent": None}, num_steps=2)
     core = {source.path: source for source in sources[1:]}
     assert sorted(core) == sorted(INCLUDE_FOLDER.glob("*.cu"))
     for source in core.values():

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import warpworld
-from warpworld.trainers.actor import Actor
-from warpworld.trainers.players import Scripted
+from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.players import Scripted
 from warpworld.world import World
 
 

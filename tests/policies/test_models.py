@@ -16,7 +16,7 @@ from tests.policies.my_models import Shared
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError
 from warpworld.runs import Run
-from warpworld.trainers.learner import flattened
+from warpworld.trainers.algorithms.flat_parameters import flattened
 from warpworld.trainers.trainer import Trainer
 
 
@@ -165,7 +165,7 @@ def test_frozen_parameters_keep_their_values_and_buffers_their_dtypes(tmp_path: 
     trainer = Trainer(cartpole(type="tests.policies.my_models:HalfFrozen"))
     model = trainer.policies["agent"].model
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    assert trainer.learners["agent"].optimizer.param_groups[0]["params"][0].numel() == 8 * 2 + 4 + 8 + 4
+    assert trainer.algorithms["agent"].parameters.optimizer.param_groups[0]["params"][0].numel() == 8 * 2 + 4 + 8 + 4
     trainer.train(Run.create(trainer.config, tmp_path))
     same = {name for name, value in model.state_dict().items() if torch.equal(value, before[name])}
     assert same == {"trunk.0.weight", "trunk.0.bias", "exact", "steps"}

@@ -17,7 +17,7 @@ from warpworld.drawing import Discs, Drawing, Mark, Text
 from warpworld.environment import Array, Environment, Group
 from warpworld.report.recording import Frame, Recording
 from warpworld.runs import Run
-from warpworld.trainers.trainer import build_policies, build_world
+from warpworld.trainers.building import build_policies, build_world
 
 SPACE = Box(-np.inf, np.inf, (1,))
 
@@ -105,7 +105,7 @@ def config_of(cls: type[Environment], **env: Any) -> RunConfig:
 def run_of(cls: type[Environment], folder: Path, checkpoints: Sequence[int] = (0,), **env: Any) -> Run:
     """A run with fresh policies as its checkpoints."""
     run = Run.create(config_of(cls, **env), folder)
-    built = build_policies(run.config, build_world(run.config, num_envs=1), torch.Generator())
+    built = build_policies(run.config, build_world(run.config, num_envs=1).environment, torch.Generator())
     weights = {name: policy.state_dict() for name, policy in built.items() if policy is not None}
     for iteration in checkpoints:
         run.save_checkpoint(iteration, {"policies": weights})

@@ -18,9 +18,9 @@ from warpworld.report import recording as recordings
 from warpworld.report.palette import colour_table, rgb
 from warpworld.report.pictures import CAPTION, write_gif
 from warpworld.report.recording import record
-from warpworld.trainers.actor import Actor
+from warpworld.trainers.building import build_world
+from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.evaluate import load_policies
-from warpworld.trainers.trainer import build_world
 from warpworld.world import World
 
 RANDOM = {"left": None, "right": None}

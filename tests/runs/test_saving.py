@@ -47,14 +47,14 @@ def test_weights_that_are_not_finite_are_not_saved(run: Run, config: RunConfig) 
     trainer = resumed(run)
     policy = trainer.policies["agent"]
     assert policy is not None
-    update = trainer.learners["agent"].update
+    update = trainer.algorithms["agent"].update
 
     def lost(*given: Any) -> dict[str, float]:
         diagnostics = update(*given)  # finite: they are from before the step that loses the weights
         next(policy.parameters()).data.fill_(float("nan"))
         return diagnostics
 
-    trainer.learners["agent"].update = lost  # type: ignore[method-assign]
+    trainer.algorithms["agent"].update = lost  # type: ignore[method-assign]
     with pytest.raises(TrainingError, match=r"^policy 'agent': \S+ holds numbers that are not finite; the run"):
         trainer.train(run)
     run.close()

@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 
 import torch
 from gymnasium.spaces import Box
 
 from warpworld.policies import MLP, Categorical, Policy
 from warpworld.policies.distributions import log_prob
-from warpworld.trainers.batch import Batch
-from warpworld.trainers.ppo import LOSS_DIAGNOSTICS
+from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.ppo import PPO, PPOSettings
 
 FEATURES, HEADS = 4, (3, 2)
-DIAGNOSTICS = (*LOSS_DIAGNOSTICS, "grad_norm", "explained_variance")
+DIAGNOSTICS = (*PPO.loss_diagnostics, "grad_norm", "explained_variance")
 JUNK = (0.0, 1e30, float("inf"), float("-inf"), float("nan"))
 
 
-@dataclass(frozen=True)
-class Settings:
-    learning_rate: float = 1e-3
-    anneal_lr: bool = True
-    gamma: float = 0.99
-    gae_lambda: float = 0.95
-    update_epochs: int = 3
-    num_minibatches: int = 4
-    clip_coef: float = 0.2
-    clip_vloss: bool = True
-    norm_adv: bool = True
-    ent_coef: float = 0.01
-    vf_coef: float = 0.5
-    max_grad_norm: float = 0.5
-    target_kl: float | None = None
+Settings = partial(PPOSettings, learning_rate=1e-3, update_epochs=3)
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,11 @@ from tests.trainers.ppo_cases import JUNK, Settings, equal_weights, make_batch, 
 from warpworld.config import config_from_dict, load_config
 from warpworld.errors import ConfigError
 from warpworld.runs import Run
-from warpworld.trainers.a2c import A2C, A2CLossSettings, a2c_loss
-from warpworld.trainers.batch import Batch
+from warpworld.trainers.algorithms.a2c import A2C, A2CSettings, a2c_loss
+from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.trainer import Trainer
 
-PLAIN = A2CLossSettings(norm_adv=False, ent_coef=0.01, vf_coef=0.5)
+PLAIN = A2CSettings(norm_adv=False, ent_coef=0.01, vf_coef=0.5)
 
 
 def case(advantages: list[float], returns: list[float], mask: list[bool] | None = None) -> Batch:
@@ -58,7 +57,7 @@ def test_normalised_advantages_by_hand() -> None:
     # 2, -1, 3: mean 4/3, unbiased deviation sqrt(13/3): 0.3202563, -1.1208971, 0.8006408
     inputs = doubles(-1.0, -2.0, -0.5), doubles(0.0, 0.0, 0.0), doubles(0.0, 0.0, 0.0)
     batch = case([2.0, -1.0, 3.0], [0.0] * 3)
-    found = a2c_loss(*inputs, batch, dataclasses.replace(PLAIN, norm_adv=True))[1]["policy_loss"].item()
+    found = a2c_loss(*inputs, batch, PLAIN.model_copy(update={"norm_adv": True}))[1]["policy_loss"].item()
     assert found == pytest.approx((0.3202563 - 2 * 1.1208971 + 0.5 * 0.8006408) / 3, abs=1e-6)
 
 
@@ -68,7 +67,7 @@ def test_rows_that_do_not_count(seed: int, junk: float, norm_adv: bool) -> None:
     generator = seeded(seed)
     mask = [True, False, True, True, False]
     numbers = torch.randn(5, 5, generator=generator, dtype=torch.float64)
-    options = dataclasses.replace(PLAIN, norm_adv=norm_adv)
+    options = PLAIN.model_copy(update={"norm_adv": norm_adv})
 
     def loss_of(rows: torch.Tensor, counted: list[bool] | None) -> tuple[torch.Tensor, list[torch.Tensor]]:
         inputs = [row.clone().requires_grad_() for row in rows[:3]]

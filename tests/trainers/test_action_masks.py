@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
+from tests.trainers.recorded import Recorded, batches_of
 from tests.trainers.small_worlds import Narrowing, narrowed, same_logits
 from warpworld.config import config_from_dict
 from warpworld.policies import Categorical
-from warpworld.trainers.actor import Actor
-from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World
 
@@ -19,7 +20,7 @@ HEADS = {"left": Categorical((3, 2)), "right": Categorical((4,))}
 
 def test_masks_are_obeyed_and_recorded_with_the_step() -> None:
     world = World(Narrowing(), 500)
-    rollout = Rollout(world, {group: same_logits(logits) for group, logits in LOGITS.items()}, 12)
+    rollout = Recorded(world, {group: same_logits(logits) for group, logits in LOGITS.items()}, 12)
     world.reset()
     rollout.collect()
     assert (world["rollout_rewards"] >= 0).all()  # -1000 for a forbidden one
@@ -59,17 +60,19 @@ def test_an_update_with_masks_starts_at_a_ratio_of_one_and_learns() -> None:
         {"name": "tests.trainers.small_worlds:Narrowing", "trainer": trainer, "policy": {"left": entry, "right": entry}}
     )
     made = Trainer(config)
-    made.rollout.collect()
-    learner = made.learners["left"]
-    batch = made._batches("left")["left"]
+    made.collector.collect()
+    learner = made.algorithms["left"]
+    batch = batches_of(made, "left")["left"]
     _, diagnostics = learner.losses(batch)
     assert diagnostics["approx_kl"].abs() < 1e-6
     for _ in range(25):
-        for name in made.learners:
-            made.learners[name].update(made._batches(name)[name], made.generator)
-        made.rollout.collect()
+        for name in made.algorithms:
+            made.algorithms[name].update(batches_of(made, name)[name], made.generator)
+        made.collector.collect()
     rewards = made.world["rollout_rewards"]
     # choice 0 is allowed in 4 of 5 timesteps for agents 0 and 1... counted from the masks themselves
-    allowed = torch.cat([made.rollout.trajectories(g).action_masks[..., 0] for g in ("left", "right")], 2)
+    allowed = torch.cat(
+        [made.collector.shared(Rollout).trajectories(g).action_masks[..., 0] for g in ("left", "right")], 2
+    )
     assert (rewards >= 0).all()
     assert rewards.mean() > 0.9 * allowed.float().mean()

@@ -11,12 +11,12 @@ import torch
 from gymnasium.spaces import Box, Discrete
 from torch import Tensor
 
+from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import FixedPolicy, Relay, Still, same_logits, seen_as_logits, space
 from warpworld.environment import Environment, Group
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.policies.distributions import log_prob
-from warpworld.trainers.actor import Actor
-from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.collecting.actor import Actor
 from warpworld.world import World
 from warpworld.world.random import philox
 
@@ -123,7 +123,7 @@ def test_log_probabilities_are_those_of_the_distribution() -> None:
     generator = torch.Generator().manual_seed(0)
     for heads in ((3, 5, 1), (4, 4), (5,)):
         world = World(Still(left_heads=heads), 50)
-        rollout = Rollout(world, {"left": seen_as_logits(sum(heads))}, 4)
+        rollout = Recorded(world, {"left": seen_as_logits(sum(heads))}, 4)
         world.reset()
         for scale in (0.1, 3.0, 50.0):
             world["observations"] = scale * torch.randn(50, 4, 10, generator=generator)
@@ -140,7 +140,7 @@ def test_log_probabilities_are_those_of_the_distribution() -> None:
 @pytest.mark.parametrize("logits", [LOGITS["large"], LOGITS["forbidden"], LOGITS["impossible"], LOGITS["very large"]])
 def test_log_probabilities_of_extreme_logits(logits: list[float]) -> None:
     world = World(Still(left_heads=(len(logits),)), 200)
-    rollout = Rollout(world, {"left": same_logits(logits)}, 2)
+    rollout = Recorded(world, {"left": same_logits(logits)}, 2)
     world.reset()
     rollout.collect()
     given = torch.tensor(logits, device=world.device).expand(2, 200, 4, -1)
@@ -232,7 +232,7 @@ def test_rows_hold_what_was_seen_and_done(name: str) -> None:
     num_envs, num_steps = 33, 5
     world = World(LAYOUTS[name], num_envs)
     policies = {group: seen_as_logits(int(placed.action.nvec.sum())) for group, placed in world.groups.items()}
-    rollout = Rollout(world, policies, num_steps)
+    rollout = Recorded(world, policies, num_steps)
     world.reset()
     generator = torch.Generator().manual_seed(1)
     seen, done = [], []

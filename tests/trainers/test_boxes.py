@@ -11,13 +11,14 @@ import pytest
 import torch
 from gymnasium.spaces import Box
 
+from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import Aim
 from warpworld.config import config_from_dict
 from warpworld.policies import MLP, Gaussian, Policy
+from warpworld.policies.samplers import scaling_to
 from warpworld.runs import Run
-from warpworld.trainers.actor import Actor, scaling_to
+from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.evaluate import evaluate
-from warpworld.trainers.rollout import Rollout
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World
 
@@ -50,7 +51,7 @@ def test_scaling_by_hand() -> None:
 def test_what_is_drawn_is_normal_and_recorded_with_its_density() -> None:
     world = World(Aim(), 20_000, seed=4)
     policy = made_policy().to(world.device)
-    rollout = Rollout(world, {"archer": policy}, 3)
+    rollout = Recorded(world, {"archer": policy}, 3)
     world.reset()
     rollout.collect()
     seen = rollout.trajectories("archer")
@@ -78,7 +79,7 @@ def test_act_draws_what_sample_draws() -> None:
     actor.act()
     acted = world["actions"].clone()
     world = World(Aim(), 20_000, seed=4)
-    rollout = Rollout(world, {"archer": made_policy().to(world.device)}, 1)
+    rollout = Recorded(world, {"archer": made_policy().to(world.device)}, 1)
     world.reset()
     rollout.actors["archer"].act()
     assert torch.equal(world["actions"], acted)

@@ -11,13 +11,14 @@ import pytest
 import torch
 import torch.distributed as dist
 
+from tests.trainers.recorded import Recorded
 from tests.trainers.together import alone, together, trained
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.environment import get_environment
 from warpworld.errors import ConfigError, DeviceError, KernelError, ProcessError
+from warpworld.trainers.building import build_policies, build_world
 from warpworld.trainers.distributed import ALONE, ProcessGroup
-from warpworld.trainers.rollout import Rollout
-from warpworld.trainers.trainer import Trainer, build_policies, build_world
+from warpworld.trainers.trainer import Trainer
 from warpworld.world import World
 
 pytestmark = pytest.mark.cpu_backend  # its processes know nothing of --stand-in
@@ -155,9 +156,9 @@ def test_three_processes(tmp_path: Path) -> None:
 def collected(config: RunConfig, group: ProcessGroup) -> World:
     """The world of one of several processes after two rollouts; nothing in them is common to the processes."""
     world = build_world(config, processes=group)
-    policies = build_policies(config, world, torch.Generator().manual_seed(1))
+    policies = build_policies(config, world.environment, torch.Generator().manual_seed(1))
     served = {name: policies[policy] for policy, entry in config.policy.items() for name in entry.groups}
-    rollout = Rollout(world, served, config.trainer.num_steps)
+    rollout = Recorded(world, served, config.trainer.num_steps)
     world.reset()
     rollout.collect()
     rollout.collect()

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import Clockwork, Relay, Still, same_logits
 from warpworld.environment import Array, Environment
 from warpworld.environment.spaces import action_heads
 from warpworld.errors import StoreError
-from warpworld.trainers.episodes import EpisodeStatistics
-from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.collecting.episodes import EpisodeStatistics
 from warpworld.world import World
 
 NAN = float("nan")
@@ -117,14 +117,14 @@ def test_against_the_slow_reference(masked: bool) -> None:
     assert length / count == pytest.approx(expected_length)
 
 
-def rollout_of(environment: Environment, num_steps: int) -> tuple[Rollout, EpisodeStatistics]:
+def rollout_of(environment: Environment, num_steps: int) -> tuple[Recorded, EpisodeStatistics]:
     """A rollout of 3 envs in which everybody takes action 0 of each head."""
     world = World(environment, 3)
     policies = {}
     for name, group in world.groups.items():
         heads = action_heads(group.action)
         policies[name] = same_logits([logit for size in heads for logit in (0.0, *[-1e8] * (size - 1))])
-    rollout = Rollout(world, policies, num_steps)
+    rollout = Recorded(world, policies, num_steps)
     episodes = EpisodeStatistics(world, num_steps)
     world.reset()
     return rollout, episodes
@@ -166,7 +166,7 @@ def test_workers_do_not_matter() -> None:
     results = []
     for workers in (1, 2):
         world = World(Clockwork(), 500, num_workers=workers)
-        rollout = Rollout(world, {"left": None, "right": None}, 16)
+        rollout = Recorded(world, {"left": None, "right": None}, 16)
         episodes = EpisodeStatistics(world, 16)
         world.reset()
         rollout.collect()
@@ -177,7 +177,7 @@ def test_workers_do_not_matter() -> None:
 
 def test_before_the_reset_is_refused() -> None:
     world = World(Clockwork(), 2)
-    Rollout(world, {"left": None, "right": None}, 3)
+    Recorded(world, {"left": None, "right": None}, 3)
     episodes = EpisodeStatistics(world, 3)
     with pytest.raises(StoreError, match=r"no episodes to add up yet; call the world's reset\(\) first"):
         episodes.finished()

@@ -13,8 +13,8 @@ from warpworld.config import config_from_dict, load_config
 from warpworld.errors import RunError
 from warpworld.runs import Run
 from warpworld.trainers import play as playing
+from warpworld.trainers.building import build_policies, build_world
 from warpworld.trainers.evaluate import evaluate, load_policies
-from warpworld.trainers.trainer import build_policies, build_world
 
 TRAINER = {"num_envs": 4, "num_steps": 4, "total_env_steps": 16}
 
@@ -24,7 +24,7 @@ def run_of(tmp_path: Path, name: str, preferred: Mapping[str, Any], env: Mapping
     policies = {group: {"num_minibatches": 1} for group in preferred}
     data = {"name": f"tests.trainers.small_worlds:{name}", "env": env or {}, "trainer": TRAINER, "policy": policies}
     run = Run.create(config_from_dict(data), tmp_path)
-    built = build_policies(run.config, build_world(run.config, num_envs=1), torch.Generator())
+    built = build_policies(run.config, build_world(run.config, num_envs=1).environment, torch.Generator())
     for group, logits in preferred.items():
         last = built[group].model.actor_layers[-1]
         torch.nn.init.zeros_(last.weight)
@@ -113,7 +113,9 @@ def test_the_seed_decides(tmp_path: Path) -> None:
 
 def test_cartpole_at_random(tmp_path: Path) -> None:
     run = Run.create(load_config("cartpole"), tmp_path)
-    built = build_policies(run.config, build_world(run.config, num_envs=1), torch.Generator().manual_seed(0))
+    built = build_policies(
+        run.config, build_world(run.config, num_envs=1).environment, torch.Generator().manual_seed(0)
+    )
     run.save_checkpoint(0, {"policies": {"agent": built["agent"].state_dict()}})
     result = evaluate(run, episodes=2048)["agent"]
     assert 21.2 < result["random_return"] < 23.4  # 22.3 on average, with a standard deviation of 12 an episode

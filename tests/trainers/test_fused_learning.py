@@ -14,8 +14,8 @@ from tests.trainers.ppo_cases import FEATURES, Settings, equal_weights, make_bat
 from warpworld.errors import StoreError
 from warpworld.policies import ObservationNormaliser
 from warpworld.policies.fused import FusedNetworks, fuse
-from warpworld.trainers.a2c import A2C
-from warpworld.trainers.ppo import PPO
+from warpworld.trainers.algorithms.a2c import A2C
+from warpworld.trainers.algorithms.ppo import PPO
 
 
 @pytest.fixture
@@ -71,6 +71,7 @@ def test_a_restored_learner_goes_on_in_the_same_way() -> None:
     for each in (learner, other):
         fuse(each.policy)
     learner.update(make_batch(learner.policy), seeded())
+    other.policy.load_state_dict(learner.policy.state_dict())
     other.load_state_dict(learner.state_dict())
     batch = make_batch(learner.policy, seed=1)
     assert learner.update(batch, seeded(1)) == other.update(batch, seeded(1))

@@ -14,11 +14,11 @@ import torch
 from gymnasium.spaces import Box, Dict, Discrete
 
 from tests.toys import environment
+from tests.trainers.recorded import Recorded
 from warpworld import Array, Environment, Group, World
 from warpworld.checking import check
 from warpworld.config import config_from_dict
 from warpworld.errors import BindError, TrainingError
-from warpworld.trainers.rollout import Rollout
 from warpworld.trainers.trainer import Trainer
 
 FOLDER = Path(__file__).parent
@@ -80,7 +80,7 @@ def test_parts_of_both_kinds_are_seen_behind_each_other() -> None:
     wide, narrow = Box(-9.0, 9.0, (2,), np.float32), Box(-9.0, 9.0, (3,), np.float16)
     group = Group("seer", 2, Dict(narrow=narrow, wide=wide), Discrete(2))
     world = World(environment(None, groups=[group], phases=[lambda arrays, active: None], resets=()), 3)
-    rollout = Rollout(world, {"seer": None}, num_steps=1, graph_steps=0)
+    rollout = Recorded(world, {"seer": None}, num_steps=1, graph_steps=0)
     world.reset()
     world["observations_narrow"].copy_(torch.arange(18).view(3, 2, 3) / 3)
     world["observations_wide"].copy_(torch.arange(12).view(3, 2, 2) / 3)
@@ -106,7 +106,7 @@ def test_final_observations_are_kept_as_they_are() -> None:
 def test_sums_beyond_halves_are_no_fault() -> None:
     """A rollout looks for numbers that are not finite by adding up all: 65504 is the largest half."""
     world = World(SeenIn(dtype="float16"), 64)
-    rollout = Rollout(world, dict.fromkeys(world.groups), num_steps=2, graph_steps=0)
+    rollout = Recorded(world, dict.fromkeys(world.groups), num_steps=2, graph_steps=0)
     world.reset()
     world["x"].fill_(1000.0)
     rollout.collect()
@@ -117,7 +117,7 @@ def test_sums_beyond_halves_are_no_fault() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_what_is_beyond_halves_is_told(dtype: str) -> None:
     world = World(SeenIn(dtype=dtype), 4)
-    rollout = Rollout(world, dict.fromkeys(world.groups), num_steps=2, graph_steps=0)
+    rollout = Recorded(world, dict.fromkeys(world.groups), num_steps=2, graph_steps=0)
     world.reset()
     world["x"].fill_(70000.0)
     rollout.collect()

@@ -14,9 +14,9 @@ from tests.trainers.ppo_cases import Settings, make_batch, make_policy, seeded
 from tests.trainers.together import Unwritten
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import TrainingError
-from warpworld.trainers.a2c import A2C
+from warpworld.trainers.algorithms.a2c import A2C
+from warpworld.trainers.algorithms.ppo import PPO
 from warpworld.trainers.measurements import Measurements
-from warpworld.trainers.ppo import PPO
 from warpworld.trainers.trainer import Trainer
 
 
@@ -73,14 +73,14 @@ def test_the_course_does_not_depend_on_what_is_read() -> None:
 @pytest.mark.parametrize("stop_after", [3, None])
 def test_weights_that_are_lost_are_never_saved(stop_after: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer, run = Trainer(cartpole(iterations=5, log_every=50, checkpoint_every=50)), Unwritten()
-    update = trainer.learners["agent"].update
+    update = trainer.algorithms["agent"].update
 
     def diverge(*given: Any) -> dict[str, torch.Tensor]:
         if trainer.iteration == 1:
             trainer.policies["agent"].model.critic_layers[0].weight[0, 0].data.fill_(float("nan"))
         return update(*given)
 
-    monkeypatch.setattr(trainer.learners["agent"], "update", diverge)
+    monkeypatch.setattr(trainer.algorithms["agent"], "update", diverge)
     with pytest.raises(TrainingError, match=r"policy 'agent': (policy|value)_loss is nan after this update"):
         trainer.train(run, stop=lambda: trainer.iteration == stop_after)  # type: ignore[arg-type]
     assert trainer.iteration == (stop_after or 5)

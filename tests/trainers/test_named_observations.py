@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 import torch
 
+from tests.trainers.recorded import Discounts, Recorded, batches_of
 from tests.trainers.sighted import Sighted
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import ConfigError, TrainingError
+from warpworld.trainers.algorithms.experience import values_of
+from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.play import play
-from warpworld.trainers.rollout import Rollout, values_of
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World
 
@@ -41,7 +43,7 @@ def config(apart: bool = False, steps: int = 5120, **policy: Any) -> RunConfig:
 @pytest.mark.parametrize("apart", [False, True])
 def test_each_row_holds_all_parts_behind_each_other(apart: bool) -> None:
     world = World(Sighted(apart=apart), 3)
-    rollout = Rollout(world, dict.fromkeys(world.groups), num_steps=7, graph_steps=0)  # steps are watched by Python
+    rollout = Recorded(world, dict.fromkeys(world.groups), num_steps=7, graph_steps=0)  # steps are watched by Python
     world.reset()
     expected: dict[str, list[torch.Tensor]] = {group: [] for group in world.groups}
     step = rollout._step
@@ -65,17 +67,19 @@ def test_each_row_holds_all_parts_behind_each_other(apart: bool) -> None:
 @pytest.mark.parametrize("apart", [False, True])
 def test_truncated_episodes_expect_what_their_last_observation_is_worth(apart: bool) -> None:
     trainer = Trainer(config(apart))
-    world, rollout = trainer.world, trainer.rollout
-    rollout.collect()
+    world, rollout = trainer.world, trainer.collector.shared(Rollout)
+    trainer.collector.collect()
+    ahead = Discounts(0.9, 0.0)  # lambda 0: returns are one step ahead
+    policies = world.groups if apart else ["both"]
+    batches = {group: rows for name in policies for group, rows in batches_of(trainer, name, ahead).items()}
     for group in world.groups:
         policy = trainer.policies[group if apart else "both"]
         assert policy is not None
-        final = rollout._final_observations(group)
-        truncated = rollout.trajectories(group).truncated
+        seen = rollout.trajectories(group)
+        final, truncated = rollout._final_rows(seen), seen.truncated
         assert torch.equal(final[..., 0][truncated], torch.full_like(final[..., 0][truncated], 5.0))  # the health
         assert (final[..., -24:].sum(-1)[truncated] == 1.0).all()  # one bright pixel
-        batch = rollout.batch(group, policy, 0.9, 0.0)  # lambda 0: returns are one step ahead
-        returns, rewards = batch.returns.view(8, 32, -1), rollout.trajectories(group).rewards
+        returns, rewards = batches[group].rows.returns.view(8, 32, -1), seen.rewards
         expected = rewards + 0.9 * values_of(policy, final)
         torch.testing.assert_close(returns[truncated], expected[truncated])
         assert truncated.sum() == 32
@@ -104,9 +108,9 @@ def test_a_part_that_is_not_finite_is_named() -> None:
     trainer = Trainer(config())
     world = trainer.world
     world["observations_motion"][4, 2, 1] = float("nan")
-    trainer.rollout.collect()
+    trainer.collector.collect()
     with pytest.raises(TrainingError, match=r"observations of env 4, agent 2 \(right 0\), number 2 in step 0 of the"):
-        trainer.rollout.check_finite()
+        trainer.collector.check_finite()
 
 
 @pytest.mark.parametrize(

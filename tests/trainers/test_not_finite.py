@@ -13,12 +13,12 @@ import torch
 from gymnasium.spaces import Box, Discrete
 from torch import Tensor
 
+from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import Relay, space
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.environment import Environment, Group
 from warpworld.errors import TrainingError
 from warpworld.runs import Run
-from warpworld.trainers.rollout import Rollout
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World
 
@@ -113,7 +113,7 @@ def test_a_reward(tmp_path: Path) -> None:
 
 def test_rows_that_do_not_count_may_hold_anything() -> None:
     world = World(Relay(left=3, leave_at=2), 4)
-    rollout = Rollout(world, dict.fromkeys(world.groups), 6)
+    rollout = Recorded(world, dict.fromkeys(world.groups), 6)
     world.reset()
     rollout.collect()
     world["not_finite"] = torch.ones(4, dtype=torch.bool)
@@ -127,7 +127,7 @@ def test_rows_that_do_not_count_may_hold_anything() -> None:
 
 def test_envs_of_another_process_are_counted_along() -> None:
     world = World(Relay(), 4, first_env=100)
-    rollout = Rollout(world, dict.fromkeys(world.groups), 6)
+    rollout = Recorded(world, dict.fromkeys(world.groups), 6)
     world.reset()
     rollout.collect()
     world["rollout_rewards"][1, 2, 0] = float("nan")
@@ -138,14 +138,14 @@ def test_envs_of_another_process_are_counted_along() -> None:
 def test_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = configured(clock=10**6)
     trainer, run = Trainer(config), Run.create(config, tmp_path)
-    update = trainer.learners["right"].update
+    update = trainer.algorithms["right"].update
 
     def diverge(*given: Any) -> dict[str, float]:
         if trainer.iteration == 2:
             trainer.policies["right"].model.critic_layers[0].weight[0, 0].data.fill_(float("nan"))
         return update(*given)
 
-    monkeypatch.setattr(trainer.learners["right"], "update", diverge)
+    monkeypatch.setattr(trainer.algorithms["right"], "update", diverge)
     with pytest.raises(TrainingError, match=r"policy 'right': (policy|value)_loss is nan after this update"):
         trainer.train(run)
     assert run.checkpoints() == [0, 1, 2]

@@ -13,10 +13,10 @@ from tests.trainers.ppo_cases import Settings, make_batch, make_policy, seeded
 from tests.trainers.together import together
 from warpworld.config import config_from_dict
 from warpworld.policies.fused import fuse, fused_gradient
-from warpworld.trainers.a2c import A2C
+from warpworld.trainers.algorithms.a2c import A2C
+from warpworld.trainers.algorithms.on_policy import OnPolicy
+from warpworld.trainers.algorithms.ppo import PPO
 from warpworld.trainers.distributed import ProcessGroup
-from warpworld.trainers.learner import Learner
-from warpworld.trainers.ppo import PPO
 from warpworld.trainers.trainer import Trainer
 
 SIZES = (7, 3)  # (4, 7), 7, (7, 3), 3, ... : most of them no multiples of 4
@@ -25,19 +25,19 @@ EXPECTED_PADDING = (
 )  # of 7, 21, 3, 15, 5 in the actor; 7, 21, 3, 3, 1 in the critic
 
 
-def between(learner: Learner, vector: Tensor) -> Tensor:
+def between(learner: OnPolicy, vector: Tensor) -> Tensor:
     """What of a vector like the parameters' lies in no parameter."""
-    inside, start = torch.zeros(len(vector), dtype=torch.bool), learner._parameters.data_ptr()
+    inside, start = torch.zeros(len(vector), dtype=torch.bool), learner.parameters.vector.data_ptr()
     for parameter in learner.policy.parameters():
         first = (parameter.data_ptr() - start) // 4
         inside[first : first + parameter.numel()] = True
     return vector.detach()[~inside]
 
 
-def vectors(learner: Learner) -> dict[str, Tensor]:
-    state = learner.optimizer.state[learner._parameters]
-    assert learner._parameters.grad is not None
-    return {"weights": learner._parameters.detach(), "gradient": learner._parameters.grad, **state}
+def vectors(learner: OnPolicy) -> dict[str, Tensor]:
+    state = learner.parameters.optimizer.state[learner.parameters.vector]
+    assert learner.parameters.vector.grad is not None
+    return {"weights": learner.parameters.vector.detach(), "gradient": learner.parameters.vector.grad, **state}
 
 
 def learnt(algorithm: Any, fused: bool = False, **settings: Any) -> tuple[Any, list[Any]]:
@@ -67,7 +67,7 @@ def of_several(group: ProcessGroup) -> list[bool]:
     policy = {"agent": {"num_minibatches": 2, "model": {"hidden_sizes": list(SIZES)}}}
     trainer = Trainer(config_from_dict({"name": "cartpole", "trainer": sizes, "policy": policy}), processes=group)
     trainer.train(None)
-    learner = trainer.learners["agent"]
+    learner = trainer.algorithms["agent"]
     found = [vector for name, vector in vectors(learner).items() if name != "step"]
     assert all(vector.any() for vector in found)
     return [bool(between(learner, vector).any()) for vector in found]
@@ -81,9 +81,9 @@ def test_the_padding_stays_zero_among_several_processes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fused", [False, True])
 def test_learning_is_that_without_padding(algorithm: Any, fused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     padded, found = learnt(algorithm, fused)
-    monkeypatch.setattr("warpworld.trainers.learner.ALIGNMENT", 1)
+    monkeypatch.setattr("warpworld.trainers.algorithms.flat_parameters.ALIGNMENT", 1)
     packed, expected = learnt(algorithm, fused)
-    assert len(padded._parameters) - len(packed._parameters) == EXPECTED_PADDING
+    assert len(padded.parameters.vector) - len(packed.parameters.vector) == EXPECTED_PADDING
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
     for one, other in zip(padded.policy.parameters(), packed.policy.parameters(), strict=True):
@@ -93,7 +93,9 @@ def test_learning_is_that_without_padding(algorithm: Any, fused: bool, monkeypat
 def test_sizes_that_need_no_padding_lie_as_without() -> None:
     policy = make_policy(heads=(4,), hidden_sizes=(16, 8))
     learner = A2C(policy, Settings())
-    assert len(learner._parameters) == sum(parameter.numel() for parameter in policy.parameters()) + 3  # a bias of 1
+    assert (
+        len(learner.parameters.vector) == sum(parameter.numel() for parameter in policy.parameters()) + 3
+    )  # a bias of 1
 
 
 def test_the_gradients_length_is_that_of_the_parameters() -> None:

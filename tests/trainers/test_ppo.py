@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from tests.trainers.ppo_cases import DIAGNOSTICS, JUNK, Settings, equal_weights, make_batch, make_policy, seeded
 from warpworld.errors import RunError, StoreError
 from warpworld.policies.distributions import log_prob
-from warpworld.trainers import ppo
-from warpworld.trainers.batch import Batch
+from warpworld.trainers.algorithms import ppo
+from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.minibatches import Minibatches
+from warpworld.trainers.algorithms.ppo import PPO, ppo_loss
 from warpworld.trainers.distributed import ALONE
-from warpworld.trainers.minibatches import Minibatches
-from warpworld.trainers.ppo import LOSS_DIAGNOSTICS, PPO, ppo_loss
 
 # --- rows that do not count -------------------------------------------------------------------------------------------
 
@@ -82,7 +82,7 @@ def test_the_ratio_is_one_at_first_and_moves(spy: list[Any]) -> None:
     assert spy[-1][1]["clipfrac"].item() > 0
     assert list(result) == list(DIAGNOSTICS)
     for name, value in result.items():
-        if name in LOSS_DIAGNOSTICS:
+        if name in PPO.loss_diagnostics:
             assert value == pytest.approx(sum(d[name].item() for _, d in spy) / len(spy), abs=1e-6)
 
 
@@ -133,16 +133,16 @@ def test_explained_variance() -> None:
 
 def test_learning_rate_falls_with_progress() -> None:
     learner = PPO(make_policy(), Settings(learning_rate=0.25))
-    assert learner.learning_rate == 0.25
+    assert learner.parameters.learning_rate == 0.25
     for fraction, rate in ((0.0, 0.25), (0.5, 0.125), (1.0, 0.0), (1.5, 0.0)):
         learner.set_progress(fraction, 0)
-        assert learner.learning_rate == rate
+        assert learner.parameters.learning_rate == rate
     before = copy.deepcopy(learner.policy)
     learner.update(make_batch(learner.policy), seeded())
     assert equal_weights(before, learner.policy)
     steady = PPO(make_policy(), Settings(learning_rate=0.25, anneal_lr=False))
     steady.set_progress(0.5, 0)
-    assert steady.learning_rate == 0.25
+    assert steady.parameters.learning_rate == 0.25
 
 
 def test_it_learns_a_bandit() -> None:
@@ -200,8 +200,9 @@ def test_a_restored_learner_continues_bit_for_bit() -> None:
     file.seek(0)
 
     restored = PPO(make_policy(seed=9), Settings())
+    restored.policy.load_state_dict(learner.policy.state_dict())
     restored.load_state_dict(torch.load(file, weights_only=True))
-    assert restored.learning_rate == learner.learning_rate
+    assert restored.parameters.learning_rate == learner.parameters.learning_rate
     batch = make_batch(learner.policy, seed=2)
     assert learner.update(batch, seeded(3)) == restored.update(batch, seeded(3))
     assert equal_weights(learner.policy, restored.policy)
@@ -220,8 +221,9 @@ def test_a_learner_shares_no_memory_with_the_one_it_was_loaded_from() -> None:
 def test_a_state_of_another_policy_is_refused() -> None:
     learner = PPO(make_policy(), Settings())
     wider = PPO(make_policy(hidden_sizes=(32,)), Settings())
+    wider.update(make_batch(wider.policy), seeded())
     with pytest.raises(RunError, match="does not fit this policy") as error:
-        learner.load_state_dict(wider.state_dict())
+        learner.check_state(wider.state_dict())
     assert "\n" not in str(error.value)
     with pytest.raises(RunError, match="does not fit this policy"):
         learner.load_state_dict({"optimizer": {}})

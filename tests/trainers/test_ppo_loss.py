@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.trainers.ppo_cases import HEADS, JUNK, Settings, make_batch, make_policy, seeded
 from warpworld.policies.distributions import log_prob_and_entropy
-from warpworld.trainers.batch import Batch
-from warpworld.trainers.ppo import ppo_loss
+from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.ppo import ppo_loss
 
 # --- the loss by hand -------------------------------------------------------------------------------------------------
 

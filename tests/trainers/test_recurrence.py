@@ -12,15 +12,15 @@ from torch import Tensor
 
 from tests.trainers.ppo_cases import JUNK, equal_weights, seeded
 from tests.trainers.recall import Lives
+from tests.trainers.recorded import Recorded, batches_of
 from warpworld.config import ModelConfig, RunConfig, config_from_dict
 from warpworld.environment import Environment
 from warpworld.errors import StoreError
 from warpworld.policies import RecurrentPolicy, build_policy
-from warpworld.trainers import a2c, ppo
-from warpworld.trainers.actor import Actor
+from warpworld.trainers.algorithms import a2c, ppo
+from warpworld.trainers.algorithms.sequences import Sequences
+from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.play import play
-from warpworld.trainers.rollout import Rollout
-from warpworld.trainers.sequences import Sequences
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World
 
@@ -43,11 +43,11 @@ def policy_of(world: World, group: str, model: ModelConfig, seed: int = 0) -> Re
     return policy
 
 
-def ready(environment: Environment, num_envs: int, num_steps: int, kind: str = "lstm") -> Rollout:
+def ready(environment: Environment, num_envs: int, num_steps: int, kind: str = "lstm") -> Recorded:
     """A rollout of a reset world; every group has a recurrent policy of its own."""
     world = World(environment, num_envs, seed=3)
     policies = {group: policy_of(world, group, recurrent(kind), seed) for seed, group in enumerate(world.groups)}
-    rollout = Rollout(world, policies, num_steps)
+    rollout = Recorded(world, policies, num_steps)
     world.reset()
     return rollout
 
@@ -62,7 +62,7 @@ class Walked:
         last: (num_envs, n, state size), after the last step, forgotten where that ended an episode.
     """
 
-    def __init__(self, rollout: Rollout, group: str, first: Tensor) -> None:
+    def __init__(self, rollout: Recorded, group: str, first: Tensor) -> None:
         policy, rows = rollout.actors[group].policy, rollout.trajectories(group)
         assert isinstance(policy, RecurrentPolicy)
         values, log_probs, states = [], [], []
@@ -137,9 +137,9 @@ def test_what_follows_a_rollout_and_a_time_limit_is_told_of_with_the_state_of_th
         assert isinstance(batch, Sequences)
         returns = batch.rows.returns.view(6, actor.group.size, 9).permute(2, 0, 1)
         with torch.no_grad():
-            of_final = policy.step(rollout._final_observations(group), walked.states)[1]
+            of_final = policy.step(rollout.rollout._final_rows(rows), walked.states)[1]
             of_next = policy.step(actor.observations(), walked.last)[1]
-            without = policy.value(rollout._final_observations(group))
+            without = policy.value(rollout.rollout._final_rows(rows))
         following = torch.cat([walked.values[1:], of_next[None]])
         expected = torch.where(rows.truncated.unsqueeze(-1), of_final, following)
         expected = rows.rewards + 0.9 * expected.masked_fill(rows.terminated.unsqueeze(-1), 0.0)
@@ -188,9 +188,9 @@ def test_the_first_minibatch_s_ratio_is_one(algorithm: str, counted: float, monk
         config(env={"counted": counted, "dying": 0.1}, algorithm=algorithm, model=model, learning_rate=0.01)
     )
     for iteration in range(2):
-        trainer.rollout.collect()
+        trainer.collector.collect()
         ratios.clear()
-        trainer._update()
+        trainer._learn()
         assert ratios[0].abs().max() < MARGIN, iteration
         assert ratios[-1].abs().max() > 50 * MARGIN  # and moves
         assert len(ratios) == (16 if algorithm == "ppo" else 4)
@@ -205,11 +205,11 @@ def test_minibatches_are_whole_sequences(monkeypatch: pytest.MonkeyPatch) -> Non
         return evaluated(sequences, policy)
 
     trainer = Trainer(config(update_epochs=2))
-    trainer.rollout.collect()
-    batches = trainer._batches("both")
+    trainer.collector.collect()
+    batches = batches_of(trainer, "both")
     whole = torch.cat([rows.rows.observations.view(-1, 8, 3) for rows in batches.values()])
     monkeypatch.setattr(Sequences, "evaluated", recorded)
-    trainer._update()
+    trainer._learn()
     assert [len(part) for part in seen] == [6] * 8  # 24 sequences in 4 minibatches, twice
     for epoch in (seen[:4], seen[4:]):
         dealt = torch.cat([part.rows.observations.view(-1, 8, 3) for part in epoch])
@@ -226,8 +226,8 @@ def test_rows_that_do_not_count_have_no_influence(junk: float) -> None:
     """Agents that are out see and get what they like; one that is out in all steps has any state."""
     made = [Trainer(config(env={"counted": 0.6, "dying": 0.1})) for _ in range(2)]
     for trainer in made:
-        trainer.rollout.collect()
-    right, spoilt = (trainer._batches("both")["left"] for trainer in made)
+        trainer.collector.collect()
+    right, spoilt = (batches_of(trainer, "both")["left"] for trainer in made)
     assert isinstance(right, Sequences) and isinstance(spoilt, Sequences)
     right, spoilt = (out_from_the_third_step(batch) for batch in (right, spoilt))
     mask = spoilt.rows.mask
@@ -241,7 +241,7 @@ def test_rows_that_do_not_count_have_no_influence(junk: float) -> None:
         for name, column in rows.named_tensors()
     }
     spoilt = Sequences.of_rollout(dataclasses.replace(rows, **turned), spoilt.states, spoilt.starts.t())
-    first, second = (trainer.learners["both"] for trainer in made)
+    first, second = (trainer.algorithms["both"] for trainer in made)
     assert first.update(right, seeded()) == second.update(spoilt, seeded())
     assert equal_weights(first.policy, second.policy)
 
@@ -311,7 +311,7 @@ def test_a_policy_with_other_states_is_refused() -> None:
     plain = Actor(world, "left")
     world.reset()
     plain.policy = actor.policy
-    with pytest.raises(StoreError, match="has states of 12 numbers, but the store has none; make the Actor or Rollout"):
+    with pytest.raises(StoreError, match="has states of 12 numbers, but the store has none; make the Actor"):
         plain.act()
 
 

@@ -9,13 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import Clockwork, FixedPolicy, Relay, same_logits, seen_by_all
 from warpworld.environment import Array, Environment
 from warpworld.errors import DeclarationError
-from warpworld.trainers.batch import Batch
-from warpworld.trainers.returns import gae
-from warpworld.trainers.rollout import VALUE_ROWS, Rollout, values_of
-from warpworld.trainers.trajectories import Trajectories
+from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience import VALUE_ROWS, values_of
+from warpworld.trainers.algorithms.gae import gae
+from warpworld.trainers.collecting.trajectories import Trajectories
 from warpworld.world import World
 
 GAMMA, LAMBDA = 0.9, 0.8
@@ -29,10 +30,10 @@ def told(observations: Tensor) -> Tensor:
 POLICY = FixedPolicy(lambda seen: torch.zeros(*seen.shape[:-1], 3), told)
 
 
-def ready(environment: Environment, num_envs: int, num_steps: int, **policies: Any) -> Rollout:
+def ready(environment: Environment, num_envs: int, num_steps: int, **policies: Any) -> Recorded:
     """A rollout of a reset world; groups that no policy is given for act at random."""
     world = World(environment, num_envs)
-    rollout = Rollout(world, {group: policies.get(group) for group in world.groups}, num_steps)
+    rollout = Recorded(world, {group: policies.get(group) for group in world.groups}, num_steps)
     world.reset()
     return rollout
 
@@ -217,7 +218,7 @@ def test_rows_of_agents_that_have_left_are_masked() -> None:
 
 def test_rewards_that_do_not_count_reach_nobody() -> None:
     world = World(Relay(left=3, leave_at=0), 4)
-    rollout = Rollout(world, dict.fromkeys(world.groups), 6)
+    rollout = Recorded(world, dict.fromkeys(world.groups), 6)
     world.reset()
     rollout.collect()
     policy = FixedPolicy(lambda seen: seen, lambda seen: 0 * seen.sum(-1))

@@ -8,9 +8,9 @@ import pytest
 
 from tests.trainers.ppo_cases import Settings, make_batch, make_policy, seeded
 from warpworld.config import config_from_dict, load_config
+from warpworld.config.schedules import value_at
 from warpworld.errors import ConfigError
-from warpworld.trainers.ppo import PPO
-from warpworld.trainers.schedules import value_at
+from warpworld.trainers.algorithms.ppo import PPO
 
 
 def test_a_number_stays() -> None:
@@ -33,13 +33,13 @@ def test_a_learner_follows_them() -> None:
     schedules = {"learning_rate": ((0, 1e-3), (100, 3e-3)), "ent_coef": ((0, 0.1), (100, 0.0)), "clip_coef": 0.3}
     learner = PPO(make_policy(), Settings(**schedules, anneal_lr=False))
     learner.set_progress(0.9, 50)
-    assert learner.learning_rate == pytest.approx(2e-3)
-    assert learner.loss_settings().ent_coef == pytest.approx(0.05)
-    assert learner.loss_settings().clip_coef == 0.3
+    assert learner.parameters.learning_rate == pytest.approx(2e-3)
+    assert learner.now.ent_coef == pytest.approx(0.05)
+    assert learner.now.clip_coef == 0.3
     learner.update(make_batch(learner.policy), seeded())
     annealed = PPO(make_policy(), Settings(**schedules))
     annealed.set_progress(0.5, 50)
-    assert annealed.learning_rate == pytest.approx(1e-3)
+    assert annealed.parameters.learning_rate == pytest.approx(1e-3)
 
 
 def configured(**settings: Any) -> Any:

@@ -19,13 +19,13 @@ from warpworld.policies.fused import FusedNetworks, fused_gradient
 from warpworld.report.metrics import read_metrics
 from warpworld.report.plots import draw_curves
 from warpworld.runs import Run
-from warpworld.trainers import ppo
-from warpworld.trainers import trainer as trainers
-from warpworld.trainers.batch import Batch
-from warpworld.trainers.ppo import LOSS_DIAGNOSTICS
+from warpworld.trainers import building
+from warpworld.trainers.algorithms import ppo
+from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.ppo import PPO
 from warpworld.trainers.trainer import Trainer
 
-DIAGNOSTICS = (*LOSS_DIAGNOSTICS, "grad_norm", "explained_variance")
+DIAGNOSTICS = (*PPO.loss_diagnostics, "grad_norm", "explained_variance")
 COUNTERS = {"iteration", "env_steps", "agent_steps", "time"}
 SPEED = {"perf/env_steps_per_s", "perf/agent_steps_per_s", "perf/rollout_s", "perf/update_s"}
 EPISODES = {"charts/episodes", "charts/episodic_length"}
@@ -196,14 +196,14 @@ def minibatches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         outputs, values = networks.outputs(minibatch.observations), networks.value(minibatch.observations)
         log_probs = log_prob(outputs, minibatch.actions, networks.head_sizes)
         result = gradient(networks, batch, rows, loss)
-        diagnostics = dict(zip(LOSS_DIAGNOSTICS, result, strict=True))
+        diagnostics = dict(zip(PPO.loss_diagnostics, result, strict=True))
         seen.append({"log_probs": log_probs, "values": values, "batch": minibatch, **diagnostics})
         return result
 
     if request.param == "fused":
         monkeypatch.setattr(FusedNetworks, "gradient", fused_spy)
         return seen
-    monkeypatch.setattr(trainers, "fuse", lambda policy, name: False)
+    monkeypatch.setattr(building, "fuse", lambda policy, name: False)
 
     def spy(log_probs: Any, entropies: Any, values: Any, batch: Batch, settings: Any) -> Any:
         result = loss(log_probs, entropies, values, batch, settings)
@@ -245,7 +245,7 @@ def test_separate_policies_learn_from_their_own_groups(minibatches: list[dict[st
 def test_a_shared_policy_learns_from_all_of_its_groups(minibatches: list[dict[str, Any]]) -> None:
     trainer, run = trained(clockwork({"all": {"groups": ["left", "right"], "num_minibatches": 1}}))
     assert set(run.lines[0]) == COUNTERS | SPEED | EPISODES | of_policy("all")
-    assert trainer.rollout.actors["left"].policy is trainer.rollout.actors["right"].policy
+    assert trainer.collector.actors["left"].policy is trainer.collector.actors["right"].policy
     assert all(len(minibatch["batch"]) == 8 * 8 * 3 for minibatch in minibatches)
     assert all(minibatch["batch"].observations[:, 2].unique().tolist() == [0, 1, 2] for minibatch in minibatches)
 
@@ -259,8 +259,8 @@ def test_a_frozen_policy_plays_but_keeps_its_weights() -> None:
     for key, value in before.items():
         assert torch.equal(after[key], value) == key.startswith("right.")
     assert set(run.lines[0]) == COUNTERS | SPEED | EPISODES | of_policy("left") | of_policy("right", trained=False)
-    assert list(trainer.learners) == ["left"]
-    assert trainer.rollout.actors["right"].policy is trainer.policies["right"]
+    assert list(trainer.algorithms) == ["left"]
+    assert trainer.collector.actors["right"].policy is trainer.policies["right"]
 
 
 def test_rows_of_agents_that_have_left_are_not_learnt_from(minibatches: list[dict[str, Any]]) -> None:

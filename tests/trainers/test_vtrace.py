@@ -10,14 +10,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.trainers.recorded import Discounts
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import ConfigError, StoreError
 from warpworld.policies import RecurrentPolicy
-from warpworld.trainers.returns import gae
-from warpworld.trainers.rollout import values_of
-from warpworld.trainers.targets import VTraceTargets
+from warpworld.trainers.algorithms.experience import ends_of, step_values, values_of
+from warpworld.trainers.algorithms.gae import gae
+from warpworld.trainers.algorithms.targets import VTraceTargets
+from warpworld.trainers.algorithms.vtrace import vtrace
+from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.trainer import Trainer
-from warpworld.trainers.vtrace import VTraceSettings, vtrace
 
 weights = st.sampled_from([0.0, 0.3, 0.95, 1.0])
 bars = st.sampled_from([0.2, 0.7, 1.0, 1.5, 100.0])
@@ -85,12 +87,12 @@ def test_against_the_sum_that_defines_it(
     seed: int, gamma: float, gae_lambda: float, rho_bar: float, c_bar: float
 ) -> None:
     data = rollout(seed)
-    settings = VTraceSettings(rho_bar, c_bar)
+    bars = {"rho_bar": rho_bar, "c_bar": c_bar}
     expected = slow_vtrace(data, gamma, gae_lambda, rho_bar, c_bar)
-    found = vtrace(**data, gamma=gamma, gae_lambda=gae_lambda, settings=settings)
+    found = vtrace(**data, gamma=gamma, gae_lambda=gae_lambda, **bars)
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
     single = {name: column.float() if column.dtype == torch.float64 else column for name, column in data.items()}
-    found = vtrace(**single, gamma=gamma, gae_lambda=gae_lambda, settings=settings)
+    found = vtrace(**single, gamma=gamma, gae_lambda=gae_lambda, **bars)
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
@@ -103,8 +105,7 @@ def test_by_hand() -> None:
 
     never = torch.zeros(3, 1, dtype=torch.bool)
     arguments = (column(1.0, 2.0, 3.0), column(4.0, 2.0, 1.0), column(2.0, 0.5, 4.0).log(), never, never, None)
-    settings = VTraceSettings()
-    found = vtrace(*arguments, torch.tensor([[8.0]]), column(0, 0, 0), gamma=0.5, gae_lambda=1.0, settings=settings)
+    found = vtrace(*arguments, torch.tensor([[8.0]]), column(0, 0, 0), gamma=0.5, gae_lambda=1.0)
     assert found.flatten().tolist() == pytest.approx([4 - 9 / 8, 2 + 7 / 4, 7])
 
 
@@ -113,18 +114,17 @@ def test_on_policy_the_targets_are_the_returns_of_gae(seed: int, gamma: float, g
     data = rollout(seed)
     ratios = data.pop("log_ratios")
     _, returns = gae(**data, gamma=gamma, gae_lambda=gae_lambda)
-    settings = VTraceSettings(bar, 1.0)
-    found = vtrace(**data, log_ratios=torch.zeros_like(ratios), gamma=gamma, gae_lambda=gae_lambda, settings=settings)
+    found = vtrace(**data, log_ratios=torch.zeros_like(ratios), gamma=gamma, gae_lambda=gae_lambda, rho_bar=bar)
     torch.testing.assert_close(found, returns, rtol=1e-10, atol=1e-10)
 
 
 def test_what_follows_the_end_of_a_trajectory_does_not_leak() -> None:
     data = rollout(5, ends=0.0)
     data["terminated"][2, 0] = True
-    clean = vtrace(**data, gamma=0.9, gae_lambda=0.9, settings=VTraceSettings())
+    clean = vtrace(**data, gamma=0.9, gae_lambda=0.9)
     for name in ("rewards", "values", "log_ratios"):
         data[name][3:, 0] = float("nan")
-    spoilt = vtrace(**data, gamma=0.9, gae_lambda=0.9, settings=VTraceSettings())
+    spoilt = vtrace(**data, gamma=0.9, gae_lambda=0.9)
     assert torch.equal(clean[:3, 0], spoilt[:3, 0]) and torch.equal(clean[:, 1:], spoilt[:, 1:])
 
 
@@ -132,7 +132,7 @@ def test_wrong_shapes_are_refused() -> None:
     data = rollout(1)
     data["next_value"] = data["next_value"][:1]
     with pytest.raises(StoreError, match=r"next_value: shape \(1, 2\), expected \(3, 2\) to go with the rewards"):
-        vtrace(**data, gamma=0.9, gae_lambda=0.9, settings=VTraceSettings())
+        vtrace(**data, gamma=0.9, gae_lambda=0.9)
 
 
 # ---- in training -----------------------------------------------------------------------------------------------------
@@ -155,17 +155,19 @@ MODELS: dict[str, dict[str, Any]] = {"mlp": {}, "gru": {"recurrent": "gru", "rec
 @pytest.mark.parametrize("model", MODELS)
 def test_later_passes_learn_targets_by_the_weights_of_their_moment(model: str, counted: float) -> None:
     trainer = Trainer(config(counted, model=MODELS[model]))
-    trainer.rollout.collect()
-    batches, policy = trainer._batches("both"), trainer.policies["both"]
+    trainer.collector.collect()
+    policy, seen = trainer.policies["both"], trainer.collector.shared(Rollout)
     assert policy is not None
+    groups = [seen.trajectories(group) for group in ("left", "right")]
+    targets = VTraceTargets(policy, groups, Discounts(0.9, 0.8, 1.1, 1.0))
+    before = targets.experience().rows.returns
     with torch.no_grad():
         for parameter in policy.parameters():
             parameter.add_(0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
-    targets = VTraceTargets(trainer.rollout, policy, 0.9, 0.8, VTraceSettings(1.1, 1.0))
-    found = targets.returns(batches)
+    found = targets.renewed()
     expected = []
     for group in ("left", "right"):
-        rows = trainer.rollout.trajectories(group)
+        rows = seen.trajectories(group)
         values, log_probs = [], []
         state = trainer.world[f"rollout_first_state_{group}"].clone() if model == "gru" else None
         with torch.no_grad():
@@ -178,14 +180,13 @@ def test_later_passes_learn_targets_by_the_weights_of_their_moment(model: str, c
                     outputs, value = policy(rows.observations[t])
                 values.append(value)
                 log_probs.append(policy.distribution.log_prob_and_entropy(outputs, rows.actions[t])[0])
-        ends = trainer.rollout.ends(group, policy)
+        ends = ends_of(rows, policy)
         log_ratios = torch.stack(log_probs) - rows.log_probs
         if rows.mask is not None:
             log_ratios = log_ratios.where(rows.mask, 0.0)
         slow = slow_vtrace({**ends, "values": torch.stack(values), "log_ratios": log_ratios}, 0.9, 0.8, 1.1, 1.0)
         expected.append(slow if model == "mlp" else slow.transpose(1, 2, 0))
-        before = batches[group].rows.returns
-        assert (torch.from_numpy(expected[-1]).flatten() - before).abs().max() > 0.01  # so it moved
+    assert (found - before).abs().max() > 0.01  # so it moved
     np.testing.assert_allclose(found, np.concatenate([each.ravel() for each in expected]), rtol=0, atol=1e-4)
 
 
@@ -202,8 +203,8 @@ def test_a_single_pass_is_that_of_gae(model: str) -> None:
 
 def test_further_passes_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    returns = VTraceTargets.returns
-    monkeypatch.setattr(VTraceTargets, "returns", lambda targets, rows: asked.append(1) or returns(targets, rows))
+    renewed = VTraceTargets.renewed
+    monkeypatch.setattr(VTraceTargets, "renewed", lambda targets: asked.append(1) or renewed(targets))
     one, other = (Trainer(config(update_epochs=3, value_targets=targets)) for targets in ("gae", "vtrace"))
     for trainer in (one, other):
         trainer.train(None)
@@ -216,10 +217,10 @@ def test_further_passes_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_values_of_a_rollout_are_those_of_one_forward() -> None:
     trainer = Trainer(config(value_targets="vtrace"))
-    trainer.rollout.collect()
-    policy, rows = trainer.policies["both"], trainer.rollout.trajectories("left")
+    trainer.collector.collect()
+    policy, rows = trainer.policies["both"], trainer.collector.shared(Rollout).trajectories("left")
     assert policy is not None
-    assert torch.equal(trainer._batches("both")["left"].rows.values, values_of(policy, rows.observations).flatten())
+    assert torch.equal(step_values(rows, policy), values_of(policy, rows.observations))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.world.walks import Toy
 from warpworld import Array, Environment, World
 from warpworld.environment import packaged_names
 from warpworld.errors import StoreError
-from warpworld.trainers.episodes import EpisodeStatistics
+from warpworld.trainers.collecting.episodes import EpisodeStatistics
 from warpworld.world.random_actions import RandomActions
 
 SMALL: dict[str, dict[str, Any]] = {

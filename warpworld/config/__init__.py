@@ -1,13 +1,11 @@
 """From a YAML file and ``a.b=c`` overrides to a frozen, checked ``RunConfig``."""
 
 from warpworld.config.run_config import RunConfig, config_from_dict, load_config, packaged_configs
-from warpworld.config.sections import A2CConfig, LearnerConfig, ModelConfig, PPOConfig, RandomConfig, SelfPlayConfig
+from warpworld.config.sections import LearnerConfig, ModelConfig, RandomConfig, SelfPlayConfig
 
 __all__ = [
-    "A2CConfig",
     "LearnerConfig",
     "ModelConfig",
-    "PPOConfig",
     "RandomConfig",
     "RunConfig",
     "SelfPlayConfig",

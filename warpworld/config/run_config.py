@@ -12,14 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, SerializeAsAny, SkipValidation, TypeAdapter
 
 from warpworld.config.document import Document
 from warpworld.config.encodable import check_encodable
 from warpworld.config.errors import known, validated
 from warpworld.config.keys import KeyPath, dotted
 from warpworld.config.sections import (
-    POLICY_KINDS,
     LearnerConfig,
     ModelConfig,
     PolicyConfig,
@@ -27,6 +26,7 @@ from warpworld.config.sections import (
     SavingConfig,
     Section,
     SelfPlayConfig,
+    Sizes,
     TrainerConfig,
 )
 from warpworld.config.self_play import check_self_play, with_absolute_runs
@@ -53,7 +53,10 @@ class RunConfig(Section):
     schedules: dict[str, AnySchedule] = Field(
         default={}, description="world arrays of the environment that are set before every rollout, by name"
     )
-    policy: Annotated[dict[str, PolicyConfig], Field(min_length=1)] = Field(description="one entry per policy")
+    # an entry is checked by its algorithm's own settings, see _policies
+    policy: Annotated[dict[str, SerializeAsAny[SkipValidation[PolicyConfig]]], Field(min_length=1)] = Field(
+        description="one entry per policy"
+    )
     saving: SavingConfig = Field(default=SavingConfig(), description="what the run leaves behind")
 
     @property
@@ -143,6 +146,7 @@ def _build(document: Document, folder: Path) -> RunConfig:
     check_encodable(document.data, document)
     _fill_sections(document.data)
     config: RunConfig = validated(TypeAdapter(RunConfig), document.data, document, (), partial(_keys_at, document.data))
+    config = config.model_copy(update={"policy": _policies(document)})
     name_origin = document.where(("name",))
     base = Path() if ("name",) in document.overrides else folder
     config = config.model_copy(update={"name": _with_absolute_path(config.name, base)})
@@ -194,8 +198,43 @@ def _keys_at(data: Mapping[str, Any], path: KeyPath) -> dict[str, str]:
     elif path[2:] == ("self_play",):
         section = SelfPlayConfig
     else:
-        section = POLICY_KINDS[data["policy"][path[1]]["algorithm"]]
+        section = _settings_of(data["policy"][path[1]]["algorithm"])
     return {name: field.description or "" for name, field in section.model_fields.items()}
+
+
+def _settings_of(algorithm: str) -> type[Section]:
+    """The keys of a policy's section, which its algorithm declares.
+
+    Raises:
+        ConfigError: there is no such algorithm.
+    """
+    if algorithm == "random":
+        return RandomConfig
+    from warpworld.trainers.algorithms import get_algorithm  # stands above: an algorithm reads configs
+
+    return get_algorithm(algorithm).Settings
+
+
+def _policies(document: Document) -> dict[str, PolicyConfig]:
+    """The entries of the ``policy`` section, each checked by its algorithm's settings."""
+    found: dict[str, PolicyConfig] = {}
+    for name, entry in document.data["policy"].items():
+        key = ("policy", name)
+        if not isinstance(entry, dict):
+            shown = "empty" if entry is None else repr(entry)
+            raise ConfigError(
+                f"{document.where(key)}: {dotted(key)} is {shown}, expected a section of indented 'key: value' lines"
+            )
+        where = f"{document.where((*key, 'algorithm'), key)}: {dotted((*key, 'algorithm'))}"
+        algorithm = entry["algorithm"]
+        if not isinstance(algorithm, str):
+            raise ConfigError(f"{where} is {algorithm!r}, expected a name such as ppo, or module:Class")
+        try:
+            settings = _settings_of(algorithm)
+        except ConfigError as error:
+            raise ConfigError(f"{where}: {error}") from error
+        found[name] = validated(TypeAdapter(settings), entry, document, key, partial(_keys_at, document.data))
+    return found
 
 
 def _fill_sections(data: dict[str, Any]) -> None:
@@ -232,7 +271,8 @@ def _environment(
 
 def _with_models(policies: Mapping[str, Any], document: Document) -> dict[str, Any]:
     """The policies, their models' own settings checked and their defaults filled in."""
-    from warpworld.policies import get_model  # loads torch, which is slow: by now everything else is right
+    from warpworld.policies import get_model
+    from warpworld.trainers.algorithms import get_algorithm
 
     found = dict(policies)
     for name, entry in policies.items():
@@ -240,7 +280,7 @@ def _with_models(policies: Mapping[str, Any], document: Document) -> dict[str, A
             continue
         key, model = ("policy", name, "model"), entry.model
         try:
-            cls = get_model(model.type)
+            cls = get_model(model.type, get_algorithm(entry.algorithm).needs_critic)
         except ConfigError as error:
             where = document.where((*key, "type"), key, key[:2])
             raise ConfigError(f"{where}: {dotted((*key, 'type'))}: {error}") from error
@@ -319,7 +359,7 @@ def _check_spaces(name: str, groups: list[Group], where: str) -> None:
 
 
 def _check_sizes(config: RunConfig, groups: dict[str, Group], document: Document) -> None:
-    """The run holds at least one rollout, and rollouts divide into minibatches."""
+    """The run holds at least one iteration, and each algorithm's settings go with its sizes."""
     trainer = config.trainer
     per_rollout = trainer.num_envs * trainer.num_steps
     rollout = f"num_envs {trainer.num_envs} x num_steps {trainer.num_steps}"
@@ -332,20 +372,8 @@ def _check_sizes(config: RunConfig, groups: dict[str, Group], document: Document
     for name, policy in config.policy.items():
         if not isinstance(policy, LearnerConfig) or not policy.train:
             continue
-        if policy.c_bar > policy.rho_bar:
-            where = document.where(*((("policy", name, key)) for key in ("c_bar", "rho_bar")), ("policy", name))
-            raise ConfigError(
-                f"{where}: policy.{name}.c_bar is {policy.c_bar}, expected at most its rho_bar, {policy.rho_bar}"
-            )
         agents = sum(groups[group].size for group in policy.groups)
-        rows, what = per_rollout * agents, f"rows of a rollout: {rollout} x {agents} agent{'s' * (agents != 1)}"
-        if policy.model.recurrent is not None:
-            rows = trainer.num_envs * agents
-            each = f"num_envs {trainer.num_envs} x {agents} agent{'s' * (agents != 1)}"
-            what = f"sequences that a recurrent policy learns from: {each}"
-        if rows % policy.num_minibatches:
-            key = ("policy", name, "num_minibatches")
-            raise ConfigError(
-                f"{document.where(key, *sizes[1:], key[:2])}: {dotted(key)} is {policy.num_minibatches}, expected a "
-                f"divisor of the {rows} {what}"
-            )
+        for fault in policy.faults(Sizes(trainer.num_envs, trainer.num_steps, agents)):
+            first, *others = [("policy", name, key) for key in fault.keys]
+            where = document.where(first, *others, *(sizes[1:] if fault.of_sizes else ()), ("policy", name))
+            raise ConfigError(f"{where}: policy.{name}.{fault.text}")

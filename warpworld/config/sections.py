@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import Self
 
-from warpworld.config.types import (
-    Count,
-    Device,
-    Flag,
-    Fraction,
-    NotNegative,
-    NotNegativeSchedule,
-    Positive,
-    PositiveSchedule,
-    Seed,
-    Text,
-)
+from warpworld.config.schedules import value_at
+from warpworld.config.types import Count, Device, Flag, Seed, Text
 
 Groups = tuple[str, ...]
 GROUPS = "agent groups that it plays; left out: the group of its own name"
+ALGORITHM = "how it learns: ppo, a2c, module:Class of your own, or random: not at all"
 
 
 class Section(BaseModel):
@@ -96,16 +90,49 @@ class RandomConfig(Section):
     """A policy that acts uniformly at random."""
 
     groups: Groups = Field(default=(), description=GROUPS)
-    algorithm: Literal["random"] = Field(default="random", description="how it learns: ppo, a2c, or random: not at all")
+    algorithm: Literal["random"] = Field(default="random", description=ALGORITHM)
     train: ClassVar[bool] = False
 
 
+@dataclass(frozen=True)
+class Sizes:
+    """What an iteration brings a policy.
+
+    Attributes:
+        num_envs: envs of all processes.
+        num_steps: steps of each.
+        agents: of an env that the policy plays.
+    """
+
+    num_envs: int
+    num_steps: int
+    agents: int
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Settings that do not go together.
+
+    Attributes:
+        keys: of the policy's section, the likeliest culprit first.
+        text: what was given and what was expected, beginning with the first key.
+        of_sizes: whether it may lie in num_envs or num_steps just as well.
+    """
+
+    keys: tuple[str, ...]
+    text: str
+    of_sizes: bool = False
+
+
 class LearnerConfig(Section):
-    """What all that learn share; learning settings carry CleanRL's names and formulas."""
+    """What the entry of a policy that learns has, whatever its algorithm; each algorithm's ``Settings`` add their own.
+
+    A subclass gives ``algorithm`` its name, as a ``Literal``, if the package knows the algorithm by one.
+    """
 
     groups: Groups = Field(default=(), description=GROUPS)
     train: Flag = Field(default=True, description="false keeps its weights as they are")
-    algorithm: str
+    algorithm: Text = Field(description=ALGORITHM)
     model: ModelConfig = Field(default=ModelConfig(), description="its network")
     initial_weights: Text | None = Field(
         default=None,
@@ -114,45 +141,22 @@ class LearnerConfig(Section):
     self_play: SelfPlayConfig | None = Field(
         default=None, description="opponents that play in its place in some envs, as a section; null for none"
     )
-    learning_rate: PositiveSchedule = Field(default=2.5e-4, description="step size of Adam")
-    anneal_lr: Flag = Field(default=True, description="lower the learning rate linearly to 0 over the run")
-    gamma: Fraction = Field(default=0.99, description="discount per step")
-    gae_lambda: Fraction = Field(default=0.95, description="lambda of generalised advantage estimation")
-    value_targets: Literal["gae", "vtrace"] = Field(
-        default="gae", description="what values learn: gae, or vtrace: anew before each pass, for the policy as it is"
-    )
-    rho_bar: Positive = Field(default=1.0, description="V-trace's limit of the ratios that weigh TD errors")
-    c_bar: Positive = Field(default=1.0, description="V-trace's limit of the ratios that carry them back, <= rho_bar")
-    num_minibatches: Count = Field(default=4, description="parts of a rollout, one gradient step each")
-    norm_adv: Flag = Field(default=True, description="normalise advantages per minibatch")
-    ent_coef: NotNegativeSchedule = Field(default=0.01, description="weight of the entropy bonus")
-    vf_coef: NotNegative = Field(default=0.5, description="weight of the value loss")
-    max_grad_norm: Positive = Field(default=0.5, description="longest gradient; longer ones are scaled down")
+
+    def at(self, env_steps: int) -> Self:
+        """The same settings with each schedule's value after ``env_steps`` env steps in its place."""
+        schedules = {name: value for name, value in self if _is_schedule(value)}
+        return self.model_copy(update={name: value_at(value, env_steps) for name, value in schedules.items()})
+
+    def faults(self, sizes: Sizes) -> Iterator[Fault]:
+        """What in the settings does not go together, or not with the sizes of an iteration."""
+        yield from ()
 
 
-class A2CConfig(LearnerConfig):
-    """One entry of the ``policy`` section with ``algorithm: a2c``."""
-
-    algorithm: Literal["a2c"] = Field(default="a2c", description="how it learns: ppo, a2c, or random: not at all")
-    gae_lambda: Fraction = Field(default=1.0, description="lambda of generalised advantage estimation")
-    num_minibatches: Count = Field(default=1, description="parts of a rollout, one gradient step each")
-    norm_adv: Flag = Field(default=False, description="normalise advantages per minibatch")
+def _is_schedule(value: Any) -> bool:
+    return isinstance(value, tuple) and bool(value) and isinstance(value[0], tuple)
 
 
-class PPOConfig(LearnerConfig):
-    """One entry of the ``policy`` section with ``algorithm: ppo``."""
-
-    algorithm: Literal["ppo"] = Field(default="ppo", description="how it learns: ppo, a2c, or random: not at all")
-    update_epochs: Count = Field(default=4, description="passes over a rollout")
-    clip_coef: PositiveSchedule = Field(default=0.2, description="how far the probability ratio may move from 1")
-    clip_vloss: Flag = Field(default=True, description="clip the value loss in the same way")
-    target_kl: Positive | None = Field(
-        default=None, description="stop a rollout's epochs above this KL divergence; null never stops"
-    )
-
-
-POLICY_KINDS: dict[str, type[Section]] = {"ppo": PPOConfig, "a2c": A2CConfig, "random": RandomConfig}
-PolicyConfig = Annotated[PPOConfig | A2CConfig | RandomConfig, Field(discriminator="algorithm")]
+PolicyConfig = LearnerConfig | RandomConfig
 
 
 class SavingConfig(Section):

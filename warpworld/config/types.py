@@ -60,11 +60,11 @@ Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
-_Points = tuple[tuple[int, float], ...]
+# A number or points. Checkers see Any, since ``LearnerConfig.at`` leaves a number in the place of points.
 PositiveSchedule = Annotated[
-    float | _Points, PlainValidator(partial(_read_schedule, limit=" above 0", is_legal=lambda value: value > 0))
+    Any, PlainValidator(partial(_read_schedule, limit=" above 0", is_legal=lambda value: value > 0))
 ]
 NotNegativeSchedule = Annotated[
-    float | _Points, PlainValidator(partial(_read_schedule, limit=" of at least 0", is_legal=lambda value: value >= 0))
+    Any, PlainValidator(partial(_read_schedule, limit=" of at least 0", is_legal=lambda value: value >= 0))
 ]
-AnySchedule = Annotated[float | _Points, PlainValidator(partial(_read_schedule, limit="", is_legal=lambda value: True))]
+AnySchedule = Annotated[Any, PlainValidator(partial(_read_schedule, limit="", is_legal=lambda value: True))]

@@ -10,7 +10,7 @@ from warpworld.environment.declarations import (
     Script,
     eager_phase,
 )
-from warpworld.environment.environment import Environment, names_file, placed_groups
+from warpworld.environment.environment import Environment, critic_space, names_file, placed_groups
 from warpworld.environment.registry import environment_names, get_environment, packaged_names, register
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Kernel",
     "Phase",
     "Script",
+    "critic_space",
     "eager_phase",
     "environment_names",
     "get_environment",

@@ -111,6 +111,8 @@ class Group:
         observation: space of one agent's observation.
         action: space of one agent's action.
         first: index of its first agent in the env; set by the library.
+        critic_input: name of an array of the environment, float32 per agent or per env, that the critic of the group's
+            policy reads; None for what the agents observe.
 
     Spaces of the old gym package are turned into gymnasium's.
     """
@@ -120,6 +122,7 @@ class Group:
     observation: Space
     action: Space
     first: int = 0
+    critic_input: str | None = None
 
     def __post_init__(self) -> None:
         check_identifier("group", self.name)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from gymnasium.spaces import Box
 
 from warpworld.environment.declarations import (
     MAX_THREADS_PER_ENV,
@@ -154,6 +155,26 @@ def _may_be(value: Any, annotation: Any) -> bool:
     return isinstance(value, str) if name == "str" else True
 
 
+def critic_space(environment: Environment, group: Group) -> Box | None:
+    """What the critic of a group's policy reads; None for what the agents observe.
+
+    Raises:
+        DeclarationError: the group names no array of the environment, or one that no critic can read.
+    """
+    if group.critic_input is None:
+        return None
+    arrays = {array.name: array for array in environment.arrays()}
+    where = f"{environment.name}: group '{group.name}' has critic_input='{group.critic_input}'"
+    array = arrays.get(group.critic_input)
+    if array is None:
+        raise DeclarationError(f"{where}, which is no array of the environment.{suggest(group.critic_input, arrays)}")
+    if array.dtype != "float32" or array.per == "world":
+        raise DeclarationError(
+            f"{where}, an array of {array.dtype} per {array.per}, expected float32 per agent or per env"
+        )
+    return Box(-math.inf, math.inf, array.shape, np.float32)
+
+
 def placed_groups(environment: Environment) -> dict[str, Group]:
     """The groups by name, each with its ``first`` agent filled in.
 
@@ -169,6 +190,7 @@ def placed_groups(environment: Environment) -> dict[str, Group]:
         if same is not None:
             raise DeclarationError(f"{environment.name}: two groups are called '{group.name}'; rename one of them")
         groups[group.name] = dataclasses.replace(group, first=first)
+        critic_space(environment, group)
         first += group.size
     if not groups:
         raise DeclarationError(f"{environment.name}: groups() is empty, expected at least one Group")

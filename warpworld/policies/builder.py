@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import torch
+from gymnasium.spaces import Box
 from torch import nn
 
 from warpworld.environment import Group
@@ -48,8 +49,12 @@ class ModelConfig(Protocol):
         """The model's own settings."""
 
 
-def get_model(name: str) -> type[nn.Module]:
+def get_model(name: str, needs_critic: bool = True) -> type[nn.Module]:
     """The model of that name, or the class that ``module:Class`` names.
+
+    Args:
+        name: see above.
+        needs_critic: whether the policy's algorithm reads values.
 
     Raises:
         ConfigError: there is none, or it is no model.
@@ -65,7 +70,8 @@ def get_model(name: str) -> type[nn.Module]:
         raise ConfigError(f"model '{name}' cannot be imported: {error}") from error
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
         raise ConfigError(f"model '{name}' is not a torch.nn.Module")
-    missing = [method for method in ("actor", "critic") if not callable(getattr(found, method, None))]
+    needed = ("actor", "critic") if needs_critic else ("actor",)
+    missing = [method for method in needed if not callable(getattr(found, method, None))]
     if missing:
         raise ConfigError(
             f"model '{name}' has no {' and no '.join(missing)}(observations); see warpworld.policies.Model"
@@ -73,7 +79,13 @@ def get_model(name: str) -> type[nn.Module]:
     return found
 
 
-def build_policy(model: ModelConfig, group: Group, generator: torch.Generator) -> Policy:
+def build_policy(
+    model: ModelConfig,
+    group: Group,
+    generator: torch.Generator,
+    needs_critic: bool = True,
+    critic_input: Box | None = None,
+) -> Policy:
     """Build the policy that a group's spaces call for, on the CPU and in eval mode.
 
     Args:
@@ -81,19 +93,27 @@ def build_policy(model: ModelConfig, group: Group, generator: torch.Generator) -
         group: the agents that it is to play.
         generator: CPU generator that the weights are drawn from; the same state gives the same weights. Torch's global
             one is left as it is.
+        needs_critic: whether the policy's algorithm reads values.
+        critic_input: what the critic reads; None for the group's observations.
 
     Raises:
         ConfigError: unknown model, or one that does not do what a model does.
         DeclarationError: a space that no policy can serve.
     """
-    cls, features, distribution = get_model(model.type), observation_size(group), action_distribution(group)
+    cls, features, distribution = (
+        get_model(model.type, needs_critic),
+        observation_size(group),
+        action_distribution(group),
+    )
     if model.recurrent is not None:
         check_encoder(cls, model.type)
+    if critic_input is not None:
+        _check_critic_input(cls, model, group)
     seed = int(torch.randint(2**63 - 1, (), generator=generator))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         try:
-            network = _network(cls, model, group, distribution.num_outputs)
+            network = _network(cls, model, group, distribution.num_outputs, critic_input)
         except WarpworldError:
             raise
         except Exception as error:  # a model's own code may raise anything, and torch does where memory is short
@@ -101,20 +121,41 @@ def build_policy(model: ModelConfig, group: Group, generator: torch.Generator) -
             raise ConfigError(f"model '{model.type}' cannot be made: {reason}; see warpworld.policies.Model") from error
         network.eval()
         _check_parameters(network, model.type)
-        _check(network, features, distribution.num_outputs, model.type)
+        expected: dict[str, tuple[int, tuple[int, ...]]] = {"actor": (features, (distribution.num_outputs,))}
+        if needs_critic:
+            expected["critic"] = (features if critic_input is None else math.prod(critic_input.shape), ())
+        _check(network, expected, model.type)
     normaliser = ObservationNormaliser(features) if model.normalise_observations else None
-    kind = RecurrentPolicy if isinstance(network, Recurrent) else Policy
-    return kind(network, distribution, normaliser).eval()  # type: ignore[arg-type]
+    if isinstance(network, Recurrent):
+        return RecurrentPolicy(network, distribution, normaliser).eval()
+    return Policy(network, distribution, normaliser, critic_input).eval()
 
 
-def _network(cls: type[nn.Module], model: ModelConfig, group: Group, num_outputs: int) -> nn.Module:
+def _network(
+    cls: type[nn.Module], model: ModelConfig, group: Group, num_outputs: int, critic_input: Box | None
+) -> nn.Module:
     """The model itself, or its encoder with a recurrent cell and heads behind it."""
     if model.recurrent is None:
-        return cls(group.observation, num_outputs, **model.settings)
+        read = () if critic_input is None else (critic_input,)
+        return cls(group.observation, num_outputs, *read, **model.settings)
     defaults = {name: p.default for name, p in inspect.signature(cls).parameters.items() if p.kind is p.KEYWORD_ONLY}
     encoder = cls.encoder(group.observation, **{**defaults, **model.settings})  # type: ignore[attr-defined]
     width = encoded_width(encoder.eval(), observation_size(group), model.type)
     return Recurrent(encoder, width, num_outputs, model.recurrent, model.recurrent_size)
+
+
+def _check_critic_input(cls: type[nn.Module], model: ModelConfig, group: Group) -> None:
+    """Refuse a model whose critic can read nothing but what its actor reads."""
+    what = f"group '{group.name}' names '{group.critic_input}' for its critic to read"
+    if model.recurrent is not None:
+        raise ConfigError(
+            f"{what}, but a recurrent model's critic reads what its cell remembers; set model.recurrent=null"
+        )
+    if "critic_input" not in inspect.signature(cls).parameters:
+        raise ConfigError(
+            f"{what}, but model '{model.type}' takes no critic_input, expected (observation, num_outputs, "
+            "critic_input, **settings); see warpworld.policies.Model"
+        )
 
 
 def _check_parameters(network: nn.Module, name: str) -> None:
@@ -131,11 +172,16 @@ def _check_parameters(network: nn.Module, name: str) -> None:
         raise ConfigError(f"model '{name}': {what}, expected at least one that can be learnt")
 
 
-def _check(network: nn.Module, features: int, num_outputs: int, name: str) -> None:
-    """Refuse a user's model whose outputs would broadcast to wrong numbers in silence."""
-    rows, where = torch.zeros(2, 3, features), f"observations (2, 3, {features})"
-    expected = {"actor": (2, 3, num_outputs), "critic": (2, 3)}
-    for method, shape in expected.items():
+def _check(network: nn.Module, expected: Mapping[str, tuple[int, tuple[int, ...]]], name: str) -> None:
+    """Refuse a user's model whose outputs would broadcast to wrong numbers in silence.
+
+    Args:
+        network: the model.
+        expected: by method, how many numbers it reads and the shape of what it makes of them.
+        name: of the model.
+    """
+    for method, (features, made) in expected.items():
+        rows, where, shape = torch.zeros(2, 3, features), f"observations (2, 3, {features})", (2, 3, *made)
         with torch.no_grad():
             try:
                 given = getattr(network, method)(rows)

@@ -1,4 +1,4 @@
-"""Action distributions: what a policy's outputs mean, drawn from by the kernels of ``sample.cu`` and ``sample_box.cu``.
+"""Action distributions: what a policy's outputs mean; each brings the sampler whose kernels draw from it.
 
 Heads and dimensions are independent given the observation, so log-probabilities and entropies add up over them.
 """
@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+
+from warpworld.policies.samplers import BoxSampler, ChoiceSampler, Seat
 
 FORBIDDEN = -1e8  # the logit of a forbidden choice: its probability is 0 in float32, and the entropy stays finite
 _LOG_2_PI = math.log(2 * math.pi)
@@ -30,6 +32,10 @@ class Categorical(nn.Module):
         super().__init__()
         self.head_sizes = tuple(int(size) for size in head_sizes)
         self.num_outputs = sum(self.head_sizes)
+
+    def sampler(self, seat: Seat, kernel: str) -> ChoiceSampler:
+        """What draws from this distribution for a group."""
+        return ChoiceSampler(seat, kernel, self.head_sizes)
 
     def log_prob_and_entropy(
         self, logits: Tensor, actions: Tensor, action_masks: Tensor | None = None
@@ -68,6 +74,10 @@ class Gaussian(nn.Module):
         super().__init__()
         self.num_outputs = int(size)
         self.log_std = nn.Parameter(torch.zeros(size))
+
+    def sampler(self, seat: Seat, kernel: str) -> BoxSampler:
+        """What draws from this distribution for a group."""
+        return BoxSampler(seat, kernel)
 
     def log_prob_and_entropy(
         self, means: Tensor, actions: Tensor, action_masks: Tensor | None = None

@@ -24,7 +24,7 @@ class MLP(nn.Module):
 
     Attributes:
         actor_layers: (..., features) -> (..., num_outputs).
-        critic_layers: (..., features) -> (..., 1).
+        critic_layers: (..., features of what the critic reads) -> (..., 1).
         fused: runs both where no gradient is asked for; None leaves that to torch. See ``warpworld.policies.fused``.
     """
 
@@ -32,6 +32,7 @@ class MLP(nn.Module):
         self,
         observation: Space,
         num_outputs: int,
+        critic_input: Space | None = None,
         *,
         hidden_sizes: tuple[Width, ...] = (64, 64),
         activation: Literal["tanh", "relu"] = "tanh",
@@ -41,6 +42,7 @@ class MLP(nn.Module):
         Args:
             observation: what one agent sees.
             num_outputs: numbers that the action distribution takes.
+            critic_input: what the critic reads; None for the observation.
             hidden_sizes: width of each hidden layer; may be empty.
             activation: between the layers: "tanh" or "relu".
 
@@ -50,9 +52,9 @@ class MLP(nn.Module):
         super().__init__()
         self.fused: FusedNetworks | None = None
         check_hidden(hidden_sizes, activation)
-        widths = (flatdim(observation), *hidden_sizes)
-        self.actor_layers = _layers((*widths, num_outputs), activation, POLICY_GAIN)
-        self.critic_layers = _layers((*widths, 1), activation, VALUE_GAIN)
+        read = observation if critic_input is None else critic_input
+        self.actor_layers = _layers((flatdim(observation), *hidden_sizes, num_outputs), activation, POLICY_GAIN)
+        self.critic_layers = _layers((flatdim(read), *hidden_sizes, 1), activation, VALUE_GAIN)
 
     @staticmethod
     def encoder(observation: Space, *, hidden_sizes: tuple[int, ...], activation: str) -> Layers:
@@ -66,11 +68,11 @@ class MLP(nn.Module):
             return self.fused.outputs(observations)
         return run_layers(self.actor_layers, observations)
 
-    def critic(self, observations: Tensor) -> Tensor:
+    def critic(self, inputs: Tensor) -> Tensor:
         """(..., features) float32 -> (...) float32."""
         if self.fused is not None and not torch.is_grad_enabled():
-            return self.fused.value(observations)
-        return run_layers(self.critic_layers, observations).squeeze(-1)
+            return self.fused.value(inputs)
+        return run_layers(self.critic_layers, inputs).squeeze(-1)
 
 
 def _layers(widths: Sequence[int], activation: str, last_gain: float) -> nn.Sequential:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from gymnasium.spaces import Box
 from torch import Tensor, nn
 
 from warpworld.policies.distributions import ActionDistribution
@@ -11,13 +12,16 @@ from warpworld.policies.normaliser import ObservationNormaliser
 
 
 class Model(Protocol):
-    """What a model is: a torch module with an actor and a critic.
+    """What a model is: a torch module with an actor, and a critic where the policy's algorithm needs one.
 
     It is made with ``(observation, num_outputs, **settings)``: the gymnasium Box that one agent sees, or Dict of Boxes,
     how many numbers the action distribution takes, and, as keyword-only arguments, the other keys of the YAML file's
     ``model`` section, checked against their annotations. Weights are drawn from torch's global generator, which is
     seeded for it. What it is given is flat: a Box of several dimensions in their order, the parts of a Dict behind each
     other in the order of its keys.
+
+    For a group that names a ``critic_input`` it is made with ``(observation, num_outputs, critic_input, **settings)``:
+    the Box of what the critic reads in place of observations. A critic of actions takes them as its second argument.
 
     One that has ``encoder(observation, **settings)`` as well, a static or class method that gives a module
     (rows, features) -> (rows, width), can be made recurrent: the cell, actor and critic then stand behind that module.
@@ -30,7 +34,7 @@ class Model(Protocol):
     def actor(self, observations: Tensor) -> Tensor:
         """(..., features) float32 -> (..., num_outputs) float32."""
 
-    def critic(self, observations: Tensor) -> Tensor:
+    def critic(self, inputs: Tensor) -> Tensor:
         """(..., features) float32 -> (...) float32, expected discounted return."""
 
 
@@ -41,16 +45,27 @@ class Policy(nn.Module):
         model: the networks.
         distribution: of the actions.
         normaliser: applied to observations before the model reads them, or None.
+        critic_input: what the critic reads; None where that is the observations.
     """
 
     def __init__(
-        self, model: nn.Module, distribution: ActionDistribution, normaliser: ObservationNormaliser | None = None
+        self,
+        model: nn.Module,
+        distribution: ActionDistribution,
+        normaliser: ObservationNormaliser | None = None,
+        critic_input: Box | None = None,
     ) -> None:
         """Put the parts together; ``.to(device)`` moves all of them."""
         super().__init__()
         self.model = model
         self.distribution = distribution
         self.normaliser = normaliser
+        self.critic_input = critic_input
+
+    @property
+    def has_critic(self) -> bool:
+        """Whether the model has a critic."""
+        return callable(getattr(self.model, "critic", None))
 
     def outputs(self, observations: Tensor) -> Tensor:
         """What the action distribution is made from: logits of all heads, or means.
@@ -63,21 +78,29 @@ class Policy(nn.Module):
         """
         return self.model.actor(self._seen(observations))  # type: ignore[operator]
 
-    def value(self, observations: Tensor) -> Tensor:
+    def value(self, inputs: Tensor, actions: Tensor | None = None) -> Tensor:
         """Expected discounted return.
 
         Args:
-            observations: (..., features) float32, raw.
+            inputs: (..., features) float32, what the critic reads: raw observations, or critic inputs.
+            actions: (..., numbers), for a critic of actions; None for one of states.
 
         Returns:
             (...) float32, in units of reward.
         """
-        return self.model.critic(self._seen(observations))  # type: ignore[operator]
+        read = self._seen(inputs) if self.critic_input is None else inputs
+        return self.model.critic(read) if actions is None else self.model.critic(read, actions)  # type: ignore[operator]
 
-    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """``outputs`` and ``value`` of (..., features) raw observations."""
+    def forward(self, observations: Tensor, critic_inputs: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """``outputs`` and ``value``.
+
+        Args:
+            observations: (..., features) float32, raw.
+            critic_inputs: (..., numbers) float32, where the critic reads something else than observations.
+        """
         seen = self._seen(observations)
-        return self.model.actor(seen), self.model.critic(seen)  # type: ignore[operator]
+        read = seen if critic_inputs is None else critic_inputs
+        return self.model.actor(seen), self.model.critic(read)  # type: ignore[operator]
 
     def _seen(self, observations: Tensor) -> Tensor:
         return observations if self.normaliser is None else self.normaliser(observations)

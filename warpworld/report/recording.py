@@ -16,10 +16,10 @@ from warpworld.errors import DeclarationError, StoreError, suggest
 from warpworld.report.array_drawing import ArrayDrawer
 from warpworld.report.palette import colour_table
 from warpworld.runs import Run
-from warpworld.trainers.actor import Actor
+from warpworld.trainers.building import build_world
+from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.evaluate import load_policies
 from warpworld.trainers.play import build_actors
-from warpworld.trainers.trainer import build_world
 from warpworld.world import World
 from warpworld.world.reserved import ON_REQUEST, reserved_arrays
 

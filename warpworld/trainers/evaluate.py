@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from warpworld.environment import get_environment
 from warpworld.errors import RunError
 from warpworld.policies import Policy
 from warpworld.runs.resume import check_same_environment
+from warpworld.trainers.building import build_policies
 from warpworld.trainers.play import play
 from warpworld.trainers.state import check_weights
-from warpworld.trainers.trainer import build_policies, build_world
 
 if TYPE_CHECKING:
     from warpworld.config import RunConfig
@@ -69,7 +70,7 @@ def evaluate(
 
 
 def load_policies(run: Run, checkpoint: int | None = None) -> dict[str, Policy | None]:
-    """The policies of a run's checkpoint, by name; None for those that act at random.
+    """The policies of a run's checkpoint, by name, on the CPU; None for those that act at random.
 
     Args:
         run: an open run folder.
@@ -79,7 +80,7 @@ def load_policies(run: Run, checkpoint: int | None = None) -> dict[str, Policy |
         RunError: there is no such checkpoint, or its weights do not fit the run's configuration.
     """
     state = run.load_checkpoint(checkpoint)
-    policies = build_policies(run.config, build_world(run.config, num_envs=1), torch.Generator())
+    policies = build_policies(run.config, get_environment(run.config.name)(**run.config.env), torch.Generator())
     try:
         _check_fits(state, policies, run.config)
     except RunError as error:

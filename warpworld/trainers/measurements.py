@@ -11,8 +11,8 @@ from torch import Tensor
 
 from warpworld.config import RunConfig
 from warpworld.errors import TrainingError
+from warpworld.trainers.collecting.episodes import EpisodeStatistics, Finished
 from warpworld.trainers.distributed import ProcessGroup
-from warpworld.trainers.episodes import EpisodeStatistics, Finished
 from warpworld.world import World
 
 Metrics = dict[str, Any]
@@ -31,12 +31,12 @@ class Measurements:
     def __init__(self, config: RunConfig, world: World, episodes: EpisodeStatistics, processes: ProcessGroup) -> None:
         self._config, self._world, self._episodes, self._processes = config, world, episodes, processes
         self._diagnostics: dict[str, Tensor] = {}
-        self._rates: dict[str, float] = {}
+        self._charts: dict[str, Mapping[str, float]] = {}
 
-    def take(self, policy: str, diagnostics: Mapping[str, Tensor], learning_rate: float) -> None:
-        """Keep what an update gave for a policy, and its learning rate, until the next update's come."""
+    def take(self, policy: str, diagnostics: Mapping[str, Tensor], charts: Mapping[str, float]) -> None:
+        """Keep what an update gave for a policy until the next update's numbers come."""
         self._diagnostics |= {f"losses/{policy}/{name}": value for name, value in diagnostics.items()}
-        self._rates[policy] = learning_rate
+        self._charts[policy] = charts
 
     def read(self) -> Metrics:
         """Wait for the device, once, and give the metrics; all processes together.
@@ -50,9 +50,9 @@ class Measurements:
         diagnostics = dict(zip(names, numbers[len(sums) :], strict=True))
         _check_finite(diagnostics)
         metrics = self._of_episodes(Finished.of_sums(numbers[: len(sums)]))
-        for policy, rate in self._rates.items():
+        for policy, charts in self._charts.items():
             metrics |= {name: value for name, value in diagnostics.items() if name.startswith(f"losses/{policy}/")}
-            metrics[f"charts/{policy}/learning_rate"] = rate
+            metrics |= {f"charts/{policy}/{name}": value for name, value in charts.items()}
         return metrics
 
     def _of_episodes(self, finished: Finished) -> Metrics:

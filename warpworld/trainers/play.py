@@ -5,21 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from warpworld.config import LearnerConfig, RunConfig
 from warpworld.environment import Array
 from warpworld.errors import RunError
 from warpworld.policies import Policy
-from warpworld.trainers.actor import Actor
-from warpworld.trainers.players import Player
-from warpworld.trainers.trainer import build_world
+from warpworld.trainers.algorithms import get_algorithm
+from warpworld.trainers.building import build_world
+from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.players import Player
 from warpworld.world import World
-
-if TYPE_CHECKING:
-    from warpworld.config import RunConfig
 
 MAX_ENVS = 1024
 PATIENCE = 100_000  # steps in which no episode ends, before it is said that none will
@@ -89,7 +87,8 @@ def play_groups(
         RunError: episodes do not end.
     """
     world, rounds = _world(config, episodes, seed)
-    actors = [_actor(world, group, players[group], greedy) for group in world.groups]
+    greedily = {group: greedy or _acts_greedily(config, name) for name, group in _served(config)}
+    actors = [_actor(world, group, players[group], greedily[group]) for group in world.groups]
     totals, _ = _play(world, actors, rounds, config.title)
     return {name: totals[:, :, group.slice].flatten(0, 1) for name, group in world.groups.items()}
 
@@ -112,13 +111,26 @@ def build_actors(
         greedy: take the likeliest actions instead of drawing; random ones stay random.
     """
     return [
-        _actor(world, group, policy, greedy)
+        _actor(world, group, policy, greedy or _acts_greedily(config, name))
         for name, policy in policies.items()
         for group in config.policy[name].groups
     ]
 
 
+def _served(config: RunConfig) -> list[tuple[str, str]]:
+    """Each policy's name beside each of its groups'."""
+    return [(name, group) for name, entry in config.policy.items() for group in entry.groups]
+
+
+def _acts_greedily(config: RunConfig, name: str) -> bool:
+    """Whether a policy's algorithm always takes the likeliest action outside of training."""
+    entry = config.policy[name]
+    return isinstance(entry, LearnerConfig) and get_algorithm(entry.algorithm).acts_greedily
+
+
 def _actor(world: World, group: str, player: Player, greedy: bool) -> Actor:
+    if isinstance(player, Policy):
+        player.to(world.device)
     return Actor(world, group, player, "act_greedily" if greedy and player is not None else "act")
 
 

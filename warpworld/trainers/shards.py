@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
+from warpworld.trainers.collecting.outcomes import ROW
 from warpworld.trainers.distributed import ProcessGroup
-from warpworld.trainers.rollout import ROW
 from warpworld.world import World
 
 Layout = Sequence[Sequence[Any]]

@@ -14,7 +14,7 @@ from warpworld.errors import RunError, TrainingError
 from warpworld.policies import Policy
 
 if TYPE_CHECKING:
-    from warpworld.trainers.learner import Learner
+    from warpworld.trainers.algorithms.algorithm import Algorithm
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ def check_state(
     saved: Mapping[str, Any],
     own: Mapping[str, Any],
     policies: Mapping[str, Policy | None],
-    learners: Mapping[str, Learner],
+    algorithms: Mapping[str, Algorithm],
 ) -> None:
     """Check whatever a checkpoint holds, before anything of it is taken up; only the store checks its part itself.
 
@@ -31,7 +31,7 @@ def check_state(
         saved: the checkpoint.
         own: what the trainer that is to take it would save now.
         policies: the trainer's, by name.
-        learners: the trainer's, by name.
+        algorithms: the trainer's, by name of the policy.
 
     Raises:
         RunError: something is missing, is not what it should be, or does not fit.
@@ -45,16 +45,22 @@ def check_state(
         if not isinstance(entry, (list, tuple)) or [type(part) for part in entry] != [str, str, list]:
             raise _unexpected("layout", saved["layout"], "lists of an array's name, dtype and shape")
     check_weights(policies, saved["policies"])
-    for name, learner in learners.items():
-        state = saved["learners"].get(name)
-        if not isinstance(state, Mapping) or not {"policy", "optimizer"} <= state.keys():
-            raise _unexpected(f"learner of policy '{name}'", state, "a dict with policy and optimizer")
-        check_weights({name: learner.policy}, {name: state["policy"]})
-        learner.check_optimizer(state["optimizer"])
+    for name, algorithm in algorithms.items():
+        _check_learner(name, algorithm, saved["learners"].get(name))
     _check_generator("generator", saved["generator"], "cpu")
     for device in own["random"]:
         if device == "cpu" or device in saved["random"]:  # a run may have begun without the other
             _check_generator(f"random state of {device}", saved["random"].get(device), device)
+
+
+def _check_learner(name: str, algorithm: Algorithm, saved: Any) -> None:
+    """Whether an algorithm takes its part of a checkpoint."""
+    if not isinstance(saved, Mapping):
+        raise _unexpected(f"learner of policy '{name}'", saved, "a dict")
+    try:
+        algorithm.check_state(saved)
+    except RunError as error:
+        raise RunError(f"policy '{name}': {error}") from error
 
 
 def _check_kind(key: str, saved: Any, own: Any) -> None:

@@ -1,73 +1,30 @@
-"""The training loop: rollout, returns, update, log, save."""
+"""The training loop: step, let every algorithm learn, log, save."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from warpworld.config import LearnerConfig, RunConfig
-from warpworld.environment import get_environment
+from warpworld.config import RunConfig
+from warpworld.config.schedules import value_at
 from warpworld.errors import ConfigError, RunError, StoreError
-from warpworld.policies import Policy, build_policy
-from warpworld.policies.fused import fuse
 from warpworld.runs import Run
 from warpworld.runs.resume import check_counters, check_same_course
-from warpworld.trainers.algorithms import build_learners
+from warpworld.trainers.algorithms import Progress
+from warpworld.trainers.building import build_algorithms, build_policies, build_world, fuse_policies
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting.episodes import EpisodeStatistics
 from warpworld.trainers.distributed import ALONE, ProcessGroup
-from warpworld.trainers.episodes import EpisodeStatistics
 from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.league import League, check_processes
 from warpworld.trainers.measurements import Measurements, Metrics
-from warpworld.trainers.rollout import ROW, Rollout
-from warpworld.trainers.schedules import value_at
-from warpworld.trainers.sequences import Experience, joined
 from warpworld.trainers.shards import Layout, gather_store, restore_store
 from warpworld.trainers.state import check_finite_weights, check_state, random_state, set_random_state, set_threads
-from warpworld.trainers.targets import VTraceTargets
-from warpworld.trainers.vtrace import VTraceSettings
-from warpworld.world import World
-
-
-def build_world(
-    config: RunConfig, num_envs: int | None = None, seed: int | None = None, processes: ProcessGroup = ALONE
-) -> World:
-    """The world that a run's configuration describes, with its own number of envs and seed if these are given.
-
-    Among several processes, this one's part of it.
-    """
-    trainer = config.trainer
-    share = processes.share(trainer.num_envs if num_envs is None else num_envs)
-    return World(
-        get_environment(config.name)(**config.env),
-        len(share),
-        device=trainer.device,
-        seed=trainer.seed if seed is None else seed,
-        num_workers=trainer.num_workers or processes.workers(),
-        first_env=share.start,
-    )
-
-
-def build_policies(config: RunConfig, world: World, generator: torch.Generator) -> dict[str, Policy | None]:
-    """Fresh policies by name, on the world's device; None for those that act at random."""
-    policies: dict[str, Policy | None] = {}
-    for name, entry in config.policy.items():
-        policies[name] = None
-        if entry.algorithm != "random":
-            policies[name] = build_policy(entry.model, world.groups[entry.groups[0]], generator).to(world.device)
-    return policies
-
-
-def fuse_policies(policies: Mapping[str, Policy | None]) -> None:
-    """Give policies on the cpu fused kernels where they can have them; elsewhere there are none, and nothing to say."""
-    for name, policy in policies.items():
-        if policy is not None and all(weight.device.type == "cpu" for weight in policy.parameters()):
-            fuse(policy, name)
 
 
 class Trainer:
@@ -78,8 +35,9 @@ class Trainer:
         processes: those that train the run; all of them call the same methods in the same order.
         world: the world that is learnt in, or this process's part of it.
         policies: by name; those with ``train: false`` act but keep their weights, and None acts at random.
-        learners: one for each policy that is trained.
-        iteration: iterations done; each is one rollout and one update.
+        algorithms: one for each policy that is trained.
+        collector: what steps the world.
+        iteration: iterations done; each is ``num_steps`` steps of the world, then an update by every algorithm.
         env_steps: env steps done.
         seconds: seconds of training so far, in all sessions of the run together.
 
@@ -88,7 +46,7 @@ class Trainer:
     """
 
     def __init__(self, config: RunConfig, initial_weights: bool = True, processes: ProcessGroup = ALONE) -> None:
-        """Build world, policies and learners.
+        """Build world, policies and algorithms.
 
         Args:
             config: the run's settings.
@@ -114,22 +72,31 @@ class Trainer:
 
     def _build(self, config: RunConfig, initial_weights: bool) -> None:
         """Make whatever compiles; no process waits for another meanwhile."""
+        trainer = config.trainer
         self.world = build_world(config, processes=self.processes)
-        self.policies = build_policies(config, self.world, self.generator)
+        self.policies = build_policies(config, self.world.environment, self.generator, self.world.device)
         if initial_weights:
             load_initial_weights(config, self.policies)
         self.league = League(config, self.world, self.policies, initial_weights)
-        self.learners = build_learners(config, self.policies, self.processes)
-        if config.trainer.fused:
+        self.algorithms = build_algorithms(config, self.policies, self.processes)
+        if trainer.fused:
             fuse_policies(self.policies)
             for name, modules in self.league.modules.items():
                 for module in modules:
                     fuse_policies({name: module})
-        served = {group: self.policies[name] for name, entry in config.policy.items() for group in entry.groups}
-        trainer, slots = config.trainer, self.league.slots
-        self.rollout = Rollout(self.world, served, trainer.num_steps, trainer.graph_steps, slots)
-        self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
+        self.collector = Collector(self.world, trainer.num_steps, trainer.graph_steps, self.league.slots)
+        self._declare(config)
+        self.episodes = EpisodeStatistics(self.world, trainer.num_steps, self.league.slots)
         self._measurements = Measurements(config, self.world, self.episodes, self.processes)
+
+    def _declare(self, config: RunConfig) -> None:
+        """Settle how every group acts, and what is recorded of it."""
+        for name, entry in config.policy.items():
+            if name in self.algorithms:
+                self.algorithms[name].declare(self.collector)
+            else:
+                for group in entry.groups:
+                    self.collector.act(group, self.policies[name])
 
     def _share_weights(self) -> None:
         """Start from process 0's weights: another processor or a model of one's own may have drawn others."""
@@ -188,20 +155,20 @@ class Trainer:
         return metrics
 
     def _iterate(self) -> Metrics:
-        """One rollout and one update, timed apart where the device is waited for before and after."""
+        """The world's steps, then an update by every algorithm; timed apart where the device is waited for."""
         iteration, saving = self.iteration + 1, self.config.saving
         is_read = self._is_due(iteration, saving.log_every) or self._is_due(iteration, saving.checkpoint_every)
         if is_read:
-            self.world[ROW].item()  # what a device still does of the iteration before is not in this one's time
+            self.world["clock"][0].item()  # what a device still does of the iteration before is not in this one's time
         began = time.perf_counter()
         self._set_scheduled()
         self.league.begin(self.iteration)
-        self.rollout.collect()
+        self.collector.collect()
         self.episodes.add_up()
         self.league.take_results()
-        self.rollout.check_finite()
+        self.collector.check_finite()
         collected = time.perf_counter()
-        self._update()
+        self._learn()
         self.iteration = iteration
         self.env_steps += self._env_steps_per_iteration
         measured = self._measured() if is_read else {}
@@ -218,31 +185,11 @@ class Trainer:
     def _is_due(self, iteration: int, every: int) -> bool:
         return iteration % every == 0 or iteration == self.num_iterations
 
-    def _update(self) -> None:
-        """Let every learner learn from the rollout."""
-        for name, learner in self.learners.items():
-            learner.set_progress(self.iteration / self.num_iterations, self.env_steps)
-            batches = self._batches(name)
-            targets = self._vtrace(name)
-            if targets is not None:
-                batches = {group: targets.on_policy(group, rows) for group, rows in batches.items()}
-            returns = None if targets is None else partial(targets.returns, batches)
-            diagnostics = learner.update(joined(list(batches.values())), self.generator, returns)
-            self._measurements.take(name, diagnostics, learner.learning_rate)
-
-    def _batches(self, name: str) -> dict[str, Experience]:
-        """The rows of each group that a learner's policy plays."""
-        learner, groups = self.learners[name], self.config.policy[name].groups
-        gamma, gae_lambda = learner.settings.gamma, learner.settings.gae_lambda
-        return {group: self.rollout.batch(group, learner.policy, gamma, gae_lambda) for group in groups}
-
-    def _vtrace(self, name: str) -> VTraceTargets | None:
-        """What gives a learner's value targets, where they are not GAE's."""
-        entry, learner = self.config.policy[name], self.learners[name]
-        if not isinstance(entry, LearnerConfig) or entry.value_targets != "vtrace":
-            return None
-        settings = VTraceSettings(entry.rho_bar, entry.c_bar)
-        return VTraceTargets(self.rollout, learner.policy, entry.gamma, entry.gae_lambda, settings)
+    def _learn(self) -> None:
+        """Let every algorithm learn from what was collected."""
+        progress = Progress(self.iteration / self.num_iterations, self.env_steps, self.generator)
+        for name, algorithm in self.algorithms.items():
+            self._measurements.take(name, algorithm.learn(progress), algorithm.charts())
 
     # ---- metrics -----------------------------------------------------------------------------------------------------
     def _measured(self) -> Metrics:
@@ -309,7 +256,7 @@ class Trainer:
             "seconds": self.seconds,
             "config": self.config.to_yaml(),
             "policies": {name: policy.state_dict() for name, policy in self.policies.items() if policy is not None},
-            "learners": {name: learner.state_dict() for name, learner in self.learners.items()},
+            "learners": {name: algorithm.state_dict() for name, algorithm in self.algorithms.items()},
             "generator": self.generator.get_state(),
             "random": random_state(self.world.device),
             "layout": layout,
@@ -335,15 +282,15 @@ class Trainer:
         After either error the trainer is as it was.
         """
         own = self._state(self.world.data.layout(), self.world.snapshot())
-        check_state(state, own, self.policies, self.learners)
+        check_state(state, own, self.policies, self.algorithms)
         check_counters(state, self.config)
         standings = self.league.read_state(state.get("league", {}), opponents)
         restore_store(self.world, self.processes, self.config.trainer.num_envs, state["store"], state["layout"])
         for name, policy in self.policies.items():
             if policy is not None:
                 policy.load_state_dict(state["policies"][name])
-        for name, learner in self.learners.items():
-            learner.load_state_dict(state["learners"][name])
+        for name, algorithm in self.algorithms.items():
+            algorithm.load_state_dict(state["learners"][name])
         self.league.take_state(standings)
         self.generator.set_state(state["generator"])
         set_random_state(self.world.device, state["random"])

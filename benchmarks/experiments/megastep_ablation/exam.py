@@ -16,7 +16,7 @@ from torch import Tensor
 
 from warpworld.environment import get_environment
 from warpworld.policies import Policy
-from warpworld.trainers.actor import Actor
+from warpworld.trainers.collecting.actor import Actor
 from warpworld.world import World
 
 NUM_ENVS = 512

@@ -13,6 +13,7 @@ from gymnasium.spaces import Box, Discrete
 import warpworld
 from tests.eyes.arenas import distances
 from tests.eyes.blocks.block_worlds import ALL, FORWARD, NOTHING, TURN_LEFT, TURN_RIGHT, act, declared, made, place
+from tests.trainers.recorded import Recorded
 from warpworld import Array, World
 from warpworld.errors import BindError, DeclarationError
 from warpworld.eyes.blocks import (
@@ -28,7 +29,6 @@ from warpworld.eyes.blocks import (
     SimpleMovement,
 )
 from warpworld.eyes.plans import box, write_plan
-from warpworld.trainers.rollout import Rollout
 
 
 # ---- movement --------------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def test_rules_are_part_of_rollouts_and_of_their_graphs() -> None:
     for graph_steps in (0, 4):
         environment = declared(*ALL, members={"rules": lambda self: [pay]}, res=16, episode_length=6)
         world = World(environment, 5, device="cpu", seed=2)
-        rollout = Rollout(world, dict.fromkeys(world.groups), num_steps=12, graph_steps=graph_steps)
+        rollout = Recorded(world, dict.fromkeys(world.groups), num_steps=12, graph_steps=graph_steps)
         world.reset()
         for _ in range(3):
             rollout.collect()

@@ -12,23 +12,23 @@ import torch
 import warpworld
 from tests.stand_in.driver import StandIn
 from tests.toys import agents, environment
+from tests.trainers.recorded import Recorded
 from warpworld import Array, World, eager_phase
 from warpworld.config import ModelConfig
 from warpworld.errors import DeviceError
 from warpworld.policies import Policy, build_policy
-from warpworld.trainers.rollout import Rollout
 
 pytestmark = pytest.mark.cuda_backend
 
 
 def rollout_of(
     name: str, num_steps: int, graph_steps: int, model: dict[str, Any] | None = None, **params: Any
-) -> Rollout:
+) -> Recorded:
     """A rollout of a reset world, in which each group has a policy of its own."""
     world = warpworld.make(name, num_envs=13, seed=4, **params)
     generator = torch.Generator().manual_seed(0)
     policies = {group: new_policy(world, group, generator, model) for group in world.groups}
-    rollout = Rollout(world, policies, num_steps, graph_steps)
+    rollout = Recorded(world, policies, num_steps, graph_steps)
     world.reset()
     return rollout
 
@@ -38,7 +38,7 @@ def new_policy(world: World, group: str, generator: torch.Generator, model: dict
     return build_policy(settings, world.groups[group], generator).to(world.device)
 
 
-def counted(monkeypatch: pytest.MonkeyPatch, rollout: Rollout) -> list[int]:
+def counted(monkeypatch: pytest.MonkeyPatch, rollout: Recorded) -> list[int]:
     """Grows with each step that Python takes."""
     taken: list[int] = []
     step = rollout._step

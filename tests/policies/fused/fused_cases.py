@@ -11,11 +11,11 @@ from gymnasium.spaces import Box
 from torch import Tensor
 
 from warpworld.policies import MLP, Categorical, Policy
-from warpworld.trainers.a2c import A2CLossSettings, a2c_loss
-from warpworld.trainers.batch import Batch
-from warpworld.trainers.ppo import PPOLossSettings, ppo_loss
+from warpworld.trainers.algorithms.a2c import A2CSettings, a2c_loss
+from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.ppo import PPOSettings, ppo_loss
 
-Settings = PPOLossSettings | A2CLossSettings
+Settings = PPOSettings | A2CSettings
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def torch_gradient(
     batch = dataclasses.replace(batch, **floats)
     outputs, values = twin(batch.observations)
     terms = twin.distribution.log_prob_and_entropy(outputs, batch.actions, batch.action_masks)
-    if isinstance(settings, PPOLossSettings):
+    if isinstance(settings, PPOSettings):
         loss, diagnostics = ppo_loss(*terms, values, batch, settings)
     else:
         loss, diagnostics = a2c_loss(*terms, values, batch, settings)

@@ -23,12 +23,12 @@ from warpworld.managers.cpu.native_library import NativeLibrary
 from warpworld.policies import MLP, Categorical, Gaussian, Policy
 from warpworld.policies.fused import DIAGNOSTICS, FusedNetworks, Loss, fuse, fused_gradient
 from warpworld.policies.fused.networks import SOURCE
-from warpworld.trainers.a2c import A2CLossSettings
-from warpworld.trainers.batch import Batch
-from warpworld.trainers.ppo import PPOLossSettings
+from warpworld.trainers.algorithms.a2c import A2CSettings
+from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.ppo import PPOSettings
 from warpworld.trainers.trainer import fuse_policies
 
-PPO = PPOLossSettings(clip_coef=0.2, clip_vloss=True, norm_adv=True, ent_coef=0.01, vf_coef=0.5)
+PPO = PPOSettings(clip_coef=0.2, clip_vloss=True, norm_adv=True, ent_coef=0.01, vf_coef=0.5)
 ERROR = 1e-5  # relative, L2: float32's own is about 1e-6
 
 
@@ -37,9 +37,9 @@ def networks(policy: Policy, workers: int = 1) -> FusedNetworks:
     return FusedNetworks(model.actor_layers, model.critic_layers, policy.distribution.head_sizes, workers)
 
 
-def loss_of(settings: PPOLossSettings | A2CLossSettings) -> Loss:
+def loss_of(settings: PPOSettings | A2CSettings) -> Loss:
     shared = {"normalise_advantages": settings.norm_adv, "ent_coef": settings.ent_coef, "vf_coef": settings.vf_coef}
-    if isinstance(settings, A2CLossSettings):
+    if isinstance(settings, A2CSettings):
         return Loss(**shared)
     return Loss(surrogate=True, clip_value_loss=settings.clip_vloss, clip_coef=settings.clip_coef, **shared)
 
@@ -67,7 +67,7 @@ def assert_close_to(exact: Tensor, found: Tensor, policy: Policy, batch: Batch, 
 
 
 def fused(
-    policy: Policy, batch: Batch, settings: PPOLossSettings | A2CLossSettings = PPO, workers: int = 1
+    policy: Policy, batch: Batch, settings: PPOSettings | A2CSettings = PPO, workers: int = 1
 ) -> tuple[Tensor, dict[str, float]]:
     """Gradient and diagnostics."""
     for parameter in policy.parameters():
@@ -118,7 +118,7 @@ def test_outputs_and_values(case: Case) -> None:
     vf_coef=st.sampled_from([0.0, 0.5, 2.0]),
 )
 def test_gradient_of_ppo(case: Case, **coefficients: Any) -> None:
-    loss = PPOLossSettings(**coefficients)
+    loss = PPOSettings(**coefficients)
     policy = case.policy()
     batch = off_the_limits(policy, case.batch(policy), loss.clip_coef)
     found, diagnostics = fused(policy, batch, loss)
@@ -130,7 +130,7 @@ def test_gradient_of_ppo(case: Case, **coefficients: Any) -> None:
 @settings(max_examples=40)
 @given(case=cases, norm_adv=st.booleans(), ent_coef=st.sampled_from([0.0, 0.01]), vf_coef=st.sampled_from([0.0, 0.5]))
 def test_gradient_of_a2c(case: Case, **coefficients: Any) -> None:
-    loss = A2CLossSettings(**coefficients)
+    loss = A2CSettings(**coefficients)
     policy = case.policy()
     batch = case.batch(policy)
     found, diagnostics = fused(policy, batch, loss)
@@ -253,7 +253,7 @@ def test_what_is_not_finite_is_so_for_torch_and_for_the_kernels(name: str, bad: 
     policy = (case := Case(rows=200)).policy()
     batch = case.batch(policy)
     getattr(batch, name)[57] = bad
-    for loss in (PPO, dataclasses.replace(PPO, norm_adv=False)):
+    for loss in (PPO, PPO.model_copy(update={"norm_adv": False})):
         exact, expected = torch_gradient(policy, batch, loss, torch.float32)
         found, diagnostics = fused(policy, batch, loss)
         spoilt = any(math.isnan(value) for value in expected.values())

@@ -10,10 +10,10 @@ import torch
 from tests.policies.fused.fused_cases import Case, gradient_of, torch_gradient
 from warpworld.policies import Policy
 from warpworld.policies.fused import FusedNetworks, Loss
-from warpworld.trainers.batch import Batch
-from warpworld.trainers.ppo import PPOLossSettings
+from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.ppo import PPOSettings
 
-PPO = PPOLossSettings(clip_coef=0.25, clip_vloss=True, norm_adv=False, ent_coef=0.5, vf_coef=1.0)
+PPO = PPOSettings(clip_coef=0.25, clip_vloss=True, norm_adv=False, ent_coef=0.5, vf_coef=1.0)
 LOSS = Loss(surrogate=True, clip_value_loss=True, clip_coef=0.25, ent_coef=0.5, vf_coef=1.0)
 
 

@@ -6,8 +6,8 @@ import torch
 
 from tests.trainers.small_worlds import Still
 from warpworld.environment import Array
+from warpworld.trainers.collecting.players import Slot
 from warpworld.trainers.league.matches import Matches
-from warpworld.trainers.players import Slot
 from warpworld.world import World
 
 STEPS = 6

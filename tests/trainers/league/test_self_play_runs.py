@@ -163,10 +163,10 @@ def test_rows_of_opponents_change_nothing() -> None:
     def updated(agent: int, envs: slice) -> dict[str, torch.Tensor]:
         trainer = Trainer(config_of(COURSES["one policy for both sides"]))
         trainer.league.begin(0)
-        trainer.rollout.collect()
+        trainer.collector.collect()
         trainer.world["rollout_rewards"][:, envs, agent] *= 7.0
-        trainer.rollout.check_finite()
-        trainer._update()
+        trainer.collector.check_finite()
+        trainer._learn()
         policy = trainer.policies["fighter"]
         assert policy is not None
         return {name: weight.clone() for name, weight in policy.state_dict().items()}
@@ -180,10 +180,10 @@ def test_rows_of_opponents_change_nothing() -> None:
 def test_who_comes_into_a_slot_remembers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does what is under way there count. Whoever stays remembers, and so do the present selves."""
     trainer = Trainer(config_of(COURSES["lstm"]))
-    league, memories = trainer.league, [actor.memory for actor in trainer.rollout.actors.values()]
+    league, memories = trainer.league, [actor.memory for actor in trainer.collector.actors.values()]
     monkeypatch.setattr("warpworld.trainers.league.side.draw", lambda *given: [0, 0, 0])
     league.begin(0)
-    trainer.rollout.collect()
+    trainer.collector.collect()
     league.take_results()
     for memory in memories:
         assert memory is not None

@@ -13,9 +13,9 @@ from tests.trainers.small_worlds import Still
 from warpworld.config import SelfPlayConfig
 from warpworld.environment import placed_groups
 from warpworld.policies import Policy, build_policy
+from warpworld.trainers.collecting.players import Scripted, Slot
 from warpworld.trainers.league.opponents import Opponent
 from warpworld.trainers.league.side import Side
-from warpworld.trainers.players import Scripted, Slot
 
 
 class Plain:

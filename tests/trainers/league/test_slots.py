@@ -10,21 +10,21 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import Aim, Clockwork, Still, same_logits, space
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 from warpworld.policies import ModelConfig, RecurrentPolicy, build_policy
-from warpworld.trainers.actor import Actor
-from warpworld.trainers.batch import Batch
-from warpworld.trainers.episodes import EpisodeStatistics
-from warpworld.trainers.players import Scripted, Slot, split_envs
-from warpworld.trainers.rollout import Rollout
+from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.episodes import EpisodeStatistics
+from warpworld.trainers.collecting.players import Scripted, Slot, split_envs
 from warpworld.world import World
 
 ALWAYS = [[0.0, -1e9, -1e9], [-1e9, 0.0, -1e9], [-1e9, -1e9, 0.0]]  # logits: choice 0, 1 or 2
 
 
-def begun(rollout: Rollout) -> Rollout:
+def begun(rollout: Recorded) -> Recorded:
     rollout.world.reset()
     return rollout
 
@@ -50,7 +50,7 @@ def test_each_range_acts_with_its_own_player() -> None:
         Slot(("right",), slice(8, 12), None),
     ]
     policies = {"left": same_logits(ALWAYS[0]), "right": same_logits(ALWAYS[1])}
-    rollout = begun(Rollout(world, policies, 32, graph_steps=0, slots=slots))  # type: ignore[arg-type]
+    rollout = begun(Recorded(world, policies, 32, graph_steps=0, slots=slots))  # type: ignore[arg-type]
     rollout.collect()
     left, right = world["rollout_actions_left"][..., 0], world["rollout_actions_right"][..., 0]
     for envs, choice in ((slice(0, 2), 0), (slice(2, 5), 1), (slice(5, 8), 2), (slice(8, 12), 0)):
@@ -70,7 +70,7 @@ def test_a_script_sees_the_envs_of_its_slot() -> None:
         return torch.zeros(2, 1, 3)
 
     slots = [Slot(("right",), slice(3, 5), Scripted("look", look))]
-    rollout = begun(Rollout(world, dict.fromkeys(world.groups), 2, graph_steps=0, slots=slots))
+    rollout = begun(Recorded(world, dict.fromkeys(world.groups), 2, graph_steps=0, slots=slots))
     rollout.collect()
     assert [timestep.tolist() for timestep, _ in seen] == [[0, 0], [1, 1]]
     assert all(envs[:, 0].tolist() == [3.0, 4.0] for _, envs in seen)
@@ -110,7 +110,7 @@ def test_a_script_for_actions_in_a_box_means_what_it_says() -> None:
 def batch_of(slots: Sequence[Slot], group: str) -> tuple[World, Batch]:
     world = World(Clockwork(), 6)
     policies = dict.fromkeys(world.groups, same_logits(ALWAYS[0]))
-    rollout = begun(Rollout(world, policies, 4, graph_steps=0, slots=slots))  # type: ignore[arg-type]
+    rollout = begun(Recorded(world, policies, 4, graph_steps=0, slots=slots))  # type: ignore[arg-type]
     rollout.collect()
     found = rollout.batch(group, policies[group], 0.9, 0.9)  # type: ignore[arg-type]
     assert isinstance(found, Batch)
@@ -149,7 +149,7 @@ def test_returns_are_those_of_the_present_selves() -> None:
     world = World(Clockwork(), 4)
     slots = [Slot(("left",), slice(3, 4), same_logits(ALWAYS[2]))]  # type: ignore[arg-type]
     policies = dict.fromkeys(world.groups, same_logits(ALWAYS[0]))
-    rollout = Rollout(world, policies, 4, graph_steps=0, slots=slots)  # type: ignore[arg-type]
+    rollout = Recorded(world, policies, 4, graph_steps=0, slots=slots)  # type: ignore[arg-type]
     episodes = EpisodeStatistics(world, 4, slots)
     world.reset()
     rollout.collect()
@@ -165,7 +165,7 @@ def test_returns_are_those_of_the_present_selves() -> None:
 def test_a_group_that_opponents_play_everywhere_has_no_return() -> None:
     world = World(Clockwork(), 2)
     slots = [Slot(("left",), slice(0, 2), None)]
-    rollout = Rollout(world, dict.fromkeys(world.groups), 4, graph_steps=0, slots=slots)
+    rollout = Recorded(world, dict.fromkeys(world.groups), 4, graph_steps=0, slots=slots)
     episodes = EpisodeStatistics(world, 4, slots)
     world.reset()
     rollout.collect()
@@ -204,7 +204,7 @@ def test_every_range_remembers_by_its_own_weights() -> None:
         world = World(Still(), 6, seed=3)
         for player in (policy, *(slot.player for slot in slots)):
             player.to(world.device)  # type: ignore[union-attr]
-        rollout = begun(Rollout(world, {"left": policy}, 5, graph_steps=0, slots=slots))
+        rollout = begun(Recorded(world, {"left": policy}, 5, graph_steps=0, slots=slots))
         world["observations"] = torch.linspace(-1, 1, 6 * 4 * 10).view(6, 4, 10)
         rollout.collect()
         memory = rollout.actors["left"].memory

@@ -29,6 +29,8 @@ def fuse(policy: Policy, name: str = "policy") -> bool:
     model, distribution = policy.model, policy.distribution
     if type(model) is not MLP:
         return _not_fused(name, f"its model is a {type(model).__name__}, not the plain MLP")
+    if policy.critic_input is not None:
+        return _not_fused(name, "its critic reads something else than its actor")
     reason = why_not(model.actor_layers, model.critic_layers)
     if reason:
         return _not_fused(name, reason)

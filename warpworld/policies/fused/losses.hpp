@@ -1,6 +1,6 @@
 // Losses of actor and critic on one tile of samples, and their gradients at the networks' outputs.
 //
-// The formulas are those of trainers/ppo.py and policies/distributions.py, which say where they are from; gradients are
+// The formulas are those of trainers/algorithms/ppo.py and policies/distributions.py, which say where they are from; gradients are
 // their derivatives, equal to torch's also where a maximum has two equal sides.
 #pragma once
 

@@ -14,12 +14,12 @@ from torch import Tensor
 from warpworld.config.self_play import RANDOM, self_play_entries
 from warpworld.errors import RunError, suggest
 from warpworld.runs import Run
+from warpworld.trainers.collecting.players import Player, Scripted
 from warpworld.trainers.evaluate import load_policies
 from warpworld.trainers.league.opponents import thinned
 from warpworld.trainers.league.ratings import fitted_ratings
 from warpworld.trainers.league.saved import read_standing
 from warpworld.trainers.play import play_groups
-from warpworld.trainers.players import Player, Scripted
 
 _Selves = Mapping[int, Mapping[str, Player]]  # the policies of each checkpoint
 

@@ -12,12 +12,12 @@ import torch
 
 from warpworld.config import SelfPlayConfig
 from warpworld.policies import Policy
+from warpworld.trainers.collecting.players import Player, Scripted, Slot
 from warpworld.trainers.league.match_making import chances, draw
 from warpworld.trainers.league.opponents import KINDS, Opponent, thinned
 from warpworld.trainers.league.ratings import START, expected_score
 from warpworld.trainers.league.tally import MANY, Tally
 from warpworld.trainers.league.weights import copied, digest_of, packed
-from warpworld.trainers.players import Player, Scripted, Slot
 
 logger = logging.getLogger(__name__)
 

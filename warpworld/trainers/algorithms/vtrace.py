@@ -2,25 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from torch import Tensor
 
-from warpworld.trainers.returns import check_shapes, expected_after
-
-
-@dataclass(frozen=True)
-class VTraceSettings:
-    """The limits of the importance ratios.
-
-    Attributes:
-        rho_bar: of the ratio that weighs a TD error; with 1 or more the targets' fixed point is the present policy's
-            value, with less a more cautious policy's.
-        c_bar: of the ratios that carry a later error back; at most ``rho_bar``.
-    """
-
-    rho_bar: float = 1.0
-    c_bar: float = 1.0
+from warpworld.trainers.algorithms.gae import check_shapes, expected_after
 
 
 def vtrace(
@@ -35,7 +19,8 @@ def vtrace(
     *,
     gamma: float,
     gae_lambda: float,
-    settings: VTraceSettings,
+    rho_bar: float = 1.0,
+    c_bar: float = 1.0,
 ) -> Tensor:
     r"""V-trace targets (Espeholt et al. 2018, arXiv 1802.01561, equation 1 and remarks 1 and 2).
 
@@ -59,7 +44,9 @@ def vtrace(
         truncated_values: (T, num_envs, agents) float, V of the final observation of truncated episodes.
         gamma: discount per step, in [0, 1].
         gae_lambda: weight of longer looks ahead, in [0, 1].
-        settings: the limits of the ratios.
+        rho_bar: limit of the ratio that weighs a TD error; with 1 or more the targets' fixed point is the present
+            policy's value, with less a more cautious policy's.
+        c_bar: limit of the ratios that carry a later error back; at most ``rho_bar``.
 
     Returns:
         (T, num_envs, agents), v.
@@ -70,8 +57,8 @@ def vtrace(
     check_shapes(rewards, values, terminated, truncated, agent_terminated, next_value, truncated_values)
     expected, ends = expected_after(values, terminated, truncated, agent_terminated, next_value, truncated_values)
     ratios = log_ratios.exp()
-    errors = ratios.clamp(max=settings.rho_bar) * (rewards + gamma * expected - values)
-    carried = gamma * gae_lambda * ratios.clamp(max=settings.c_bar)
+    errors = ratios.clamp(max=rho_bar) * (rewards + gamma * expected - values)
+    carried = gamma * gae_lambda * ratios.clamp(max=c_bar)
     for t in range(len(rewards) - 2, -1, -1):
         errors[t].add_(carried[t] * errors[t + 1].masked_fill(ends[t], 0.0))
     return values + errors

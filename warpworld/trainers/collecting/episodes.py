@@ -11,10 +11,10 @@ from torch import Tensor
 
 from warpworld.environment import Array
 from warpworld.errors import StoreError
-from warpworld.trainers.players import Slot
+from warpworld.trainers.collecting.players import Slot
 from warpworld.world import World
 
-EPISODES_SOURCE = Path(__file__).resolve().parent.parent / "cuda" / "episodes.cu"
+EPISODES_SOURCE = Path(__file__).resolve().parents[2] / "cuda" / "episodes.cu"
 
 
 @dataclass(frozen=True)

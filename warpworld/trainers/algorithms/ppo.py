@@ -3,44 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
-from warpworld.policies import Policy
+from warpworld.config.sections import ALGORITHM
+from warpworld.config.types import Count, Flag, Positive, PositiveSchedule
 from warpworld.policies.fused import Loss
-from warpworld.trainers.batch import Batch, blank, mean, normalise
-from warpworld.trainers.distributed import ALONE, ProcessGroup
-from warpworld.trainers.learner import Learner, LearnerSettings, Losses
-from warpworld.trainers.schedules import Schedule, value_at
-
-LOSS_DIAGNOSTICS = ("policy_loss", "value_loss", "entropy", "approx_kl", "old_approx_kl", "clipfrac")
+from warpworld.trainers.algorithms.batch import Batch, blank, mean, normalise
+from warpworld.trainers.algorithms.on_policy import Losses, OnPolicy, OnPolicySettings
 
 
-class PPOSettings(LearnerSettings, Protocol):
-    """What PPO reads of a policy's settings."""
+class PPOSettings(OnPolicySettings):
+    """One entry of the ``policy`` section with ``algorithm: ppo``."""
 
-    update_epochs: int
-    clip_coef: Schedule
-    clip_vloss: bool
-    target_kl: float | None
-
-
-@dataclass(frozen=True)
-class PPOLossSettings:
-    """The coefficients of the loss at one point of the training."""
-
-    clip_coef: float
-    clip_vloss: bool
-    norm_adv: bool
-    ent_coef: float
-    vf_coef: float
+    algorithm: Literal["ppo"] = Field(default="ppo", description=ALGORITHM)
+    update_epochs: Count = Field(default=4, description="passes over a rollout")
+    clip_coef: PositiveSchedule = Field(default=0.2, description="how far the probability ratio may move from 1")
+    clip_vloss: Flag = Field(default=True, description="clip the value loss in the same way")
+    target_kl: Positive | None = Field(
+        default=None, description="stop a rollout's epochs above this KL divergence; null never stops"
+    )
 
 
 def ppo_loss(
-    log_probs: Tensor, entropies: Tensor, values: Tensor, batch: Batch, settings: PPOLossSettings
+    log_probs: Tensor, entropies: Tensor, values: Tensor, batch: Batch, settings: PPOSettings
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """PPO's loss of one minibatch, given what the present policy makes of its rows.
 
@@ -52,11 +41,11 @@ def ppo_loss(
         entropies: (B,) float, entropy of the present policy in each row.
         values: (B,) float, what the present value function says.
         batch: the rows.
-        settings: the loss's coefficients.
+        settings: the coefficients, schedules replaced by numbers.
 
     Returns:
         The loss, a scalar with gradient: ``policy_loss - ent_coef * entropy + vf_coef * value_loss``; and its
-        diagnostics by name (``LOSS_DIAGNOSTICS``), scalars without gradient.
+        diagnostics by name (``PPO.loss_diagnostics``), scalars without gradient.
     """
     mask = batch.mask
     advantages = blank(batch.advantages, mask)
@@ -92,44 +81,32 @@ def ppo_loss(
     return loss, diagnostics
 
 
-class PPO(Learner):
+class PPO(OnPolicy):
     """PPO for one policy: ``update_epochs`` passes over each rollout."""
 
+    Settings = PPOSettings
+    loss_diagnostics = ("policy_loss", "value_loss", "entropy", "approx_kl", "old_approx_kl", "clipfrac")
     settings: PPOSettings
-
-    def __init__(self, policy: Policy, settings: PPOSettings, processes: ProcessGroup = ALONE) -> None:
-        """Take a policy that lies on its device already."""
-        super().__init__(policy, settings, LOSS_DIAGNOSTICS, processes)
+    now: PPOSettings
 
     @property
     def num_epochs(self) -> int:
         """Passes over a rollout, at most."""
         return self.settings.update_epochs
 
-    def loss_settings(self) -> PPOLossSettings:
-        """The coefficients that the next update uses."""
-        return PPOLossSettings(
-            clip_coef=value_at(self.settings.clip_coef, self.env_steps),
-            clip_vloss=self.settings.clip_vloss,
-            norm_adv=self.norm_adv,
-            ent_coef=value_at(self.settings.ent_coef, self.env_steps),
-            vf_coef=self.settings.vf_coef,
-        )
-
     def loss_of(self, log_probs: Tensor, entropies: Tensor, values: Tensor, minibatch: Batch) -> Losses:
         """``ppo_loss`` with the present coefficients."""
-        return ppo_loss(log_probs, entropies, values, minibatch, self.loss_settings())
+        return ppo_loss(log_probs, entropies, values, minibatch, self.now)
 
     def fused_loss(self) -> Loss:
-        """The same loss, as fused kernels are told of it."""
-        loss = self.loss_settings()
+        """The same loss for the fused kernels."""
         return Loss(
             surrogate=True,
-            clip_value_loss=loss.clip_vloss,
-            normalise_advantages=loss.norm_adv,
-            clip_coef=loss.clip_coef,
-            ent_coef=loss.ent_coef,
-            vf_coef=loss.vf_coef,
+            clip_value_loss=self.now.clip_vloss,
+            normalise_advantages=self.now.norm_adv,
+            clip_coef=self.now.clip_coef,
+            ent_coef=self.now.ent_coef,
+            vf_coef=self.now.vf_coef,
         )
 
     def is_enough(self, diagnostics: Mapping[str, Tensor]) -> bool:

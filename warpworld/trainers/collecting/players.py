@@ -1,16 +1,19 @@
-"""Who plays a group: a policy, one of the environment's scripts, or nobody, which is random actions; and where."""
+"""Who plays a group: a policy, one of the environment's scripts, or None, which acts at random; and where."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from warpworld.environment import Group, Script
-from warpworld.errors import DeclarationError
-from warpworld.policies import Policy
+from warpworld.errors import DeclarationError, StoreError
+from warpworld.policies import Policy, RecurrentPolicy
+from warpworld.trainers.collecting.memory import Memory
 from warpworld.world import World
 
 
@@ -61,6 +64,61 @@ class ArraysOfEnvs:
         return view if self._data.array(name).per == "world" else view[self._envs]
 
 
+# ---- deciding --------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Seen:
+    """What a player decides on: a group in a range of envs.
+
+    Attributes:
+        world: whose envs.
+        group: the agents.
+        envs: the range.
+        observations: (envs, size, features) float32.
+        memory: of the group, where its first policy is recurrent; else None.
+    """
+
+    world: World
+    group: Group
+    envs: slice
+    observations: Tensor
+    memory: Memory | None
+
+
+@singledispatch
+def decide(player: Any, seen: Seen, outputs: Tensor) -> None:
+    """Write a player's outputs: a policy's, unless its kind of player has registered a way of its own.
+
+    Args:
+        player: who decides.
+        seen: what it decides on.
+        outputs: (envs, size, num_outputs) float32, written to.
+    """
+    outputs.copy_(player.outputs(seen.observations))
+
+
+@decide.register
+def _(player: None, seen: Seen, outputs: Tensor) -> None:
+    outputs.zero_()  # equal logits: whatever is allowed is equally likely
+
+
+@decide.register
+def _(player: Scripted, seen: Seen, outputs: Tensor) -> None:
+    outputs.copy_(player.outputs(seen.world, seen.group, seen.envs))
+
+
+@decide.register
+def _(player: RecurrentPolicy, seen: Seen, outputs: Tensor) -> None:
+    memory = seen.memory
+    if memory is None or memory.state_size != player.state_size:
+        has = "none" if memory is None else f"states of {memory.state_size} numbers"
+        raise StoreError(
+            f"group '{seen.group.name}': the policy has states of {player.state_size} numbers, but the store has "
+            f"{has}; make the Actor with a policy of that size"
+        )
+    outputs.copy_(memory.outputs(player, seen.observations, seen.envs))
+
+
+# ---- where -----------------------------------------------------------------------------------------------------------
 @dataclass(eq=False)
 class Slot:
     """A contiguous range of envs in which an opponent plays some of the groups.

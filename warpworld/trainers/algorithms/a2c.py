@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Literal
 
+from pydantic import Field
 from torch import Tensor
 
-from warpworld.policies import Policy
+from warpworld.config.sections import ALGORITHM
+from warpworld.config.types import Count, Flag, Fraction
 from warpworld.policies.fused import Loss
-from warpworld.trainers.batch import Batch, blank, mean, normalise
-from warpworld.trainers.distributed import ALONE, ProcessGroup
-from warpworld.trainers.learner import Learner, LearnerSettings, Losses
-from warpworld.trainers.schedules import value_at
-
-LOSS_DIAGNOSTICS = ("policy_loss", "value_loss", "entropy")
+from warpworld.trainers.algorithms.batch import Batch, blank, mean, normalise
+from warpworld.trainers.algorithms.on_policy import Losses, OnPolicy, OnPolicySettings
 
 
-@dataclass(frozen=True)
-class A2CLossSettings:
-    """The coefficients of the loss at one point of the training."""
+class A2CSettings(OnPolicySettings):
+    """One entry of the ``policy`` section with ``algorithm: a2c``."""
 
-    norm_adv: bool
-    ent_coef: float
-    vf_coef: float
+    algorithm: Literal["a2c"] = Field(default="a2c", description=ALGORITHM)
+    gae_lambda: Fraction = Field(default=1.0, description="lambda of generalised advantage estimation")
+    num_minibatches: Count = Field(default=1, description="parts of a rollout, one gradient step each")
+    norm_adv: Flag = Field(default=False, description="normalise advantages per minibatch")
 
 
 def a2c_loss(
-    log_probs: Tensor, entropies: Tensor, values: Tensor, batch: Batch, settings: A2CLossSettings
+    log_probs: Tensor, entropies: Tensor, values: Tensor, batch: Batch, settings: A2CSettings
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """A2C's loss of one minibatch, given what the present policy makes of its rows.
 
@@ -38,12 +36,12 @@ def a2c_loss(
         entropies: (B,) float, entropy of the present policy in each row.
         values: (B,) float, what the present value function says.
         batch: the rows; their old log_probs and values are not read.
-        settings: the loss's coefficients.
+        settings: the coefficients, schedules replaced by numbers.
 
     Returns:
         The loss, a scalar with gradient: ``policy_loss - ent_coef * entropy + vf_coef * value_loss`` with
         ``policy_loss = -mean(log_prob * advantage)`` and ``value_loss = mean((value - return)^2) / 2``; and its
-        diagnostics by name (``LOSS_DIAGNOSTICS``), scalars without gradient.
+        diagnostics by name (``A2C.loss_diagnostics``), scalars without gradient.
     """
     mask = batch.mask
     advantages = blank(batch.advantages, mask)
@@ -57,28 +55,18 @@ def a2c_loss(
     return loss, {name: value.detach() for name, value in diagnostics.items()}
 
 
-class A2C(Learner):
+class A2C(OnPolicy):
     """A2C for one policy: one pass over each rollout."""
 
-    num_epochs = 1
-
-    def __init__(self, policy: Policy, settings: LearnerSettings, processes: ProcessGroup = ALONE) -> None:
-        """Take a policy that lies on its device already."""
-        super().__init__(policy, settings, LOSS_DIAGNOSTICS, processes)
-
-    def loss_settings(self) -> A2CLossSettings:
-        """The coefficients that the next update uses."""
-        return A2CLossSettings(
-            norm_adv=self.norm_adv,
-            ent_coef=value_at(self.settings.ent_coef, self.env_steps),
-            vf_coef=self.settings.vf_coef,
-        )
+    Settings = A2CSettings
+    loss_diagnostics = ("policy_loss", "value_loss", "entropy")
+    settings: A2CSettings
+    now: A2CSettings
 
     def loss_of(self, log_probs: Tensor, entropies: Tensor, values: Tensor, minibatch: Batch) -> Losses:
         """``a2c_loss`` with the present coefficients."""
-        return a2c_loss(log_probs, entropies, values, minibatch, self.loss_settings())
+        return a2c_loss(log_probs, entropies, values, minibatch, self.now)
 
     def fused_loss(self) -> Loss:
-        """The same loss, as fused kernels are told of it."""
-        loss = self.loss_settings()
-        return Loss(normalise_advantages=loss.norm_adv, ent_coef=loss.ent_coef, vf_coef=loss.vf_coef)
+        """The same loss for the fused kernels."""
+        return Loss(normalise_advantages=self.now.norm_adv, ent_coef=self.now.ent_coef, vf_coef=self.now.vf_coef)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from warpworld.trainers.batch import NORM_EPS
+from warpworld.trainers.algorithms.batch import NORM_EPS
+from warpworld.trainers.algorithms.sequences import Experience
 from warpworld.trainers.distributed import ProcessGroup
-from warpworld.trainers.sequences import Experience
 
 
 @dataclass(frozen=True)

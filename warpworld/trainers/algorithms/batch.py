@@ -29,6 +29,7 @@ class Batch:
         values: (B,) float32, what it said when the actions were taken.
         mask: (B,) bool, False for rows that do not count; None counts all.
         action_masks: (B, choices) bool, False for choices that were forbidden; None where all were allowed.
+        critic_inputs: (B, numbers) float32, what the critic reads; None where that is the observations.
         blocks: lengths of the successive parts, each of one step and one group, between which other processes have rows
             of their own; empty where there is one process, or where the order is another.
     """
@@ -41,13 +42,14 @@ class Batch:
     values: Tensor
     mask: Tensor | None = None
     action_masks: Tensor | None = None
+    critic_inputs: Tensor | None = None
     blocks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what would otherwise broadcast to wrong numbers in silence."""
         rows = len(self.observations)
         for name, tensor in self.named_tensors():
-            dims = 2 if name in ("observations", "actions", "action_masks") else 1
+            dims = 2 if name in ("observations", "actions", "action_masks", "critic_inputs") else 1
             if tensor.dim() != dims or len(tensor) != rows:
                 wanted = f"({rows}, ...)" if dims == 2 else f"({rows},)"
                 raise StoreError(f"batch {name}: shape {tuple(tensor.shape)}, expected {wanted} like its other tensors")
@@ -126,7 +128,7 @@ class Batch:
 
     def evaluated(self, policy: Policy) -> tuple[Tensor, Tensor]:
         """What a policy makes of the rows: outputs (B, num_outputs) and values (B,)."""
-        return policy(self.observations)
+        return policy(self.observations, self.critic_inputs)
 
     def named_tensors(self) -> list[tuple[str, Tensor]]:
         """Name and tensor of each field that is set."""

@@ -1,0 +1,7 @@
+"""Samplers: kernels that turn a policy's outputs into actions in the store, one file for each kind of distribution."""
+
+from warpworld.policies.samplers.box import BoxSampler, scaling_to
+from warpworld.policies.samplers.choices import ChoiceSampler
+from warpworld.policies.samplers.sampler import Sampler, SamplerMaker, Seat
+
+__all__ = ["BoxSampler", "ChoiceSampler", "Sampler", "SamplerMaker", "Seat", "scaling_to"]

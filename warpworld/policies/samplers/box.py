@@ -1,0 +1,68 @@
+"""Actions in a Box: a normal distribution in each dimension, scaled to the Box and cut off at its bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from warpworld.environment import Array
+from warpworld.policies.samplers.sampler import CUDA_FOLDER, Sampler
+
+NO_NOISE = -20.0  # logarithm of a deviation that no float32 action shows
+
+
+class BoxSampler(Sampler):
+    """Draws each dimension from a normal distribution around the policy's mean."""
+
+    source = CUDA_FOLDER / "sample_box.cu"
+    outputs_name = "means"
+
+    def constants(self) -> dict[str, int]:
+        """The number of dimensions."""
+        return {"ACTION_SIZE": self._space.shape[0]}
+
+    def arrays(self) -> dict[str, str]:
+        """Add ``box``, which scales what was drawn, and ``log_stds``."""
+        world, name = self.seat.world, self.seat.group.name
+        scaling = scaling_to(self._space)
+        box, log_stds = f"action_box_{name}", f"log_stds_{name}"
+        world.add(Array(box, "float32", scaling.shape, per="world", initial=scaling), kept="scratch")
+        world.add(Array(log_stds, "float32", self._space.shape, per="world", initial=0.0), kept="scratch")
+        return {"box": box, "log_stds": log_stds}
+
+    @property
+    def _space(self) -> Box:
+        space = self.seat.group.action
+        assert isinstance(space, Box)
+        return space
+
+    def take(self, distribution: Any) -> None:
+        """Take the deviations; a script's actions are meant as they are."""
+        log_stds = self.seat.world[f"log_stds_{self.seat.group.name}"]
+        if distribution is None:
+            log_stds.fill_(NO_NOISE)
+        else:
+            log_stds.copy_(distribution.log_std)
+
+    def draw_at_random(self) -> None:
+        """Uniformly between finite bounds, else from the standard normal distribution."""
+        self._draw_at_random()
+
+    def _bind(self) -> None:
+        super()._bind()
+        self._draw_at_random = self.program("act_at_random")
+
+
+def scaling_to(space: Box) -> np.ndarray:
+    """How a Box's actions come from what a policy draws: (4, size) float32, rows centre, scale, low and high.
+
+    An action is ``centre + scale * drawn``, cut off at low and high. -1 and 1 lead to the ends of a bounded dimension;
+    where a bound is infinite, centre is 0 and scale 1.
+    """
+    low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+    bounded = np.isfinite(low) & np.isfinite(high)
+    with np.errstate(invalid="ignore"):
+        centre, scale = np.where(bounded, (low + high) / 2, 0.0), np.where(bounded, (high - low) / 2, 1.0)
+    return np.stack([centre, scale, low, high]).astype(np.float32)

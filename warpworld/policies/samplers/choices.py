@@ -1,0 +1,52 @@
+"""Discrete and MultiDiscrete actions: one choice per head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from warpworld.environment import Array
+from warpworld.policies.samplers.sampler import CUDA_FOLDER, Sampler, Seat
+
+
+class ChoiceSampler(Sampler):
+    """Draws each head's choice from its logits; where the world has an ``action_mask``, forbidden choices never.
+
+    Args:
+        seat: where the group's numbers lie.
+        kernel: of sample.cu: "sample", "act" or "act_greedily".
+        head_sizes: number of choices of each head.
+    """
+
+    source = CUDA_FOLDER / "sample.cu"
+    outputs_name = "logits"
+
+    def __init__(self, seat: Seat, kernel: str, head_sizes: Sequence[int]) -> None:
+        self._heads = tuple(head_sizes)
+        self.masked = "action_mask" in seat.world.data
+        super().__init__(seat, kernel)
+
+    def constants(self) -> dict[str, int]:
+        """How the logits divide into heads."""
+        heads, world = self._heads, self.seat.world
+        return {
+            "NUM_HEADS": len(heads),
+            "LOGITS": sum(heads),
+            "HEAD_SIZE": heads[0] if len(set(heads)) == 1 else 0,
+            "MASK_SIZE": world.data.array("action_mask").shape[0] if self.masked else 1,
+        }
+
+    def arrays(self) -> dict[str, str]:
+        """Add ``head_sizes``."""
+        name = f"head_sizes_{self.seat.group.name}"
+        self.seat.world.add(Array(name, "int32", (len(self._heads),), per="world", initial=self._heads), kept="scratch")
+        return {"head_sizes": name}
+
+    def kernel_name(self) -> str:
+        """The twin that reads ``action_mask``, where there is one."""
+        return f"{super().kernel_name()}_masked" if self.masked else super().kernel_name()
+
+    def draw_at_random(self) -> None:
+        """Each choice that is allowed is equally likely."""
+        self.outputs.zero_()
+        assert self.draw is not None
+        self.draw()

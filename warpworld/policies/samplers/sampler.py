@@ -1,0 +1,129 @@
+"""What every sampler is: a kernel file of the package bound to the arrays of one group."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from torch import Tensor
+
+from warpworld.environment import Group
+
+if TYPE_CHECKING:
+    from warpworld.world import World
+
+CUDA_FOLDER = Path(__file__).resolve().parents[2] / "cuda"
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Where one group's numbers lie in the store, for the kernel that acts for it.
+
+    Attributes:
+        world: an unsealed world.
+        group: the agents.
+        index: the kernel's number in its world, which keeps its random numbers apart from other kernels'.
+        outputs: name of the array (num_envs, size, num_outputs) float32 that a policy's outputs are written to.
+        observations: name of the array (num_envs, agents, features) float32 that holds what the group observes.
+        observed_agents: agents of an env in that array.
+        first_observed: place of the group's first agent in it.
+        observation_size: features of one agent's observation.
+        recorded: arrays that the kernel records the step in, by the names that its parameters have; None records
+            nothing.
+    """
+
+    world: World
+    group: Group
+    index: int
+    outputs: str
+    observations: str
+    observed_agents: int
+    first_observed: int
+    observation_size: int
+    recorded: Mapping[str, str] | None = None
+
+
+SamplerMaker = Callable[[Seat, str], "Sampler"]
+
+
+class Sampler(ABC):
+    """Draws one group's actions from its policy's outputs and writes them into the store.
+
+    The kernel file has the kernels ``sample``, which draws and records, ``act``, which draws, and ``act_greedily``,
+    which takes the likeliest action. A subclass names the file and adds constants, arrays and kernels of its own.
+
+    Attributes:
+        source: the kernel file.
+        outputs_name: what its kernels call the policy's outputs.
+        masked: whether it obeys an ``action_mask``.
+        draw: writes the actions; None before the world is sealed.
+
+    Args:
+        seat: where the group's numbers lie.
+        kernel: which kernel draws: "sample", "act" or "act_greedily".
+    """
+
+    source: ClassVar[Path]
+    outputs_name: ClassVar[str]
+    masked: bool = False
+
+    def __init__(self, seat: Seat, kernel: str) -> None:
+        self.seat, self._kernel = seat, kernel
+        self.draw: Callable[[], None] | None = None
+        world, group = seat.world, seat.group
+        actions, first = world.action_array(group.name)
+        constants = {
+            "NUM_AGENTS": group.size,
+            "WORLD_AGENTS": world.num_agents,
+            "AGENT_FIRST": group.first,
+            "ACTION_AGENTS": world.num_agents if actions == "actions" else group.size,
+            "ACTION_FIRST": first,
+            "OBSERVATION_AGENTS": seat.observed_agents,
+            "OBSERVATION_FIRST": seat.first_observed,
+            "OBSERVATION_SIZE": seat.observation_size,
+        }
+        aliases = {
+            "observations": seat.observations,
+            "actions": actions,
+            self.outputs_name: seat.outputs,
+            **(seat.recorded or {}),
+        }
+        self._functions = world.kernels(
+            self.source, constants | self.constants(), aliases=aliases | self.arrays(), writable={actions}
+        )
+        self._functions.build([])
+        world.when_sealed(self._bind)
+
+    @abstractmethod
+    def constants(self) -> dict[str, int]:
+        """Constants that the kernels are compiled with, besides those that every sampler has."""
+
+    def arrays(self) -> dict[str, str]:
+        """Add arrays of its own to the world: their names by those of the kernels' parameters."""
+        return {}
+
+    def kernel_name(self) -> str:
+        """The kernel that draws."""
+        return self._kernel
+
+    def take(self, distribution: Any) -> None:  # noqa: B027 (most say nothing else)
+        """Take what the policy's distribution says besides its outputs, before each ``draw``; None: it is a script."""
+
+    @abstractmethod
+    def draw_at_random(self) -> None:
+        """Draw without a policy: uniformly where that has a meaning."""
+
+    def _bind(self) -> None:
+        self.draw = self.program(self.kernel_name())
+
+    def program(self, kernel: str) -> Callable[[], None]:
+        """One of the file's kernels, bound to the sealed store."""
+        return self.seat.world.program([self._functions.step(kernel, self.seat.index)])
+
+    @property
+    def outputs(self) -> Tensor:
+        """The policy's outputs, (num_envs, size, num_outputs) float32, in the sealed store."""
+        return self.seat.world[self.seat.outputs]

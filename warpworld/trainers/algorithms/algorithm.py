@@ -1,0 +1,94 @@
+"""What an algorithm is: its settings, what it records, how it learns, and the state that it saves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from warpworld.config import LearnerConfig
+from warpworld.policies import Policy
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.distributed import ALONE, ProcessGroup
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where the training stands when an algorithm learns.
+
+    Attributes:
+        fraction: of the run that is done, in [0, 1].
+        env_steps: env steps done before this iteration; schedules go by it.
+        generator: on the CPU, what orders are drawn from; in the same state in all processes.
+    """
+
+    fraction: float
+    env_steps: int
+    generator: torch.Generator
+
+
+class Algorithm(ABC):
+    """How one policy learns. An algorithm is one subclass in one file.
+
+    A run is: T steps of the world in which every player acts; then every algorithm learns. ``algorithm: ppo`` in a
+    config names one of the package, ``algorithm: module:Class`` one of the user's.
+
+    Attributes:
+        Settings: the keys of the policy's section in a config, with defaults and comments: a pydantic model.
+        needs_critic: whether the policy's model must have a ``critic``.
+        acts_greedily: whether its policies, where they are evaluated or watched, always take the likeliest action.
+        policy: trained in place; it lies on its device already.
+        settings: of this policy's section.
+        processes: those that learn together.
+    """
+
+    Settings: ClassVar[type[LearnerConfig]]
+    needs_critic: ClassVar[bool] = True
+    acts_greedily: ClassVar[bool] = False
+
+    def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
+        self.policy, self.settings, self.processes = policy, settings, processes
+
+    @abstractmethod
+    def declare(self, collector: Collector) -> None:
+        """Settle, before the world is sealed, how the policy's groups act and what is recorded of them.
+
+        Every group of ``settings.groups`` is given an actor, by ``collector.act`` or by a recorder. Arrays that the
+        algorithm needs are added to ``collector.world``.
+        """
+
+    @abstractmethod
+    def learn(self, progress: Progress) -> Mapping[str, Tensor]:
+        """Learn from what was recorded of the latest T steps.
+
+        Returns:
+            Numbers to log as ``losses/POLICY/NAME``, () each, on the policy's device; the same names in each call.
+        """
+
+    def charts(self) -> Mapping[str, float]:
+        """Numbers that the host knows, logged as ``charts/POLICY/NAME``."""
+        return {}
+
+    # ---- saving ------------------------------------------------------------------------------------------------------
+    @abstractmethod
+    def state_dict(self) -> dict[str, Any]:
+        """Whatever its further course depends on, besides the store: tensors, numbers and texts, nested in dicts.
+
+        The store keeps the arrays that ``declare`` added as state.
+        """
+
+    @abstractmethod
+    def check_state(self, saved: Mapping[str, Any]) -> None:
+        """Check what ``state_dict`` gave once, before anything of a checkpoint is taken up.
+
+        Raises:
+            RunError: it does not fit; in a sentence.
+        """
+
+    @abstractmethod
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Continue from what ``state_dict`` gave, copying its tensors."""

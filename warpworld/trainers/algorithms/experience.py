@@ -1,0 +1,111 @@
+"""From what was recorded of a group to rows that an on-policy algorithm learns from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from warpworld.policies import Policy, RecurrentPolicy
+from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.sequences import Experience, Sequences
+from warpworld.trainers.collecting.memory import begun
+from warpworld.trainers.collecting.trajectories import Trajectories
+
+# Rows of one value forward: on a cpu so few that what lies between the layers stays in a cache, on a gpu as many as its
+# memory does not notice.
+VALUE_ROWS = {"cpu": 1 << 12, "cuda": 1 << 20}
+
+
+def experience_of(
+    seen: Trajectories, policy: Policy, values: Tensor, advantages: Tensor, returns: Tensor
+) -> Experience:
+    """A group's steps as rows.
+
+    Args:
+        seen: what was recorded.
+        policy: that learns from it.
+        values: (T, num_envs, n) float32, as the three below.
+        advantages: of the actions.
+        returns: what the value function should say.
+
+    Returns:
+        The (T, num_envs, n) rows laid out flat; for a recurrent policy, the num_envs * n sequences of T rows.
+    """
+    steps, num_envs, agents = seen.rewards.shape
+    rows = Batch(
+        observations=seen.observations.flatten(0, 2),
+        actions=seen.actions.flatten(0, 2),
+        log_probs=seen.log_probs.flatten(),
+        advantages=advantages.flatten(),
+        returns=returns.flatten(),
+        values=values.flatten(),
+        mask=None if seen.counted is None else seen.counted.flatten(),
+        action_masks=None if seen.action_masks is None else seen.action_masks.flatten(0, 2),
+        critic_inputs=None if seen.critic_inputs is None else seen.critic_inputs.flatten(0, 2),
+        blocks=(num_envs * agents,) * steps,
+    )
+    if not isinstance(policy, RecurrentPolicy):
+        return rows
+    assert seen.first_state is not None
+    starts = begun(seen.terminated, seen.truncated, seen.agent_terminated, agents)
+    return Sequences.of_rollout(rows, seen.first_state.flatten(0, 1), starts.flatten(1))
+
+
+def step_values(seen: Trajectories, policy: Policy) -> Tensor:
+    """(T, num_envs, n): the values of what was observed; a recurrent policy gave them as it acted."""
+    if seen.values is not None:
+        return seen.values
+    return values_of(policy, seen.observations, critic_inputs=seen.critic_inputs)
+
+
+def ends_of(seen: Trajectories, policy: Policy) -> dict[str, Any]:
+    """What value targets are made of besides the values: the arguments of ``gae`` and ``vtrace`` of these names.
+
+    A recurrent policy evaluates what follows the last step, and final observations, with the states in which it acted.
+    """
+    return {
+        "rewards": seen.counted_rewards,
+        "terminated": seen.terminated,
+        "truncated": seen.truncated,
+        "agent_terminated": seen.agent_terminated,
+        "next_value": values_of(policy, seen.next_observations, seen.next_state, seen.next_critic_inputs),
+        "truncated_values": _truncated_values(seen, policy),
+    }
+
+
+def _truncated_values(seen: Trajectories, policy: Policy) -> Tensor:
+    """(T, num_envs, n): the value of the final observation where an env was truncated, 0 elsewhere."""
+    values = torch.zeros_like(seen.rewards, memory_format=torch.contiguous_format)
+    finals = seen.finals
+    if len(finals.envs):
+        found = values_of(policy, finals.observations, finals.states, finals.critic_inputs)
+        values[finals.rows, finals.envs] = found
+    return values
+
+
+def values_of(
+    policy: Policy, observations: Tensor, states: Tensor | None = None, critic_inputs: Tensor | None = None
+) -> Tensor:
+    """Value of each observation, without gradient.
+
+    Args:
+        policy: whose.
+        observations: (..., features) float32.
+        states: (..., state size) float32, what a recurrent policy remembers then; None for others.
+        critic_inputs: (..., numbers) float32, what the critic reads in place of the observations; None for those.
+
+    Returns:
+        (...) float32.
+    """
+    flat, size = observations.reshape(-1, observations.shape[-1]), VALUE_ROWS[observations.device.type]
+    with torch.no_grad():
+        if isinstance(policy, RecurrentPolicy):
+            assert states is not None
+            parts = zip(flat.split(size), states.flatten(0, -2).split(size), strict=True)
+            values = [policy.step(*part)[1] for part in parts]
+        else:
+            read = flat if critic_inputs is None else critic_inputs.reshape(-1, critic_inputs.shape[-1])
+            values = [policy.value(rows) for rows in read.split(size)]
+    return torch.cat(values).view(observations.shape[:-1])

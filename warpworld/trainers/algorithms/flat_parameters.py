@@ -1,0 +1,139 @@
+"""A module's parameters as one vector: a gradient's length and a step of the optimiser are one operation each."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from warpworld.errors import RunError
+
+ADAM_EPS = 1e-5
+ALIGNMENT = 4  # numbers; 16 bytes of float32, at whose multiples cuBLAS wants every matrix for its fastest kernels
+_UNFIT = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)  # what torch meets a wrong state with
+
+
+class FlatParameters:
+    """All parameters of a module that require a gradient, as views of one vector, and Adam over it.
+
+    The gradients are views of one vector too. The zeros between the views have no gradient, so that they stay zeros and
+    count for nothing. Do not move the module afterwards.
+
+    Attributes:
+        vector: the parameters.
+        optimizer: Adam.
+
+    Args:
+        module: on its device.
+        learning_rate: of the first step.
+    """
+
+    def __init__(self, module: nn.Module, learning_rate: float) -> None:
+        self._module = module
+        self.vector = flattened(module)
+        self.optimizer = _adam(self.vector, learning_rate)
+
+    @property
+    def gradient(self) -> Tensor:
+        """The vector's gradient."""
+        assert self.vector.grad is not None
+        return self.vector.grad
+
+    @property
+    def learning_rate(self) -> float:
+        """The learning rate of the next step."""
+        return float(self.optimizer.param_groups[0]["lr"])
+
+    @learning_rate.setter
+    def learning_rate(self, rate: float) -> None:
+        self.optimizer.param_groups[0]["lr"] = rate
+
+    def step(self, max_grad_norm: float) -> Tensor:
+        """One step along the present gradient, which is scaled down to a length first; gives its length before that."""
+        norm = nn.utils.clip_grad_norm_(self.vector, max_grad_norm)
+        self.optimizer.step()
+        return norm
+
+    # ---- saving ------------------------------------------------------------------------------------------------------
+    def check_state(self, state: Any) -> None:
+        """Try a saved state of the optimiser on another one, whose step has no effect.
+
+        Raises:
+            RunError: the state is none of Adam's, one of other sizes, or an older version's.
+        """
+        vector = nn.Parameter(torch.zeros_like(self.vector))
+        vector.grad = torch.zeros_like(vector)
+        trial = _adam(vector, self.learning_rate)
+        try:
+            trial.load_state_dict(copy.deepcopy(state))
+            for key, moment in trial.state[vector].items():
+                if key == "step" or moment.shape == vector.shape:
+                    continue
+                if moment.shape == (sum(parameter.numel() for parameter in _trained(self._module)),):
+                    raise RunError(
+                        "the optimiser's state was saved by an older version of warpworld, which put no padding "
+                        "between weights; go on with that version, or begin a new run whose policies have the old one "
+                        "as their initial_weights"
+                    )
+                raise ValueError(f"{key} has shape {tuple(moment.shape)}, expected {tuple(vector.shape)}")
+            trial.step()
+        except _UNFIT as error:
+            raise _does_not_fit(error) from error
+
+    def load_state(self, state: Any) -> None:
+        """Continue from a state of the optimiser.
+
+        Raises:
+            RunError: it is of other parameters.
+        """
+        try:
+            # without a copy Adam would adopt the moments themselves, and two learners would share them
+            self.optimizer.load_state_dict(copy.deepcopy(state))
+        except _UNFIT as error:
+            raise _does_not_fit(error) from error
+
+
+def _does_not_fit(error: Exception) -> RunError:
+    """What a saved state is refused with that torch does not take."""
+    said = f"it lacks {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
+    return RunError(
+        f"the saved state does not fit this policy ({said}); use the model settings and the env that it was saved with"
+    )
+
+
+def flattened(module: nn.Module) -> nn.Parameter:
+    """One vector of all parameters, which they and their gradients become views of.
+
+    Each view begins at a multiple of ``ALIGNMENT`` numbers, with zeros behind it up to the next. Parameters with
+    ``requires_grad=False`` are left out and keep their values.
+    """
+    parameters = _trained(module)
+    padded = [functional.pad(parameter.detach().flatten(), (0, _padding(parameter))) for parameter in parameters]
+    vector = nn.Parameter(torch.cat(padded))
+    vector.grad = torch.zeros_like(vector)
+    first = 0
+    for parameter in parameters:
+        part = slice(first, first + parameter.numel())
+        parameter.data = vector.detach()[part].view_as(parameter)
+        parameter.grad = vector.grad[part].view_as(parameter)
+        first = part.stop + _padding(parameter)
+    return vector
+
+
+def _trained(module: nn.Module) -> list[nn.Parameter]:
+    return [parameter for parameter in module.parameters() if parameter.requires_grad]
+
+
+def _padding(parameter: Tensor) -> int:
+    return -parameter.numel() % ALIGNMENT
+
+
+def _adam(parameters: nn.Parameter, learning_rate: float) -> torch.optim.Adam:
+    """Adam, fused into one kernel where this torch can do that for the policy's device."""
+    try:
+        return torch.optim.Adam([parameters], lr=learning_rate, eps=ADAM_EPS, fused=True)
+    except RuntimeError:
+        return torch.optim.Adam([parameters], lr=learning_rate, eps=ADAM_EPS)

@@ -1,0 +1,300 @@
+"""What on-policy algorithms share: from a rollout's rows to new weights."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from warpworld.config import LearnerConfig
+from warpworld.config.sections import Fault, Sizes
+from warpworld.config.types import Count, Flag, Fraction, NotNegative, NotNegativeSchedule, Positive, PositiveSchedule
+from warpworld.errors import RunError
+from warpworld.policies import Policy
+from warpworld.policies.fused import DIAGNOSTICS as FUSED_DIAGNOSTICS
+from warpworld.policies.fused import FusedNetworks, Loss, fused_gradient
+from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
+from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.flat_parameters import FlatParameters
+from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
+from warpworld.trainers.algorithms.sequences import Experience
+from warpworld.trainers.algorithms.targets import TARGETS
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting.rollout import Rollout
+from warpworld.trainers.distributed import ALONE, ProcessGroup
+
+Losses = tuple[Tensor, dict[str, Tensor]]
+
+
+class OnPolicySettings(LearnerConfig):
+    """Settings that all on-policy algorithms have; they carry CleanRL's names and formulas."""
+
+    learning_rate: PositiveSchedule = Field(default=2.5e-4, description="step size of Adam")
+    anneal_lr: Flag = Field(default=True, description="lower the learning rate linearly to 0 over the run")
+    gamma: Fraction = Field(default=0.99, description="discount per step")
+    gae_lambda: Fraction = Field(default=0.95, description="lambda of generalised advantage estimation")
+    value_targets: Literal["gae", "vtrace"] = Field(
+        default="gae", description="what values learn: gae, or vtrace: anew before each pass, for the policy as it is"
+    )
+    rho_bar: Positive = Field(default=1.0, description="V-trace's limit of the ratios that weigh TD errors")
+    c_bar: Positive = Field(default=1.0, description="V-trace's limit of the ratios that carry them back, <= rho_bar")
+    num_minibatches: Count = Field(default=4, description="parts of a rollout, one gradient step each")
+    norm_adv: Flag = Field(default=True, description="normalise advantages per minibatch")
+    ent_coef: NotNegativeSchedule = Field(default=0.01, description="weight of the entropy bonus")
+    vf_coef: NotNegative = Field(default=0.5, description="weight of the value loss")
+    max_grad_norm: Positive = Field(default=0.5, description="longest gradient; longer ones are scaled down")
+
+    def faults(self, sizes: Sizes) -> Iterator[Fault]:
+        """Rollouts divide into minibatches, and V-trace's limits go together."""
+        if self.c_bar > self.rho_bar:
+            yield Fault(("c_bar", "rho_bar"), f"c_bar is {self.c_bar}, expected at most its rho_bar, {self.rho_bar}")
+        agents = f"{sizes.agents} agent{'s' * (sizes.agents != 1)}"
+        rows = sizes.num_envs * sizes.num_steps * sizes.agents
+        what = f"rows of a rollout: num_envs {sizes.num_envs} x num_steps {sizes.num_steps} x {agents}"
+        if self.model.recurrent is not None:
+            rows = sizes.num_envs * sizes.agents
+            what = f"sequences that a recurrent policy learns from: num_envs {sizes.num_envs} x {agents}"
+        if rows % self.num_minibatches:
+            text = f"num_minibatches is {self.num_minibatches}, expected a divisor of the {rows} {what}"
+            yield Fault(("num_minibatches",), text, of_sizes=True)
+
+
+class OnPolicy(Algorithm):
+    """Learns from rollouts: rows in random order, in minibatches, one step of Adam each.
+
+    Among several processes each adds up what its own rows say, and one sum over all of them a minibatch makes it what a
+    single process with all rows would have; the weights stay the same in all, bit for bit.
+
+    Attributes:
+        loss_diagnostics: names of the numbers that the loss gives.
+        now: the settings of the present update, with the values of schedules.
+        parameters: the policy's, and Adam.
+        diagnostics: names of the metrics that an update gives.
+    """
+
+    Settings: ClassVar[type[OnPolicySettings]] = OnPolicySettings
+    loss_diagnostics: ClassVar[tuple[str, ...]]
+    settings: OnPolicySettings
+
+    def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
+        super().__init__(policy, settings, processes)
+        self.now = self._settings_at(0)
+        self.parameters = FlatParameters(policy, self.now.learning_rate)
+        self._of_loss = (*self.loss_diagnostics, "grad_norm")
+        self.diagnostics = (*self._of_loss, "explained_variance")
+        self._summed = self.parameters.vector.new_zeros(len(self.parameters.vector) + len(self.loss_diagnostics))
+
+    # ---- what an algorithm says --------------------------------------------------------------------------------------
+    @property
+    def num_epochs(self) -> int:
+        """Passes over a rollout, at most."""
+        return 1
+
+    @abstractmethod
+    def loss_of(self, log_probs: Tensor, entropies: Tensor, values: Tensor, minibatch: Batch) -> Losses:
+        """The loss of a minibatch, given what the present policy makes of its B rows.
+
+        Args:
+            log_probs: (B,) float, log-probability of the actions.
+            entropies: (B,) float.
+            values: (B,) float.
+            minibatch: the rows.
+
+        Returns:
+            The loss, a scalar with gradient, and its diagnostics by name, scalars without.
+        """
+
+    def fused_loss(self) -> Loss | None:
+        """A description of the same loss for the fused kernels; None leaves the gradient to torch."""
+        return None
+
+    def is_enough(self, diagnostics: Mapping[str, Tensor]) -> bool:
+        """Whether to leave further epochs out, given the diagnostics of an epoch's last minibatch."""
+        return False
+
+    def losses(self, minibatch: Experience) -> Losses:
+        """The loss of a minibatch under the present policy, and its diagnostics."""
+        rows, (outputs, values) = minibatch.rows, minibatch.evaluated(self.policy)
+        log_probs, entropies = self.policy.distribution.log_prob_and_entropy(outputs, rows.actions, rows.action_masks)
+        return self.loss_of(log_probs, entropies, values, rows)
+
+    # ---- an algorithm's part of a run --------------------------------------------------------------------------------
+    def declare(self, collector: Collector) -> None:
+        """Record rollouts of all groups."""
+        self._rollout = collector.shared(Rollout)
+        for group in self.settings.groups:
+            self._rollout.record(group, self.policy)
+
+    def learn(self, progress: Progress) -> dict[str, Tensor]:
+        """One update from the rollout that stands in the store."""
+        self.set_progress(progress.fraction, progress.env_steps)
+        seen = [self._rollout.trajectories(group) for group in self.settings.groups]
+        targets = TARGETS[self.settings.value_targets](self.policy, seen, self.settings)
+        return self.update(targets.experience(), progress.generator, targets.renewed)
+
+    def charts(self) -> dict[str, float]:
+        """The learning rate."""
+        return {"learning_rate": self.parameters.learning_rate}
+
+    # ---- schedules ---------------------------------------------------------------------------------------------------
+    def set_progress(self, fraction: float, env_steps: int) -> None:
+        """Say where the training stands, before each update.
+
+        Args:
+            fraction: of the run that is done, in [0, 1]: with ``anneal_lr`` the learning rate falls in proportion.
+            env_steps: env steps done, which schedules go by.
+        """
+        self.now = self._settings_at(env_steps)
+        remaining = 1.0 - min(max(fraction, 0.0), 1.0) if self.settings.anneal_lr else 1.0
+        self.parameters.learning_rate = remaining * self.now.learning_rate
+
+    def _settings_at(self, env_steps: int) -> Any:
+        """The settings with the values of schedules; among several processes ``update`` normalises advantages."""
+        now = self.settings.at(env_steps)
+        return now.model_copy(update={"norm_adv": False}) if self.processes.several else now
+
+    # ---- learning ----------------------------------------------------------------------------------------------------
+    def update(
+        self, batch: Experience, generator: torch.Generator, renewed: Callable[[], Tensor | None] = lambda: None
+    ) -> dict[str, Tensor]:
+        """Learn from a rollout: ``num_epochs`` passes in a new order, each in ``num_minibatches`` steps of Adam.
+
+        Rows that do not count are dropped first; of a recurrent policy, sequences in which none does. The host does not
+        wait for the device, but with a mask once at the start, and with PPO's ``target_kl`` once an epoch. A normaliser
+        takes the rows in when all is done.
+
+        Args:
+            batch: rows on the policy's device, sequences for a recurrent policy.
+            generator: what the orders are drawn from, and nothing else; in the same state in all processes.
+            renewed: what gives new value targets for all rows of the batch, by the present weights, before each pass
+                but the first, or None to keep the batch's.
+
+        Returns:
+            ``diagnostics`` by name, () float32 each, on the policy's device. Those of the loss and the gradient's
+            length before clipping are means over all minibatches of the update; explained_variance is that of
+            ``batch.values``, 0 where the returns do not differ. All are 0 if no row counts.
+        """
+        minibatches = Minibatches(batch, self.settings.num_minibatches, self.processes)
+        if minibatches.total == 0:
+            return dict(zip(self.diagnostics, self.parameters.vector.new_zeros(len(self.diagnostics)), strict=True))
+        seen: list[dict[str, Tensor]] = []
+        for number in range(self.num_epochs):
+            returns = renewed() if number > 0 else None
+            if returns is not None:
+                minibatches.retarget(returns)
+            seen += self._epoch(minibatches, minibatches.deal(generator))
+            if self.is_enough(seen[-1]):
+                break
+        rows = minibatches.rows.counted_rows()
+        self._take_in(rows.observations, minibatches.num_rows)
+        found = {name: torch.stack([d[name] for d in seen]).mean() for name in self._of_loss}
+        return {**found, "explained_variance": self._explained_variance(rows, minibatches.num_rows)}
+
+    def _epoch(self, minibatches: Minibatches, epoch: Epoch) -> list[dict[str, Tensor]]:
+        """One pass; returns the diagnostics of each minibatch."""
+        rows = minibatches.rows
+        if self.settings.norm_adv and self.processes.several:
+            rows = minibatches.normalised(epoch)
+        fused, loss = fused_gradient(self.policy), self.fused_loss()
+        if fused is not None and loss is not None:
+            gradients = self._fused_gradients(fused, loss, rows.rows, epoch)
+        else:
+            gradients = self._gradients(rows, epoch)
+        return [self._step(found, share) for found, share in zip(gradients, epoch.shares, strict=True)]
+
+    def _gradients(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
+        """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, none without a row."""
+        for minibatch in rows.take(epoch.order).split(epoch.lengths):
+            diagnostics: dict[str, Tensor] = {}
+            if len(minibatch):
+                loss, diagnostics = self.losses(minibatch)
+                self.parameters.gradient.zero_()
+                loss.backward()
+            yield diagnostics
+
+    def _fused_gradients(
+        self, fused: FusedNetworks, loss: Loss, rows: Batch, epoch: Epoch
+    ) -> Iterator[dict[str, Tensor]]:
+        """The same without autograd, and without a copy of the rows."""
+        if self.policy.normaliser is not None:
+            rows = dataclasses.replace(rows, observations=self.policy.normaliser(rows.observations))
+        with _one_torch_thread():
+            for part in epoch.order.split(epoch.lengths):
+                found = fused.gradient(rows, part, loss).float() if len(part) else ()
+                yield dict(zip(FUSED_DIAGNOSTICS, found, strict=False))
+
+    def _step(self, diagnostics: dict[str, Tensor], share: float) -> dict[str, Tensor]:
+        """One step of Adam along the present gradient; adds its length to the loss's diagnostics."""
+        if self.processes.several:
+            diagnostics = self._sum(diagnostics, share)
+        return {**diagnostics, "grad_norm": self.parameters.step(self.settings.max_grad_norm)}
+
+    def _sum(self, diagnostics: Mapping[str, Tensor], share: float) -> dict[str, Tensor]:
+        """Make the gradient, and with it the diagnostics, those of all processes' rows of the minibatch.
+
+        Both are means over rows, so that each process's count as much as its share of the rows.
+        """
+        gradient, names = self.parameters.gradient, self.loss_diagnostics
+        if diagnostics:
+            own = torch.stack([diagnostics[name] for name in names])
+            torch.cat((gradient, own), out=self._summed).mul_(share)
+        else:
+            self._summed.zero_()
+        self.processes.sum(self._summed)
+        gradient.copy_(self._summed[: len(gradient)])
+        return dict(zip(names, self._summed[len(gradient) :].clone(), strict=True))
+
+    def _take_in(self, observations: Tensor, total: int) -> None:
+        """Let a normaliser take in the observations of all processes."""
+        normaliser = self.policy.normaliser
+        if normaliser is None:
+            return
+        if self.processes.several:
+            normaliser.merge(total, *self.processes.moments(observations.double(), total))
+        else:
+            normaliser.update(observations)
+
+    def _explained_variance(self, rows: Batch, total: int) -> Tensor:
+        """1 - Var(returns - values) / Var(returns): 1 is perfect, 0 no better than a constant, or equal returns."""
+        errors = rows.returns - rows.values
+        if self.processes.several:
+            _, (unexplained, variance) = self.processes.moments(torch.stack((errors, rows.returns), 1), total)
+        else:
+            unexplained, variance = errors.var(correction=0), rows.returns.var(correction=0)
+        return torch.where(variance > 0, 1.0 - unexplained / variance, 0.0)
+
+    # ---- saving ------------------------------------------------------------------------------------------------------
+    def state_dict(self) -> dict[str, Any]:
+        """The optimiser, as references to the live tensors; the weights are saved with the policies."""
+        return {"optimizer": self.parameters.optimizer.state_dict()}
+
+    def check_state(self, saved: Mapping[str, Any]) -> None:
+        """Whether the optimiser's state fits the policy."""
+        if "optimizer" not in saved:
+            raise RunError(f"the saved learner holds {', '.join(saved) or 'nothing'}, expected optimizer")
+        self.parameters.check_state(saved["optimizer"])
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Continue from a ``state_dict``, copying its tensors.
+
+        Raises:
+            RunError: the state belongs to a policy of other sizes.
+        """
+        self.parameters.load_state(saved["optimizer"])
+
+
+@contextlib.contextmanager
+def _one_torch_thread() -> Iterator[None]:
+    """Keep torch to the calling thread: after an operation its others spin, on the cores that fused kernels want."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

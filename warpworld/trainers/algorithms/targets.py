@@ -1,0 +1,138 @@
+"""What values are to learn from a rollout: GAE's returns or V-trace's targets, by the name in ``value_targets``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from warpworld.policies import Policy
+from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience import VALUE_ROWS, ends_of, experience_of, step_values
+from warpworld.trainers.algorithms.gae import gae
+from warpworld.trainers.algorithms.sequences import Experience, joined
+from warpworld.trainers.algorithms.vtrace import vtrace
+from warpworld.trainers.collecting.trajectories import Trajectories
+
+
+class TargetSettings(Protocol):
+    """What targets read of a policy's settings."""
+
+    @property
+    def gamma(self) -> float:
+        """Discount per step."""
+
+    @property
+    def gae_lambda(self) -> float:
+        """Weight of longer looks ahead."""
+
+    @property
+    def rho_bar(self) -> float:
+        """V-trace's limit of the ratios that weigh TD errors."""
+
+    @property
+    def c_bar(self) -> float:
+        """V-trace's limit of the ratios that carry them back."""
+
+
+class Targets(ABC):
+    """The value targets, and advantages, of one policy's rows.
+
+    Args:
+        policy: that acted, and learns.
+        seen: what was recorded of each of its groups.
+        settings: discount and limits.
+    """
+
+    def __init__(self, policy: Policy, seen: Sequence[Trajectories], settings: TargetSettings) -> None:
+        self.policy, self.seen, self.settings = policy, seen, settings
+
+    @abstractmethod
+    def experience(self) -> Experience:
+        """The rows of all groups, one group after the other, with targets by the weights that acted."""
+
+    def renewed(self) -> Tensor | None:
+        """New targets of all rows by the present weights, (rows,) float32; None keeps those there are."""
+        return None
+
+
+class GAETargets(Targets):
+    """Generalised advantage estimation: returns are advantages plus values."""
+
+    def experience(self) -> Experience:
+        """See ``Targets``."""
+        return joined([self._rows(seen, ends_of(seen, self.policy)) for seen in self.seen])
+
+    def _rows(self, seen: Trajectories, ends: dict[str, Any]) -> Experience:
+        values = step_values(seen, self.policy)
+        gamma, gae_lambda = self.settings.gamma, self.settings.gae_lambda
+        advantages, returns = gae(values=values, **ends, gamma=gamma, gae_lambda=gae_lambda)
+        return experience_of(seen, self.policy, values, advantages, returns)
+
+
+class VTraceTargets(GAETargets):
+    """V-trace: targets of the present policy, from rows that an older one acted in; advantages stay those of GAE.
+
+    A recurrent policy goes through each sequence again, from the state that the rollout began with. What follows the
+    last step, and final observations, are evaluated with the states in which it acted.
+    """
+
+    def experience(self) -> Experience:
+        """See ``Targets``: on-policy every ratio is 1."""
+        self._parts: list[Experience] = []
+        for seen in self.seen:
+            ends = ends_of(seen, self.policy)
+            rows = self._rows(seen, ends)
+            values = rows.rows.values
+            self._parts.append(rows.with_columns(returns=self._targets(rows, ends, values, torch.zeros_like(values))))
+        return joined(self._parts)
+
+    def renewed(self) -> Tensor:
+        """See ``Targets``; call ``experience`` before."""
+        found = []
+        for seen, rows in zip(self.seen, self._parts, strict=True):
+            log_probs, values = self._evaluated(rows)
+            log_ratios = log_probs - rows.rows.log_probs
+            if rows.rows.mask is not None:  # what acts where no row counts is another policy
+                log_ratios = torch.where(rows.rows.mask, log_ratios, 0.0)
+            found.append(self._targets(rows, ends_of(seen, self.policy), values, log_ratios))
+        return torch.cat(found)
+
+    def _targets(self, rows: Experience, ends: dict[str, Any], values: Tensor, log_ratios: Tensor) -> Tensor:
+        """Targets of one group's rows, from values and log-ratios in the rows' order: (rows,) in that order."""
+        shape = ends["rewards"].shape
+        values, log_ratios = (_by_step(rows, column).reshape(shape) for column in (values, log_ratios))
+        targets = vtrace(
+            values=values,
+            log_ratios=log_ratios,
+            **ends,
+            gamma=self.settings.gamma,
+            gae_lambda=self.settings.gae_lambda,
+            rho_bar=self.settings.rho_bar,
+            c_bar=self.settings.c_bar,
+        )
+        return targets.flatten() if isinstance(rows, Batch) else targets.flatten(1).t().flatten()
+
+    def _evaluated(self, rows: Experience) -> tuple[Tensor, Tensor]:
+        """Log-probabilities of the actions, and values, by the present weights: (rows,) each."""
+        at_once = VALUE_ROWS[rows.rows.observations.device.type] * len(rows) // len(rows.rows) or 1
+        whole, rest = divmod(len(rows), at_once)
+        log_probs, values = [], []
+        with torch.no_grad():
+            for part in rows.split([at_once] * whole + [rest] * (rest > 0)):
+                outputs, said = part.evaluated(self.policy)
+                actions, masks = part.rows.actions, part.rows.action_masks
+                log_probs.append(self.policy.distribution.log_prob_and_entropy(outputs, actions, masks)[0])
+                values.append(said)
+        return torch.cat(log_probs), torch.cat(values)
+
+
+def _by_step(rows: Experience, column: Tensor) -> Tensor:
+    """A column in the order in which the rollout has it, step by step."""
+    return column if isinstance(rows, Batch) else rows.turned_back(column)
+
+
+TARGETS: dict[str, type[Targets]] = {"gae": GAETargets, "vtrace": VTraceTargets}

@@ -1,0 +1,77 @@
+"""From a run's configuration to its world, policies and algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+
+from warpworld.config import LearnerConfig, RunConfig
+from warpworld.environment import Environment, critic_space, get_environment, placed_groups
+from warpworld.policies import Policy, build_policy
+from warpworld.policies.fused import fuse
+from warpworld.trainers.algorithms import Algorithm, get_algorithm
+from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.world import World
+
+
+def build_world(
+    config: RunConfig, num_envs: int | None = None, seed: int | None = None, processes: ProcessGroup = ALONE
+) -> World:
+    """The world that a run's configuration describes, with its own number of envs and seed if these are given.
+
+    Among several processes, this one's part of it.
+    """
+    trainer = config.trainer
+    share = processes.share(trainer.num_envs if num_envs is None else num_envs)
+    return World(
+        get_environment(config.name)(**config.env),
+        len(share),
+        device=trainer.device,
+        seed=trainer.seed if seed is None else seed,
+        num_workers=trainer.num_workers or processes.workers(),
+        first_env=share.start,
+    )
+
+
+def build_policies(
+    config: RunConfig,
+    environment: Environment,
+    generator: torch.Generator,
+    device: torch.device | str = "cpu",
+) -> dict[str, Policy | None]:
+    """Fresh policies by name; None for those that act at random.
+
+    Args:
+        config: the run's settings.
+        environment: that they play.
+        generator: on the CPU, what weights are drawn from.
+        device: where the policies are put.
+    """
+    groups, policies = placed_groups(environment), dict[str, Policy | None]()
+    for name, entry in config.policy.items():
+        policies[name] = None
+        if isinstance(entry, LearnerConfig):
+            group, needs_critic = groups[entry.groups[0]], get_algorithm(entry.algorithm).needs_critic
+            read = critic_space(environment, group)
+            policies[name] = build_policy(entry.model, group, generator, needs_critic, read).to(device)
+    return policies
+
+
+def build_algorithms(
+    config: RunConfig, policies: Mapping[str, Policy | None], processes: ProcessGroup = ALONE
+) -> dict[str, Algorithm]:
+    """An algorithm for each policy that is trained, by name."""
+    algorithms = {}
+    for name, policy in policies.items():
+        entry = config.policy[name]
+        if policy is not None and entry.train:
+            algorithms[name] = get_algorithm(entry.algorithm)(policy, entry, processes)
+    return algorithms
+
+
+def fuse_policies(policies: Mapping[str, Policy | None]) -> None:
+    """Give policies on the cpu fused kernels where they can have them; elsewhere there are none, and nothing to say."""
+    for name, policy in policies.items():
+        if policy is not None and all(weight.device.type == "cpu" for weight in policy.parameters()):
+            fuse(policy, name)

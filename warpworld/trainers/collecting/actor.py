@@ -1,0 +1,154 @@
+"""One agent group in the hands of its players: from observations to actions in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from warpworld.environment import Array
+from warpworld.environment.spaces import action_layout, observation_names
+from warpworld.errors import StoreError
+from warpworld.policies import RecurrentPolicy, action_distribution, observation_size
+from warpworld.policies.samplers import SamplerMaker, Seat
+from warpworld.trainers.collecting.memory import Memory
+from warpworld.trainers.collecting.players import Player, Scripted, Seen, Slot, decide, split_envs
+from warpworld.world import World
+
+
+class Actor:
+    """Acts for one group: its players decide, then a sampler's kernel draws actions from what they answered.
+
+    Where the world has an ``action_mask``, actions that it forbids are not taken. Make it before the world is sealed.
+
+    Attributes:
+        group: the agents it acts for.
+        policy: what decides; None acts uniformly at random. It may be exchanged at any time, but for a recurrent one
+            only where the first was one, with states of the same size.
+        slots: ranges of envs in which an opponent plays the group.
+        memory: what the agents remember, where the first policy is recurrent; else None.
+        distribution: of the group's actions.
+        sampler: what draws.
+        observation_size: features of one agent's observation.
+        action_dtype: of the actions array, and of what is recorded of it.
+        action_size: numbers in one agent's action.
+
+    Args:
+        world: an unsealed world.
+        group: name of the group.
+        policy: see above.
+        kernel: of the sampler: "sample" draws and records, "act" draws, "act_greedily" takes the likeliest.
+        slots: see above; those of other groups are left out. None where actions lie in a Box.
+        sampler: makes the sampler; None takes that of the group's distribution.
+        recorded: arrays that "sample" records the step in, by the names of the kernel's parameters.
+        index: number of the sampler's kernel in the world; None takes the next one.
+
+    Raises:
+        DeclarationError: no policy can serve the group's spaces.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        group: str,
+        policy: Player = None,
+        kernel: str = "act",
+        slots: Sequence[Slot] = (),
+        sampler: SamplerMaker | None = None,
+        recorded: Mapping[str, str] | None = None,
+        index: int | None = None,
+    ) -> None:
+        self.group = world.groups[group]
+        self.policy = policy
+        self.slots = [slot for slot in slots if group in slot.groups]
+        self.distribution = action_distribution(self.group)
+        self.observation_size = observation_size(self.group)
+        self.action_dtype, self.action_size = action_layout(self.group.action)
+        self.memory = Memory(world, self.group, policy.state_size) if isinstance(policy, RecurrentPolicy) else None
+        self._world = world
+        make = sampler or self.distribution.sampler
+        self.sampler = make(self._seat(world.kernel_index() if index is None else index, recorded), kernel)
+        world.when_sealed(self._find)
+        self._sealed = False
+
+    def _seat(self, index: int, recorded: Mapping[str, str] | None) -> Seat:
+        world, group = self._world, self.group
+        outputs = f"policy_outputs_{group.name}"
+        per_agent = (group.size, self.distribution.num_outputs)
+        world.add(Array(outputs, "float32", per_agent, per="env", initial=0.0), kept="scratch")
+        observations, is_own = self._observation_array()
+        return Seat(
+            world=world,
+            group=group,
+            index=index,
+            outputs=outputs,
+            observations=observations,
+            observed_agents=group.size if is_own else world.num_agents,
+            first_observed=0 if is_own else group.first,
+            observation_size=self.observation_size,
+            recorded=recorded,
+        )
+
+    def _observation_array(self) -> tuple[str, bool]:
+        """Name of the array with what the group sees, flat and in float32, and whether it is the group's own."""
+        names = observation_names(self._world.groups, self.group)
+        if "" in names and self._world.data.array(names[""]).dtype == "float32":
+            return names[""], names[""] != "observations"
+        per_agent = (self.group.size, self.observation_size)
+        self._world.add(Array(self._joined_observations, "float32", per_agent, per="env", initial=0.0), kept="scratch")
+        return self._joined_observations, True
+
+    @property
+    def _joined_observations(self) -> str:
+        """Name of the array for what the group sees where the world's own arrays are not flat, or no float32."""
+        return f"joined_observations_{self.group.name}"
+
+    def _find(self) -> None:
+        """Find the arrays in the sealed store."""
+        world, joined = self._world, self._joined_observations
+        seen = world.observations(self.group.name)
+        parts = [part.flatten(2) for part in (seen.values() if isinstance(seen, dict) else [seen])]
+        self._parts, self._seen = (parts, world[joined]) if joined in world.data else ([], parts[0])
+        self._outputs = world[f"policy_outputs_{self.group.name}"]
+        self._ranges = split_envs(self.slots, world.num_envs)
+        self._sealed = True
+        if isinstance(self.policy, Scripted):
+            self.policy.check(world, self.group, self.distribution.num_outputs)
+
+    def observations(self) -> Tensor:
+        """What the group sees now: (num_envs, size, features) float32, in the store.
+
+        The parts of a Dict are joined anew by each call, and so is what is no float32; a single Box of float32 is a
+        view of the world's own array.
+        """
+        if self._parts:
+            torch.cat(self._parts, -1, out=self._seen)
+        return self._seen
+
+    def act(self) -> None:
+        """Decide on what the group sees now, and write its actions into the store.
+
+        Raises:
+            StoreError: the world is not sealed yet, or the policy remembers more or less than the first one did.
+        """
+        if not self._sealed or self.sampler.draw is None:
+            raise StoreError(f"group '{self.group.name}': call the world's reset() before the actor acts")
+        seen = self.observations()  # also for a random policy: the kernel may record it
+        if self.policy is None and not self.slots:
+            self.sampler.draw_at_random()
+            return
+        with torch.no_grad():
+            if self.memory is not None:
+                self.memory.forget()
+            for slot, envs in self._ranges:
+                player = self.policy if slot is None else slot.player
+                decide(player, Seen(self._world, self.group, envs, seen[envs], self.memory), self._outputs[envs])
+            if self.policy is not None:
+                self.sampler.take(getattr(self.policy, "distribution", None))
+        self.sampler.draw()
+
+    @property
+    def players(self) -> list[Player]:
+        """Everybody who acts for the group at the moment."""
+        return [self.policy, *(slot.player for slot in self.slots)]

@@ -1,0 +1,144 @@
+"""The steps of an iteration: every player acts, the world steps, recorders keep what they are there for."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import torch
+
+from warpworld.policies.samplers import SamplerMaker
+from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.outcomes import Outcomes
+from warpworld.trainers.collecting.players import Player, Slot
+from warpworld.trainers.collecting.recorder import Recorder
+from warpworld.world import World
+
+Kind = TypeVar("Kind", bound=Recorder)
+
+
+class Collector:
+    """Takes T steps of a world at a time.
+
+    What is recorded of a group, and by what its actions are drawn, is settled before the world is sealed: by an
+    algorithm's ``declare``, or by ``act`` for a group that nobody learns for.
+
+    Attributes:
+        world: the world that is stepped.
+        num_steps: T.
+        slots: ranges of envs in which opponents play some groups.
+        actors: what acts, by group.
+        outcomes: rewards and ends of the latest T steps.
+
+    Args:
+        world: an unsealed world.
+        num_steps: T.
+        graph_steps: how many steps a CUDA graph holds at most, where the device has such; 0 takes every step by itself.
+        slots: see above; their rows are not learned from.
+    """
+
+    def __init__(self, world: World, num_steps: int, graph_steps: int = 16, slots: Sequence[Slot] = ()) -> None:
+        self.world, self.num_steps, self.slots = world, num_steps, list(slots)
+        self.actors: dict[str, Actor] = {}
+        # in the groups' order, whoever is declared first: a kernel's number decides its random numbers
+        self._indices = {group: world.kernel_index() for group in world.groups}
+        self.outcomes = Outcomes(world, num_steps)
+        self._recorders: list[Recorder] = [self.outcomes]
+        self._steps_at_once = max((k for k in range(1, graph_steps + 1) if num_steps % k == 0), default=0)
+        self._captured: tuple[list[Player], Callable[[], None]] | None = None
+        self._is_read = False
+
+    # ---- before the world is sealed ----------------------------------------------------------------------------------
+    def act(
+        self,
+        group: str,
+        player: Player = None,
+        kernel: str = "act",
+        sampler: SamplerMaker | None = None,
+        recorded: Mapping[str, str] | None = None,
+    ) -> Actor:
+        """Let a player act for a group; arguments as an ``Actor``'s."""
+        actor = Actor(self.world, group, player, kernel, self.slots, sampler, recorded, self._indices[group])
+        self.actors[group] = actor
+        return actor
+
+    def add(self, recorder: Kind) -> Kind:
+        """Call a recorder in each iteration from now on; returned as it is."""
+        self._recorders.append(recorder)
+        return recorder
+
+    def shared(self, kind: type[Kind]) -> Kind:
+        """The one recorder of a kind that all algorithms of a run share; ``kind(self)`` where there is none yet."""
+        for recorder in self._recorders:
+            if isinstance(recorder, kind):
+                return recorder
+        return self.add(kind(self))  # type: ignore[call-arg]
+
+    # ---- stepping ----------------------------------------------------------------------------------------------------
+    def collect(self) -> None:
+        """Take T steps from where the world stands."""
+        self._is_read = False
+        for recorder in self._recorders:
+            recorder.begin()
+        if self._steps_at_once:
+            steps = self._steps()
+            for _ in range(self.num_steps // self._steps_at_once):
+                steps()
+        else:
+            for _ in range(self.num_steps):
+                self._step()
+        for recorder in self._recorders:
+            recorder.end()
+
+    def _step(self) -> None:
+        """One step; what a CUDA graph can hold."""
+        for actor in self.actors.values():
+            actor.act()
+        for recorder in self._recorders:
+            recorder.acted()
+        self.world.step()
+        for recorder in self._recorders:
+            recorder.stepped()
+
+    def _steps(self) -> Callable[[], None]:
+        """Several steps at once: a CUDA graph where the device has such, captured anew for other players."""
+        players = [player for actor in self.actors.values() for player in actor.players]
+        if self._captured is None or any(a is not b for a, b in zip(self._captured[0], players, strict=True)):
+
+            def steps() -> None:
+                for _ in range(self._steps_at_once):
+                    self._step()
+
+            self._captured = players, self.world.capture(steps)
+        return self._captured[1]
+
+    # ---- what the host must know -------------------------------------------------------------------------------------
+    def check_finite(self) -> None:
+        """Refuse an iteration in which an agent that counts saw or got what is not a finite number.
+
+        Kernels flag such numbers on their way, and a few sums are small to read; only then the rows are searched.
+
+        Raises:
+            TrainingError: names array, env, agent, step of the rollout and number.
+        """
+        for recorder, is_finite in self._read():
+            if not is_finite:
+                recorder.refuse_not_finite()
+
+    def read(self) -> None:
+        """Let recorders know what the host must know of the latest iteration, if they do not know it yet."""
+        if not self._is_read:
+            self._read()
+
+    def _read(self) -> list[tuple[Recorder, bool]]:
+        """Read all recorders' numbers back at once, the only waiting for the device in an iteration."""
+        measured = [recorder.measured() for recorder in self._recorders]
+        numbers = iter(torch.stack([number.long() for part in measured for number in part]).tolist())
+        found = []
+        for recorder, part in zip(self._recorders, measured, strict=True):
+            own = list(itertools.islice(numbers, len(part)))
+            recorder.take_in(own)
+            found.append((recorder, not own or bool(own[0])))
+        self._is_read = True
+        return found

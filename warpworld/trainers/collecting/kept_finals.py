@@ -1,0 +1,90 @@
+"""What stood in arrays when episodes were truncated, before the reset took it away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from warpworld.environment import Array
+from warpworld.errors import DeclarationError
+from warpworld.trainers.collecting.outcomes import ROW
+from warpworld.world import World
+
+
+class KeptFinals:
+    """Keeps an env's part of some arrays at each truncation in a rollout, in as many slots as can be used.
+
+    Args:
+        world: an unsealed world.
+        num_steps: rows of the rollout.
+    """
+
+    def __init__(self, world: World, num_steps: int) -> None:
+        self._world, self._num_steps = world, num_steps
+        self._slots = world.environment.truncations(num_steps)
+        self._names: list[str] = []
+        self._kept: dict[str, int] | None = None  # how many were kept, by array; None while the host does not know
+        self._truncations = 0
+
+    def keep(self, name: str) -> None:
+        """Keep an array, per env or per agent; a second call does nothing."""
+        if name in self._names:
+            return
+        world, slots = self._world, self._slots
+        array = world.data.array(name)
+        part = array.full_shape(world.num_envs, world.num_agents)[1:]
+        world.add(Array(f"kept_{name}", array.dtype, (slots, *part), per="env"), kept="scratch")
+        world.add(Array(f"kept_{name}_row", "int32", (slots,), per="env", initial=0), kept="scratch")
+        world.add(Array(f"kept_{name}_count", "int32", per="env", initial=0))
+        world.keep_final(name, f"kept_{name}", f"kept_{name}_row", f"kept_{name}_count", ROW)
+        self._names.append(name)
+
+    def begin(self) -> None:
+        """Forget what was kept of the rollout before."""
+        self._kept = None
+        for name in self._names:
+            self._world[f"kept_{name}_count"].zero_()
+
+    def measured(self) -> Sequence[Tensor]:
+        """How many truncations there were, and how many were kept of each array."""
+        world = self._world
+        truncations = (world["rollout_truncated"] & ~world["rollout_terminated"]).sum()
+        return [truncations, *(world[f"kept_{name}_count"].clamp(max=self._slots).sum() for name in self._names)]
+
+    def take_in(self, numbers: Sequence[int]) -> None:
+        """Receives what ``measured`` gave."""
+        self._truncations = numbers[0]
+        self._kept = dict(zip(self._names, numbers[1:], strict=True))
+
+    def sums(self, names: Sequence[str]) -> list[Tensor]:
+        """Sums of what stands in the slots of some arrays, () float32 each; not finite where a number there is not."""
+        return [self._world[f"kept_{name}"].sum(dtype=torch.float32) for name in names]
+
+    def of(self, name: str) -> Tensor:
+        """What was kept of an array: (k, *an env's part of it), env by env.
+
+        Raises:
+            DeclarationError: an env was truncated more often than its ``truncations()`` says.
+        """
+        return self._world[f"kept_{name}"][self._places(name)]
+
+    def rows_and_envs(self, name: str) -> tuple[Tensor, Tensor]:
+        """Of which rows and envs that is: (k,) int64 each."""
+        env, slot = self._places(name)
+        if len(env) < self._truncations:
+            raise DeclarationError(
+                f"{self._world.environment.name}: an env was truncated more often in {self._num_steps} steps than the "
+                f"{self._slots} times that its truncations() gives; let it return the most that are possible"
+            )
+        return self._world[f"kept_{name}_row"][env, slot].long(), env
+
+    def _places(self, name: str) -> tuple[Tensor, Tensor]:
+        """In which envs and slots what was kept of an array lies: (k,) each."""
+        assert self._kept is not None
+        world, count = self._world, self._kept[name]
+        used = torch.arange(self._slots, device=world.device) < world[f"kept_{name}_count"][:, None]
+        # where the first, second, ... of them lies: nonzero() would wait for the device to say how many there are
+        place = torch.searchsorted(used.flatten().cumsum(0), torch.arange(1, count + 1, device=world.device))
+        return place // self._slots, place % self._slots

@@ -1,0 +1,68 @@
+"""What the steps of an iteration came to: rewards and ends of all agents, a row a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from warpworld.environment import Array
+from warpworld.trainers.collecting.finite import refuse_not_finite
+from warpworld.trainers.collecting.recorder import Recorder
+from warpworld.world import World
+
+ROW = "rollout_row"  # the array that holds the present step's row
+
+
+class Outcomes(Recorder):
+    """Records rewards and ends of T steps, each array NAME in ``rollout_NAME``, (T, num_envs, ...).
+
+    The row that is written stands in the array ``ROW``. It is kept in snapshots, so that the check of a CUDA graph,
+    which steps the world more often than a collector does, leaves it as it was.
+
+    Attributes:
+        optional: which of ``agent_terminated`` and ``agent_mask`` the world has; they are recorded too.
+
+    Args:
+        world: an unsealed world.
+        num_steps: T.
+    """
+
+    def __init__(self, world: World, num_steps: int) -> None:
+        self._world = world
+        self.optional = [name for name in ("agent_terminated", "agent_mask") if name in world.data]
+        world.add(Array(ROW, "int32", per="world", initial=0, read_only=True, doc="the row that is recorded next"))
+        for name in ("rewards", "terminated", "truncated", *self.optional):
+            array = world.data.array(name)
+            shape = (num_steps, *array.full_shape(world.num_envs, world.num_agents))
+            world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), kept="scratch")
+            world.record(name, f"rollout_{name}", ROW)
+
+    def begin(self) -> None:
+        """The first step goes into row 0."""
+        self._world[ROW].zero_()
+
+    def stepped(self) -> None:
+        """The next step goes into the next row."""
+        self._world[ROW].add_(1)
+
+    def end(self) -> None:
+        """A step that is taken between two iterations must find a row there is."""
+        self._world[ROW].zero_()
+
+    def measured(self) -> Sequence[Tensor]:
+        """Whether the rewards are finite."""
+        return [self._world["rollout_rewards"].sum(dtype=torch.float32).isfinite()]
+
+    def refuse_not_finite(self) -> None:
+        """Search the rewards of agents that count.
+
+        Raises:
+            TrainingError: names env, agent, step and number.
+        """
+        world = self._world
+        for group in world.groups.values():
+            rewards = world["rollout_rewards"][:, :, group.slice].unsqueeze(-1)
+            mask = world["rollout_agent_mask"][:, :, group.slice] if "agent_mask" in self.optional else None
+            refuse_not_finite(world, "rewards", group, rewards, mask)

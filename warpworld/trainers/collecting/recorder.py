@@ -1,0 +1,43 @@
+"""What keeps something of each step of a world: the contract between a collector and what it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+
+class Recorder:
+    """Keeps something of each step, in arrays of the store that it added before the world was sealed.
+
+    What a world's own step is to record, rewards and ends for instance, it asks of ``World.record``. The methods below
+    are for the rest; each may be left out. ``acted`` and ``stepped`` may lie in a CUDA graph: they do the same work in
+    each call, wait for nothing and keep nothing in Python.
+    """
+
+    def begin(self) -> None:
+        """Before the first step of an iteration."""
+
+    def acted(self) -> None:
+        """In each step, when every player has acted and the world has not stepped yet."""
+
+    def stepped(self) -> None:
+        """In each step, when the world has stepped; ended envs have been reset."""
+
+    def end(self) -> None:
+        """After the last step of an iteration."""
+
+    # ---- what the host must know of an iteration, read back for all recorders at once -----------------------------
+    def measured(self) -> Sequence[Tensor]:
+        """Numbers for the host, () each, on the world's device; the first says whether all that was kept is finite."""
+        return ()
+
+    def take_in(self, numbers: Sequence[int]) -> None:
+        """Receives what ``measured`` gave, as Python numbers."""
+
+    def refuse_not_finite(self) -> None:
+        """Called where ``measured`` said that something is not finite: look for it.
+
+        Raises:
+            TrainingError: names what is not finite, and where.
+        """

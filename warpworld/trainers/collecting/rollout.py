@@ -1,0 +1,213 @@
+"""Rollouts: T steps of the groups that learn on-policy, recorded in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from warpworld.environment import Array, Group
+from warpworld.environment.spaces import group_suffix, observation_names
+from warpworld.managers.program import Copy
+from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting.finite import refuse_not_finite
+from warpworld.trainers.collecting.kept_finals import KeptFinals
+from warpworld.trainers.collecting.outcomes import ROW
+from warpworld.trainers.collecting.players import Player
+from warpworld.trainers.collecting.recorder import Recorder
+from warpworld.trainers.collecting.trajectories import Finals, Trajectories
+
+_SAMPLED = ("observations", "actions", "log_probs", "action_mask")  # what the kernel "sample" records
+
+
+class Rollout(Recorder):
+    """Records T steps of some groups; what a step came to stands in the collector's outcomes.
+
+    Observations, actions and log-probabilities are recorded by the sampling kernel, each into the row of the step. One
+    rollout serves all algorithms of a run: ``collector.shared(Rollout)``.
+
+    Args:
+        collector: of an unsealed world.
+    """
+
+    def __init__(self, collector: Collector) -> None:
+        self._collector, self.world = collector, collector.world
+        self._actors: dict[str, Actor] = {}
+        self._critic_inputs: list[str] = []
+        self._finals = KeptFinals(self.world, collector.num_steps)
+        self.world.add(Array("not_finite", "bool", per="env", initial=False), kept="scratch")
+        self.world.when_sealed(self._find)
+
+    # ---- before the world is sealed ----------------------------------------------------------------------------------
+    def record(self, group: str, player: Player) -> Actor:
+        """Let a player act for a group, and record the group's steps."""
+        recorded = {f"rollout_{what}": f"rollout_{what}_{group}" for what in _SAMPLED}
+        actor = self._collector.act(group, player, "sample", recorded=recorded | {"row": ROW})
+        self._actors[group] = actor
+        self._add_arrays(actor)
+        for name in self._observed(group):
+            self._finals.keep(name)
+        if actor.memory is not None:
+            self._finals.keep(actor.memory.state_name)
+        if actor.group.critic_input is not None:
+            self._record_critic_input(actor.group.critic_input)
+        return actor
+
+    def _record_critic_input(self, name: str) -> None:
+        """Record an array that critics read, before each step as observations are."""
+        if name in self._critic_inputs:
+            return
+        array = self.world.data.array(name)
+        shape = (self._collector.num_steps, *array.full_shape(self.world.num_envs, self.world.num_agents))
+        self.world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), kept="scratch")
+        self._finals.keep(name)
+        self._critic_inputs.append(name)
+
+    def _add_arrays(self, actor: Actor) -> None:
+        """The arrays that the group's steps are recorded in."""
+        world, group, rows = self.world, actor.group.name, self._collector.num_steps
+        shape = (rows, world.num_envs, actor.group.size)
+        arrays = [
+            ("observations", "float32", (*shape, actor.observation_size)),
+            ("actions", actor.action_dtype, (*shape, actor.action_size)),
+            ("log_probs", "float32", shape),
+        ]
+        if actor.memory is not None:
+            state_size = actor.memory.state_size
+            arrays += [("values", "float32", shape), ("first_state", "float32", (*shape[1:], state_size))]
+        if actor.sampler.masked:
+            arrays.append(("action_mask", "bool", (*shape, actor.distribution.num_outputs)))
+        for name, dtype, full in arrays:
+            world.add(Array(f"rollout_{name}_{group}", dtype, full, per="world"), kept="scratch")
+        if actor.memory is not None:
+            world.record(actor.memory.values_name, f"rollout_values_{group}", ROW)
+
+    def _observed(self, group: str) -> list[str]:
+        """Names of the arrays that hold what a group observes."""
+        return list(observation_names(self.world.groups, self.world.groups[group]).values())
+
+    def _find(self) -> None:
+        copies = [Copy(name, f"rollout_{name}", row=ROW) for name in self._critic_inputs]
+        self._copy_critic_inputs = self.world.program(copies) if copies else None
+        self._own = {group: self._envs_of_policy(actor) for group, actor in self._actors.items()}
+
+    def _envs_of_policy(self, actor: Actor) -> Tensor | None:
+        """In which envs a group is in its policy's own hands, (num_envs,) bool; None where it is in all."""
+        if not actor.slots:
+            return None
+        own = torch.ones(self.world.num_envs, dtype=torch.bool)
+        for slot in actor.slots:
+            own[slot.envs] = False
+        return own.to(self.world.device)
+
+    # ---- around an iteration's steps ---------------------------------------------------------------------------------
+    def begin(self) -> None:
+        """Keep what agents remember before the first step, and forget what was kept of the rollout before."""
+        self.world["not_finite"].zero_()
+        for group, actor in self._actors.items():
+            if actor.memory is not None:
+                actor.memory.forget()
+                self.world[f"rollout_first_state_{group}"].copy_(actor.memory.state)
+        self._finals.begin()
+
+    def acted(self) -> None:
+        """Record what critics read."""
+        if self._copy_critic_inputs is not None:
+            self._copy_critic_inputs()
+
+    def measured(self) -> Sequence[Tensor]:
+        """Whether observations are finite, and how many final ones were kept."""
+        world = self.world
+        names = list(dict.fromkeys(name for group in self._actors for name in self._observed(group)))
+        sums = [world[name].sum(dtype=torch.float32) for name in names]  # those of float16 would soon be infinite
+        is_finite = torch.stack([*sums, *self._finals.sums(names)]).isfinite().all() & ~world["not_finite"].any()
+        return [is_finite, *self._finals.measured()]
+
+    def take_in(self, numbers: Sequence[int]) -> None:
+        """Receives what ``measured`` gave."""
+        self._finals.take_in(numbers[1:])
+
+    def refuse_not_finite(self) -> None:
+        """Search what agents that count observed.
+
+        Raises:
+            TrainingError: names env, agent, step and number.
+        """
+        world = self.world
+        for name in self._actors:
+            group, seen = world.groups[name], self.trajectories(name)
+            refuse_not_finite(world, "observations", group, seen.observations, seen.mask)
+            truncated = seen.truncated.unsqueeze(-1)
+            counted = truncated if seen.mask is None else seen.mask & truncated
+            refuse_not_finite(world, "final observations", group, self._final_rows(seen), counted)
+            mask = world["agent_mask"][None, :, group.slice] if "agent_mask" in world.data else None
+            last = seen.next_observations.unsqueeze(0)
+            refuse_not_finite(world, "observations", group, last, mask, first_step=self._collector.num_steps)
+
+    def _final_rows(self, seen: Trajectories) -> Tensor:
+        """(T, num_envs, n, features): final observations that were kept, 0 elsewhere."""
+        final = torch.zeros_like(seen.observations, memory_format=torch.contiguous_format)
+        final[seen.finals.rows, seen.finals.envs] = seen.finals.observations
+        return final
+
+    # ---- what algorithms read ----------------------------------------------------------------------------------------
+    def trajectories(self, group: str) -> Trajectories:
+        """What was recorded of one group in the latest T steps."""
+        self._collector.read()
+        world, agents, actor = self.world, self.world.groups[group].slice, self._actors[group]
+        terminated = world["rollout_terminated"]
+        optional = {name: world[f"rollout_{name}"][:, :, agents] for name in self._collector.outcomes.optional}
+        mask, remembers = optional.get("agent_mask"), actor.memory is not None
+        return Trajectories(
+            observations=world[f"rollout_observations_{group}"],
+            actions=world[f"rollout_actions_{group}"],
+            log_probs=world[f"rollout_log_probs_{group}"],
+            rewards=world["rollout_rewards"][:, :, agents],
+            terminated=terminated,
+            truncated=world["rollout_truncated"] & ~terminated,
+            agent_terminated=optional.get("agent_terminated"),
+            mask=mask,
+            counted=self._counted(group, mask),
+            action_masks=world[f"rollout_action_mask_{group}"] if actor.sampler.masked else None,
+            next_observations=actor.observations(),
+            finals=self._finals_of(actor),
+            first_state=world[f"rollout_first_state_{group}"] if remembers else None,
+            next_state=actor.memory.state if actor.memory is not None else None,
+            values=world[f"rollout_values_{group}"] if remembers else None,
+            critic_inputs=self._read_by_critic(actor.group, "rollout_", 2),
+            next_critic_inputs=self._read_by_critic(actor.group, "", 1),
+        )
+
+    def _read_by_critic(self, group: Group, prefix: str, lead: int) -> Tensor | None:
+        """What a group's critic reads, n agents behind ``lead`` dimensions; None where that is observations."""
+        name = group.critic_input
+        return None if name is None else self._of_agents(group, self.world[f"{prefix}{name}"], lead)
+
+    def _of_agents(self, group: Group, array: Tensor, lead: int) -> Tensor:
+        """A group's part of an array per agent, or an array per env repeated for its agents, flat."""
+        assert group.critic_input is not None
+        if self.world.data.array(group.critic_input).per == "agent":
+            return array[(slice(None),) * lead + (group.slice,)].flatten(lead + 1)
+        flat = array.reshape(*array.shape[:lead], 1, -1)
+        return flat.expand(*array.shape[:lead], group.size, -1)
+
+    def _counted(self, group: str, mask: Tensor | None) -> Tensor | None:
+        """Rows of a group to learn from: (T, num_envs, n) bool; None where all are."""
+        own = self._own[group]
+        if own is None:
+            return mask
+        rows = own[:, None].expand(self._collector.num_steps, -1, self.world.groups[group].size)
+        return rows if mask is None else rows & mask
+
+    def _finals_of(self, actor: Actor) -> Finals:
+        world, placed = self.world, actor.group
+        names = self._observed(placed.name)
+        agents = slice(None) if group_suffix(world.groups, placed, "observations") else placed.slice
+        rows, envs = self._finals.rows_and_envs(names[0])  # those of a Dict's other parts lie in the same slots
+        parts = [self._finals.of(name)[:, agents].flatten(2).float() for name in names]
+        states = None if actor.memory is None else self._finals.of(actor.memory.state_name)
+        name = placed.critic_input
+        read = None if name is None else self._of_agents(placed, self._finals.of(name), 1)
+        return Finals(torch.cat(parts, -1), rows, envs, states, read)

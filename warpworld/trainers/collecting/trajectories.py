@@ -1,0 +1,77 @@
+"""What a rollout recorded of one group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Finals:
+    """What a group's agents observed last in episodes that were truncated: k of them, one for each env and row.
+
+    Attributes:
+        observations: (k, n, features) float32.
+        rows: (k,) int64, rows of the rollout.
+        envs: (k,) int64.
+        states: (k, n, state size) float32, what they remembered then; None where they remember nothing.
+        critic_inputs: (k, n, numbers) float32, what the group's critic reads; None where that is the observations.
+    """
+
+    observations: Tensor
+    rows: Tensor
+    envs: Tensor
+    states: Tensor | None
+    critic_inputs: Tensor | None
+
+
+@dataclass(frozen=True)
+class Trajectories:
+    """One group's part of a rollout: views of the store, but for ``truncated`` and ``counted``. T rows, n agents.
+
+    Attributes:
+        observations: (T, num_envs, n, features) float32.
+        actions: (T, num_envs, n, heads) int32, or (T, num_envs, n, dimensions) float32 as drawn.
+        log_probs: (T, num_envs, n) float32.
+        rewards: (T, num_envs, n) float32.
+        terminated: (T, num_envs) bool; where an env was truncated too, it terminated.
+        truncated: (T, num_envs) bool; False where the env terminated.
+        agent_terminated: (T, num_envs, n) bool, or None where agents stay to the end.
+        mask: (T, num_envs, n) bool, False for rows in which an agent takes no part; None where all do.
+        counted: (T, num_envs, n) bool, False for rows not to learn from: those, and those that an opponent played; None
+            where all count.
+        action_masks: (T, num_envs, n, choices) bool, False for choices that were forbidden; None where none ever is.
+        next_observations: (num_envs, n, features) float32, what is observed after the last step.
+        finals: of episodes that were truncated.
+        first_state: (num_envs, n, state size) float32, what agents remembered before the first step; None where they
+            remember nothing, as the next two.
+        next_state: (num_envs, n, state size) float32, what they remember after the last step.
+        values: (T, num_envs, n) float32, what their recurrent policy's critic said as it acted.
+        critic_inputs: (T, num_envs, n, numbers) float32, what the group's critic reads; None where that is the
+            observations.
+        next_critic_inputs: (num_envs, n, numbers) float32, the same after the last step.
+    """
+
+    observations: Tensor
+    actions: Tensor
+    log_probs: Tensor
+    rewards: Tensor
+    terminated: Tensor
+    truncated: Tensor
+    agent_terminated: Tensor | None
+    mask: Tensor | None
+    counted: Tensor | None
+    action_masks: Tensor | None
+    next_observations: Tensor
+    finals: Finals
+    first_state: Tensor | None = None
+    next_state: Tensor | None = None
+    values: Tensor | None = None
+    critic_inputs: Tensor | None = None
+    next_critic_inputs: Tensor | None = None
+
+    @property
+    def counted_rewards(self) -> Tensor:
+        """The rewards, 0 where an agent takes no part: (T, num_envs, n) float32."""
+        return self.rewards if self.mask is None else self.rewards.where(self.mask, 0.0)
