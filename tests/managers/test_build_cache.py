@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -68,7 +70,7 @@ def test_built_once_and_kept(folder: Path) -> None:
     assert first == second == folder / "key.so"
     assert len(built) == 1
     assert first.read_text() == "a"
-    assert names(folder) == ["key.so"]  # no lock, no scratch folder
+    assert names(folder) == ["key.so", "key.so.sha256"]  # no lock, no scratch folder
 
 
 def test_processes_at_once_build_once(folder: Path) -> None:
@@ -76,7 +78,7 @@ def test_processes_at_once_build_once(folder: Path) -> None:
     said = [process.communicate(timeout=60)[0].split() for process in processes]
     assert sorted(len(words) for words in said) == [1, 1, 1, 1, 2]
     assert all(words[-1] == "True" for words in said)
-    assert names(folder) == ["key.so"]
+    assert names(folder) == ["key.so", "key.so.sha256"]
 
 
 def test_different_keys_are_built_side_by_side(folder: Path) -> None:
@@ -97,7 +99,7 @@ def test_a_killed_builder_leaves_nothing_half_written(folder: Path) -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert waiting.communicate(timeout=10)[0].split() == ["building", "True"]
-    assert names(folder) == ["key.so"]
+    assert names(folder) == ["key.so", "key.so.sha256"]
 
 
 def test_a_failed_build_leaves_nothing(folder: Path) -> None:
@@ -112,6 +114,144 @@ def test_a_failed_build_leaves_nothing(folder: Path) -> None:
     assert cached("key", ".so", lambda scratch, target: write("a", scratch, target)).read_text() == "a"
 
 
+# ---- damaged files --------------------------------------------------------------------------------------------------
+CONTENTS = bytes(range(256)) * 40
+
+
+def half(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def nothing(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(b"\xa5" * path.stat().st_size)
+
+
+def one_bit(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def gone(path: Path) -> None:
+    path.unlink()
+
+
+def of_another(path: Path) -> None:
+    path.write_text("0" * 64)
+
+
+DAMAGES = [half, nothing, garbage, one_bit]
+
+
+def build_contents(scratch: Path, target: Path) -> None:
+    target.write_bytes(CONTENTS)
+
+
+@pytest.mark.parametrize("suffix", [".so", ".cubin"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_built_anew(
+    damage: Callable[[Path], None], suffix: str, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = cached("key", suffix, build_contents)
+    damage(path)
+    assert path.read_bytes() != CONTENTS
+    assert cached("key", suffix, build_contents).read_bytes() == CONTENTS
+    assert caplog.messages == [f"{path} is damaged: it is built anew"]
+    assert cached("key", suffix, must_not_build) == path
+
+
+@pytest.mark.parametrize("damage", [half, nothing, gone, of_another])
+def test_a_file_without_its_digest_is_built_anew(damage: Callable[[Path], None], folder: Path) -> None:
+    damage(folder / f"{cached('key', '.so', build_contents).name}.sha256")
+    built = []
+
+    def build(scratch: Path, target: Path) -> None:
+        built.append(target)
+        build_contents(scratch, target)
+
+    cached("key", ".so", build)
+    assert len(built) == 1
+    assert names(folder) == ["key.so", "key.so.sha256"]
+    assert cached("key", ".so", must_not_build)
+
+
+def test_the_digest_is_sha256sum_s(folder: Path) -> None:
+    path = cached("key", ".so", build_contents)
+    expected = f"{hashlib.sha256(CONTENTS).hexdigest()}  key.so\n"
+    assert path.with_name("key.so.sha256").read_text() == expected
+
+
+def test_a_build_is_on_the_disk_before_it_has_its_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that goes down leaves no name without contents."""
+    done: list[tuple[str, str]] = []
+    sync, replace = os.fsync, os.replace
+
+    def note_sync(descriptor: int) -> None:
+        done.append(("sync", Path(os.readlink(f"/proc/self/fd/{descriptor}")).name))
+        sync(descriptor)
+
+    def note_replace(source: Path, target: Path) -> None:
+        done.append(("name", target.name))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(os, "replace", note_replace)
+    cached("key", ".so", build_contents)
+    digest = "key.so.sha256"
+    files = [("sync", digest), ("name", digest), ("sync", "key.so"), ("name", "key.so")]
+    assert done == [*files, ("sync", folder.name)]
+
+
+def must_not_build(scratch: Path, target: Path) -> None:
+    raise AssertionError("it is there")
+
+
+STEP = """
+import warpworld
+world = warpworld.make("cartpole", num_envs=3, device="cpu", num_workers=1)
+world.reset()
+world.step()
+print(world["clock"].tolist())
+"""
+LOAD = """
+from warpworld.managers.cpu.runtime import ABI, runtime
+print(runtime().ww_abi() == ABI)
+"""
+
+
+@pytest.mark.cpu_backend
+@pytest.mark.parametrize(
+    ("program", "damage", "libraries"),
+    [(STEP, half, 2), (LOAD, nothing, 1), (LOAD, garbage, 1)],
+    ids=["half of a world's", "nothing of the runtime", "garbage"],
+)  # a world needs two libraries: the runtime's and its kernels'
+def test_damaged_libraries_do_not_end_the_process(
+    program: str, damage: Callable[[Path], None], libraries: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left of one that was cut short faults where it is loaded, with SIGBUS."""
+    monkeypatch.setenv("WARPWORLD_CXXFLAGS", "-O0")  # compiles sooner
+
+    def run() -> str:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        words = [sys.executable, "-c", program]
+        result = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+        assert result.returncode == 0, result
+        return result.stdout
+
+    expected = run()
+    built = {path: path.stat().st_size for path in folder.iterdir() if path.suffix == ".so"}
+    assert len(built) == libraries
+    for path in built:
+        damage(path)
+    assert run() == expected
+    assert {path: path.stat().st_size for path in built} == built
+
+
+# ---- where it is ----------------------------------------------------------------------------------------------------
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("WARPWORLD_CACHE", str(tmp_path / "file" / "cache"))

@@ -1,15 +1,23 @@
-"""Where compiled kernels are kept: a folder of files named by a hash of everything that went into them."""
+"""Where compiled kernels are kept: a folder of files named by a hash of everything that went into them.
+
+Beside each file stands its SHA-256, as ``sha256sum`` writes it. A file that does not match is built anew: to load a
+library that was cut short, by a full disk or a machine that went down, would end the process.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from warpworld.errors import BuildError
+from warpworld.files import sync, sync_folder
+
+logger = logging.getLogger(__name__)
 
 
 def cache_folder() -> Path:
@@ -60,8 +68,36 @@ def _scratch(path: Path) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def _digest_beside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _digest_of(path: Path) -> str:
+    """A line of ``sha256sum``."""
+    return f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file is there and holds what was built."""
+    try:
+        return _digest_of(path).encode() == _digest_beside(path).read_bytes()
+    except FileNotFoundError:
+        return False
+
+
+def _keep(built: Path, target: Path) -> None:
+    """Put a file where readers look for it, and its digest before it: each is there whole or not at all."""
+    digest = _digest_beside(built)
+    digest.write_text(_digest_of(built))
+    for path, place in ((digest, _digest_beside(target)), (built, target)):
+        with path.open("rb") as file:
+            sync(file)
+        os.replace(path, place)
+    sync_folder(target.parent)
+
+
 def cached(key: str, suffix: str, build: Callable[[Path, Path], None]) -> Path:
-    """The file of ``key``, built if it is not there yet.
+    """The file of ``key``, built if it is not there yet or damaged.
 
     Several processes may ask at once: one builds while the others wait. The file appears whole or not at all.
 
@@ -75,16 +111,18 @@ def cached(key: str, suffix: str, build: Callable[[Path, Path], None]) -> Path:
     """
     folder = cache_folder()
     target, lock = folder / f"{key}{suffix}", folder / f"{key}.lock"
-    if target.exists():
-        return target
     try:
+        if _is_whole(target):
+            return target
         folder.mkdir(parents=True, exist_ok=True)
         with _locked(lock):
-            if not target.exists():
+            if not _is_whole(target):
+                if target.exists():
+                    logger.warning("%s is damaged: it is built anew", target)
                 with _scratch(folder / f"{key}.building") as scratch:
                     built = scratch / target.name
                     build(scratch, built)
-                    os.replace(built, target)
+                    _keep(built, target)
                 lock.unlink(missing_ok=True)  # whoever waits for it, or makes a new one, finds the target
     except OSError as error:
         raise BuildError(
