@@ -21,7 +21,7 @@ CUDA_STAMP := $(VENV)/.installed-cuda-tools
 CUDA_TESTS := $(addprefix tests/,managers world envs trainers cuda eyes/blocks eyes/plans/test_plan_set.py runs/test_resume.py) \
   $(wildcard tests/eyes/test_*.py) $(patsubst %,tests/docs/test_%_page.py,eyes from_warpdrive plans self_play)
 AS_CUDA_TESTS := $(addprefix tests/,world envs eyes/blocks managers/cuda/test_graphs.py) $(wildcard tests/eyes/test_*.py) \
-  $(addprefix tests/trainers/,test_rollout.py test_actor.py test_episodes.py)
+  $(addprefix tests/trainers/collecting/,test_rollout.py test_actor.py test_episodes.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup train test test-slow cuda-tools test-cuda mutants lint types bench gpu pictures clean

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tests.trainers.ppo_cases import Settings, make_batch, make_policy, seeded
+from tests.trainers.algorithms.ppo_cases import Settings, make_batch, make_policy, seeded
 from tests.trainers.together import Unwritten
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import TrainingError

@@ -121,7 +121,9 @@ class Rollout(Recorder):
         """Whether observations are finite, and how many final ones were kept."""
         world = self.world
         names = list(dict.fromkeys(name for group in self._actors for name in self._observed(group)))
-        sums = [world[name].sum(dtype=torch.float32) for name in names]  # those of float16 would soon be infinite
+        names += self._critic_inputs
+        standing = [*names, *(f"rollout_{name}" for name in self._critic_inputs)]
+        sums = [world[name].sum(dtype=torch.float32) for name in standing]  # those of float16 would soon be infinite
         is_finite = torch.stack([*sums, *self._finals.sums(names)]).isfinite().all() & ~world["not_finite"].any()
         return [is_finite, *self._finals.measured()]
 
@@ -145,6 +147,8 @@ class Rollout(Recorder):
             mask = world["agent_mask"][None, :, group.slice] if "agent_mask" in world.data else None
             last = seen.next_observations.unsqueeze(0)
             refuse_not_finite(world, "observations", group, last, mask, first_step=self._collector.num_steps)
+            if seen.critic_inputs is not None:
+                refuse_not_finite(world, "critic inputs", group, seen.critic_inputs, seen.mask)
 
     def _final_rows(self, seen: Trajectories) -> Tensor:
         """(T, num_envs, n, features): final observations that were kept, 0 elsewhere."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.trainers.ppo_cases import Settings, make_batch, make_policy, seeded
+from tests.trainers.algorithms.ppo_cases import Settings, make_batch, make_policy, seeded
 from warpworld.config import config_from_dict, load_config
 from warpworld.config.schedules import value_at
 from warpworld.errors import ConfigError

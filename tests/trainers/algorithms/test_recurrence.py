@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.trainers.ppo_cases import JUNK, equal_weights, seeded
+from tests.trainers.algorithms.ppo_cases import JUNK, equal_weights, seeded
 from tests.trainers.recall import Lives
 from tests.trainers.recorded import Recorded, batches_of
 from warpworld.config import ModelConfig, RunConfig, config_from_dict

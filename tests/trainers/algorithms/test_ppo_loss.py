@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.trainers.ppo_cases import HEADS, JUNK, Settings, make_batch, make_policy, seeded
+from tests.trainers.algorithms.ppo_cases import HEADS, JUNK, Settings, make_batch, make_policy, seeded
 from warpworld.policies.distributions import log_prob_and_entropy
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.ppo import ppo_loss

@@ -13,7 +13,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.trainers.ppo_cases import DIAGNOSTICS, JUNK, Settings, equal_weights, make_batch, make_policy, seeded
+from tests.trainers.algorithms.ppo_cases import (
+    DIAGNOSTICS,
+    JUNK,
+    Settings,
+    equal_weights,
+    make_batch,
+    make_policy,
+    seeded,
+)
 from warpworld.errors import RunError, StoreError
 from warpworld.policies.distributions import log_prob
 from warpworld.trainers.algorithms import ppo

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.trainers.ppo_cases import FEATURES, Settings, equal_weights, make_batch, make_policy, seeded
+from tests.trainers.algorithms.ppo_cases import FEATURES, Settings, equal_weights, make_batch, make_policy, seeded
 from warpworld.errors import StoreError
 from warpworld.policies import ObservationNormaliser
 from warpworld.policies.fused import FusedNetworks, fuse

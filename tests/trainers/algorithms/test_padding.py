@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.trainers.ppo_cases import Settings, make_batch, make_policy, seeded
+from tests.trainers.algorithms.ppo_cases import Settings, make_batch, make_policy, seeded
 from tests.trainers.together import together
 from warpworld.config import config_from_dict
 from warpworld.policies.fused import fuse, fused_gradient

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.trainers.ppo_cases import JUNK, Settings, equal_weights, make_batch, make_policy, seeded
+from tests.trainers.algorithms.ppo_cases import JUNK, Settings, equal_weights, make_batch, make_policy, seeded
 from warpworld.config import config_from_dict, load_config
 from warpworld.errors import ConfigError
 from warpworld.runs import Run
