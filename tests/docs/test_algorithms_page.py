@@ -1,0 +1,39 @@
+"""docs/algorithms.md: what it shows is what is run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import blocks, page
+from warpworld.cli import main
+from warpworld.trainers.algorithms import Algorithm
+
+pytestmark = pytest.mark.cpu_backend
+
+
+def test_the_algorithm_trains_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_algorithms.py").write_text(blocks(page("algorithms"), "python")[0])
+    config = tmp_path / "cartpole_reinforce.yaml"
+    config.write_text(blocks(page("algorithms"), "yaml")[0])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    short = ["trainer.device=cpu", "trainer.total_env_steps=81920", "saving.checkpoint_every=10"]
+    assert main(["train", str(config), *short]) == 0
+    (run,) = (tmp_path / "runs").iterdir()
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    lengths = [line["charts/episodic_length"] for line in lines if line["charts/episodes"]]
+    assert "losses/agent/loss" in lines[-1]
+    assert lengths[-1] > 2 * lengths[0]  # a pole that stands longer
+    assert main(["train", "--resume", str(run), "trainer.total_env_steps=90112"]) == 0
+    assert len((run / "metrics.jsonl").read_text().splitlines()) == len(lines) + 2
+
+
+def test_the_table_names_every_part_of_an_algorithm() -> None:
+    parts = {name for name in vars(Algorithm) if not name.startswith("_")} | {"Settings"}
+    rows = [line.split("|")[1] for line in page("algorithms").splitlines() if line.startswith("| `")]
+    named = {word.strip(" `").split("(")[0] for row in rows for word in row.split(",")}
+    assert parts - {"Settings"} <= named | {"policy", "settings", "processes"}
+    assert named <= parts
