@@ -1,4 +1,4 @@
-"""Columns that a trace has for some rows only: final observations, arrays of one group, names that are asked for twice."""
+"""Columns of a trace that some rows have no number for, and names that are asked for twice."""
 
 from __future__ import annotations
 
