@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +55,7 @@ def sequence(
     steps: Iterable[Step | PythonStep],
     freeze: Callable[[Sequence[Step]], Callable[[], None]],
     freeze_python: Callable[[PythonStep], Callable[[], None]],
-    turn: AbstractContextManager[Any],
+    turn: threading.RLock,
 ) -> Callable[[], None]:
     """One call for all steps.
 
@@ -90,9 +90,14 @@ def sequence(
     if len(calls) == 1:
         return calls[0]
 
+    acquire, release = turn.acquire, turn.release
+
     def run() -> None:
-        with turn:
+        acquire()  # half as long as a `with` takes
+        try:
             for call in calls:
                 call()
+        finally:
+            release()
 
     return run
