@@ -10,7 +10,7 @@ from gymnasium.spaces import Box
 
 from tests.toys import IDLE, box, environment
 from warpworld import Group, World
-from warpworld.trainers.actor import Actor
+from warpworld.trainers.collecting.actor import Actor
 
 INFINITY = float("inf")
 LOW = [-0.5, -INFINITY, -1.0, -INFINITY, 2.0]
