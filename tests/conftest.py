@@ -52,6 +52,13 @@ def pytest_configure(config: pytest.Config) -> None:
         use_narrow_device()
 
 
+def pytest_report_header(config: pytest.Config) -> str | None:
+    if STAND_IN not in config.stash:
+        return None
+    nvcc = os.environ["STAND_IN_REAL_NVCC"]
+    return f"stand-in: kernels are compiled by {nvcc} too" if nvcc else "stand-in: NOT compiled for a GPU: no nvcc here"
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is not about the backend in use, and skip what needs something that is not here."""
     on_stand_in = STAND_IN in config.stash

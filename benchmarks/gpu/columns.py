@@ -39,14 +39,12 @@ def tag_gridworld(context: Context) -> None:
 
 def tag_continuous(context: Context) -> None:
     """2000 envs of 110 agents, 10 nearest; [256, 256]."""
-    small = TAG_CONTINUOUS.smaller(4, 3, num_taggers=2, num_runners=8, num_other_agents_observed=3)
-    _columns(context, small if context.quick else TAG_CONTINUOUS, iterations=12)
+    _columns(context, TAG_CONTINUOUS.smaller(4, 3) if context.quick else TAG_CONTINUOUS, iterations=12)
 
 
 def thousand_agents(context: Context) -> None:
     """2000 envs of 1000 agents, 10 nearest, without a policy."""
-    small = THOUSAND_AGENTS.smaller(2, 4, num_taggers=5, num_runners=95)
-    _simulations(context, small if context.quick else THOUSAND_AGENTS)
+    _simulations(context, THOUSAND_AGENTS.smaller(2, 4) if context.quick else THOUSAND_AGENTS)
     _headline(context, "simulation")
 
 

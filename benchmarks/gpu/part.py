@@ -66,7 +66,7 @@ class Context:
 
     Attributes:
         device: "cuda" or "cpu".
-        quick: tiny sizes, which show that the part runs and measure nothing.
+        quick: few envs and steps, which show that the part runs and measure nothing; its kernels are the same.
         limit: seconds that the part has.
         path: file of the figures.
         figures: by name.

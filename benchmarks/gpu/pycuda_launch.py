@@ -20,9 +20,8 @@ extern "C" __global__ void empty(const Arguments arguments) {{}}
 def bare_launch() -> Callable[[], None]:
     """The launch, arguments packed beforehand; a world must have been made on cuda before, with PyCUDA's context."""
     import pycuda.driver
-    import torch
 
-    major, minor = torch.cuda.get_device_capability()
+    major, minor = pycuda.driver.Context.get_device().compute_capability()
     function = pycuda.driver.module_from_buffer(_cubin(f"sm_{major}{minor}")).get_function("empty")
     packed, grid, block = bytes(ARGUMENT_BYTES), (1, 1), (32, 1, 1)
     return lambda: function._launch_kernel(grid, block, packed, 0, None)

@@ -79,13 +79,6 @@ extern "C" __global__ void hold(const float* x, double* held) {
   held[agent_index()] = (double)total + (double)(bits >> 40);
 }
 
-// How far frames are from where callers must put them: compilers rely on a multiple of 16.
-extern "C" __global__ void frames(int* off) {
-  off[agent_index() * 2] = (int)((uintptr_t)__builtin_frame_address(0) & 15u);
-  sync_env();
-  off[agent_index() * 2 + 1] = (int)((uintptr_t)__builtin_frame_address(0) & 15u);
-}
-
 extern "C" __global__ void side_by_side(bool* y) {
   if (is_active()) y[agent_index()] = LANES_SIDE_BY_SIDE;
 }

@@ -108,3 +108,12 @@ def test_intrinsics() -> None:
     for row, b in zip(counts, bits, strict=True):
         row += [b.bit_count(), 44 - b.bit_length(), (b & -b).bit_length() + 20]
     assert np.array_equal(whole.reshape(-1, 10), np.array(counts, np.uint32).view(np.int32))
+
+
+@pytest.mark.cpu_backend
+def test_the_c_plus_plus_library_beside_them() -> None:
+    x = np.random.default_rng(3).random((3, 4), dtype=np.float32)
+    arrays = [Array("x", "float32"), Array("y", "float32", (3,))]
+    (y,) = run(kernel_world("library.cu", "extremes", arrays, 4, 3, values={"x": x}), "y")
+    above = np.maximum(x, np.float32(0.25))
+    assert np.array_equal(y, np.stack([above, above, x], axis=-1))

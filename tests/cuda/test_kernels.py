@@ -68,9 +68,10 @@ def test_what_agents_hold_survives_barriers(size: int) -> None:
     np.testing.assert_allclose(held, 4 * squares + 6 + (bits >> np.uint64(40)), rtol=1e-15)
 
 
+@pytest.mark.cpu_backend
 @pytest.mark.parametrize("size", [5, 256])
 def test_stacks_are_aligned(size: int) -> None:
-    world = kernel_world("shared.cu", "frames", [Array("off", "int32", (2,))], size, 70, 3)
+    world = kernel_world("stacks.cu", "frames", [Array("off", "int32", (2,))], size, 70, 3)
     assert not run(world, "off")[0].any()
 
 

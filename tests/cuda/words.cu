@@ -1,8 +1,6 @@
 // Words of CUDA C++ that the host offers: overloads of min and max, vector types, conversions and bit counts.
 #include <warpworld.cuh>
 
-#include <algorithm>  // the C++ library writes __noinline__ itself
-
 __constant__ float table[3] = {1.5f, 2.5f, 3.5f};
 __device__ int counter = 40;
 
@@ -57,7 +55,7 @@ extern "C" __global__ void numbers(const float* x, float* y, int* whole) {
   out[6] = __int_as_float(__float_as_int(v)), out[7] = table[1] + third(table) + __ldg(x + i);
   const unsigned bits = __float_as_uint(v);
   w[0] = __popc(bits), w[1] = __clz((int)bits), w[2] = __ffs((int)bits), w[3] = (int)__umulhi(bits, 3u << 30);
-  w[4] = __clz(0), w[5] = __ffs(0), w[6] = counter + (int)std::max(1, 2);
+  w[4] = __clz(0), w[5] = __ffs(0), w[6] = counter + max(1, 2);
   const unsigned long long wide = (unsigned long long)bits << 20;
   w[7] = __popcll(wide), w[8] = __clzll((long long)wide), w[9] = __ffsll((long long)wide);
   __threadfence();

@@ -11,7 +11,10 @@ import os
 import pytest
 
 from tests.stand_in.driver import HERE, StandIn, sources
+from warpworld.managers.cuda.compiler import _nvccs
 from warpworld.managers.devices import open_backend, register_device
+
+REAL_NVCC = "STAND_IN_REAL_NVCC"
 
 
 def use_gpu() -> None:
@@ -22,7 +25,8 @@ def use_gpu() -> None:
 def use_stand_in(as_cuda: bool = False) -> StandIn:
     """Worlds are on the cuda backend, whose driver is the stand-in.
 
-    What its nvcc compiles is kept apart from what a real one does.
+    What its nvcc compiles is kept apart from what a real one does. Where there is a real one, it must compile all of it
+    too: no kernel that these tests build is compiled for a GPU for the first time on a machine that has one.
 
     Args:
         as_cuda: whether torch is to take host memory for a GPU's.
@@ -30,9 +34,12 @@ def use_stand_in(as_cuda: bool = False) -> StandIn:
     if importlib.util.find_spec("pycuda") is None:
         raise pytest.UsageError("--stand-in needs PyCUDA, which is not installed: make cuda-tools")
     driver = StandIn()
-    version = hashlib.sha256(b"".join(sources())).hexdigest()[:12]
-    os.environ["WARPWORLD_CACHE"] = os.path.join(os.environ["WARPWORLD_CACHE"], f"stand-in-{version}")
-    os.environ["PATH"] = f"{HERE}{os.pathsep}{os.environ.get('PATH', '')}"
+    if REAL_NVCC not in os.environ:  # else this is a worker of pytest-xdist, which has been given all three
+        nvcc = next(iter(_nvccs(os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", ""))), None)
+        version = hashlib.sha256(b"".join([*sources(), repr(nvcc).encode()])).hexdigest()[:12]
+        os.environ[REAL_NVCC] = str(nvcc[1]) if nvcc else ""
+        os.environ["WARPWORLD_CACHE"] = os.path.join(os.environ["WARPWORLD_CACHE"], f"stand-in-{version}")
+        os.environ["PATH"] = f"{HERE}{os.pathsep}{os.environ.get('PATH', '')}"
 
     import pycuda.driver
 

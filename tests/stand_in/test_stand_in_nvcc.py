@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import struct
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 from tests.stand_in.conftest import nvcc
+from tests.stand_in.plugin import REAL_NVCC
 from tests.stand_in.test_driver import launch, pack
 
 pytestmark = pytest.mark.stand_in
@@ -49,7 +51,8 @@ def test_a_file_that_is_not_there() -> None:
     )
 
 
-def test_errors_are_written_as_nvcc_writes_them(tmp_path: Path) -> None:
+def test_errors_are_written_as_nvcc_writes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(REAL_NVCC, raising=False)
     path = tmp_path / "wrong.cu"
     path.write_text('extern "C" __global__ void step(float* x) {\n  x[0] = 1.0f\n}\n')
     result = nvcc("-cubin", "-arch=sm_90", "-o", tmp_path / "out", path)
@@ -57,6 +60,27 @@ def test_errors_are_written_as_nvcc_writes_them(tmp_path: Path) -> None:
     assert re.search(rf"^{re.escape(str(path))}\(2\): error: ", result.stderr, re.MULTILINE)
     assert f'1 error detected in the compilation of "{path}".' in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(not os.environ.get(REAL_NVCC), reason="there is no real nvcc")
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("x[0] = std::max(x[0], 1.0f);", "calling a constexpr __host__ function"),
+        ("__shared__ float room[20000]; room[threadIdx.x] = x[0]; x[1] = room[5];", "too much shared data"),
+    ],
+    ids=["the front end", "ptxas"],
+)
+def test_what_the_host_takes_and_a_gpu_does_not_is_refused_in_the_real_one_s_words(
+    line: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, target = tmp_path / "of_the_host.cu", tmp_path / "out"
+    path.write_text(f'#include <algorithm>\nextern "C" __global__ void step(float* x) {{\n  {line}\n}}\n')
+    result = nvcc("-cubin", "-arch=sm_90", "-O3", "-o", target, path)
+    assert result.returncode != 0 and re.search(message, result.stderr)
+    assert not target.exists()
+    monkeypatch.delenv(REAL_NVCC)
+    assert nvcc("-cubin", "-arch=sm_90", "-O3", "-o", target, path).returncode == 0
 
 
 # ---- kernels --------------------------------------------------------------------------------------------------------

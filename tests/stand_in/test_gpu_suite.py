@@ -1,0 +1,71 @@
+"""Every kernel that `make gpu` builds is built here first: by the stand-in's nvcc, and by a real one where it is here.
+
+The suite's part "contract" is covered by `make test-cuda`, which runs the same tests.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+import warpworld
+from benchmarks.gpu import child, contract, few_steps
+from benchmarks.gpu.part import PASSED, SKIPPED, Context, Part
+from benchmarks.gpu.parts import PARTS
+from benchmarks.gpu.pycuda_launch import bare_launch
+from tests.stand_in.driver import StandIn
+
+pytestmark = pytest.mark.stand_in
+
+# What runs kernels elsewhere than in its own process, or none of ours.
+ELSEWHERE = {
+    "machine": "builds nothing",
+    "builds": "runs few_steps",
+    "memcheck": "runs few_steps",
+    "contract": "runs tests",
+    "gymnax": "runs JAX's kernels",
+    "warpdrive_gridworld": "runs WarpDrive's kernels",
+    "warpdrive_continuous": "runs WarpDrive's kernels",
+}
+
+
+def test_what_runs_elsewhere_is_of_the_suite() -> None:
+    assert set(ELSEWHERE) < {part.name for part in PARTS}
+
+
+@pytest.mark.parametrize("part", [part for part in PARTS if part.name not in ELSEWHERE], ids=lambda part: part.name)
+def test_the_kernels_of_a_part(part: Part, stand_in: StandIn, tmp_path: Path) -> None:
+    context = Context("cpu", quick=True, limit=600.0, path=tmp_path / "figures.json")
+    ended = child.run(part.function, context)
+    assert ended["status"] == PASSED or (part.name, ended["status"]) == ("profile", SKIPPED), ended["reason"]
+    assert stand_in.calls("cuLaunchKernel") > 0
+
+
+@pytest.mark.parametrize("number", range(len(few_steps.plans())), ids=lambda number: few_steps.plans()[number].name)
+def test_the_kernels_that_are_built_beforehand(number: int, stand_in: StandIn) -> None:
+    few_steps.main(number, "cpu")
+    assert stand_in.calls("cuLaunchKernel") > 0
+
+
+def test_the_launch_that_ours_is_held_against(stand_in: StandIn) -> None:
+    warpworld.make("cartpole", num_envs=1)
+    before = stand_in.calls("cuLaunchKernel")
+    bare_launch()()
+    assert stand_in.calls("cuLaunchKernel") == before + 1
+
+
+def files_of(names: Iterable[str]) -> set[Path]:
+    """The test files among and below these, which are all there."""
+    found = [contract.ROOT / name for name in names]
+    assert all(path.exists() for path in found), found
+    return {file for path in found for file in ([path] if path.is_file() else path.rglob("test_*.py"))}
+
+
+def test_the_tests_that_it_runs_are_run_on_the_stand_in_too() -> None:
+    asked = ["make", "--silent", "--eval", "listed: ; @echo $(CUDA_TESTS)", "listed"]
+    listed = subprocess.run(asked, cwd=contract.ROOT, capture_output=True, text=True, check=True).stdout.split()
+    left_out = files_of(contract.WITHOUT_GPU)
+    assert files_of(contract.FOLDERS) - left_out <= files_of(listed)
