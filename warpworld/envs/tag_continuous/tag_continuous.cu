@@ -79,6 +79,11 @@ struct Agents {
 };
 
 // ---- movement -------------------------------------------------------------------------------------------------------
+// What an action changes, by a table of so many levels behind that of no change; none is an action outside of its space.
+__device__ float change_of(const float* table, int action, int num_levels) {
+  return table[(unsigned)action <= (unsigned)num_levels ? action : 0];
+}
+
 __device__ Agent moved(Agent agent, float acceleration_change, float turn, float top_speed) {
   if (!agent.in_game) return Agent{agent.x, agent.y, 0.0f, 0.0f, 0.0f, false};
   const float turned = agent.direction + turn;
@@ -263,7 +268,8 @@ __device__ void write_rows(const Field& field, const View& view, const uint16_t*
 // ---- kernels --------------------------------------------------------------------------------------------------------
 extern "C" __global__ void step(float* loc_x, float* loc_y, float* speed, float* direction, float* acceleration,
                                 int* still_in_the_game, int* num_runners, const int* actions,
-                                const float* acceleration_actions, const float* turn_actions, const int* timestep,
+                                const float* acceleration_actions, const float* turn_actions,
+                                int num_acceleration_levels, int num_turn_levels, const int* timestep,
                                 float* observations, float* rewards, bool* agent_mask, bool* agent_terminated,
                                 bool* terminated, bool* truncated, float grid_length, int episode_length,
                                 float max_speed, float skill_level_runner, float skill_level_tagger,
@@ -278,7 +284,8 @@ extern "C" __global__ void step(float* loc_x, float* loc_y, float* speed, float*
   const bool is_tagger = self < TAGGER_COUNT, is_last = timestep[env_id()] >= episode_length;
 
   Agent agent = agents.load(i);
-  agent = moved(agent, acceleration_actions[actions[2 * i]], turn_actions[actions[2 * i + 1]],
+  agent = moved(agent, change_of(acceleration_actions, actions[2 * i], num_acceleration_levels),
+                change_of(turn_actions, actions[2 * i + 1], num_turn_levels),
                 max_speed * (is_tagger ? skill_level_tagger : skill_level_runner));
   float reward = 0.0f;
   if (agent.in_game) {
