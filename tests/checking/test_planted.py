@@ -61,6 +61,11 @@ ONE_FINDING = [
     Expected("bounds.cu", "read_other", "other-env", "x", (1, 0), 0, (0,), READ),
     Expected("bounds.cu", "shared_end", "out-of-bounds", "row", (4,), 0, (3,), WRITE),
     Expected("bounds.cu", "atomic_end", "out-of-bounds", "hits", (3,), 0, (3,), WRITE),
+    Expected("slots.cu", "below_read", "out-of-bounds", "row", (-1,), 0, (0,), READ),
+    Expected("slots.cu", "below_write", "out-of-bounds", "row", (-1,), 0, (0,), WRITE),
+    Expected("slots.cu", "far_below", "out-of-bounds", "row", (-3,), 0, (0,), READ),
+    Expected("slots.cu", "below_atomic", "out-of-bounds", "row", (-1,), 0, (0,), WRITE),
+    Expected("slots.cu", "above_read", "out-of-bounds", "row", (4,), 0, (3,), READ),
     Expected("read_only.cu", "own_action", "read-only", "actions", (0, 1, 0), 0, (1,), WRITE),
     Expected("read_only.cu", "later", "read-only", "timestep", (0,), 0, (0,), WRITE),
     Expected("read_only.cu", "shape_of", "read-only", "fixed", (0, 2), 0, (2,), WRITE),
@@ -252,6 +257,18 @@ def test_a_missing_barrier_is_not_told_as_unwritten_memory_too() -> None:
 def test_unwritten_memory_is_told_beside_a_race_elsewhere_in_its_array() -> None:
     told = {finding[:2] for finding in found("never", "unwritten.cu")}
     assert told == {("race", line_of("unwritten.cu", "raced")), ("unwritten", line_of("unwritten.cu", "never"))}
+
+
+def test_a_race_for_shared_memory_does_harm_whatever_was_left_there() -> None:
+    """A check runs many launches, and others may have run before it."""
+    for _ in range(2):
+        report = checked("unwritten.cu", "same_as_left")
+        (finding,) = report.findings
+        assert (finding.kind, finding.note, finding.place.line) == (
+            "race",
+            False,
+            line_of("unwritten.cu", "same_as_left before"),
+        )
 
 
 def test_an_agent_that_goes_around_a_barrier_is_found() -> None:

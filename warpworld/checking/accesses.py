@@ -47,7 +47,7 @@ class Accesses:
         if self._backend.runtime is None:
             return []
         natives = self._backend.runtime.findings()
-        self._look_up({pc for native in natives for pc in (native.pc, native.other_pc) if pc})
+        self._look_up({pc for native in natives for pc in _pcs(native) if pc})
         return first_causes([self._finding(native) for native in natives if self._is_fault(native)])
 
     def _is_fault(self, native: Any) -> bool:
@@ -118,6 +118,7 @@ class Accesses:
         }[native.kind]
         place = self.line(native.pc, kernel)
         other = self.line(native.other_pc, kernel) if native.kind in (RACE, REPEATED) else None
+        within_env = native.kind == RACE and native.env == native.other_env
         kind, message, advice = tell(native, element, _where(place, other), region)
         return Finding(
             kind=kind,
@@ -133,6 +134,7 @@ class Accesses:
             writes=(bool(native.write), bool(native.other_write)) if native.kind == RACE else (bool(native.write),),
             other=other,
             step=native.step,
+            sites=tuple(self.line(pc, kernel) for pc in (native.site, native.other_site)) if within_env else (),
         )
 
     def _element(self, region: Any, native: Any) -> tuple[tuple[int, ...], str]:
@@ -156,6 +158,11 @@ class Accesses:
             if view.ndim
             else ()
         )
+
+
+def _pcs(native: Any) -> tuple[int, ...]:
+    """The places of a native finding."""
+    return native.pc, native.other_pc, native.site, native.other_site
 
 
 def element_name(data: DataManager, name: str, index: tuple[int, ...]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from warpworld.checking.accesses import element_name
+from warpworld.checking.barriers import joined
 from warpworld.checking.contents import Contents
 from warpworld.checking.course import Course
 from warpworld.checking.findings import Finding, Place, Report, distinct
@@ -59,7 +60,7 @@ def check(
     with contextlib.ExitStack() as stack:
         run = _Check(environment, num_envs, seed, stack)
         done = run.run(steps)
-        findings = distinct(run.findings())
+        findings = tuple(joined(distinct(run.findings())))
     stopped = "" if done == steps else f"the check ended in step {done} of {steps}, where a kernel was ended"
     return Report(environment.name, num_envs, steps, seed, findings, stopped, time.perf_counter() - start)
 

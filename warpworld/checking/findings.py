@@ -40,6 +40,8 @@ class Finding:
         writes: for each of them, whether it wrote.
         other: the place of the second of them.
         step: of the world, 0 for the first reset.
+        sites: of a race within an env: from which lines of the kernel itself the two places were reached.
+        also: pairs of places that race for want of the same barrier.
     """
 
     kind: str
@@ -55,6 +57,8 @@ class Finding:
     writes: tuple[bool, ...] = ()
     other: Place | None = None
     step: int | None = None
+    sites: tuple[Place, ...] = ()
+    also: tuple[tuple[Place, Place], ...] = ()
 
     def __str__(self) -> str:
         kind = f"note: {self.kind}" if self.note else self.kind

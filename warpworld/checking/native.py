@@ -29,7 +29,8 @@ NativeFinding = struct(
     "NativeFinding",
     **dict(kind=INT, region=INT, kernel_index=INT, env=UNSIGNED, thread=UNSIGNED, other_env=UNSIGNED),
     **dict(other_thread=UNSIGNED, write=INT, other_write=INT, atomic=INT, other_atomic=INT, barrier=INT, same=INT),
-    **dict(size=UNSIGNED, step=UNSIGNED, offset=INT64, pc=UINT64, other_pc=UINT64, count=UINT64),
+    **dict(size=UNSIGNED, step=UNSIGNED, offset=INT64, pc=UINT64, other_pc=UINT64),
+    **dict(site=UINT64, other_site=UINT64, count=UINT64),
     undefined=_Undefined,
 )
 _Settings = struct(

@@ -75,3 +75,11 @@ extern "C" __global__ void never(float* x) {
   sync_env();
   x[agent_index()] = row[NUM_AGENTS];  // never
 }
+
+// What shared memory holds at first is not defined, so a write to it changes it, whatever the launch before has left.
+extern "C" __global__ void same_as_left(float* y) {
+  if (!is_active()) return;
+  ENV_SHARED(float, row, NUM_AGENTS);
+  if (agent_id() > 0) row[agent_id()] = 1.0f;                   // same_as_left before
+  y[agent_index()] = row[agent_id() == 0 ? 3 : agent_id()];  // same_as_left
+}

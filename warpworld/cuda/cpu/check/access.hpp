@@ -1,121 +1,16 @@
 // What is done at each access of memory: where it lies, whom it belongs to, and whether it meets another agent's.
 #pragma once
 
-#include "shadow.hpp"
+#include "state.hpp"
 
 namespace ww_check {
-
-constexpr unsigned most_findings = 1024;
-
-// A write whose effect is seen at the next access, and the races it is in until then.
-struct Pending {
-  char* address;
-  unsigned size;  // 0: there is none
-  char before[16];
-  Cell *first, *end;
-  ww_finding races[4];
-  unsigned num_races;
-};
-
-// A random number that a thread has drawn.
-struct Draw {
-  uint32_t block_start, number, pc;
-  uint16_t thread, stream;  // stream: whose numbers they are
-};
-constexpr uint32_t num_draws = 1 << 16;  // remembered of a block, by hash; three quarters of it are used
-
-struct State {
-  Regions regions;
-  Clocks clocks;
-  Image image;
-  Pending pending;
-  ww_finding findings[most_findings];
-  unsigned num_findings;
-  const ww_variable* variables;
-  const ww_assignment* assignments;
-  unsigned num_variables, num_assignments, num_agents, envs_per_warp, order;
-  char *harmless, *harmless_end;
-  bool watching, own_env_only, locals_known, speaks;
-  uint32_t interval, launch_start, block_start, step;
-  bool inside[WW_MAX_THREADS];
-  const void* last;  // what the thread that runs has come back to from its last access
-  const void* last_of[WW_MAX_THREADS];  // likewise, of each thread of the block
-  const void* caller[WW_MAX_THREADS];  // of the function that a thread entered last, while it is in it
-  uint16_t turn[WW_MAX_THREADS];
-  const char *stacks, *stacks_end;
-  Draw draws[num_draws], repeated[WW_MAX_THREADS];  // repeated: the last that a thread has drawn again
-  uint32_t draws_of_block, num_draws_of_block;
-};
-
-static State* current;  // of the world that steps now
-static bool busy;       // the runtime is at work: what it copies itself is no kernel's access
-
-struct Busy {
-  Busy() { set(true); }
-  ~Busy() { set(false); }
-  static void set(bool now) {
-    __asm__ volatile("" ::: "memory");  // copies of structs are calls of memcpy, of which a compiler thinks that it
-    busy = now;                         // reads no variable
-    __asm__ volatile("" ::: "memory");
-  }
-};
-
-struct Lane {
-  unsigned env, agent;
-  bool active;
-};
-
-// Which env and agent a thread of the running block works for.
-static Lane lane_of(const State& s, unsigned block, unsigned thread) {
-  const ww_context& world = *ww_this_thread.context;
-  if (!s.envs_per_warp) return {block, thread, world.active[block]};
-  const unsigned slot = thread / s.num_agents, env = block * s.envs_per_warp + slot;
-  const bool exists = slot < s.envs_per_warp && env < (unsigned)world.num_envs;
-  return {exists ? env : world.num_envs - 1, thread % s.num_agents, exists && world.active[env]};
-}
-
-// ---- findings ------------------------------------------------------------------------------------------------------
-static bool alike(const ww_finding& a, const ww_finding& b) {
-  return a.kind == b.kind && a.region == b.region && a.pc == b.pc && a.other_pc == b.other_pc && a.write == b.write &&
-         a.other_write == b.other_write && a.barrier == b.barrier;
-}
-
-// Keeps one finding of each kind a place; of races rather one in which the value changed.
-static void keep(State& s, const ww_finding& found) {
-  for (unsigned i = 0; i < s.num_findings; i++) {
-    ww_finding& known = s.findings[i];
-    if (!alike(known, found)) continue;
-    const uint64_t count = known.count + 1;
-    if (known.same && !found.same) known = found;
-    known.count = count;
-    return;
-  }
-  if (s.num_findings < most_findings) s.findings[s.num_findings++] = found;
-}
-
-static ww_finding described(const State& s, int kind, const Region* region, const char* address, unsigned size,
-                            bool write, uint32_t pc) {
-  const Lane lane = lane_of(s, blockIdx.x, threadIdx.x);
-  ww_finding found = {};
-  found.kind = kind;
-  found.region = region ? region->index : -1;
-  found.kernel_index = ww_this_thread.kernel_index;
-  found.env = found.other_env = lane.env;
-  found.thread = found.other_thread = lane.agent;
-  found.write = write;
-  found.size = size;
-  found.step = s.step;
-  found.offset = region ? address - region->base : 0;
-  found.pc = pc;
-  found.count = 1;
-  return found;
-}
 
 // ---- writes and what they changed ----------------------------------------------------------------------------------
 static void settle(State& s) {
   Pending& pending = s.pending;
   if (!pending.size) return;
-  const bool same = pending.size <= sizeof pending.before && memcmp(pending.address, pending.before, pending.size) == 0;
+  const bool same = !pending.fresh && pending.size <= sizeof pending.before &&
+                    memcmp(pending.address, pending.before, pending.size) == 0;
   for (Cell* cell = pending.first; cell != pending.end && !same; cell++) cell->write.changed = true;
   for (unsigned i = 0; i < pending.num_races; i++) {
     pending.races[i].same = same;
@@ -124,9 +19,10 @@ static void settle(State& s) {
   pending.size = pending.num_races = 0;
 }
 
-static void wait_for_effect(State& s, char* address, unsigned size, Cell* first, Cell* end) {
+static void wait_for_effect(State& s, char* address, unsigned size, bool fresh, Cell* first, Cell* end) {
   s.pending.address = address;
   s.pending.size = size;
+  s.pending.fresh = fresh;
   s.pending.first = first;
   s.pending.end = end;
   if (size <= sizeof s.pending.before) memcpy(s.pending.before, address, size);
@@ -135,14 +31,14 @@ static void wait_for_effect(State& s, char* address, unsigned size, Cell* first,
 // ---- races ---------------------------------------------------------------------------------------------------------
 static bool collides(const State& s, const Region& region, const Access& before, const Access& now) {
   if (before.interval < s.launch_start || (before.atomic && now.atomic)) return false;
-  if (before.block != now.block) return region.kind != WW_SHARED;
+  if (before.interval < s.block_start) return region.kind != WW_SHARED;
   if (before.interval != now.interval || before.thread == now.thread) return false;
   return !s.clocks.ordered(now.thread, before.thread, before.clock);
 }
 
 static void race(State& s, const Region& region, const char* address, unsigned size, bool write, const Access& now,
                  bool other_write, const Access& other) {
-  const Lane lane = lane_of(s, other.block, other.thread);
+  const Lane lane = lane_of(s, block_of(s, other.interval), other.thread);
   ww_finding found = described(s, WW_RACE, &region, address, size, write, now.pc);
   found.other_env = lane.env;
   found.other_thread = lane.agent;
@@ -150,6 +46,8 @@ static void race(State& s, const Region& region, const char* address, unsigned s
   found.atomic = now.atomic;
   found.other_atomic = other.atomic;
   found.other_pc = other.pc;
+  found.site = now.site;
+  found.other_site = other.site;
   found.same = !other.changed;
   if (!write)
     keep(s, found);
@@ -159,7 +57,8 @@ static void race(State& s, const Region& region, const char* address, unsigned s
 
 static void note_write(State& s, const Region& region, Cell& cell, const char* address, unsigned size, Access now) {
   if (collides(s, region, cell.write, now)) race(s, region, address, size, true, now, true, cell.write);
-  const Access& reader = cell.read.thread != now.thread || cell.read.block != now.block ? cell.read : cell.other_read;
+  const bool by_another = cell.read.thread != now.thread || cell.read.interval < s.block_start;
+  const Access& reader = by_another ? cell.read : cell.other_read;
   if (collides(s, region, reader, now)) race(s, region, address, size, true, now, false, reader);
   now.changed = cell.write.interval == now.interval && cell.write.changed;
   cell.write = now;
@@ -168,7 +67,7 @@ static void note_write(State& s, const Region& region, Cell& cell, const char* a
 
 static void note_read(State& s, const Region& region, Cell& cell, const char* address, unsigned size, Access now) {
   if (collides(s, region, cell.write, now)) race(s, region, address, size, false, now, true, cell.write);
-  if (cell.read.thread != now.thread || cell.read.block != now.block) cell.other_read = cell.read;
+  if (cell.read.thread != now.thread || cell.read.interval < s.block_start) cell.other_read = cell.read;
   cell.read = now;
 }
 
@@ -215,7 +114,9 @@ static void outside(State& s, const char* address, unsigned size, bool write, ui
   const bool near = (address >= s.harmless && address < s.harmless_end) || s.image.holds(address) ||
                     s.image.holds_local(address);
   const Region* region = near ? s.regions.nearest(address) : nullptr;  // which array a wild address was meant for
-  keep(s, described(s, WW_OUT_OF_BOUNDS, region, address, size, write, pc));  // nobody can tell
+  if (region && region->kind == WW_SHARED)                             // nobody can tell
+    if (const Region* own = s.regions.of_slot(*region, slot_of(s, threadIdx.x))) region = own;
+  keep(s, described(s, WW_OUT_OF_BOUNDS, region, address, size, write, pc));
   if (near) return;
   Busy::set(false);
   ww_fail(WW_CHECK_STOPPED, nullptr, 0, "an access far out of bounds");
@@ -236,6 +137,12 @@ static uint32_t place_of(const State& s, const void* return_address) {
     if (pc - s.assignments[i].offset < s.assignments[i].bytes && s.caller[threadIdx.x])
       return (uint32_t)((const char*)s.caller[threadIdx.x] - 1 - s.image.base);
   return pc;
+}
+
+// The place in the kernel itself from which the thread came to `pc`.
+static uint32_t site_of(const State& s, uint32_t pc) {
+  const unsigned thread = threadIdx.x;
+  return s.depth[thread] > 1 ? (uint32_t)((const char*)s.call[thread] - 1 - s.image.base) : pc;
 }
 
 static void access(char* address, unsigned size, bool write, bool atomic, const void* return_address) {
@@ -260,7 +167,8 @@ static void access(char* address, unsigned size, bool write, bool atomic, const 
     return;
   }
   const uint64_t offset = (uint64_t)(address - region->base);
-  if (offset + size > region->bytes) return outside(s, address, size, write, pc);
+  const bool is_anothers = region->kind == WW_SHARED && region->slot != slot_of(s, thread);
+  if (is_anothers || offset + size > region->bytes) return outside(s, address, size, write, pc);
   if (region->env_bytes && s.own_env_only && offset / region->env_bytes != lane.env) {
     ww_finding found = described(s, WW_OTHER_ENV, region, address, size, write, pc);
     found.other_env = (uint32_t)(offset / region->env_bytes);
@@ -268,18 +176,19 @@ static void access(char* address, unsigned size, bool write, bool atomic, const 
   }
   if (write && region->read_only) return keep(s, described(s, WW_READ_ONLY, region, address, size, true, pc));
   Cell *first = region->cells + offset / region->unit, *end = region->cells + (offset + size - 1) / region->unit + 1;
-  if ((!write || atomic) && never_written(s, *region, first, end))
+  const bool unwritten = (!write || atomic || region->kind == WW_SHARED) && never_written(s, *region, first, end);
+  if ((!write || atomic) && unwritten)
     keep(s, described(s, WW_UNWRITTEN, region, address, size, write, pc));
   if (!write || atomic)
     for (const Cell* cell = first; cell != end; cell++)
       if (cell->stale) keep(s, described(s, WW_STALE, region, address, size, write, pc));
-  const Access now = {s.interval, s.clocks.own(thread), pc, blockIdx.x, (uint16_t)thread, atomic, false};
+  const Access now = {s.interval, s.clocks.own(thread), pc, site_of(s, pc), (uint16_t)thread, atomic, false};
   for (Cell* cell = first; cell != end; cell++)
     if (write)
       note_write(s, *region, *cell, address, size, now);
     else
       note_read(s, *region, *cell, address, size, now);
-  if (write) wait_for_effect(s, address, size, first, end);
+  if (write) wait_for_effect(s, address, size, unwritten, first, end);
 }
 
 }  // namespace ww_check

@@ -60,10 +60,16 @@ __attribute__((used)) static const void* const ww_wrapped[] = {(void*)memcpy, (v
 
 WW_CALLBACK void __tsan_init() {}
 WW_CALLBACK void __tsan_func_entry(void* caller) {
-  if (ww_check::current) ww_check::current->caller[threadIdx.x] = caller;
+  if (!ww_check::current) return;
+  ww_check::State& s = *ww_check::current;
+  const unsigned thread = threadIdx.x;
+  s.caller[thread] = caller;
+  if (s.depth[thread]++ == 1) s.call[thread] = caller;
 }
 WW_CALLBACK void __tsan_func_exit() {
-  if (ww_check::current) ww_check::current->caller[threadIdx.x] = nullptr;
+  if (!ww_check::current) return;
+  ww_check::current->caller[threadIdx.x] = nullptr;
+  ww_check::current->depth[threadIdx.x]--;
 }
 WW_CALLBACK void __tsan_vptr_update(void**, void*) {}
 WW_CALLBACK void __tsan_vptr_read(void**) {}

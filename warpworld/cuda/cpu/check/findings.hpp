@@ -78,8 +78,9 @@ struct ww_finding {
   int32_t barrier;  // the line at which others wait
   int32_t same;  // the value was the same before and after; numbers that all agents share, drawn again at one place
   uint32_t size, step;
-  int64_t offset;           // from the region's start
-  uint64_t pc, other_pc;    // offsets in the module's image; 0 if there is none
+  int64_t offset;             // from the region's start
+  uint64_t pc, other_pc;      // offsets in the module's image; 0 if there is none
+  uint64_t site, other_site;  // of races: likewise, from where the kernel itself came there
   uint64_t count;
   ww_undefined undefined;
 };

@@ -32,6 +32,7 @@ __attribute__((visibility("hidden"))) void ww_check_block(const ww_launch* launc
   const ww_check::Busy at_work;
   State& s = *current;
   s.block_start = ++s.interval;
+  if (blockIdx.x < ww_check::most_blocks) s.start_of[blockIdx.x] = s.block_start;
   s.stacks = launch->stacks;
   s.stacks_end = launch->stacks + threads * launch->stack_stride;
   s.clocks.start(threads);
@@ -45,6 +46,7 @@ __attribute__((visibility("hidden"))) unsigned ww_check_turn(unsigned i) { retur
 __attribute__((visibility("hidden"))) void ww_check_inside(bool inside) {
   if (!current) return;
   current->inside[threadIdx.x] = inside;
+  current->depth[threadIdx.x] = 0;
   current->last = nullptr;
 }
 
@@ -86,8 +88,10 @@ __attribute__((visibility("hidden"))) bool ww_check_speaks() { return !current |
 __attribute__((visibility("hidden"))) void* ww_check_shared(const char* name, void* values, unsigned item,
                                                             unsigned count) {
   const ww_check::Busy at_work;
-  if (current && !current->regions.find((char*)values))
-    current->regions.add({name, (char*)values, (uint64_t)item * count, 0, 1, item, WW_SHARED, 0});
+  if (!current || current->regions.find((char*)values)) return values;
+  ww_check::Region* region =
+      current->regions.add({name, (char*)values, (uint64_t)item * count, 0, 1, item, WW_SHARED, 0});
+  if (region) region->slot = ww_check::slot_of(*current, threadIdx.x);
   return values;
 }
 

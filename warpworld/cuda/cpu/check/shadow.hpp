@@ -19,7 +19,7 @@ constexpr long guard_before = 128, guard_behind = 1024;  // bytes around shared 
 struct Access {
   uint32_t interval;  // 0: never
   uint32_t clock;     // of the thread, see Clocks
-  uint32_t pc, block;
+  uint32_t pc, site;  // site: the place in the kernel itself, where it calls what makes the access or makes it
   uint16_t thread;
   bool atomic;
   bool changed;  // a write of this interval changed the value
@@ -33,6 +33,7 @@ struct Cell {
 struct Region : ww_region {
   Cell* cells;
   int index;
+  unsigned slot;  // of shared memory: whose it is of the envs that share a block
 };
 
 // The arrays, sorted by address.
@@ -60,6 +61,15 @@ class Regions {
     Region* below = at_or_below(address);
     if (!holds(below, address)) return nullptr;
     return last_ = below;
+  }
+
+  // The part of a shared array that is a slot's; null before that slot has come to it.
+  Region* of_slot(const Region& array, unsigned slot) {
+    Region* best = nullptr;  // functions may have arrays of one name
+    for (unsigned i = 0; i < count_; i++)
+      if (all_[i].kind == WW_SHARED && all_[i].slot == slot && !strcmp(all_[i].name, array.name))
+        if (!best || distance(all_[i], array.base) < distance(*best, array.base)) best = &all_[i];
+    return best;
   }
 
   // The region whose start or end is nearest to an address outside of all.

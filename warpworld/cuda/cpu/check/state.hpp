@@ -1,0 +1,127 @@
+// What the check runtime knows of one world, and how it keeps what it finds.
+#pragma once
+
+#include "shadow.hpp"
+
+namespace ww_check {
+
+constexpr unsigned most_findings = 1024, most_blocks = 1024;
+
+// A write whose effect is seen at the next access, and the races it is in until then.
+struct Pending {
+  char* address;
+  unsigned size;  // 0: there is none
+  bool fresh;     // what was there before is not defined
+  char before[16];
+  Cell *first, *end;
+  ww_finding races[4];
+  unsigned num_races;
+};
+
+// A random number that a thread has drawn.
+struct Draw {
+  uint32_t block_start, number, pc;
+  uint16_t thread, stream;  // stream: whose numbers they are
+};
+constexpr uint32_t num_draws = 1 << 16;  // remembered of a block, by hash; three quarters of it are used
+
+struct State {
+  Regions regions;
+  Clocks clocks;
+  Image image;
+  Pending pending;
+  ww_finding findings[most_findings];
+  unsigned num_findings;
+  const ww_variable* variables;
+  const ww_assignment* assignments;
+  unsigned num_variables, num_assignments, num_agents, envs_per_warp, order;
+  char *harmless, *harmless_end;
+  bool watching, own_env_only, locals_known, speaks;
+  uint32_t interval, launch_start, block_start, step;
+  bool inside[WW_MAX_THREADS];
+  const void* last;  // what the thread that runs has come back to from its last access
+  const void* last_of[WW_MAX_THREADS];  // likewise, of each thread of the block
+  const void* caller[WW_MAX_THREADS];  // of the function that a thread entered last, while it is in it
+  const void* call[WW_MAX_THREADS];    // by which a thread has left the kernel itself last, where it comes back to
+  uint32_t depth[WW_MAX_THREADS];      // functions that a thread is in; 1: the kernel alone
+  uint32_t start_of[most_blocks];      // the first interval of each block of this launch
+  uint16_t turn[WW_MAX_THREADS];
+  const char *stacks, *stacks_end;
+  Draw draws[num_draws], repeated[WW_MAX_THREADS];  // repeated: the last that a thread has drawn again
+  uint32_t draws_of_block, num_draws_of_block;
+};
+
+static State* current;  // of the world that steps now
+static bool busy;       // the runtime is at work: what it copies itself is no kernel's access
+
+struct Busy {
+  Busy() { set(true); }
+  ~Busy() { set(false); }
+  static void set(bool now) {
+    __asm__ volatile("" ::: "memory");  // copies of structs are calls of memcpy, of which a compiler thinks that it
+    busy = now;                         // reads no variable
+    __asm__ volatile("" ::: "memory");
+  }
+};
+
+struct Lane {
+  unsigned env, agent;
+  bool active;
+};
+
+// Which env and agent a thread of the running block works for.
+static Lane lane_of(const State& s, unsigned block, unsigned thread) {
+  const ww_context& world = *ww_this_thread.context;
+  if (!s.envs_per_warp) return {block, thread, world.active[block]};
+  const unsigned slot = thread / s.num_agents, env = block * s.envs_per_warp + slot;
+  const bool exists = slot < s.envs_per_warp && env < (unsigned)world.num_envs;
+  return {exists ? env : world.num_envs - 1, thread % s.num_agents, exists && world.active[env]};
+}
+
+static unsigned slot_of(const State& s, unsigned thread) { return s.envs_per_warp ? thread / s.num_agents : 0; }
+
+// The block of this launch, up to the one that runs, whose interval it is.
+static unsigned block_of(const State& s, uint32_t interval) {
+  unsigned block = blockIdx.x;
+  while (block && (block >= most_blocks || s.start_of[block] > interval)) block--;
+  return block;
+}
+
+// ---- findings ------------------------------------------------------------------------------------------------------
+static bool alike(const ww_finding& a, const ww_finding& b) {
+  return a.kind == b.kind && a.region == b.region && a.pc == b.pc && a.other_pc == b.other_pc && a.write == b.write &&
+         a.other_write == b.other_write && a.barrier == b.barrier;
+}
+
+// Keeps one finding of each kind a place; of races rather one in which the value changed.
+static void keep(State& s, const ww_finding& found) {
+  for (unsigned i = 0; i < s.num_findings; i++) {
+    ww_finding& known = s.findings[i];
+    if (!alike(known, found)) continue;
+    const uint64_t count = known.count + 1;
+    if (known.same && !found.same) known = found;
+    known.count = count;
+    return;
+  }
+  if (s.num_findings < most_findings) s.findings[s.num_findings++] = found;
+}
+
+static ww_finding described(const State& s, int kind, const Region* region, const char* address, unsigned size,
+                            bool write, uint32_t pc) {
+  const Lane lane = lane_of(s, blockIdx.x, threadIdx.x);
+  ww_finding found = {};
+  found.kind = kind;
+  found.region = region ? region->index : -1;
+  found.kernel_index = ww_this_thread.kernel_index;
+  found.env = found.other_env = lane.env;
+  found.thread = found.other_thread = lane.agent;
+  found.write = write;
+  found.size = size;
+  found.step = s.step;
+  found.offset = region ? address - region->base : 0;
+  found.pc = pc;
+  found.count = 1;
+  return found;
+}
+
+}  // namespace ww_check
