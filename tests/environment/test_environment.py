@@ -147,6 +147,23 @@ class TestKernel:
         with pytest.raises(DeclarationError, match="kernel name 'draw it'"):
             Kernel("draw it")
 
+    def test_arguments_are_names_and_plain_numbers(self) -> None:
+        kernel = Kernel("draw", arguments=["x", np.float32(0.5), 3])
+        assert kernel.arguments == ("x", 0.5, 3)
+        assert [type(given) for given in kernel.arguments] == [str, float, int]
+
+    @pytest.mark.parametrize("arguments", ["x", 3, {"x"}])
+    def test_arguments_that_are_no_list(self, arguments: Any) -> None:
+        with pytest.raises(DeclarationError, match=r"kernel 'draw': arguments=.*, expected a tuple, one entry per par"):
+            Kernel("draw", arguments=arguments)
+
+    @pytest.mark.parametrize("given", [None, ["x"], np.zeros(2)])
+    def test_an_argument_that_is_no_name_or_number(self, given: Any) -> None:
+        with pytest.raises(
+            DeclarationError, match=r"kernel .draw.: arguments has .*; expected the name of an array or a p"
+        ):
+            Kernel("draw", arguments=["x", given])
+
 
 class TestParams:
     def test_defaults_and_given(self) -> None:
