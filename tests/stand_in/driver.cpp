@@ -18,6 +18,7 @@ typedef unsigned long long DevicePointer;
 
 struct Stream {
   unsigned flags;
+  Context* context;
 };
 struct Event {
   timespec time;
@@ -185,6 +186,19 @@ EXPORT int cuCtxPopCurrent_v2(Context** context) {
   return success;
 }
 
+EXPORT int cuCtxGetCurrent(Context** context) {
+  DRIVER_CALL(0);
+  *context = current_context();
+  return success;
+}
+
+// Takes the place of the one that is current; null leaves the thread without.
+EXPORT int cuCtxSetCurrent(Context* context) {
+  DRIVER_CALL(0);
+  if (depth) depth--;
+  return context ? push_context(context) : success;
+}
+
 EXPORT int cuCtxGetDevice(int* device) {
   DRIVER_CALL(0);
   if (!depth) return invalid_context;
@@ -256,7 +270,7 @@ FILL(cuMemsetD32Async, unsigned, in_context, Stream*)
 // ---- streams and events --------------------------------------------------------------------------------------------
 EXPORT int cuStreamCreate(Stream** stream, unsigned flags) {
   DRIVER_CALL(in_context);
-  *stream = new Stream{flags};
+  *stream = new Stream{flags, current_context()};
   return success;
 }
 EXPORT int cuStreamDestroy_v2(Stream* stream) {
@@ -387,6 +401,7 @@ EXPORT int cuLaunchKernel(Function* function, unsigned grid_x, unsigned grid_y, 
   const void* parameters;
   size_t bytes;
   if (!read_parameters(extra, &parameters, &bytes)) return not_supported;
+  if (function->module->context != current_context() || (stream && stream->context != current_context())) return invalid_handle;
   const stand_in_kernel& kernel = *function->kernel;
   if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z || block_x > 1024) return invalid_value;
   if (grid_y * grid_z * block_y * block_z != 1) return not_supported;  // no kernel of the package has them

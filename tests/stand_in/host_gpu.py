@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 
 import torch
@@ -17,9 +18,11 @@ class HostGpu:
 
     Args:
         as_cuda: whether torch is to take it for a GPU's.
+        ordinal: the GPU's number.
     """
 
-    def __init__(self, as_cuda: bool = False) -> None:
+    def __init__(self, as_cuda: bool = False, ordinal: int = 0) -> None:
+        self.ordinal = ordinal
         self.device = CUDA if as_cuda else torch.device("cpu")
         self._stream = 0
 
@@ -43,6 +46,12 @@ class HostGpu:
     def set_random_state(self, state: torch.Tensor) -> None:
         """Write back what ``random_state`` returned."""
         torch.set_rng_state(state)
+
+    def current_device(self) -> int:
+        """The GPU of the calling thread's context; 0 where it has none, as CUDA's runtime has it."""
+        number = ctypes.c_int(0)
+        ctypes.CDLL("libcuda.so.1").cuCtxGetDevice(ctypes.byref(number))
+        return number.value
 
     def current_stream(self) -> int:
         """The handle of the stream that ``on_stream`` or a graph's replay has made the current one; 0 at first."""

@@ -24,6 +24,7 @@ struct Function {
 struct Module {
   void* library;
   Function* functions;
+  Context* context;
   unsigned char* image;  // a copy of what was loaded: of its variables, only its table of symbols tells
 };
 
@@ -71,7 +72,7 @@ static int load_module(Module** loaded, const void* image) {
   }
   unsigned char* copy = (unsigned char*)malloc(bytes);
   if (!copy) return out_of_memory;
-  *loaded = new Module{library, nullptr, (unsigned char*)memcpy(copy, image, bytes)};
+  *loaded = new Module{library, nullptr, current_context(), (unsigned char*)memcpy(copy, image, bytes)};
   return success;
 }
 

@@ -8,6 +8,7 @@ the graph, as on a GPU.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -87,6 +88,21 @@ def _again(operation: Any, args: Any, kwargs: Any, result: Any) -> Callable[[], 
     return work
 
 
+def _where_it_is_captured(launch: Callable[[], None]) -> Callable[[], None]:
+    """The launch in the context of now, whatever is current when the graph is replayed: a graph knows its GPU."""
+    driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
+    driver.cuCtxGetCurrent(ctypes.byref(context))
+
+    def launch_there() -> None:
+        driver.cuCtxPushCurrent_v2(context)
+        try:
+            launch()
+        finally:
+            driver.cuCtxPopCurrent_v2(None)
+
+    return launch_there
+
+
 def keep_captured_launches(function: type) -> None:
     """Let PyCUDA's class of functions keep what is launched on a stream that is being captured, not run it."""
     launch = function._launch_kernel
@@ -94,7 +110,7 @@ def keep_captured_launches(function: type) -> None:
     def launch_or_keep(self: Any, grid: Any, block: Any, arguments: bytes, shared: int, stream: Any) -> None:
         graph = RecordedGraph.recording
         if graph is not None and stream is not None and stream.handle == graph.stream:
-            graph.keep(lambda: launch(self, grid, block, arguments, shared, stream))
+            graph.keep(_where_it_is_captured(lambda: launch(self, grid, block, arguments, shared, stream)))
         else:
             launch(self, grid, block, arguments, shared, stream)
 

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from warpworld.managers.cuda import backend as cuda_backend
 from warpworld.managers.cuda import compiler as cuda_compiler
 from warpworld.managers.cuda.backend import CudaBackend
 from warpworld.managers.cuda.compiler import Nvcc
+from warpworld.managers.cuda.driver import Driver
 from warpworld.managers.cuda.faults import explain_torch_error
 from warpworld.managers.devices import describe_devices
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.stand_in
 @pytest.fixture
 def fresh_driver(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
     """The driver as a process meets it at first: what was found out about it is forgotten."""
-    monkeypatch.setattr(cuda_backend, "_driver", cuda_backend.Driver)
+    monkeypatch.setattr(cuda_backend, "driver_of", Driver)
     return stand_in
 
 
@@ -269,21 +269,6 @@ def test_a_fault_from_before_the_first_launch_that_is_waited_for(
     stand_in.inject("cuCtxSynchronize", 700)
     with pytest.raises(KernelError, match="a kernel that was launched before: it read or wrote memory"):
         world.step()
-
-
-def test_the_first_world_in_another_thread(fresh_driver: StandIn) -> None:
-    raised: list[Exception] = []
-
-    def make() -> None:
-        try:
-            CudaBackend(HostGpu())
-        except DeviceError as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=make)
-    thread.start()
-    thread.join()
-    assert "the first world on cuda is to be made in the main thread" in str(raised[0])
 
 
 def test_a_compiler_that_is_too_new_is_passed_over(fresh_driver: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:

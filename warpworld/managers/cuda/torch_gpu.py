@@ -15,8 +15,14 @@ if TYPE_CHECKING:
 
 
 class Gpu(Protocol):
-    """Memory and streams of the device that kernels run on; tests put host memory in their place."""
+    """Memory and streams of the device that kernels run on; tests put host memory in their place.
 
+    Attributes:
+        ordinal: the GPU's number, among those that the process sees.
+        device: what torch calls it.
+    """
+
+    ordinal: int
     device: torch.device
 
     def allocate(self, nbytes: int) -> torch.Tensor:
@@ -30,6 +36,9 @@ class Gpu(Protocol):
 
     def set_random_state(self, state: torch.Tensor) -> None:
         """Write back what ``random_state`` returned."""
+
+    def current_device(self) -> int:
+        """The number of the GPU that the calling thread is on; 0 where it has used none yet."""
 
     def current_stream(self) -> int:
         """The driver's handle of the stream that work is to go to now; 0 is the default one."""
@@ -55,11 +64,13 @@ class TorchGpu:
                 f"torch {torch.__version__} is built without CUDA; install the build for CUDA: pip install torch"
             )
         try:
-            self.device = torch.device("cuda", torch.cuda.current_device())
+            self.ordinal = torch.cuda.current_device()
+            self.device = torch.device("cuda", self.ordinal)
             torch.zeros(1, device=self.device)  # makes the context that PyCUDA joins
         except (RuntimeError, AssertionError, torch.cuda.DeferredCudaCallError) as error:
             raise DeviceError(f"torch {torch.__version__} finds no GPU that it can use: {first_line(error)}") from error
-        self._current_stream = functools.partial(torch._C._cuda_getCurrentRawStream, self.device.index)
+        self._current_stream = functools.partial(torch._C._cuda_getCurrentRawStream, self.ordinal)
+        self._current_device = torch._C._cuda_getDevice
 
     def allocate(self, nbytes: int) -> torch.Tensor:
         """A zeroed block of bytes, aligned to 512."""
@@ -85,6 +96,10 @@ class TorchGpu:
         import torch
 
         torch.cuda.set_rng_state(state, self.device)
+
+    def current_device(self) -> int:
+        """The number of the GPU that torch calls the calling thread's current one."""
+        return self._current_device()
 
     def current_stream(self) -> int:
         """The driver's handle of torch's current stream; 0 is the default one."""
