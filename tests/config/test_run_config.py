@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from collections.abc import Callable
-from pathlib import Path
 
 import pydantic
 import pytest
@@ -13,10 +10,7 @@ import yaml
 
 from tests.chase import TEXT, changed
 from warpworld.config import RunConfig, config_from_dict, load_config, packaged_configs
-from warpworld.config.document import Document
-from warpworld.environment import get_environment
 from warpworld.errors import ConfigError
-from warpworld.templates.writing import MODULE, TEMPLATE
 
 PACKAGED = tuple(packaged_configs())
 
@@ -129,45 +123,3 @@ def test_packaged_config_loads_and_reloads_equal(name: str, load: Callable[..., 
     config = load_config(name)
     assert config.name == name
     assert load(config.to_yaml()) == config
-
-
-@pytest.mark.parametrize("name", PACKAGED)
-def test_packaged_config_gives_every_parameter_of_its_environment(name: str) -> None:
-    data = Document.parse(packaged_configs()[name].read_bytes(), name).data
-    fields = dataclasses.fields(get_environment(name).Params)
-    assert list(data["env"]) == [field.name for field in fields if field.init]
-
-
-@pytest.mark.parametrize("name", [*PACKAGED, str(TEMPLATE / f"{MODULE}.yaml")])
-def test_config_that_comes_along_gives_every_key_with_its_description(name: str) -> None:
-    text = packaged_configs().get(name, Path(name)).read_text(encoding="utf-8")
-    described = _descriptions(load_config(name))
-    seen = set()
-    parents: list[str] = []
-    for line in text.splitlines():
-        if not line.strip() or line.startswith("#"):
-            continue
-        found = re.fullmatch(r"( *)(\w+):(?: [^#]*?)? +# (\S.*)", line)
-        assert found is not None, f"no comment: {line}"
-        parents[len(found[1]) // 2 :] = [found[2]]
-        path = tuple(parents)
-        if path in described:
-            assert found[3] == described[path]
-            seen.add(path)
-        else:
-            own_of_model = path[2:3] == ("model",) and len(path) == 4
-            assert path[0] in ("env", "schedules") or (path[0] == "policy" and (len(path) == 2 or own_of_model))
-    assert seen == set(described)
-
-
-def _descriptions(config: pydantic.BaseModel, prefix: tuple[str, ...] = ()) -> dict[tuple[str, ...], str]:
-    """Description of every key of a config and of the sections in it."""
-    found: dict[tuple[str, ...], str] = {}
-    for name, field in type(config).model_fields.items():
-        found[(*prefix, name)] = field.description or ""
-        value = getattr(config, name)
-        entries = value.items() if isinstance(value, dict) else [(None, value)]
-        for key, entry in entries:
-            if isinstance(entry, pydantic.BaseModel):
-                found |= _descriptions(entry, (*prefix, name) if key is None else (*prefix, name, key))
-    return found

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from warpworld.commands.argument_types import at_least
-from warpworld.commands.params import add_environment, read_params
+from warpworld.commands.environments import add_environment, read_params
 
 FOUND = 1  # exit status
 

@@ -1,39 +1,69 @@
-"""An environment and values of its parameters on the command line."""
+"""`warpworld params`: every key of a config, or of an environment, with its default and what it is."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from warpworld.errors import ConfigError
+if TYPE_CHECKING:
+    from warpworld.config.described import Key
+
+COLUMN = 40  # of the comments
 
 
-def add_environment(parser: argparse.ArgumentParser) -> None:
-    """Add the words that name an environment and give its parameters: ``environment`` and ``params``."""
-    parser.add_argument(
-        "environment", metavar="NAME", help="a registered name, module:Class, or a file: path/to/env.py[:Class]"
+def add_parsers(commands: Any) -> None:
+    """Add the command to the command line."""
+    params = commands.add_parser(
+        "params",
+        help="every key of a config or an environment, with its default and what it is",
+        description="Print every key of a config, as YAML that trains the same: its value, what it is and, where the "
+        "value is another, the default. Of an environment without a config, its parameters.",
     )
-    parser.add_argument(
-        "params", metavar="key=value", nargs="*", default=[], help="parameters of the environment: num_taggers=3"
+    params.add_argument(
+        "name", metavar="NAME", help="a YAML file, a packaged config, or an environment: module:Class or a .py file"
     )
-    parser.set_defaults(settings="params")
+    params.add_argument("words", metavar="key=value", nargs="*", default=[], help="overrides, as for `warpworld train`")
+    params.set_defaults(command=_params, settings="words")
 
 
-def read_params(words: Sequence[str]) -> dict[str, Any]:
-    """``num_taggers=3`` and so on as values by name, read as a config's are.
+def _params(arguments: argparse.Namespace) -> int:
+    print("\n".join(_lines(_keys(arguments.name, arguments.words))))
+    return 0
 
-    Raises:
-        ConfigError: a word that is no ``key=value``, or one with a section, as in overrides of a run.
-    """
+
+def _keys(name: str, words: Sequence[str]) -> Iterable[Key]:
+    from warpworld.config import load_config, packaged_configs
+    from warpworld.config.described import Key, described, described_params
     from warpworld.config.document import Document
+    from warpworld.config.settings import checked_params
+    from warpworld.environment import environment_names, get_environment
+    from warpworld.importing import split_file
 
-    document = Document("the command line", {})
+    is_environment = bool(split_file(name)[0]) or (":" in name and not Path(name).exists())
+    if not is_environment and (name in packaged_configs() or name not in environment_names()):
+        return described(load_config(name, words))
+    cls, document = get_environment(name), Document("the command line", {})
     for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not name.strip():
-            raise ConfigError(f"parameter '{word}': expected key=value, for instance num_taggers=3")
-        if name.startswith("env."):
-            raise ConfigError(f"parameter '{word}': expected its name alone: {name.removeprefix('env.')}={value}")
         document.override(word)
-    return document.data
+    values = checked_params(cls, document.data.get("env") or {}, document)
+    return [Key(("env",), f"the parameters of {cls.name}", is_section=True), *described_params(cls, values)]
+
+
+def _lines(keys: Iterable[Key]) -> Iterator[str]:
+    """YAML, a line for each key, and an empty one before each section."""
+    from warpworld.config.described import REQUIRED
+    from warpworld.config.yaml_dialect import dump_value
+
+    for number, key in enumerate(keys):
+        if len(key.path) == 1 and number:
+            yield ""
+        about = [key.about] if key.about else []
+        if not key.is_section and key.default is REQUIRED:
+            about.append("required")
+        elif not key.is_section and not key.is_default:
+            about.append(f"default {dump_value(key.default)}")
+        value = "" if key.is_section else f" {dump_value(key.value)}"
+        line = f"{'  ' * (len(key.path) - 1)}{key.path[-1]}:{value}"
+        yield f"{line:{COLUMN - 2}}  # {'; '.join(about)}" if about else line

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.argument_types import at_least
-from warpworld.commands.params import add_environment, read_params
+from warpworld.commands.environments import add_environment, read_params
 from warpworld.errors import RunError
 from warpworld.managers.devices import device_names
 

@@ -64,6 +64,12 @@ _Dumper.add_representer(list, lambda dumper, data: dumper.represent_sequence(TAG
 _Dumper.add_representer(tuple, lambda dumper, data: dumper.represent_sequence(TAG + "seq", data, flow_style=True))
 
 
+def dump_value(value: Any) -> str:
+    """A value as YAML in one line."""
+    text = yaml.dump(value, Dumper=_Dumper, sort_keys=False, default_flow_style=True, width=float("inf"))
+    return text.removesuffix("\n...\n").rstrip()
+
+
 def dump_yaml(data: dict[str, Any]) -> str:
     """ASCII YAML text that ``Loader`` reads back equal; keys keep their order."""
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=110)

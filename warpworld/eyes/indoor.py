@@ -41,12 +41,12 @@ class IndoorParams:
     subsample: int = 1  # neighbouring rays whose mean is a pixel
     fps: float = 10.0  # steps a second
     accel: float = 5.0  # metres / s^2, of a push
-    ang_accel: float = 180.0  # degrees / s^2
+    ang_accel: float = 180.0  # degrees / s^2, of a turn
     decay: float = 0.125  # share of the speed that is lost in a step
-    plans: str = "homes"  # "homes" drawn from a seed, the toys "box" and "column", or a file or folder of plans
+    plans: str = "homes"  # homes drawn from a seed, the toys box and column, or a file or folder of plans
     num_plans: int = 64  # how many homes, or most plans of a folder, each the place of many envs
-    min_rooms: int = 6  # of a home
-    max_rooms: int = 20
+    min_rooms: int = 6  # fewest rooms of a home
+    max_rooms: int = 20  # most rooms of a home
     plan_seed: int = 0  # of the homes and of the stripes of walls
     # ----
     pixels: int = field(init=False, default=0)  # of an observation

@@ -72,16 +72,16 @@ class Deathmatch(Indoor):
         fov: float = 70.0
         subsample: int = 4
         players: int = 1  # agents of the group player
-        rivals: int = 1  # agents of the group rival, against whom they play as against each other
+        rivals: int = 1  # agents of the group rival; all play against all
         damage: float = 0.25  # share of an agent's health that a shot takes
         cooldown: int = 5  # steps from one shot to the next
         fire_cone: float = 2.0  # degrees off the aim that a shot still reaches
         fire_range: float = 10.0  # metres
-        kill_reward: float = 1.0
+        kill_reward: float = 1.0  # for a kill, paid by the agent that dies
         kills_to_win: int = 3  # kills that end an episode; 0: none do
         episode_length: int = 500  # steps until the time limit
         shaping_gamma: float = 0.99  # discount of the potential, which should be that of the policies
-        megastep_rules: bool = False  # the published rules in the place of these, to compare with
+        megastep_rules: bool = False  # the published rules instead of these, to compare with
         megastep_mends: str = ""  # what of them is mended: of bounds, reward, aim, credit and spawns, between commas
         # ----
         mend_bounds: bool = field(init=False, default=False)

@@ -45,34 +45,32 @@ class TagContinuous(Environment):
     class Params:
         """Parameters: names and defaults are WarpDrive's, ``start`` and ``observe_own_state`` apart."""
 
-        num_taggers: int = 1
-        num_runners: int = 10
-        grid_length: float = 10.0  # of each side
+        num_taggers: int = 1  # agents that chase
+        num_runners: int = 10  # agents that are chased
+        grid_length: float = 10.0  # length of each side
         episode_length: int = 100  # steps until the time limit
-        max_speed: float = 1.0  # lengths per step
+        max_speed: float = 1.0  # highest speed, in lengths per step
         skill_level_runner: float = 1.0  # factor on the runners' max_speed
         skill_level_tagger: float = 1.0  # factor on the taggers' max_speed
-        max_acceleration: float = 1.0
-        min_acceleration: float = -1.0
-        max_turn: float = math.pi / 2  # radians per step
-        min_turn: float = -math.pi / 2
-        num_acceleration_levels: int = 10  # choices from min_acceleration to max_acceleration, beside that of no change
-        num_turn_levels: int = 10  # choices from min_turn to max_turn, beside that of going straight
-        edge_hit_penalty: float = 0.0  # added to the reward of one that would have left the square: 0 or negative
-        use_full_observation: bool = True  # all others in the order of their indices, or the nearest
-        num_other_agents_observed: int = 2  # how many of the nearest; entries without one are 0
-        observe_own_state: bool = (
-            False  # one's own place, speed and heading too: without it nobody can steer for another
-        )
-        tagging_distance: float = 0.01  # in parts of grid_length; a tag is a distance below it
-        tag_reward_for_tagger: float = 1.0  # per runner, to the tagger nearest to it
-        tag_penalty_for_runner: float = -1.0
-        step_penalty_for_tagger: float = 0.0
-        step_reward_for_runner: float = 0.0
+        max_acceleration: float = 1.0  # strongest acceleration, per step
+        min_acceleration: float = -1.0  # strongest braking, as a negative number
+        max_turn: float = math.pi / 2  # sharpest left turn per step, in radians
+        min_turn: float = -math.pi / 2  # sharpest right turn per step, as a negative number
+        num_acceleration_levels: int = 10  # choices from strongest braking to acceleration, beside none
+        num_turn_levels: int = 10  # choices from sharpest right to left turn, beside none
+        edge_hit_penalty: float = 0.0  # added to the reward of an agent at an edge: 0 or negative
+        use_full_observation: bool = True  # true: all others, by index; false: the nearest
+        num_other_agents_observed: int = 2  # how many of the nearest others are seen; entries without one are 0
+        observe_own_state: bool = False  # true: one's own place, speed and heading too, which steering takes
+        tagging_distance: float = 0.01  # a tag needs a distance below this part of grid_length
+        tag_reward_for_tagger: float = 1.0  # to the tagger nearest to a runner that it tags
+        tag_penalty_for_runner: float = -1.0  # added to the reward of a tagged runner: 0 or negative
+        step_penalty_for_tagger: float = 0.0  # added to every tagger's reward each step: 0 or negative
+        step_reward_for_runner: float = 0.0  # to every runner each step: 0 or positive
         end_of_game_reward_for_runner: float = 1.0  # to those in the game at the time limit and not tagged in that step
-        runner_exits_game_after_tagged: bool = True
-        start: Literal["random", "fixed"] = "random"  # anew per env and episode, or WarpDrive's: one draw for all
-        start_seed: int = 0  # of the fixed start: WarpDrive's seed
+        runner_exits_game_after_tagged: bool = True  # whether a tagged runner leaves the game until the episode ends
+        start: Literal["random", "fixed"] = "random"  # random places, or fixed: one draw for every env and episode
+        start_seed: int = 0  # seed of the fixed start
 
         def __post_init__(self) -> None:
             _check(self)

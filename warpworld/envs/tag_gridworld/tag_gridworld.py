@@ -40,17 +40,17 @@ class TagGridworld(Environment):
     class Params:
         """Parameters of tag_gridworld; their names and defaults are WarpDrive's."""
 
-        num_taggers: int = 10
+        num_taggers: int = 10  # taggers; there is always one runner
         grid_length: int = 10  # cells are 0 .. grid_length on each axis
         episode_length: int = 100  # steps until the time limit
-        wall_hit_penalty: float = 0.1  # for a move that a wall stops
-        tag_reward_for_tagger: float = 10.0  # to every tagger
-        tag_penalty_for_runner: float = 2.0
-        step_cost_for_tagger: float = 0.01  # in a step without a tag; the runner gains as much
-        use_full_observation: bool = True  # everybody's cell, or the runner's (for the runner: the nearest tagger's)
-        start: Literal["random", "fixed"] = "random"  # random cells; or taggers in the middle, the runner in a corner
-        starting_location_x: tuple[int, ...] | None = None  # for each agent; given, the start is "fixed"
-        starting_location_y: tuple[int, ...] | None = None
+        wall_hit_penalty: float = 0.1  # taken from an agent that walks into a wall, per axis
+        tag_reward_for_tagger: float = 10.0  # to every tagger when the runner is caught
+        tag_penalty_for_runner: float = 2.0  # taken from the runner when it is caught
+        step_cost_for_tagger: float = 0.01  # taken from every tagger, and given to the runner, each step without a tag
+        use_full_observation: bool = True  # true: all positions; false: the runner's or the nearest tagger's
+        start: Literal["random", "fixed"] = "random"  # or fixed: taggers in the middle, the runner in a corner
+        starting_location_x: tuple[int, ...] | None = None  # x of every agent at the start, taggers first
+        starting_location_y: tuple[int, ...] | None = None  # y likewise; with both, start is fixed
 
         def __post_init__(self) -> None:
             _check(self)

@@ -26,8 +26,8 @@ class TemplateWorld(Environment):
     class Params:
         """Constants of a world; kernels take them by name."""
 
-        thieves: int = 2
-        guards: int = 1
+        thieves: int = 2  # agents that are paid for gems
+        guards: int = 1  # agents that are paid for meeting thieves
         side: int = 7  # cells along each axis, 0 to side - 1
         episode_length: int = 50  # steps until the time limit
 
