@@ -146,8 +146,8 @@ def test_the_command_line_takes_registered_devices(capsys: pytest.CaptureFixture
 def test_envs_share_the_warps_that_the_backend_has() -> None:
     tag = get_environment("tag_gridworld")(num_taggers=4)  # 5 agents: 6 envs to a warp of 32
     world = World(tag, 7, backend=NarrowBackend())
-    assert world._functions is not None
-    step = world._functions.step("step", index=0)
+    assert world._kernels.functions is not None
+    step = world._kernels.functions.step("step", index=0)
     assert (step.envs_per_block, step.threads) == (3, 16)
 
 

@@ -55,6 +55,8 @@ def recorded(world: World) -> World:
     world.add(Array("at", "int32", per="world", initial=1))
     world.add(Array("rows", "float32", (2, world.num_envs, world.num_agents), per="world"), kept="scratch")
     world.record("rewards", "rows", "at")
+    world.add(Array("ring", "bool", (3, world.num_envs), per="world"), kept="history")
+    world.record("terminated", "ring", "at")
     world.request("final_observations")
     world.kernel_index()
     return world

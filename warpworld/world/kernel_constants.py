@@ -41,12 +41,13 @@ def whole_number(name: str, value: Any, lowest: int, bits: int | None = None) ->
     return int(value)
 
 
-def scalars_of(environment: Environment, own: Mapping[str, int]) -> dict[str, Scalar]:
-    """The environment's Params as they are declared, and the world's ``own`` numbers, such as ``num_envs``.
+def scalars_of(environment: Environment, world: WorldConstants, num_agents: int) -> dict[str, Scalar]:
+    """The environment's Params as they are declared, and the world's own ``num_envs``, ``num_agents`` and ``seed``.
 
     Raises:
         DeclarationError: the Params have another value under one of those names.
     """
+    own = {"num_envs": world.num_envs, "num_agents": num_agents, "seed": world.seed}
     params = dataclasses.asdict(environment.params)
     for name, value in own.items():
         if params.get(name, value) != value:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
-from warpworld.environment import Array, Environment, Group, Kernel, get_environment, placed_groups
+from warpworld.environment import Array, Environment, Group, placed_groups
 from warpworld.environment.spaces import group_suffix, observation_arrays, observation_names
 from warpworld.errors import DeclarationError, StoreError, suggest
 from warpworld.managers.backend import Backend
@@ -19,9 +19,10 @@ from warpworld.managers.copies import check_copies
 from warpworld.managers.data_manager import DataManager, Kept
 from warpworld.managers.devices import open_backend
 from warpworld.managers.function_manager import FunctionManager
-from warpworld.managers.numbers import Number, Scalar
+from warpworld.managers.numbers import Number
 from warpworld.managers.program import Copy, KeepFinal, Step
-from warpworld.world.kernel_constants import macros_of, scalars_of, whole_number, world_constants
+from warpworld.world.environment_kernels import EnvironmentKernels
+from warpworld.world.kernel_constants import scalars_of, whole_number, world_constants
 from warpworld.world.phases import PythonStep, sequence
 from warpworld.world.reserved import ON_REQUEST, own_arrays, requested_array, reserved_arrays
 from warpworld.world.step_plan import StepPlan
@@ -54,7 +55,7 @@ class World:
         first_env: global index of env 0, where a world is spread over several processes; 0 .. 2^31 - 1.
         envs_per_warp: how many envs share a warp, 0 for one env a block; None for what the device likes best. Results
             do not depend on it.
-        backend: where it runs, in the place of ``device`` and ``num_workers``.
+        backend: where it runs, instead of ``device`` and ``num_workers``.
 
     Raises:
         DeclarationError, BindError, BuildError, DeviceError: the declaration, a kernel or the device is wrong.
@@ -81,79 +82,39 @@ class World:
         if self.num_envs * self.num_agents >= 2**31:
             raise DeclarationError(f"num_envs={num_envs}: {self.num_agents} agents each are more than an int can count")
         self._backend = backend or open_backend(device, num_workers)
-        if envs_per_warp is not None:
-            envs_per_warp = whole_number("envs_per_warp", envs_per_warp, 0)
-        if (envs_per_warp or 0) * self.num_agents > self._backend.warp_size:
-            raise DeclarationError(
-                f"envs_per_warp={envs_per_warp}: {self.num_agents} agents each do not fit a warp of "
-                f"{self._backend.warp_size}"
-            )
-        self._envs_per_warp = envs_per_warp
+        self._envs_per_warp = None if envs_per_warp is None else self._packing(envs_per_warp)
         self.data = DataManager(
             self._backend.allocate, self.num_envs, self.num_agents, self._backend.free_memory, self._backend.padding
         )
         self._when_sealed: list[Callable[[], None]] = []
         self._turn = threading.RLock()  # reentrant: a phase that steps its own world is a RecursionError
         self._reset: Callable[[], None] = self.step
-
-        self._functions = self._read_kernels()
-        self._plan = self._plan_steps()
-        self._declare_arrays()
-        self._build_kernels()
-
-    # ---- construction ------------------------------------------------------------------------------------------------
-    def _scalars(self) -> dict[str, Scalar]:
-        own = {"num_envs": self.num_envs, "num_agents": self.num_agents, "seed": self._constants.seed}
-        return scalars_of(self.environment, own)
-
-    def _read_kernels(self) -> FunctionManager | None:
-        path = self.environment.source_path()
-        if path is None:
-            return None
-        return FunctionManager(
-            self._backend,
-            self.data,
-            path,
-            macros_of(self.environment, self.groups),
-            self._scalars(),
-            envs_per_warp=self._envs_per_warp,
-            includes=self.environment.includes,
-            contents=self.environment.constants(),
+        self._scalars = scalars_of(environment, self._constants, self.num_agents)
+        self._kernels = EnvironmentKernels(
+            self._backend, self.data, environment, self.groups, self._scalars, self._envs_per_warp
         )
+        self._plan = StepPlan(environment, self._kernels.names)
+        self._kernels.require(self._plan.kernels)
+        self._declare_arrays()
+        self._kernels.build(self._plan.kernels)
 
-    def _plan_steps(self) -> StepPlan:
-        functions = self._functions
-        plan = StepPlan(self.environment, None if functions is None else functions.signatures)
-        if functions is not None:
-            functions.require(kernel.name for kernel in plan.kernels)
-        return plan
+    def _packing(self, envs_per_warp: int) -> int:
+        number, warp_size = whole_number("envs_per_warp", envs_per_warp, 0), self._backend.warp_size
+        if number * self.num_agents > warp_size:
+            raise DeclarationError(
+                f"envs_per_warp={number}: {self.num_agents} agents each do not fit a warp of {warp_size}"
+            )
+        return number
 
     def _declare_arrays(self) -> None:
         for array in (*reserved_arrays(self.groups), *own_arrays(self.environment, self.groups)):
             self.data.add(array)
-        if self._functions is not None:
-            names = self._named_arrays(self._functions)
-            finals = {f"final_{array.name}" for array in observation_arrays(self.groups)}
-            for name in sorted(names):
-                if name not in self.data and (name in ON_REQUEST or name in finals):
-                    self.request("final_observations" if name in finals else name)
+        finals = {f"final_{array.name}" for array in observation_arrays(self.groups)}
+        for name in sorted(self._kernels.array_names(self._plan.kernels)):
+            if name not in self.data and (name in ON_REQUEST or name in finals):
+                self.request("final_observations" if name in finals else name)
         for array in self._plan.initial_values(self.num_agents):
             self.data.add(array, kept="scratch")
-
-    def _named_arrays(self, functions: FunctionManager) -> set[str]:
-        """What kernels take that may be an array: by the names of pointers, or in their lists of arguments."""
-        given = [kernel for kernel in self._plan.kernels if kernel.arguments is not None]
-        bound = {kernel.name for kernel in given}
-        by_name = [signature for signature in functions.signatures.values() if signature.name not in bound]
-        listed = {entry for kernel in given for entry in kernel.arguments or () if isinstance(entry, str)}
-        return listed | {slot.parameter.name for each in by_name for slot in each.slots if slot.parameter.pointer}
-
-    def _build_kernels(self) -> None:
-        if self._functions is None:
-            return
-        for kernel in self._plan.kernels:
-            self._functions.arguments(kernel.name, kernel.arguments)
-        self._functions.build(self._plan.kernels)
 
     # ---- before the first reset --------------------------------------------------------------------------------------
     def add(self, array: Array, kept: Kept = "state") -> None:
@@ -241,7 +202,7 @@ class World:
         """Another kernel file against this world's store, for instance a trainer's sampler; see FunctionManager."""
         merged = {"NUM_AGENTS": self.num_agents, **constants}
         return FunctionManager(
-            self._backend, self.data, path, merged, {**self._scalars(), **(scalars or {})}, aliases, writable
+            self._backend, self.data, path, merged, {**self._scalars, **(scalars or {})}, aliases, writable
         )
 
     def kernel_index(self) -> int:
@@ -301,12 +262,8 @@ class World:
 
     def _freeze(self) -> None:
         # The frozen program itself: a method around it would cost a small world a tenth of its step.
-        self.step = self._sequence(self._plan.step(self._kernel_step))  # type: ignore[method-assign]
-        self._reset = self._sequence(self._plan.reset(self._kernel_step))
-
-    def _kernel_step(self, kernel: Kernel, number: int, active_only: bool) -> Step:
-        assert self._functions is not None  # the plan has kernels only where there is a source file
-        return self._functions.step(kernel.name, number, active_only, kernel.own_env_only, kernel.arguments)
+        self.step = self._sequence(self._plan.step(self._kernels.step))  # type: ignore[method-assign]
+        self._reset = self._sequence(self._plan.reset(self._kernels.step))
 
     def _sequence(self, steps: Iterable[Step | PythonStep]) -> Callable[[], None]:
         def freeze_python(step: PythonStep) -> Callable[[], None]:
@@ -382,7 +339,7 @@ class World:
         Raises:
             DeclarationError: a number is out of these ranges, or the environment has no kernels.
         """
-        from warpworld.checking.check import check  # which steps worlds
+        from warpworld.checking.check import check  # the one import that goes up: a check steps worlds of its own
 
         return check(self.environment, num_envs, steps, seed)
 
@@ -437,32 +394,3 @@ class World:
             StoreError: the snapshot is of other arrays.
         """
         self.data.restore(snapshot, layout)
-
-
-def make(
-    name: str,
-    num_envs: int,
-    device: str = "auto",
-    seed: int = 0,
-    num_workers: int | None = None,
-    final_observations: bool = False,
-    **params: Any,
-) -> World:
-    """Make a world of the environment that ``name`` names.
-
-    Args:
-        name: a registered name, ``module:Class``, or ``path/to/file.py``.
-        num_envs: envs to step together.
-        device: "cpu", "cuda", or "auto" for the best one that works.
-        seed: of all random numbers.
-        num_workers: threads that step envs on a CPU; None means one per core.
-        final_observations: keep what agents saw last in each episode, in ``world["final_observations"]``.
-        **params: the environment's Params.
-
-    Raises:
-        WarpworldError: of the kinds that World raises; DeclarationError for an unknown name or parameter.
-    """
-    world = World(get_environment(name)(**params), num_envs, device, seed, num_workers)
-    if final_observations:
-        world.request("final_observations")
-    return world

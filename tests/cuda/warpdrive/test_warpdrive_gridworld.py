@@ -132,8 +132,8 @@ def test_another_number_of_envs_compiles_nothing_anew() -> None:
         world = World(Votes(), num_envs, device="cpu")
         world.reset()
         world.step()  # which asserts that every env is below wkNumberEnvs
-        assert world._functions is not None
-        built[num_envs] = world._functions._module.path
+        assert world._kernels.functions is not None
+        built[num_envs] = world._kernels.functions._module.path
     assert built[2] == built[9]
 
 

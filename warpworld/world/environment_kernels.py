@@ -1,0 +1,93 @@
+"""The kernels that an environment's phases and resets run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from warpworld.environment import Environment, Group, Kernel
+from warpworld.managers.backend import Backend
+from warpworld.managers.data_manager import DataManager
+from warpworld.managers.function_manager import FunctionManager
+from warpworld.managers.numbers import Scalar
+from warpworld.managers.program import RunKernel
+from warpworld.world.kernel_constants import macros_of
+
+
+class EnvironmentKernels:
+    """The kernels of an environment's source file; none where it has no such file.
+
+    Args:
+        backend: what compiles them.
+        data: the store whose arrays they take.
+        environment: names the file, and what it is compiled with.
+        groups: the environment's groups by name.
+        scalars: numbers that parameters passed by value may name.
+        envs_per_warp: see World.
+
+    Raises:
+        BindError, DeclarationError: the file or a declaration is wrong.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        data: DataManager,
+        environment: Environment,
+        groups: Mapping[str, Group],
+        scalars: Mapping[str, Scalar],
+        envs_per_warp: int | None,
+    ) -> None:
+        path = environment.source_path()
+        self.functions = (
+            None
+            if path is None
+            else FunctionManager(
+                backend,
+                data,
+                path,
+                macros_of(environment, groups),
+                scalars,
+                envs_per_warp=envs_per_warp,
+                includes=environment.includes,
+                contents=environment.constants(),
+            )
+        )
+
+    @property
+    def names(self) -> Collection[str] | None:
+        """Names of the kernels in the file; None where there is no file."""
+        return None if self.functions is None else self.functions.signatures
+
+    def array_names(self, kernels: Iterable[Kernel]) -> set[str]:
+        """What kernels take that may be an array: by the names of pointers, or in their lists of arguments.
+
+        Args:
+            kernels: those that the world runs; one that lists its arguments binds nothing by name.
+        """
+        if self.functions is None:
+            return set()
+        listed = {kernel.name: kernel.arguments for kernel in kernels if kernel.arguments is not None}
+        by_name = [signature for name, signature in self.functions.signatures.items() if name not in listed]
+        found = {slot.parameter.name for each in by_name for slot in each.slots if slot.parameter.pointer}
+        return found | {entry for entries in listed.values() for entry in entries if isinstance(entry, str)}
+
+    def require(self, kernels: Iterable[Kernel]) -> None:
+        """Check that the file has these kernels; raises BindError or BuildError where it has not."""
+        if self.functions is not None:
+            self.functions.require(kernel.name for kernel in kernels)
+
+    def build(self, kernels: Collection[Kernel]) -> None:
+        """Check what these kernels' parameters are bound to, and compile the file.
+
+        Raises:
+            BindError, BuildError: a parameter fits nothing, or the file does not compile.
+        """
+        if self.functions is not None:
+            for kernel in kernels:
+                self.functions.arguments(kernel.name, kernel.arguments)
+            self.functions.build(kernels)
+
+    def step(self, kernel: Kernel, number: int, active_only: bool) -> RunKernel:
+        """The step that runs a kernel of the built file under a number, for all envs or for the active ones."""
+        assert self.functions is not None  # a plan has kernels only where there is a file
+        return self.functions.step(kernel.name, number, active_only, kernel.own_env_only, kernel.arguments)
