@@ -70,6 +70,7 @@ def assert_same_course(environment: Environment, envs_per_warp: int | None) -> i
 
 
 def test_launches_of_a_step(stand_in: StandIn) -> None:
+    """This and the courses above are all that runs packed launches of the cuda backend where there is no GPU."""
     world = warpworld.make("tag_gridworld", num_envs=50, num_taggers=4, seed=2**63 + 1)
     world.reset()
     with stand_in.recording() as launches:

@@ -181,7 +181,12 @@ class FunctionManager:
         own_env_only: bool = True,
         given: Sequence[str | Number] | None = None,
     ) -> RunKernel:
-        """A step that runs a kernel of the built module."""
+        """A step that runs a kernel of the built module.
+
+        Launches of several warps to a block are the cuda backend's alone, and on a machine without a GPU they run in
+        ``make test-cuda`` only, on the stand-in driver: run it after a change here, in launches.py or in gpu/words.cuh.
+        ``make test`` sees the numbers of a launch (tests/managers/test_packing.py), but runs none.
+        """
         packed, warps = self._envs_per_warp > 0, self._backend.warps_per_block
         return RunKernel(
             module=self._module,

@@ -1,6 +1,9 @@
 // The words of warpworld.cuh on a GPU. Several small envs may share a block: WW_ENVS_PER_WARP envs to a warp and
 // WW_WARPS_PER_BLOCK warps to a block, or one env per block where WW_ENVS_PER_WARP is 0.
 //
+// `make test` runs these words lane by lane (tests/cuda/test_gpu_words.py); whole launches of packed envs run in `make test-cuda`
+// only, on the stand-in driver (tests/stand_in), and on a GPU.
+//
 // WW_THREADS_PER_ENV is the number of threads that every kernel of the file has; kernels that differ in it ask their launch.
 #pragma once
 

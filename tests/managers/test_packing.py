@@ -1,0 +1,58 @@
+"""How many envs share the warps and the blocks of a launch. What such launches do is tested with --stand-in."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+
+import pytest
+
+from tests.narrow_device import NarrowBackend
+from warpworld import World
+from warpworld.environment import get_environment
+from warpworld.managers.cuda.backend import CudaBackend
+from warpworld.managers.cuda.launches import launches_of
+from warpworld.managers.program import RunKernel
+
+pytestmark = pytest.mark.cpu_backend
+
+
+class AsCuda(NarrowBackend):
+    """Packs envs as the cuda backend does; its kernels are built for the host, and not run."""
+
+    warp_size = CudaBackend.warp_size
+    warps_per_block = CudaBackend.warps_per_block
+    packs_envs = CudaBackend.packs_envs
+
+
+def world_of(num_agents: int, num_envs: int, envs_per_warp: int | None) -> World:
+    tag = get_environment("tag_gridworld")(num_taggers=num_agents - 1)
+    return World(tag, num_envs, envs_per_warp=envs_per_warp, backend=AsCuda(1))
+
+
+@pytest.mark.parametrize(
+    ("num_agents", "num_envs", "envs_per_warp", "threads", "envs_per_block", "blocks"),
+    [
+        (5, 50, None, 128, 24, 3),  # 6 envs to a warp of 32 lanes, 4 warps to a block
+        (5, 48, None, 128, 24, 2),
+        (5, 49, 2, 128, 8, 7),
+        (16, 9, None, 128, 8, 2),
+        (16, 9, 0, 16, 1, 9),  # asked for one env a block
+        (17, 9, None, 17, 1, 9),  # only one env fits a warp
+    ],
+)
+def test_blocks_of_a_launch(
+    num_agents: int, num_envs: int, envs_per_warp: int | None, threads: int, envs_per_block: int, blocks: int
+) -> None:
+    world = world_of(num_agents, num_envs, envs_per_warp)
+    world.seal()
+    assert world._functions is not None
+    step = world._functions.step("step", index=0)
+    assert (step.threads, step.envs_per_block) == (threads, envs_per_block)
+    (launch,) = launches_of([of_cuda(step)], world.data, world._constants, idle=lambda: step)
+    assert (launch.grid, launch.block) == ((blocks, 1), (threads, 1, 1))
+
+
+def of_cuda(step: RunKernel) -> RunKernel:
+    """The step, as of a module of the cuda backend."""
+    return dataclasses.replace(step, module=SimpleNamespace(functions={step.name: None}))
