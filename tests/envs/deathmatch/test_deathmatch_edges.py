@@ -127,3 +127,13 @@ def test_a_turret_fires_as_far_as_its_gun_reaches(reach: float, fires: int) -> N
     act(world)  # so that in_sight is of these places
     logits = world.environment.scripts()["turret"](world.data, world.groups["player"])
     assert int(logits[0, 0, -2:].argmax()) == fires
+
+
+@pytest.mark.parametrize(("damage", "shots"), [(0.2, 5), (0.1, 10), (0.3, 4), (0.0625, 16)])
+def test_as_many_shots_kill_as_their_damages_add_up_to(damage: float, shots: int) -> None:
+    """Also where a health of 1 less five times 0.2 is a little above 0."""
+    world = made(1, **BOX, damage=damage, cooldown=1, kills_to_win=0)
+    place(world, [[2.0, 3.5], [4.0, 3.5]], [0.0, 0.0])
+    for shot in range(1, shots + 1):
+        act(world, fire=[1, 0])
+        assert world.data.numpy("agent_terminated")[0].tolist() == [False, shot == shots], shot
