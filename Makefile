@@ -10,7 +10,7 @@ CONFIG ?= tag_gridworld
 ARGS ?=
 # What photographs a report for the README.
 BROWSER ?= chromium
-# Processes that share the tests.
+# Processes that share the tests, or the faults of mutants.
 JOBS ?= 2
 
 BIN := $(VENV)/bin
@@ -48,7 +48,7 @@ test-cuda: $(CUDA_STAMP) ## Run the tests of worlds on the cuda backend, without
 	$(BIN)/python -m pytest -n $(JOBS) --stand-in --device cuda -m "not slow" $(AS_CUDA_TESTS) $(ARGS)
 
 mutants: $(STAMP) ## Put small faults into a copy of the code, and see which the tests find
-	$(BIN)/python -m tests.mutants.mutants $(ARGS)
+	$(BIN)/python -m tests.mutants.mutants --jobs $(JOBS) $(ARGS)
 
 lint: $(STAMP) ## Check style and formatting
 	$(BIN)/ruff check .

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import os
+import queue
 import random
 import shlex
 import shutil
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +27,7 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-TREE = ROOT / ".pytest_cache" / "mutants"  # always the same place: the path of a kernel is part of its key in the cache
+TREES = ROOT / ".pytest_cache" / "mutants"  # always the same place: a kernel's path is part of its key in the cache
 SECONDS = 300  # that the tests of one fault may take; a fault that makes them hang is found
 NOT_RUN = (4, 5)  # exit codes of pytest: wrong arguments, no tests
 
@@ -140,22 +142,43 @@ def first_failure(output: str) -> str:
     return next(lines, "").partition(" - ")[0]
 
 
-def outcomes(root: Path, tree: Path, faults: Sequence[Fault]) -> Iterator[Outcome]:
-    """Try the faults in a fresh copy of the tree, each printed as it is known.
+def check_tests(tree: Path, faults: Sequence[Fault]) -> None:
+    """See that the tests pass without a fault, and compile what they need.
+
+    Raises:
+        SystemExit: they fail.
+    """
+    each = dict.fromkeys(fault.tests for fault in faults)
+    plain = (tests for tests in each if (tree / tests).exists())  # one run of all is quicker than a run of each
+    for tests in filter(None, (" ".join(plain), *(tests for tests in each if not (tree / tests).exists()))):
+        code, output = run_tests(tree, tests, seconds=3600)
+        if code not in (0, *NOT_RUN):
+            raise SystemExit(f"{output}\nsome tests fail without a fault")
+
+
+def outcomes(root: Path, folder: Path, faults: Sequence[Fault], jobs: int) -> Iterator[Outcome]:
+    """Try the faults in fresh copies of the tree, one for each of so many jobs; each is printed as it is known.
 
     Raises:
         SystemExit: tests fail without a fault.
     """
-    copy_tree(root, tree)
-    for tests in dict.fromkeys(fault.tests for fault in faults):
-        code, output = run_tests(tree, tests)
-        if code not in (0, *NOT_RUN):
-            raise SystemExit(f"{output}\n{tests}: fails without a fault")
-    for fault in faults:
-        begin = time.monotonic()
-        outcome = try_fault(tree, fault)
-        print(f"{outcome.verdict:9}{time.monotonic() - begin:6.1f} s  {fault}  [{outcome.detail}]", flush=True)
-        yield outcome
+    free: queue.SimpleQueue[Path] = queue.SimpleQueue()
+    for number in range(jobs):
+        copy_tree(root, folder / str(number))
+        free.put(folder / str(number))
+    check_tests(folder / "0", faults)
+
+    def attempt(fault: Fault) -> tuple[Outcome, float]:
+        tree, begin = free.get(), time.monotonic()
+        try:
+            return try_fault(tree, fault), time.monotonic() - begin
+        finally:
+            free.put(tree)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for outcome, seconds in pool.map(attempt, faults):
+            print(f"{outcome.verdict:9}{seconds:6.1f} s  {outcome.fault}  [{outcome.detail}]", flush=True)
+            yield outcome
 
 
 def summary(results: Sequence[Outcome], commit: str, date: str) -> str:
@@ -182,9 +205,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--only", default="", metavar="TEXT", help="those whose file, text or tests contain TEXT")
     parser.add_argument("--list", type=Path, default=HERE / "faults.yaml", help="another list of faults")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="faults to try at once")
     arguments = parser.parse_args()
     everything = read_faults(arguments.list, ROOT)
-    results = list(outcomes(ROOT, TREE, chosen(everything, arguments.only, arguments.sample, arguments.seed)))
+    faults = chosen(everything, arguments.only, arguments.sample, arguments.seed)
+    results = list(outcomes(ROOT, TREES, faults, arguments.jobs))
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout
     text = summary(results, commit.strip(), datetime.date.today().isoformat())
     print(text, end="")
