@@ -120,6 +120,35 @@ def test_who_dies_near_a_killer_without_room_wakes_up_in_another_one(tmp_path: P
     assert np.linalg.norm(positions[:, 0] - positions[:, 1], axis=1).min() > 0.8
 
 
+def halves(folder: Path) -> str:
+    """The file of a box with a room on either side of x = 3.5, and no wall between them."""
+    room = box()
+    rooms = np.where(room.rooms > 0, np.where(np.arange(room.rooms.shape[1]) < 17, 1, 2), room.rooms)
+    write_plan(Plan("halves", room.walls, room.lights, rooms), folder / "halves.json")
+    return str(folder / "halves.json")
+
+
+def test_a_room_in_which_all_begin_is_drawn_by_its_cells(tmp_path: Path) -> None:
+    world = made(1000, 1.0, **{**BOX, **FOUR, "plans": halves(tmp_path)})
+    left = world.data.numpy("positions")[..., 0] < 3.4
+    assert (left == left[:, :1]).mean() > 0.95  # a few have no place there
+    first, second, end = world.environment.params.plan_set["room_first_cell"].tolist()
+    assert left[:, 0].mean() == pytest.approx((second - first) / (end - first), abs=0.05)
+
+
+@pytest.mark.parametrize(("first", "second"), [(2.0, 5.0), (5.0, 2.0)])
+def test_of_several_killers_it_is_the_first_whose_room_counts(first: float, second: float, tmp_path: Path) -> None:
+    world = made(100, 1.0, **{**BOX, **FOUR, "plans": halves(tmp_path)})
+    angles = [0.0 if x < 3.5 else -180.0 for x in (first, second)]
+    place(world, [[3.5, 5.5], [first, 3.5], [second, 3.5], [3.5, 3.5]], [90.0, *angles, 90.0])
+    world["health"][:, 3] = 0.25
+    act(world, fire=[0, 1, 1, 0])
+    assert (world.data.numpy("deaths") == [0, 0, 0, 1]).all()
+    assert (world.data.numpy("kills") == [0, 1, 1, 0]).all()
+    side = world.data.numpy("positions")[:, 3, 0] < 3.4  # where the cells of the right room begin
+    assert (side == (first < 3.5)).all()
+
+
 @pytest.mark.parametrize(("reach", "fires"), [(2.01, 1), (1.99, 0)])
 def test_a_turret_fires_as_far_as_its_gun_reaches(reach: float, fires: int) -> None:
     world = made(1, **BOX, fire_range=reach)

@@ -56,3 +56,14 @@ def test_a_first_step_of_adam_is_the_gradient_by_its_length_and_epsilon() -> Non
     assert gradient.norm().item() == pytest.approx(1e-4, rel=1e-3)
     expected = -rate * gradient / (gradient.abs() + ADAM_EPS)
     assert weights(trainer) - weights(before) == pytest.approx(expected, abs=1e-3 * rate)
+
+
+def test_a_normaliser_takes_in_no_row_that_does_not_count() -> None:
+    """Agents that take no part see junk."""
+    found = []
+    for junk in (0.0, 50.0):
+        policy = trained({"junk": junk}, iterations=2, model={"normalise_observations": True}).policies["both"]
+        assert policy is not None and policy.normaliser is not None
+        assert policy.normaliser.count.item() == 2 * 8 * 8  # of two agents that take turns in 8 envs and 16 steps
+        found.append(torch.stack([policy.normaliser.mean, policy.normaliser.variance]))
+    assert torch.equal(*found)
