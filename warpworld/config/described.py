@@ -110,7 +110,7 @@ def _own_settings(model: ModelConfig, path: KeyPath) -> Iterator[Key]:
     """The settings that a model has besides those of all models."""
     from warpworld.policies import get_model  # loads torch, which is slow
 
-    constructor = get_model(model.type).__init__
+    constructor = get_model(model.type, needs_critic=False).__init__
     arguments, parameters = argument_docs(constructor), inspect.signature(constructor).parameters
     for name, value in model.settings.items():
         default = parameters[name].default

@@ -1,6 +1,6 @@
 """Policies: torch modules from observations to action distributions and values."""
 
-from warpworld.policies.builder import ModelConfig, action_distribution, build_policy, get_model, observation_size
+from warpworld.policies.builder import action_distribution, build_policy, get_model, observation_size
 from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian
 from warpworld.policies.mlp import MLP
 from warpworld.policies.multi_input import MultiInput
@@ -14,7 +14,6 @@ __all__ = [
     "Categorical",
     "Gaussian",
     "Model",
-    "ModelConfig",
     "MultiInput",
     "ObservationNormaliser",
     "Policy",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import torch
 from gymnasium.spaces import Box
@@ -22,31 +22,10 @@ from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.policy import Policy
 from warpworld.policies.recurrent import Recurrent, RecurrentPolicy, check_encoder, encoded_width
 
+if TYPE_CHECKING:
+    from warpworld.config import ModelConfig
+
 MODELS: dict[str, type[nn.Module]] = {"mlp": MLP, "multi_input": MultiInput}
-
-
-class ModelConfig(Protocol):
-    """What ``build_policy`` reads of a policy's ``model`` section."""
-
-    @property
-    def type(self) -> str:
-        """Name of the model."""
-
-    @property
-    def normalise_observations(self) -> bool:
-        """Whether observations are normalised first."""
-
-    @property
-    def recurrent(self) -> str | None:
-        """Which recurrent cell stands behind the model's encoder, "lstm" or "gru"; None for no memory."""
-
-    @property
-    def recurrent_size(self) -> int:
-        """Width of that cell."""
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The model's own settings."""
 
 
 def get_model(name: str, needs_critic: bool = True) -> type[nn.Module]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -12,9 +11,10 @@ from torch import Tensor
 
 from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import Aim, Clockwork, Still, same_logits, space
+from warpworld.config import ModelConfig
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
-from warpworld.policies import ModelConfig, RecurrentPolicy, build_policy
+from warpworld.policies import RecurrentPolicy, build_policy
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.episodes import EpisodeStatistics
@@ -177,20 +177,9 @@ def test_a_group_that_opponents_play_everywhere_has_no_return() -> None:
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Remembering:
-    """What build_policy reads of a model's settings."""
-
-    type: str = "mlp"
-    normalise_observations: bool = False
-    recurrent: str | None = "gru"
-    recurrent_size: int = 5
-    settings: Any = None
-
-
 def recurrent(seed: int) -> RecurrentPolicy:
     group = Group("left", 4, space(10), Still().groups()[0].action)
-    model: ModelConfig = Remembering(settings={"hidden_sizes": (6,)})
+    model = ModelConfig(recurrent="gru", recurrent_size=5, hidden_sizes=(6,))
     policy = build_policy(model, group, torch.Generator().manual_seed(seed))
     assert isinstance(policy, RecurrentPolicy)
     return policy
