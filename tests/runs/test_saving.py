@@ -32,9 +32,10 @@ def test_the_first_checkpoint_is_written_once(
     assert saved == [0, 1, 2]
 
 
-def test_weights_that_are_lost_at_the_start_make_no_folder(config: RunConfig, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lost", [float("nan"), float("inf"), float("-inf")])
+def test_weights_that_are_lost_at_the_start_make_no_folder(config: RunConfig, tmp_path: Path, lost: float) -> None:
     trainer = Trainer(config)
-    next(trainer.policies["agent"].parameters()).data.fill_(float("nan"))  # type: ignore[union-attr]
+    next(trainer.policies["agent"].parameters()).data.flatten()[0] = lost  # type: ignore[union-attr]
     with pytest.raises(TrainingError, match="holds numbers that are not finite"):
         trainer.create_run(tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
@@ -43,7 +44,9 @@ def test_weights_that_are_lost_at_the_start_make_no_folder(config: RunConfig, tm
 # --- weights that are lost --------------------------------------------------------------------------------------------
 
 
-def test_weights_that_are_not_finite_are_not_saved(run: Run, config: RunConfig) -> None:
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_weights_that_are_not_finite_are_not_saved(run: Run, number: float) -> None:
+    """One number among all is enough."""
     trainer = resumed(run)
     policy = trainer.policies["agent"]
     assert policy is not None
@@ -51,7 +54,7 @@ def test_weights_that_are_not_finite_are_not_saved(run: Run, config: RunConfig) 
 
     def lost(*given: Any) -> dict[str, float]:
         diagnostics = update(*given)  # finite: they are from before the step that loses the weights
-        next(policy.parameters()).data.fill_(float("nan"))
+        list(policy.parameters())[-1].data.flatten()[0] = number
         return diagnostics
 
     trainer.algorithms["agent"].update = lost  # type: ignore[method-assign]
