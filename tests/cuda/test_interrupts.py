@@ -68,9 +68,8 @@ def test_ctrl_c_and_faulthandler(conversation: Conversation) -> None:
     assert conversation.interrupted() == "heard True"
     assert conversation.interrupted() == "KeyboardInterrupt KeyboardInterrupt True"
     assert re.match(r"KernelError: .*: no progress within 2 s.* True", conversation.interrupted())
-    assert re.match(r"KernelError: .*: invalid memory access; .* True", conversation.next())
     assert re.match(r"KernelError: .*: a null pointer True", conversation.next())
     assert conversation.next() == "end"
     errors = conversation.process.communicate(timeout=20)[1]
     assert conversation.process.returncode == -signal.SIGSEGV
-    assert errors.count("Fatal Python error: Segmentation fault") == 2
+    assert errors.count("Fatal Python error: Segmentation fault") == 1

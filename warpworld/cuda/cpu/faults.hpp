@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <ucontext.h>
 
 #include <atomic>
@@ -87,16 +88,18 @@ static void save_registers(void* context, Worker* worker) {
 #endif
 }
 
+static bool has_handler(const struct sigaction& action) {
+  return action.sa_flags & SA_SIGINFO || (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+}
+
 // A signal that is not a kernel's goes to whoever handled it before. A handler that raises the signal again, as
 // Python's faulthandler does, must not end up here once more: then the signal does what it does without handlers.
 static void call_previous(int signal_number, siginfo_t* info, void* context) {
   static __thread bool calling;
   const struct sigaction& previous = previous_action[signal_number];
-  const bool has_handler =
-      previous.sa_flags & SA_SIGINFO || (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN);
-  if (!has_handler || calling) {
+  if (!has_handler(previous) || calling) {
     if (signal_number == stop_signal) return;
-    signal(signal_number, has_handler ? SIG_DFL : previous.sa_handler);
+    signal(signal_number, has_handler(previous) ? SIG_DFL : previous.sa_handler);
     raise(signal_number);
     return;
   }
@@ -140,6 +143,31 @@ static const int fault_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SI
 
 static void install_fault_handlers() {
   for (int signal_number : fault_signals) install(signal_number, on_fault);
+}
+
+static uint64_t ticks() {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#else
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+#endif
+}
+constexpr uint64_t ticks_to_trust = 50000;  // 15 to 25 microseconds of a processor, 50 of another clock
+
+// Puts the handlers back where another's has taken their place: Python's faulthandler, enabled after the first program,
+// would print a dump of a fault that becomes an error, and raise it anew at a place of its own; disabled, it takes ours
+// away. Asking costs a sixth of the shortest launch, so it is done at each where such a handler is known, and else where
+// the last time is a moment ago: long enough for launches that follow each other, too short for Python to enable it.
+static void keep_fault_handlers() {
+  static uint64_t asked;
+  const uint64_t now = ticks();
+  if (!has_handler(previous_action[SIGSEGV]) && now - asked < ticks_to_trust) return;
+  asked = now;
+  struct sigaction current;
+  sigaction(SIGSEGV, nullptr, &current);
+  if (!(current.sa_flags & SA_SIGINFO) || current.sa_sigaction != on_fault) install_fault_handlers();
 }
 
 // ---- threads -------------------------------------------------------------------------------------------------------

@@ -279,6 +279,7 @@ static int run_program(ww_program& program) {
                  share = share_of(program, num_envs, num_workers);
   if (!prepare_workers(num_workers, program.max_threads)) return program.error.code = WW_NO_MEMORY;
   start_watchdog();
+  keep_fault_handlers();
   attach_thread(workers[0]);
   timeout_milliseconds.store(program.timeout_milliseconds, std::memory_order_relaxed);
   current_error = &program.error;
@@ -310,7 +311,7 @@ extern "C" {
 
 __attribute__((visibility("default"))) unsigned ww_abi() { return WW_ABI; }
 
-// Called before programs are made: signal handlers are put (back) in place.
+// Called before programs are made: signal handlers are put in place.
 __attribute__((visibility("default"))) void ww_prepare() {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, ww::prepare_process);
