@@ -110,8 +110,11 @@ class Actor:
         seen = world.observations(self.group.name)
         parts = [part.flatten(2) for part in (seen.values() if isinstance(seen, dict) else [seen])]
         self._parts, self._seen = (parts, world[joined]) if joined in world.data else ([], parts[0])
-        self._outputs = world[f"policy_outputs_{self.group.name}"]
-        self._ranges = split_envs(self.slots, world.num_envs)
+        outputs = world[f"policy_outputs_{self.group.name}"]
+        self._ranges = [
+            (slot, Seen(world, self.group, envs, self._seen[envs], self.memory), outputs[envs])
+            for slot, envs in split_envs(self.slots, world.num_envs)
+        ]
         self._sealed = True
         if isinstance(self.policy, Scripted):
             self.policy.check(world, self.group, self.distribution.num_outputs)
@@ -134,16 +137,15 @@ class Actor:
         """
         if not self._sealed or self.sampler.draw is None:
             raise StoreError(f"group '{self.group.name}': call the world's reset() before the actor acts")
-        seen = self.observations()  # also for a random policy: the kernel may record it
+        self.observations()  # joins the parts of a Dict; also for a random policy: the kernel may record them
         if self.policy is None and not self.slots:
             self.sampler.draw_at_random()
             return
         with torch.no_grad():
             if self.memory is not None:
                 self.memory.forget()
-            for slot, envs in self._ranges:
-                player = self.policy if slot is None else slot.player
-                decide(player, Seen(self._world, self.group, envs, seen[envs], self.memory), self._outputs[envs])
+            for slot, seen, outputs in self._ranges:
+                decide(self.policy if slot is None else slot.player, seen, outputs)
             if self.policy is not None:
                 self.sampler.take(getattr(self.policy, "distribution", None))
         self.sampler.draw()

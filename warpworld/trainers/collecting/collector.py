@@ -48,6 +48,12 @@ class Collector:
         self._steps_at_once = max((k for k in range(1, graph_steps + 1) if num_steps % k == 0), default=0)
         self._captured: tuple[list[Player], Callable[[], None]] | None = None
         self._is_read = False
+        world.when_sealed(self._find)
+
+    def _find(self) -> None:
+        """Which recorders have work to do in a step: a call that does nothing costs a small world time."""
+        self._acted = [part.acted for part in self._recorders if type(part).acted is not Recorder.acted]
+        self._stepped = [part.stepped for part in self._recorders if type(part).stepped is not Recorder.stepped]
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
     def act(
@@ -95,11 +101,11 @@ class Collector:
         """One step; what a CUDA graph can hold."""
         for actor in self.actors.values():
             actor.act()
-        for recorder in self._recorders:
-            recorder.acted()
+        for acted in self._acted:
+            acted()
         self.world.step()
-        for recorder in self._recorders:
-            recorder.stepped()
+        for stepped in self._stepped:
+            stepped()
 
     def _steps(self) -> Callable[[], None]:
         """Several steps at once: a CUDA graph where the device has such, captured anew for other players."""
