@@ -15,8 +15,6 @@ import torch
 from tests.world.walks import Toy
 from warpworld import Array, Kernel, World
 
-pytestmark = pytest.mark.cpu_backend
-
 STEPS = 200  # of each thread
 
 
@@ -67,6 +65,7 @@ extern "C" __global__ void third(long long* x) { if (is_active()) x[agent_index(
     assert_turns_are_taken(toy(text, Array("x", "int64", initial=1), phases=phases, resets=[]))
 
 
+@pytest.mark.cpu_backend  # the stand-in's tensors are on cuda in the main thread alone
 def test_of_python_phases(toy: Toy) -> None:
     def double(arrays: Any, active: torch.Tensor) -> None:
         arrays["x"].mul_(2).remainder_(1009)

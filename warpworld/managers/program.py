@@ -107,6 +107,7 @@ Step = BeginStep | BeginReset | EndStep | RunKernel | Copy | KeepFinal
 
 
 # Steps frozen against the sealed store: a call runs them in order for all envs, and raises KernelError if one faults.
+# A call is whole: threads that make calls at the same time take turns.
 Program = Callable[[], None]
 
 

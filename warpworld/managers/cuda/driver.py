@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,6 +32,7 @@ class Driver:
         version: of CUDA, which the driver is for.
         is_only: whether the process sees no other GPU.
         stream: for work that is captured.
+        turn: held while a program is launched, so that the launches of two threads do not mix.
 
     Args:
         ordinal: the GPU's number.
@@ -51,6 +53,7 @@ class Driver:
                 "see what nvidia-smi says"
             ) from error
         self._calls = ctypes.CDLL("libcuda.so.1")  # for what PyCUDA has no words
+        self.turn = threading.RLock()
         self.ordinal = ordinal
         self.name = device.name()
         self.capability: tuple[int, int] = device.compute_capability()

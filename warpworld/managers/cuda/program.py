@@ -17,7 +17,7 @@ from warpworld.managers.program import Program
 
 
 class CudaProgram:
-    """Launches in order, on the stream that torch is on; any thread may call them.
+    """Launches in order, on the stream that torch is on; any thread may call them, and threads take turns.
 
     Args:
         gpu: says which stream that is.
@@ -51,12 +51,18 @@ class CudaProgram:
                     raise self._explained(error, arguments) from error
                 launch_on(stream)  # the thread had no context, so that the first launch was refused
 
+        acquire, release = driver.turn.acquire, driver.turn.release
+
         def run() -> None:
-            handle = current_stream()
-            if handle in streams:
-                launch_on(streams[handle])
-            else:
-                gpu.beside(own_stream.handle, lambda: launch_on(own_stream))
+            acquire()  # half as long as a `with` takes
+            try:
+                handle = current_stream()
+                if handle in streams:
+                    launch_on(streams[handle])
+                else:
+                    gpu.beside(own_stream.handle, lambda: launch_on(own_stream))
+            finally:
+                release()
 
         return run
 
@@ -81,7 +87,7 @@ class CudaProgram:
     def _wait_for_each(self) -> None:
         """Nothing else is under way, so that any stream will do."""
         drv = self._driver.drv
-        with self._driver.active():
+        with self._driver.turn, self._driver.active():
             try:
                 drv.Context.synchronize()
             except drv.Error as error:
