@@ -243,15 +243,16 @@ def _other_env(native: Any, element: str, where: str, region: Any) -> tuple[str,
 
 
 def _unwritten(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
+    reads = f"agent {native.thread} {_verb(native.write, native.atomic)} {element}"
     if region.kind == SHARED:
         return (
             "unwritten",
-            f"agent {native.thread} reads {element}, which no agent of the env has written in this launch",
+            f"{reads}, which no agent of the env has written in this launch",
             "write it and call sync_env() before it is read: shared memory holds anything at first",
         )
     return (
         "unwritten",
-        f"agent {native.thread} reads {element}, which nobody has written",
+        f"{reads}, which nobody has written",
         "write it in the reset kernel, or declare the array with an initial value",
     )
 
@@ -262,7 +263,8 @@ def _unguarded(native: Any, element: str, where: str, region: Any) -> tuple[str,
 
 
 def _stale(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
-    message = f"agent {native.thread} reads {element}, which the reset left as it was in the episode before"
+    verb = _verb(native.write, native.atomic)
+    message = f"agent {native.thread} {verb} {element}, which the reset left as it was in the episode before"
     return "reset", message, "write it in the reset kernel, or declare the array with on_reset='initial' or 'keep'"
 
 

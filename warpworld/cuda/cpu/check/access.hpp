@@ -122,6 +122,14 @@ static void outside(State& s, const char* address, unsigned size, bool write, ui
   ww_fail(WW_CHECK_STOPPED, nullptr, 0, "an access far out of bounds");
 }
 
+// A read of what should not be read; an atomic access is one too.
+static ww_finding read(const State& s, int kind, const Region* region, const char* address, unsigned size, bool atomic,
+                       uint32_t pc) {
+  ww_finding found = described(s, kind, region, address, size, atomic, pc);
+  found.atomic = atomic;
+  return found;
+}
+
 static bool never_written(const State& s, const Region& region, const Cell* first, const Cell* end) {
   if (region.kind == WW_VARIABLE) return false;
   const uint32_t since = region.kind == WW_SHARED ? s.block_start : from_the_start;
@@ -177,11 +185,10 @@ static void access(char* address, unsigned size, bool write, bool atomic, const 
   if (write && region->read_only) return keep(s, described(s, WW_READ_ONLY, region, address, size, true, pc));
   Cell *first = region->cells + offset / region->unit, *end = region->cells + (offset + size - 1) / region->unit + 1;
   const bool unwritten = (!write || atomic || region->kind == WW_SHARED) && never_written(s, *region, first, end);
-  if ((!write || atomic) && unwritten)
-    keep(s, described(s, WW_UNWRITTEN, region, address, size, write, pc));
+  if ((!write || atomic) && unwritten) keep(s, read(s, WW_UNWRITTEN, region, address, size, atomic, pc));
   if (!write || atomic)
     for (const Cell* cell = first; cell != end; cell++)
-      if (cell->stale) keep(s, described(s, WW_STALE, region, address, size, write, pc));
+      if (cell->stale) keep(s, read(s, WW_STALE, region, address, size, atomic, pc));
   const Access now = {s.interval, s.clocks.own(thread), pc, site_of(s, pc), (uint16_t)thread, atomic, false};
   for (Cell* cell = first; cell != end; cell++)
     if (write)

@@ -1,0 +1,92 @@
+// Faults at the edges of what a check knows: atomics, parts of vectors, warps, orders.
+#include <warpworld.cuh>
+
+extern "C" __global__ void atomic_first(float* y) {
+  if (!is_active()) return;
+  ENV_SHARED(int, count, 1);
+  atomicAdd(&count[0], 1);  // atomic_first
+  sync_env();               // all have counted
+  y[agent_index()] = (float)count[0];
+}
+
+extern "C" __global__ void atomic_on_empty(float* empty) {
+  if (!is_active()) return;
+  atomicAdd(&empty[agent_index()], 1.0f);  // atomic_on_empty
+}
+
+extern "C" __global__ void atomic_on_stale(float* kept) {
+  if (!is_active()) return;
+  atomicAdd(&kept[agent_index()], 1.0f);  // atomic_on_stale
+}
+
+extern "C" __global__ void leave(float* y, float* observations) {
+  if (!is_active()) return;
+  y[agent_index()] = observations[agent_index()] = 0.0f;
+}
+
+// A write of a whole vector meets each component's writer.
+extern "C" __global__ void whole_vector(float2* points) {
+  if (!is_active()) return;
+  const int first = env_id() * NUM_AGENTS;
+  if (agent_id() == 0) points[first].x = 1.0f;                       // x before whole_vector
+  if (agent_id() == 1) points[first].y = 2.0f;                       // y before whole_vector
+  if (agent_id() == 2) points[first] = make_float2(3.0f, 4.0f);  // whole_vector
+}
+
+// One line races with two others for one element.
+extern "C" __global__ void two_lines(int* hits) {
+  if (!is_active()) return;
+  if (agent_id() == 0) hits[env_id()] = 1;  // two_lines first
+  if (agent_id() == 1) hits[env_id()] = 2;  // two_lines second
+  if (agent_id() == 2) hits[env_id()] = 3;  // two_lines third
+}
+
+// Lanes 0 and 32 meet in their warps, and not each other.
+extern "C" __global__ void across_warps(int* hits) {
+  __shared__ int cell;
+  if (threadIdx.x == 0) cell = (int)blockIdx.x + 1;  // across_warps before
+  __syncwarp();
+  if (threadIdx.x == 32) hits[blockIdx.x] = cell;  // across_warps
+}
+
+// Who comes first counts, from either end: the same forward and backward.
+extern "C" __global__ void first_pair(int* owner, int* hits, const int* timestep) {
+  if (!is_active()) return;
+  const int now = timestep[env_id()];
+  if (atomicMax(&owner[env_id()], now) < now) hits[env_id()] = min(agent_id(), NUM_AGENTS - 1 - agent_id());
+}
+
+extern "C" __global__ void just_behind(const float* x, float* y) {
+  if (!is_active()) return;
+  ENV_SHARED(float, row, NUM_AGENTS);
+  float* beyond = row;
+  if (agent_id() == 0) beyond[200] = x[agent_index()];  // just_behind
+  y[agent_index()] = 1.0f;
+}
+
+// Another env's part, which this kernel may touch: nobody writes it in this launch.
+extern "C" __global__ void over_the_fence(const float* side, float* y, int num_envs) {
+  if (!is_active()) return;
+  y[agent_index()] = side[(env_id() + 1) % num_envs * NUM_AGENTS + agent_id()];
+}
+
+extern "C" __global__ void behind_the_fence(const float* side, float* y, int num_envs) {
+  if (!is_active()) return;
+  y[agent_index()] = side[(env_id() + num_envs) * NUM_AGENTS + agent_id()];  // behind_the_fence
+}
+
+extern "C" __global__ void below_bounds(float* side) {
+  if (!is_active()) return;
+  if (agent_id() == 3) side[agent_index()] -= 0.25f;  // below_bounds
+}
+
+extern "C" __global__ void at_bounds(float* side, float* observations) {
+  if (!is_active()) return;
+  side[agent_index()] = agent_id() % 2 ? 1.0f : 0.0f;
+  observations[agent_index()] = agent_id() % 2 ? 0.0f : 1.0f;
+}
+
+extern "C" __global__ void below_space(float* observations) {
+  if (!is_active()) return;
+  observations[agent_index()] = agent_id() == 2 ? -0.25f : 0.0f;  // below_space
+}
