@@ -62,8 +62,10 @@ def replacing_path(path: Path) -> Iterator[Path]:
     of that name stands unharmed; after an error nothing temporary is left.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written, or something else than a file has its name.
     """
+    if path.exists():
+        check_file(path)  # renaming would take the place of a device, such as /dev/null
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield unfinished

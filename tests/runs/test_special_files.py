@@ -145,3 +145,41 @@ def test_an_ordinary_file(tmp_path: Path) -> None:
     assert read_file(tmp_path / "x") == b"1"
     with pytest.raises(FileNotFoundError):
         check_file(tmp_path / "y")
+
+
+# --- files that users name --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["plans", "{pipe}.json"], "'{pipe}.json': cannot be read: it is a pipe, expected a file"),
+        (["plans", "{pipe}.svg"], "'{pipe}.svg': cannot be read: it is a pipe, expected a file"),
+        (["train", "{pipe}.yaml"], "config '{pipe}.yaml' cannot be read: it is a pipe, expected a file"),
+        (
+            ["report", "{run}", "--output", "{pipe}.html"],
+            "'{pipe}.html' cannot be written: it is a pipe",
+        ),
+        (["report", "{run}", "--output", "/dev/null"], "'/dev/null' cannot be written: it is a device"),
+        (["run", "cartpole", "--trace", "0", "--output", "{pipe}.csv"], "'{pipe}.csv' cannot be written: it is a pipe"),
+    ],
+)
+def test_files_that_users_name(
+    run: Run, tmp_path: Path, command: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for kind in ("json", "svg", "yaml", "html", "csv"):
+        os.mkfifo(tmp_path / f"pipe.{kind}")
+    names = {"pipe": str(tmp_path / "pipe"), "run": str(run.path)}
+    assert main([word.format(**names) for word in command]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"error: {message.format(**names)}")
+    assert os.path.exists("/dev/null") and not os.path.isfile("/dev/null")
+
+
+def test_a_kernel_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "walk_home", "--into", str(tmp_path)]) == 0
+    put(tmp_path / "walk_home" / "walk_home.cu", "a pipe")
+    assert main(["check", str(tmp_path / "walk_home" / "walk_home.py"), "--steps", "1"]) == 2
+    path = tmp_path / "walk_home" / "walk_home.cu"
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"error: cannot read the kernel file {path}: it is a pipe, expected a file; it must be a text file in UTF-8"
+    )

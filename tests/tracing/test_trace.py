@@ -252,7 +252,7 @@ def test_a_file_that_cannot_be_written_is_named(world: World, name: str, tmp_pat
         with Trace(world, 0, tmp_path / name):
             pass
 
-    with pytest.raises(RunError, match=r"cannot be written: (No such file|Not a directory|Is a directory)"):
+    with pytest.raises(RunError, match=r"cannot be written: (No such file|Not a directory|it is a folder)"):
         write()
 
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from warpworld.environment import MAX_THREADS_PER_ENV, Kernel
 from warpworld.errors import BindError, BuildError, StoreError, suggest
+from warpworld.files import check_file, reason
 from warpworld.managers.backend import Backend
 from warpworld.managers.binding import Binding
 from warpworld.managers.compiler_errors import TOO_MUCH_SHARED
@@ -206,9 +207,11 @@ def _read(path: Path) -> str:
     except UnicodeEncodeError as error:
         raise BindError(f"the kernel file is {str(path)!r}; expected a path in UTF-8, so rename its folder") from error
     try:
+        check_file(path)
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise BindError(f"cannot read the kernel file {path}: {error}; it must be a text file in UTF-8") from error
+        why = reason(error)
+        raise BindError(f"cannot read the kernel file {path}: {why}; it must be a text file in UTF-8") from error
 
 
 def _find_headers(path: Path, names: Sequence[str]) -> tuple[Path, ...]:

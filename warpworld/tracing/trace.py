@@ -16,7 +16,7 @@ import numpy as np
 
 from warpworld.environment import Array
 from warpworld.errors import DeclarationError, KernelError, RunError, StoreError, suggest
-from warpworld.files import reason, replacing
+from warpworld.files import check_file, reason, replacing
 from warpworld.tracing.columns import LEADING, header, sources
 from warpworld.world import World
 
@@ -168,6 +168,7 @@ def _check_replaceable(path: Path) -> None:
     with _writing(path):
         if not path.exists():
             return
+        check_file(path)
         start = ",".join(LEADING).encode()
         with open(path, "rb") as file:
             is_trace = file.read(len(start)) == start

@@ -120,7 +120,7 @@ def test_what_is_no_plan(text: str | bytes, message: str, tmp_path: Path) -> Non
 def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r"nowhere.json': cannot be read: No such file or directory"):
         load_plan(tmp_path / "nowhere.json")
-    with pytest.raises(PlanError, match=r"cannot be read: Is a directory"):
+    with pytest.raises(PlanError, match=r"cannot be read: it is a folder, expected a file"):
         load_plan(tmp_path)
     with pytest.raises(PlanError, match=r"plan.json' cannot be written: No such file or directory"):
         write_plan(box(3), tmp_path / "no" / "plan.json")

@@ -23,7 +23,7 @@ from warpworld.eyes.plans.geometry import Grid, Steps, cells_near
 from warpworld.eyes.plans.plan import Plan
 from warpworld.eyes.plans.polygons import grown, slab_outlines
 from warpworld.eyes.plans.room_map import MARGIN, contains, map_around, map_of_rooms
-from warpworld.files import reason
+from warpworld.files import read_file, reason
 
 PIXELS_PER_METRE = 100
 OUTDOORS = "Outdoor"  # a kind of space: balconies, terraces
@@ -68,7 +68,7 @@ def load_cubicasa(folder: str | Path, seed: int = 0) -> Plan:
 # ---- reading ---------------------------------------------------------------------------------------------------------
 def _read(path: Path) -> Drawing:
     try:
-        root = ElementTree.parse(path).getroot()
+        root = ElementTree.fromstring(read_file(path))
     except OSError as error:
         raise PlanError(f"cannot be read: {reason(error)}") from error
     except (ElementTree.ParseError, UnicodeDecodeError, LookupError) as error:

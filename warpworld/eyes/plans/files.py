@@ -14,7 +14,7 @@ from warpworld.eyes.plans.checks import FARTHEST
 from warpworld.eyes.plans.constants import RESOLUTION
 from warpworld.eyes.plans.plan import Plan
 from warpworld.eyes.plans.room_map import map_around, map_of_rooms
-from warpworld.files import reason, replace_text
+from warpworld.files import read_file, reason, replace_text
 
 FORMAT = "warpworld plan 1"
 KEYS = ("format", "name", "walls", "lights", "rooms")
@@ -73,7 +73,7 @@ def load_plan(path: str | Path) -> Plan:
 
 def _read(path: Path) -> Mapping[str, Any]:
     try:
-        whole = json.loads(path.read_bytes())
+        whole = json.loads(read_file(path))
     except OSError as error:
         raise PlanError(f"cannot be read: {reason(error)}") from error
     except json.JSONDecodeError as error:
