@@ -22,6 +22,7 @@ from warpworld.environment.declarations import (
     Phase,
     Script,
 )
+from warpworld.environment.params import made_params
 from warpworld.errors import DeclarationError, suggest
 
 if TYPE_CHECKING:
@@ -55,22 +56,7 @@ class Environment:
             cls.name = cls.__name__
 
     def __init__(self, **params: Any) -> None:
-        if not dataclasses.is_dataclass(self.Params):
-            raise DeclarationError(f"{self.name}: Params is no dataclass; write @dataclass(frozen=True) above it")
-        fields = [f for f in dataclasses.fields(self.Params) if f.init]
-        params = {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
-        known = [f.name for f in fields]
-        for key in params:
-            if key not in known:
-                raise DeclarationError(
-                    f"{self.name}: no parameter '{key}'.{suggest(key, known)} Known: {', '.join(known) or 'none'}"
-                )
-        for f in fields:
-            if f.name not in params and f.default is f.default_factory is dataclasses.MISSING:
-                raise DeclarationError(f"{self.name}: parameter '{f.name}' has no default and was not given")
-            if f.name in params and not _may_be(params[f.name], f.type):
-                raise DeclarationError(f"{self.name}: {f.name}={params[f.name]!r}, expected {_type_name(f.type)}")
-        self.params: Any = self.Params(**params)  # of the subclass's own Params
+        self.params: Any = made_params(self.name, self.Params, params)  # of the subclass's own Params
 
     def groups(self) -> Sequence[Group]:
         """The env's agent groups, in the order of their agents."""
@@ -137,22 +123,6 @@ class Environment:
 def names_file(text: str) -> bool:
     """Whether a parameter that may be a word or a path is a path: it has a slash, or a suffix such as ``.json``."""
     return "/" in text or os.sep in text or Path(text).suffix != ""
-
-
-def _type_name(annotation: Any) -> str:
-    return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
-
-
-def _may_be(value: Any, annotation: Any) -> bool:
-    """Whether a parameter's value fits its annotation, where that is a plain bool, int, float or str; else True."""
-    name = _type_name(annotation)
-    if name == "bool":
-        return isinstance(value, bool)
-    if name == "int":
-        return isinstance(value, int) and not isinstance(value, bool)
-    if name == "float":
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
-    return isinstance(value, str) if name == "str" else True
 
 
 def critic_space(environment: Environment, group: Group) -> Box | None:
