@@ -11,6 +11,8 @@ import numpy as np
 
 from warpworld.environment import Array
 from warpworld.errors import StoreError, suggest
+from warpworld.managers.array_values import as_tensor, initial_value, torch_dtype, write
+from warpworld.managers.shortage import explain_shortage
 
 if TYPE_CHECKING:
     import torch
@@ -21,14 +23,7 @@ if TYPE_CHECKING:
 Kept = Literal["state", "scratch", "history"]
 KINDS: tuple[Kept, ...] = get_args(Kept)  # in the order in which they lie in the block
 
-LISTED = 8  # arrays that are named where there is no memory for all
 ALIGNMENT = 256  # bytes; what cudaMalloc gives, and a multiple of a cache line
-
-
-def _torch_dtype(name: str) -> torch.dtype:
-    import torch
-
-    return getattr(torch, name)
 
 
 class DataManager:
@@ -102,48 +97,25 @@ class DataManager:
         try:
             block = self._allocate(max(end, ALIGNMENT))
         except (MemoryError, RuntimeError) as error:
-            raise StoreError(self._no_memory(end)) from error
+            raise StoreError(self._shortage(end)) from error
         self._arrays = {array.name: array for array in order}
         for array in order:
             start = offsets[array.name]
-            flat = block[start : start + self._bytes_of(array)].view(_torch_dtype(array.dtype))
+            flat = block[start : start + self._bytes_of(array)].view(torch_dtype(array.dtype))
             view = flat.view(array.full_shape(self._num_envs, self._num_agents))
             self._views[array.name] = view
             if array.initial is not None:
-                _write(view, self._initial(array))
+                write(view, initial_value(array, tuple(view.shape)))
         self._block = block
 
-    def _no_memory(self, nbytes: int) -> str:
-        """What to say where there are not so many bytes: which arrays ask for them, and how many envs would fit."""
-        sizes = sorted(((self._bytes_of(array), array.name) for array in self._arrays.values()), reverse=True)
-        asked = [f"{name} {_amount(size)}" for size, name in sizes[:LISTED]]
-        others = [size for size, _ in sizes[LISTED:]]
-        if others:
-            asked.append(f"{len(others)} other{'s' * (len(others) > 1)} {_amount(sum(others))}")
-        message = f"no memory for {_amount(nbytes)} of arrays ({', '.join(asked)})"
-        free = self._free_memory()
-        if free is None:
-            return f"{message}; ask for fewer envs or shorter rollouts than num_envs={self._num_envs} needs"
-        of_envs = sum(self._bytes_of(array) for array in self._arrays.values() if self._grows(array))
-        fitting = (free - (nbytes - of_envs)) * self._num_envs // of_envs if of_envs else 0
-        fitting = min(fitting, self._num_envs - 1)  # what is free may lie in pieces
-        remedy = f"num_envs={fitting} would fit" if fitting > 0 else "not even one env would fit; ask for fewer agents"
-        return f"{message}; {_amount(free)} are free, and num_envs={self._num_envs} needs more: {remedy}"
-
-    def _grows(self, array: Array) -> bool:
-        """Whether an array grows with the number of envs; rollouts have a dimension of envs of their own."""
-        return array.per != "world" or self._num_envs in array.shape
-
-    def _initial(self, array: Array) -> np.ndarray:
-        """The initial value in the array's dtype; it broadcasts to the array's shape."""
-        where = f"array '{array.name}': initial value"
-        value = converted(array.initial, array.dtype, where)
-        shape = array.full_shape(self._num_envs, self._num_agents)
-        try:
-            np.broadcast_to(value, shape)
-        except ValueError as error:
-            raise StoreError(f"{where} has shape {value.shape}, expected one that broadcasts to {shape}") from error
-        return value
+    def _shortage(self, nbytes: int) -> str:
+        """What to report where there are not so many bytes."""
+        sizes = {name: self._bytes_of(array) for name, array in self._arrays.items()}
+        # a rollout or a history has a dimension of envs of its own
+        growing = [
+            name for name, array in self._arrays.items() if array.per != "world" or self._num_envs in array.shape
+        ]
+        return explain_shortage(nbytes, sizes, growing, self._num_envs, self._free_memory())
 
     def _bytes_of(self, array: Array) -> int:
         return math.prod(array.full_shape(self._num_envs, self._num_agents)) * np.dtype(array.dtype).itemsize
@@ -204,7 +176,7 @@ class DataManager:
         import torch
 
         view, array = self[name], self.array(name)
-        tensor = _dense(name, value) if isinstance(value, torch.Tensor) else self._as_tensor(array, value)
+        tensor = as_tensor(array, value)
         if tensor.dtype != view.dtype:
             given = str(tensor.dtype).removeprefix("torch.")
             raise StoreError(f"array '{name}' is {array.dtype}, the value is {given}; convert it first")
@@ -212,25 +184,9 @@ class DataManager:
         if tensor.shape != view.shape and not is_number:
             raise StoreError(f"array '{name}' has shape {tuple(view.shape)}, the value has {tuple(tensor.shape)}")
         if is_number:
-            _write(view, tensor.numpy())
+            write(view, tensor.numpy())
         else:
             view.copy_(tensor)
-
-    def _as_tensor(self, array: Array, value: Any) -> torch.Tensor:
-        """A NumPy array as it is, anything else in the array's dtype."""
-        import torch
-
-        if not isinstance(value, np.ndarray):
-            value = converted(value, array.dtype, f"array '{array.name}': the value")
-        if not value.dtype.isnative:
-            raise StoreError(
-                f"array '{array.name}' is {array.dtype}, the value is {value.dtype.str}, which has another byte order "
-                f"than this machine; convert it first, with .astype('{value.dtype.name}')"
-            )
-        try:
-            return torch.from_numpy(np.require(value, requirements=["C", "W"]))
-        except TypeError as error:
-            raise StoreError(f"array '{array.name}' is {array.dtype}, the value is {value.dtype}") from error
 
     def pointer(self, name: str) -> int:
         """Address of the array's first entry, as kernels get it."""
@@ -333,57 +289,3 @@ class DataManager:
         if self._block is None:
             raise StoreError("the store has no memory yet; call reset() first")
         return self._block[: self._ends[kind]]
-
-
-def _dense(name: str, value: torch.Tensor) -> torch.Tensor:
-    """The numbers of a tensor, without what autograd knows of them.
-
-    Raises:
-        StoreError: it has no numbers, or keeps them in another way than an array does.
-    """
-    import torch
-
-    kind = "nested" if value.is_nested else "meta" if value.is_meta else "sparse"
-    if value.is_nested or value.is_meta or value.layout is not torch.strided:
-        raise StoreError(f"array '{name}': the value is a {kind} tensor; expected a dense one that holds numbers")
-    return value.detach()
-
-
-def _write(view: torch.Tensor, value: np.ndarray) -> None:
-    """Copy a value of the view's dtype into it; a number without a copy from the host, which would be waited for."""
-    import torch
-
-    if value.ndim > 0:
-        view.copy_(torch.from_numpy(value))
-        return
-    if value.dtype.kind == "u" and value.dtype.itemsize > 1:  # which torch can do little with
-        signed = f"int{8 * value.dtype.itemsize}"
-        view, value = view.view(_torch_dtype(signed)), value.view(signed)
-    view.fill_(value.item())
-
-
-def _amount(nbytes: int) -> str:
-    """Bytes in the largest unit that leaves a number of at least 1."""
-    for unit, size in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
-        if nbytes >= size:
-            return f"{nbytes / size:.1f} {unit}"
-    return f"{nbytes} bytes"
-
-
-def converted(value: Any, dtype: str, where: str) -> np.ndarray:
-    """A number or numbers in ``dtype``, which must hold them; floats may be rounded."""
-    try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "biuf":
-            raise TypeError(f"{given.dtype} is no kind of number that arrays hold")
-        with np.errstate(all="ignore"):
-            converted = given.astype(dtype)
-    except (ValueError, TypeError, OverflowError, RuntimeError) as error:
-        raise StoreError(f"{where} is {value!r}, expected numbers that {dtype} holds: {error}") from error
-    if converted.dtype.kind == "f":
-        kept = bool(np.all(np.isfinite(converted) | ~np.isfinite(given)))
-    else:
-        kept = np.array_equal(given, converted)
-    if not kept:
-        raise StoreError(f"{where} is {value!r}, which {dtype} does not hold")
-    return converted

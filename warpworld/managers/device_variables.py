@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from warpworld.errors import BindError, StoreError, suggest
+from warpworld.managers.array_values import converted
 from warpworld.managers.c_types import C_TYPES, canonical_type
-from warpworld.managers.data_manager import converted
 from warpworld.managers.source_text import without_comments
 
 _DECLARATION = re.compile(

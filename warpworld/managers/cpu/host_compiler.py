@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpworld.errors import BuildError
+from warpworld.managers.tools import run_tool, words_of
 
 logger = logging.getLogger(__name__)
 
@@ -137,14 +138,6 @@ class HostCompiler:
         return [*self.command, *self.all_flags(flags), *include, str(source)]
 
 
-def run_tool(command: Sequence[str], timeout: float | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a tool, with messages in English: errors are looked for in them."""
-    environment = {**os.environ, "LC_ALL": "C"}
-    return subprocess.run(
-        command, capture_output=True, text=True, errors="replace", check=False, timeout=timeout, env=environment
-    )
-
-
 def _run(command: Sequence[str]) -> str:
     """Run a compiler or linker; what it printed if it failed, else an empty string. Warnings are passed on."""
     result = run_tool(command)
@@ -163,15 +156,6 @@ def _version(command: tuple[str, ...]) -> str | None:
         return None
     lines = result.stdout.splitlines()
     return lines[0] if result.returncode == 0 and lines else None
-
-
-def words_of(variable: str) -> tuple[str, ...]:
-    """An environment variable, split as a shell does."""
-    text = os.environ.get(variable, "")
-    try:
-        return tuple(shlex.split(text))
-    except ValueError as error:
-        raise BuildError(f"{variable}={text!r} cannot be split into words: {error}") from error
 
 
 def _zig() -> HostCompiler | None:

@@ -122,30 +122,30 @@ class Clocks {
  public:
   void start(unsigned threads) {
     memset(met_, 0, sizeof *met_ * threads);
-    for (unsigned t = 0; t < threads; t++) met_[t][t & 31] = 1;
+    for (unsigned t = 0; t < threads; t++) met_[t][t % WW_WARP_SIZE] = 1;
   }
 
   void meet(unsigned first, uint32_t lanes) {
-    uint32_t joined[32] = {};
-    for (unsigned i = 0; i < 32; i++)
-      for (unsigned j = 0; j < 32 && lanes >> i & 1; j++)
+    uint32_t joined[WW_WARP_SIZE] = {};
+    for (unsigned i = 0; i < WW_WARP_SIZE; i++)
+      for (unsigned j = 0; j < WW_WARP_SIZE && lanes >> i & 1; j++)
         if (met_[first + i][j] > joined[j]) joined[j] = met_[first + i][j];
-    for (unsigned i = 0; i < 32; i++) {
+    for (unsigned i = 0; i < WW_WARP_SIZE; i++) {
       if (!(lanes >> i & 1)) continue;
       memcpy(met_[first + i], joined, sizeof joined);
       met_[first + i][i]++;
     }
   }
 
-  uint32_t own(unsigned thread) const { return met_[thread][thread & 31]; }
+  uint32_t own(unsigned thread) const { return met_[thread][thread % WW_WARP_SIZE]; }
 
   // Whether what `other` did at its count `clock` lies before what `thread` does now.
   bool ordered(unsigned thread, unsigned other, uint32_t clock) const {
-    return thread / 32 == other / 32 && met_[thread][other & 31] >= clock;
+    return thread / WW_WARP_SIZE == other / WW_WARP_SIZE && met_[thread][other % WW_WARP_SIZE] >= clock;
   }
 
  private:
-  uint32_t met_[WW_MAX_THREADS][32];
+  uint32_t met_[WW_MAX_THREADS][WW_WARP_SIZE];
 };
 
 // Where the module that this runtime is linked into lies.
