@@ -62,12 +62,16 @@ class InTurn(Environment):
 
 
 def trained(
-    env: Mapping[str, Any] | None = None, iterations: int = 1, run: Unwritten | None = None, **policy: Any
+    env: Mapping[str, Any] | None = None,
+    iterations: int = 1,
+    run: Unwritten | None = None,
+    environment: type[InTurn] = InTurn,
+    **policy: Any,
 ) -> Trainer:
     """A trainer after some iterations of 8 envs and 8 steps."""
     config = config_from_dict(
         {
-            "name": f"{__name__}:InTurn",
+            "name": f"{environment.__module__}:{environment.__name__}",
             "env": env or {},
             "trainer": {"num_envs": 8, "num_steps": 8, "total_env_steps": 64 * iterations, "seed": 3},
             "policy": {"both": {"groups": ["player", "rival"], "gamma": 0.0, "num_minibatches": 1, **policy}},

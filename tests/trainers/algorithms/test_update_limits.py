@@ -11,6 +11,7 @@ import torch
 from tests.trainers.in_turn import trained, weights
 from tests.trainers.together import Unwritten
 
+OPPONENTS = {"groups": ["rival"], "opponents": ["random"], "pool_size": 0, "share": 0.5, "slots": 1}
 ADAM_EPS = 1e-5  # Huang et al. 2022, "The 37 Implementation Details of PPO", detail 3
 
 
@@ -58,12 +59,14 @@ def test_a_first_step_of_adam_is_the_gradient_by_its_length_and_epsilon() -> Non
     assert weights(trainer) - weights(before) == pytest.approx(expected, abs=1e-3 * rate)
 
 
-def test_a_normaliser_takes_in_no_row_that_does_not_count() -> None:
-    """Agents that take no part see junk."""
+@pytest.mark.parametrize(("self_play", "rows"), [(None, 2 * 8 * 8), (OPPONENTS, 2 * 8 * (8 + 4) // 2)])
+def test_a_normaliser_takes_in_no_row_that_does_not_count(self_play: dict[str, Any] | None, rows: int) -> None:
+    """Of 2 agents that take turns in 8 envs and 16 steps, but in 4 envs an opponent plays one; who is out sees junk."""
     found = []
     for junk in (0.0, 50.0):
-        policy = trained({"junk": junk}, iterations=2, model={"normalise_observations": True}).policies["both"]
+        model = {"normalise_observations": True}
+        policy = trained({"junk": junk}, iterations=2, model=model, self_play=self_play).policies["both"]
         assert policy is not None and policy.normaliser is not None
-        assert policy.normaliser.count.item() == 2 * 8 * 8  # of two agents that take turns in 8 envs and 16 steps
+        assert policy.normaliser.count.item() == rows
         found.append(torch.stack([policy.normaliser.mean, policy.normaliser.variance]))
     assert torch.equal(*found)

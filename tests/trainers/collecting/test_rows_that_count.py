@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
+from torch import Tensor
 
-from tests.trainers.in_turn import trained, weights
+from tests.trainers.in_turn import InTurn, trained, weights
 
 
 @pytest.mark.parametrize("share", [None, 0.5])
@@ -26,3 +29,23 @@ def test_a_step_behind_a_rollout_is_recorded_in_a_row_that_exists() -> None:
     world.step()
     assert torch.equal(recorded[0], world["rewards"])
     assert (recorded[1:] == -1.0).all()
+
+
+class Gone(InTurn):
+    """The rival never takes part, and sees what is no number; episodes are cut in their fourth step."""
+
+    def _takes_part(self, timestep: Tensor) -> Tensor:
+        return torch.tensor([True, False]).expand(len(timestep), 2)
+
+    def _step(self, arrays: Any, active: Tensor) -> None:
+        super()._step(arrays, active)
+        arrays["truncated"] = arrays["terminated"].clone()
+        arrays["terminated"] = torch.zeros_like(arrays["terminated"])
+
+    def _show(self, arrays: Any, active: Tensor) -> None:
+        super()._show(arrays, active)
+        arrays["observations"][:, 1] = torch.nan
+
+
+def test_what_a_cut_off_episode_shows_an_agent_that_is_out_may_be_no_number() -> None:
+    assert weights(trained(environment=Gone)).isfinite().all()
