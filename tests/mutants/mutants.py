@@ -208,9 +208,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="faults to try at once")
     arguments = parser.parse_args()
     everything = read_faults(arguments.list, ROOT)
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout
     faults = chosen(everything, arguments.only, arguments.sample, arguments.seed)
     results = list(outcomes(ROOT, TREES, faults, arguments.jobs))
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout
     text = summary(results, commit.strip(), datetime.date.today().isoformat())
     print(text, end="")
     if len(results) == len(everything) and arguments.list == HERE / "faults.yaml":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,11 @@ from gymnasium.spaces import Discrete
 from torch import Tensor
 
 from tests.trainers.small_worlds import space
-from tests.trainers.together import Unwritten
 from warpworld.config import config_from_dict
 from warpworld.environment import Array, Environment, Group
 from warpworld.trainers.trainer import Trainer
+
+OPPONENTS = {"groups": ["rival"], "opponents": ["random"], "pool_size": 0, "share": 0.5, "slots": 1}  # in 4 of 8 envs
 
 
 class InTurn(Environment):
@@ -64,7 +65,7 @@ class InTurn(Environment):
 def trained(
     env: Mapping[str, Any] | None = None,
     iterations: int = 1,
-    run: Unwritten | None = None,
+    on_iteration: Callable[[Mapping[str, Any]], None] | None = None,
     environment: type[InTurn] = InTurn,
     **policy: Any,
 ) -> Trainer:
@@ -78,7 +79,7 @@ def trained(
         }
     )
     trainer = Trainer(config)
-    trainer.train(run)  # type: ignore[arg-type]
+    trainer.train(None, on_iteration)
     return trainer
 
 

@@ -149,6 +149,18 @@ def test_of_several_killers_it_is_the_first_whose_room_counts(first: float, seco
     assert (side == (first < 3.5)).all()
 
 
+def test_a_room_begins_with_its_first_cell(tmp_path: Path) -> None:
+    """Whoever is killed from there wakes up in that room, not in the one before it."""
+    world = made(100, 1.0, **{**BOX, "plans": halves(tmp_path)})
+    plans = world.environment.params.plan_set
+    first = plans["plan_cells"][plans["room_first_cell"][1]]
+    place(world, first + np.array([[0.0, 0.0], [0.0, 2.0]], np.float32), [90.0, 0.0])
+    world["health"][:, 1] = 0.25
+    act(world, fire=[1, 0])
+    assert world.data.numpy("deaths")[:, 1].all()
+    assert (world.data.numpy("positions")[:, 1, 0] >= 3.4).all()
+
+
 @pytest.mark.parametrize(("reach", "fires"), [(2.01, 1), (1.99, 0)])
 def test_a_turret_fires_as_far_as_its_gun_reaches(reach: float, fires: int) -> None:
     world = made(1, **BOX, fire_range=reach)

@@ -8,17 +8,16 @@ from typing import Any
 import pytest
 import torch
 
-from tests.trainers.in_turn import trained, weights
-from tests.trainers.together import Unwritten
+from tests.trainers.in_turn import OPPONENTS, trained, weights
 
-OPPONENTS = {"groups": ["rival"], "opponents": ["random"], "pool_size": 0, "share": 0.5, "slots": 1}
 ADAM_EPS = 1e-5  # Huang et al. 2022, "The 37 Implementation Details of PPO", detail 3
 
 
 def kl_of_second_epoch(**policy: Any) -> float:
     """That of the first epoch is 0: its only minibatch has the policy that acted."""
-    trained(update_epochs=2, run=(run := Unwritten()), **policy)
-    return 2.0 * run.lines[0]["losses/both/approx_kl"]
+    seen: list[Mapping[str, Any]] = []
+    trained(update_epochs=2, on_iteration=seen.append, **policy)
+    return 2.0 * seen[0]["losses/both/approx_kl"]
 
 
 def epochs(**policy: Any) -> int:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from tests.trainers.in_turn import InTurn, trained, weights
+from tests.trainers.in_turn import OPPONENTS, InTurn, trained, weights
 
 
-@pytest.mark.parametrize("share", [None, 0.5])
-def test_agents_that_take_no_part_teach_nothing(share: float | None) -> None:
+@pytest.mark.parametrize("self_play", [None, OPPONENTS])
+def test_agents_that_take_no_part_teach_nothing(self_play: dict[str, Any] | None) -> None:
     """Nor do they where some envs have opponents. Without a discount, no expectation passes through their rows."""
-    slots = {} if share is None else {"groups": ["rival"], "opponents": ["random"], "pool_size": 0, "share": share}
-    self_play = {"self_play": {**slots, "slots": 1}} if slots else {}
-    found = [weights(trained({"junk": junk}, iterations=2, **self_play)) for junk in (0.0, 50.0)]
+    found = [weights(trained({"junk": junk}, iterations=2, self_play=self_play)) for junk in (0.0, 50.0)]
     assert torch.equal(*found)
 
 
@@ -49,3 +48,29 @@ class Gone(InTurn):
 
 def test_what_a_cut_off_episode_shows_an_agent_that_is_out_may_be_no_number() -> None:
     assert weights(trained(environment=Gone)).isfinite().all()
+
+
+def test_rows_that_an_opponent_played_do_not_count() -> None:
+    """A normaliser says how many do: of 8 steps, half of those of the player, and of the rival in 4 envs."""
+    policy = trained(self_play=OPPONENTS, model={"normalise_observations": True}).policies["both"]
+    assert policy is not None and policy.normaliser is not None
+    assert policy.normaliser.count.item() == (8 + 4) * 8 // 2
+
+
+class Paid(InTurn):
+    """Every step of the four of an episode pays 1 to the player and 3 to the rival; both always take part."""
+
+    def _takes_part(self, timestep: Tensor) -> Tensor:
+        return torch.ones(len(timestep), 2, dtype=torch.bool)
+
+    def _step(self, arrays: Any, active: Tensor) -> None:
+        super()._step(arrays, active)
+        arrays["rewards"] = torch.tensor([1.0, 3.0]).expand(len(arrays["rewards"]), 2)
+
+
+@pytest.mark.parametrize(("self_play", "expected"), [(None, (4 + 12) / 2), (OPPONENTS, (8 * 4 + 4 * 12) / 12)])
+def test_a_return_is_the_mean_over_what_the_policy_played(self_play: dict[str, Any] | None, expected: float) -> None:
+    """Each agent in each env once, but for the rival where an opponent plays it."""
+    seen: list[Mapping[str, Any]] = []
+    trained(environment=Paid, self_play=self_play, on_iteration=seen.append)
+    assert seen[0]["charts/both/episodic_return"] == pytest.approx(expected)
