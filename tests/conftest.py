@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Compiled kernels are kept from one run of the tests to the next, apart from the user's own.
 os.environ.setdefault("WARPWORLD_CACHE", str(Path(__file__).resolve().parent.parent / ".pytest_cache" / "kernels"))
+# What the tests need is compiled in half the time; `make test-optimised` runs them as users' kernels are compiled.
+os.environ.setdefault("WARPWORLD_CXXFLAGS", "-O1")
 # Tests run side by side; with a thread per core each, torch's would fight for the cores. Read when torch is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

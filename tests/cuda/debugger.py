@@ -40,7 +40,8 @@ def gdb(commands: Sequence[str], program: Sequence[str], folder: Path, **environ
     if why_no_gdb():
         pytest.skip(why_no_gdb())
     words = [word for command in commands for word in ("-ex", command)]
-    everything: Mapping[str, str] = {**os.environ, "WARPWORLD_DEBUG": "1", "DEBUGINFOD_URLS": "", **environ}
+    ours = {"WARPWORLD_DEBUG": "1", "WARPWORLD_CXXFLAGS": "", "DEBUGINFOD_URLS": ""}
+    everything: Mapping[str, str] = {**os.environ, **ours, **environ}
     command = ["gdb", "-nx", "-q", "--batch", *words, "--args", sys.executable, *program]
     result = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=300, env=everything, cwd=folder

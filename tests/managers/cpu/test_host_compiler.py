@@ -51,6 +51,7 @@ def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         if shutil.which(request.param) is None:
             pytest.skip(f"{request.param} is not on PATH")
         monkeypatch.setenv("CXX", request.param)
+    monkeypatch.delenv("WARPWORLD_CXXFLAGS", raising=False)
     return find_compiler()
 
 
@@ -108,6 +109,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A PATH with nothing on it but what a test puts there, and no $CXX; and no ziglang package."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.delenv("WARPWORLD_CXXFLAGS", raising=False)
     monkeypatch.setattr(host_compiler, "_zig", lambda: None)
     host_compiler._find.cache_clear()
     return tmp_path
