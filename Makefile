@@ -22,9 +22,11 @@ CUDA_TESTS := $(addprefix tests/,managers world envs trainers cuda eyes/blocks e
   $(wildcard tests/eyes/test_*.py) $(patsubst %,tests/docs/test_%_page.py,eyes from_warpdrive plans self_play)
 AS_CUDA_TESTS := $(addprefix tests/,world envs eyes/blocks managers/cuda/test_graphs.py) $(wildcard tests/eyes/test_*.py) \
   $(addprefix tests/trainers/collecting/,test_rollout.py test_actor.py test_episodes.py)
+# What is tested with kernels compiled as users' are: where most arithmetic is.
+OPTIMISED_TESTS := $(addprefix tests/,cuda envs eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-slow cuda-tools test-cuda mutants lint types bench gpu pictures clean
+.PHONY: help setup train quick test test-slow test-optimised cuda-tools test-cuda mutants lint types bench gpu pictures clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -34,12 +36,18 @@ setup: $(STAMP) ## Make the virtual environment and install into it
 train: $(STAMP) ## Train Tag with a progress display
 	$(BIN)/warpworld train $(CONFIG) $(ARGS)
 
+quick: $(STAMP) ## Run the first case of each test, without those marked long or slow: within a minute
+	$(BIN)/python -m pytest -n $(JOBS) --quick $(ARGS)
+
 test: $(STAMP) ## Run the tests that are not marked slow
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(ARGS)
 
 # pytest exits with 5 when nothing is marked slow.
 test-slow: $(STAMP) ## Run the tests that are marked slow
 	$(BIN)/python -m pytest -n $(JOBS) -m slow $(ARGS) || [ $$? -eq 5 ]
+
+test-optimised: $(STAMP) ## Run the tests of kernels as users' kernels are compiled, which the other tests are not
+	WARPWORLD_CXXFLAGS= $(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(OPTIMISED_TESTS) $(ARGS)
 
 cuda-tools: $(CUDA_STAMP) ## Install what test-cuda needs on a machine without a GPU
 

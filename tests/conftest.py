@@ -35,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--stand-in", action="store_true", help="the cuda backend through PyCUDA, on a driver that needs no GPU"
     )
+    group.addoption("--quick", action="store_true", help="the first case of each test that is neither long nor slow")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -62,7 +63,9 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is not about the backend in use, and skip what needs something that is not here."""
+    """Leave out what is not asked for or not about the backend in use, and skip what needs something that is not here."""
+    if config.getoption("quick"):
+        keep_first_cases(config, items)
     on_stand_in = STAND_IN in config.stash
     if on_stand_in or config.getoption("device") != "cpu":
         about_cpu = [item for item in items if item.get_closest_marker("cpu_backend")]
@@ -75,6 +78,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="needs --stand-in; make test-cuda runs it"))
         if item.get_closest_marker("gpu") and (on_stand_in or not has_gpu()):
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+
+
+def keep_first_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the other cases of each parametrised test, and all of those that take their time."""
+    first: dict[str, pytest.Item] = {}
+    for item in items:
+        if not any(item.get_closest_marker(name) for name in ("long", "slow")):
+            first.setdefault(item.nodeid.partition("[")[0], item)
+    kept = set(first.values())
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 @functools.cache
