@@ -63,7 +63,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is not asked for or not about the backend in use, and skip what needs something that is not here."""
+    """Leave out what is not asked for or not about the backend in use, and skip what needs something not here."""
     if config.getoption("quick"):
         keep_first_cases(config, items)
     on_stand_in = STAND_IN in config.stash

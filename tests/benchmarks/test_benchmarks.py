@@ -45,6 +45,7 @@ def test_the_usual_ppo_has_our_loss() -> None:
 
 
 @pytest.mark.parametrize("make", [eager.OurCartPole, eager.GymnasiumCartPole])
+@pytest.mark.long
 def test_the_usual_ppo_learns(make: Any) -> None:
     torch.manual_seed(0)
     ppo = eager.PPO(make(32), num_steps=64, update_epochs=8, num_minibatches=4)

@@ -273,6 +273,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exam, "STEPS", 10)
 
 
+@pytest.mark.long
 def test_a_short_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     small(monkeypatch)
     saved, picture, shown_on = tmp_path / "saved.json", tmp_path / "images" / "curves.png", tmp_path / "page.md"

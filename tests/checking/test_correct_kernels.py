@@ -116,6 +116,7 @@ def check_eventful(tiny: str, which: str | type[Environment], params: dict[str, 
 
 
 @pytest.mark.parametrize(("which", "params", "events"), EVENTFUL)
+@pytest.mark.long
 def test_an_eventful_environment_is_clean(tiny: str, which: str, params: dict[str, Any], events: set[str]) -> None:
     check_eventful(tiny, which, params, events)
 

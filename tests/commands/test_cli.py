@@ -449,6 +449,7 @@ def test_duration() -> None:
         (">/dev/full", 2, "error: standard output cannot be written: No space left on device\n"),
     ],
 )
+@pytest.mark.long
 def test_standard_output_that_is_closed_or_full(redirected: str, status: int, said: str) -> None:
     command = f"'{sys.executable}' -m warpworld list {redirected}"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)

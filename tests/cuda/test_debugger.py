@@ -33,6 +33,7 @@ def line_of(mark: str) -> int:
 
 
 @pytest.mark.parametrize("compiler", ["g++", pytest.param("clang++", marks=pytest.mark.slow)])
+@pytest.mark.long
 def test_gdb_stops_in_one_agent_of_one_env(compiler: str, tmp_path: Path) -> None:
     commands = (
         *SETUP,

@@ -267,6 +267,7 @@ def test_the_world_s_own_kernel(check: Callable[[KernelSource], None]) -> None:
     check(KernelSource(path, text, {"NUM_AGENTS": 32}, tuple(read_signatures(path, text).values()), threads=(32,)))
 
 
+@pytest.mark.long
 def test_halves(check: Callable[[KernelSource], None]) -> None:
     """With CUDA's own header where the compiler has it, and else with ours."""
     path = Path(__file__).with_name("halves.cu")
@@ -362,6 +363,7 @@ extern "C" __global__ void reset(float* step, const float* __restrict__ x) {
     ("num_agents", "envs_per_warp", "threads"),
     [(32, 0, 64), (32, 1, None), (16, 2, None), (1, 32, None), (1024, 0, None)],
 )
+@pytest.mark.long
 def test_the_header_s_words(
     num_agents: int, envs_per_warp: int, threads: int | None, sources: list[KernelSource], tmp_path: Path
 ) -> None:

@@ -67,6 +67,7 @@ def flat(folder: Path) -> KernelSource:
 
 
 @needs_nvcc
+@pytest.mark.long
 def test_they_need_the_registers_of_a_plain_list(tmp_path: Path) -> None:
     architectures = (75, 90, 120)
     with_structs, plain = (compile_for(each(tmp_path), tmp_path, architectures) for each in (with_struct, flat))

@@ -62,6 +62,7 @@ def test_bits_do_not_depend_on_workers() -> None:
         assert wandered(wanderers(workers)) == expected
 
 
+@pytest.mark.long
 def test_many_launches_of_alternating_sizes_and_workers() -> None:
     random = np.random.default_rng(0)
     worlds = [tallies(workers, num_envs) for num_envs in (1, 8, 65, 300, 2000) for workers in (1, 2, 3, 7)]
@@ -127,6 +128,7 @@ def exit_status(child: int, seconds: float) -> int:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.long
 def test_launches_after_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPWORLD_KERNEL_TIMEOUT", "0.5")
     world, twin, busy = wanderers(3, num_envs=2000), wanderers(3, num_envs=2000), wanderers(2)

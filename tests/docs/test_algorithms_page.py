@@ -14,6 +14,7 @@ from warpworld.trainers.algorithms import Algorithm
 pytestmark = pytest.mark.cpu_backend
 
 
+@pytest.mark.long
 def test_the_algorithm_trains_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_algorithms.py").write_text(blocks(page("algorithms"), "python")[0])
     config = tmp_path / "cartpole_reinforce.yaml"

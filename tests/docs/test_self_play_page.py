@@ -23,6 +23,7 @@ SHORT = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     train, league = (shlex.split(line, comments=True) for line in blocks(page("self-play"), "sh")[0].splitlines())
     monkeypatch.chdir(tmp_path)
@@ -60,6 +61,7 @@ def test_the_keys_and_their_defaults() -> None:
     assert set(example) <= set(fields)
 
 
+@pytest.mark.long
 def test_the_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The page's own environment, its scripts, and what is learnt from them."""
     monkeypatch.chdir(tmp_path)
@@ -75,6 +77,7 @@ def test_the_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert "sprinter" in strongest[:3] and "20" in strongest[:3], lines[first:]
 
 
+@pytest.mark.long
 def test_the_other_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     given = [

@@ -79,6 +79,7 @@ class Reader:
         assert abs(mean - told) < 3.0 and abs(at_random - told_at_random) < 1.0 and mean > 1.5 * at_random
 
 
+@pytest.mark.long
 def test_the_page_can_be_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

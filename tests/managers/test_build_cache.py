@@ -73,6 +73,7 @@ def test_built_once_and_kept(folder: Path) -> None:
     assert names(folder) == ["key.so", "key.so.sha256"]  # no lock, no scratch folder
 
 
+@pytest.mark.long
 def test_processes_at_once_build_once(folder: Path) -> None:
     processes = [ask("key", 0.5) for _ in range(5)]
     said = [process.communicate(timeout=60)[0].split() for process in processes]
@@ -229,6 +230,7 @@ print(runtime().ww_abi() == ABI)
     [(STEP, half, 2), (LOAD, nothing, 1), (LOAD, garbage, 1)],
     ids=["half of a world's", "nothing of the runtime", "garbage"],
 )  # a world needs two libraries: the runtime's and its kernels'
+@pytest.mark.long
 def test_damaged_libraries_do_not_end_the_process(
     program: str, damage: Callable[[Path], None], libraries: int, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -169,6 +169,7 @@ def test_a_kernel_s_warps_are_the_backend_s(tmp_path: Path) -> None:
         assert world["votes"][1].tolist() == [lanes] * (40 // lanes * lanes) + [8] * (40 % lanes)
 
 
+@pytest.mark.slow
 def test_worlds_keep_their_promises_on_a_device_of_one_s_own() -> None:
     """The tests of worlds and the environments' contract, with every world on the narrow device."""
     words = ["-q", "-p", "no:cacheprovider", "--device", "narrow", "tests/world", "tests/envs/test_contract.py"]

@@ -392,6 +392,7 @@ def listed(draw: st.DrawFn) -> tuple[str, Parameter]:
 
 @settings(max_examples=150)
 @given(st.lists(st.lists(listed(), max_size=6), min_size=1, max_size=3), st.sampled_from(["\n", "\r\n"]))
+@pytest.mark.long
 def test_generated_signatures_round_trip(kernels: list[list[tuple[str, Parameter]]], newline: str) -> None:
     source = "".join(
         f"// kernel {i}\n{KERNEL}_{i}({','.join(text for text, _ in listed)}) {{ ENV_SHARED(int, a, 3); }}\n"

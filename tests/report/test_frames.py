@@ -112,6 +112,7 @@ def _pixels(mark: Mark) -> bytes:
     return mark.pixels.tobytes() if isinstance(mark, Image) else b""
 
 
+@pytest.mark.long
 def test_a_deathmatch_as_a_gif(tmp_path: Path) -> None:
     """Every frame, for as long as a step takes, with the bars of health in the fighters' colours."""
     config = load_config("deathmatch", ["trainer.device=cpu", "env.episode_length=40", *FIGHT])

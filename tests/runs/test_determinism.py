@@ -27,12 +27,14 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("words", [(), ("trainer.num_workers=2",)])
+@pytest.mark.long
 def test_another_process_and_other_workers(tmp_path: Path, first: Path, words: tuple[str, ...]) -> None:
     again = trained(tmp_path, *words)
     assert same_but_for_the_config(first, again) == []
     assert (again / "metrics.jsonl").read_bytes() == (first / "metrics.jsonl").read_bytes()
 
 
+@pytest.mark.long
 def test_another_seed(tmp_path: Path, first: Path) -> None:
     other = trained(tmp_path, "trainer.seed=2")
     assert [name for name in same_but_for_the_config(first, other) if name.startswith(".policies.tagger")]
@@ -40,6 +42,7 @@ def test_another_seed(tmp_path: Path, first: Path) -> None:
 
 
 @pytest.mark.parametrize("log_every", [1, 3])
+@pytest.mark.long
 def test_stopped_and_resumed(tmp_path: Path, first: Path, log_every: int) -> None:
     saving = (f"saving.log_every={log_every}", "saving.checkpoint_every=4")
     whole = first if log_every == 1 else trained(tmp_path / "whole", *saving)

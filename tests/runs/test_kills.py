@@ -58,6 +58,7 @@ def goes_on_as_if_nothing_had_happened(folder: Path, run: Run, uninterrupted: Un
 
 
 @pytest.mark.parametrize("number", range(10))
+@pytest.mark.long
 def test_killed_at_a_random_moment(tmp_path: Path, uninterrupted: Uninterrupted, number: int) -> None:
     moment = random.Random(number).uniform(0, uninterrupted.seconds)
     run = killed(tmp_path, moment)

@@ -52,6 +52,7 @@ def test_the_guide_s_example(run: Run, capsys: pytest.CaptureFixture[str]) -> No
     assert (run.path / "replay.html").exists()
 
 
+@pytest.mark.long
 def test_a_run_that_is_resumed_by_the_command(run: Run) -> None:
     before = load_policies(run)["agent"]
     assert main(["train", "--resume", str(run.path), "trainer.total_env_steps=320"]) == 0
@@ -94,6 +95,7 @@ def test_a_checkpoint_of_another_memory_is_refused(run: Run, tmp_path: Path) -> 
         Trainer(config_from_dict(data)).load_state_dict(run.load_checkpoint())
 
 
+@pytest.mark.long
 def test_eval_plays_with_the_memory(tmp_path: Path) -> None:
     """A cue is recalled after training, which agents that forgot at each step could not do."""
     learning = {"learning_rate": 0.01, "num_minibatches": 2, "gamma": 0.9, "anneal_lr": False, "ent_coef": 0.001}

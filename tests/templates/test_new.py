@@ -38,6 +38,7 @@ def expanded(command: str) -> list[str]:
 
 
 @pytest.mark.cpu_backend
+@pytest.mark.long
 def test_the_commands_that_it_prints_work_as_they_stand(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "my games").mkdir()
     assert main(["new", "GemHunt", "--into", "my games"]) == 0
@@ -61,6 +62,7 @@ def test_the_commands_that_it_prints_work_as_they_stand(here: Path, capsys: pyte
 
 
 @pytest.mark.cpu_backend
+@pytest.mark.long
 def test_its_run_is_played_from_another_folder(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -57,6 +57,7 @@ def test_zero_copy_finds_an_array_that_kernels_do_not_share(context: Context, mo
         zero_copy.prove(context)
 
 
+@pytest.mark.long
 def test_columns_are_of_the_same_work(context: Context) -> None:
     columns.tag_gridworld(context)
     rows = {row["column"]: row for row in context.figures["rows"]}
@@ -69,6 +70,7 @@ def test_columns_are_of_the_same_work(context: Context) -> None:
     assert "training" in context.figures["headline"]
 
 
+@pytest.mark.long
 def test_launches_and_scaling_report_figures(context: Context) -> None:
     launches.measure_launches(context)
     assert context.figures["launch_seconds"] > 0
@@ -78,6 +80,7 @@ def test_launches_and_scaling_report_figures(context: Context) -> None:
     assert [row["num_envs"] for row in context.figures["rows"]] == [64] * 4
 
 
+@pytest.mark.long
 def test_eyes_are_measured_beside_brute_force(context: Context) -> None:
     eyes.measure_eyes(context)
     rows = {(row["world"], row["column"]): row["agent_steps_per_s"] for row in context.figures["rows"]}
@@ -98,6 +101,7 @@ def test_the_homes_are_a_thousand_and_the_same_for_all_worlds() -> None:
     assert len(made) > len(eyes.CASES) and len({id(plan_set) for plan_set in made}) == 1  # drawn and lit once
 
 
+@pytest.mark.long
 def test_without_a_known_card_there_is_no_share_of_the_limit(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(eyes, "CASES", (eyes.EXPLORER.smaller(4, 4, plans="box"),))
     monkeypatch.setattr(eyes, "BRUTE", {})

@@ -150,6 +150,7 @@ WITH_OWN_STATE = {(1, 1, 3), (2, 3, 0), (10, 100, 10)}
     gone=st.sampled_from((0.0, 0.5, 0.95)),
     seed=st.integers(0, 2**32 - 1),
 )
+@pytest.mark.long
 def test_steps_are_the_oracles(
     size: tuple[int, int, int], crowded: float, gone: float, seed: int, **params: Any
 ) -> None:
@@ -185,6 +186,7 @@ def test_few_cases_are_too_close_to_compare(taggers: int, runners: int, observed
     assert left_out <= 0.001 * 6 * 100 * (taggers + runners)
 
 
+@pytest.mark.long
 def test_steps_of_a_full_block_are_the_oracles() -> None:
     sizes = dict(num_taggers=100, num_runners=900, num_other_agents_observed=10, use_full_observation=False)
     world = make(1, grid_length=30.0, **sizes)

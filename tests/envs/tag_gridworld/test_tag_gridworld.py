@@ -128,6 +128,7 @@ def compare_steps(num_envs: int, num_steps: int, seed: int, **params: Any) -> No
     start=st.sampled_from(("random", "fixed")),
     seed=st.integers(0, 2**32),
 )
+@pytest.mark.long
 def test_steps_are_the_oracles(seed: int, **params: Any) -> None:
     compare_steps(num_envs=40, num_steps=12, seed=seed, **params)
 

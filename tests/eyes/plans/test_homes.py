@@ -29,6 +29,7 @@ def walk(plan: Plan) -> Walk:
     return Walk(plan)
 
 
+@pytest.mark.long
 def test_every_room_can_be_reached_from_every_other_by_the_disc(plan: Plan, walk: Walk) -> None:
     reached = walk.from_room(1, RADIUS)
     assert set(walk.room[reached & (walk.room > 0)]) == set(range(1, plan.num_rooms + 1))

@@ -117,6 +117,7 @@ def test_outputs_and_values(case: Case) -> None:
     ent_coef=st.sampled_from([0.0, 0.01, 1.0]),
     vf_coef=st.sampled_from([0.0, 0.5, 2.0]),
 )
+@pytest.mark.long
 def test_gradient_of_ppo(case: Case, **coefficients: Any) -> None:
     loss = PPOSettings(**coefficients)
     policy = case.policy()

@@ -50,12 +50,14 @@ def outputs(policy: Policy | None) -> torch.Tensor:
 
 
 # ---- learning --------------------------------------------------------------------------------------------------------
+@pytest.mark.long
 def test_a_q_learner_finds_the_values_of_the_bellman_equation() -> None:
     trainer = Trainer(config({"walker": Q_LEARNER}))
     trainer.train(None)
     torch.testing.assert_close(outputs(trainer.policies["walker"]).double(), optimal_values(), rtol=0, atol=0.05)
 
 
+@pytest.mark.long
 def test_reinforce_walks_out() -> None:
     trainer = Trainer(config({"walker": REINFORCE}))
     trainer.train(None)
@@ -66,6 +68,7 @@ def test_reinforce_walks_out() -> None:
     torch.testing.assert_close(values.double(), optimal_values()[:, 1], rtol=0, atol=0.15)
 
 
+@pytest.mark.long
 def test_a_rollout_and_a_ring_stand_side_by_side() -> None:
     trainer = Trainer(config({"left": PPO, "right": Q_LEARNER}, two_groups=True))
     trainer.train(None)
@@ -75,6 +78,7 @@ def test_a_rollout_and_a_ring_stand_side_by_side() -> None:
     assert "replay_observations_right" in trainer.world and "replay_observations_left" not in trainer.world
 
 
+@pytest.mark.long
 def test_greedy_policies_are_evaluated_so(tmp_path: Path) -> None:
     made = config({"walker": Q_LEARNER}, episode_length=40)
     trainer = Trainer(made)

@@ -73,6 +73,7 @@ def of_several(group: ProcessGroup) -> list[bool]:
     return [bool(between(learner, vector).any()) for vector in found]
 
 
+@pytest.mark.long
 def test_the_padding_stays_zero_among_several_processes(tmp_path: Path) -> None:
     assert together(2, tmp_path / "two", of_several) == [[False] * 4] * 2
 
