@@ -18,10 +18,14 @@ _DAMAGE = (  # what reading a file with wrong bytes ends in
 )  # fmt: skip
 
 
-def load_tensors(file: BinaryIO) -> Any:
+def load_tensors(file: BinaryIO, old: bool = False) -> Any:
     """What ``torch.save`` wrote: tensors, on the CPU, numbers, texts, lists and dicts.
 
     Torch's own words are not repeated: they advise to load with ``weights_only=False``, which runs the file's code.
+
+    Args:
+        file: at its beginning.
+        old: whether it may be in the format of old versions of torch, which has no checksums.
 
     Raises:
         ValueError: it holds something else, or is damaged; in one line.
@@ -29,12 +33,10 @@ def load_tensors(file: BinaryIO) -> Any:
     import torch
 
     try:
-        if not zipfile.is_zipfile(file):
+        if zipfile.is_zipfile(file):
+            _check_sums(file)
+        elif not old:
             raise ValueError("it is cut off, or was not written by torch")
-        with zipfile.ZipFile(file) as archive:
-            damaged = archive.testzip()  # torch itself leaves the checksums aside
-        if damaged is not None:
-            raise ValueError(f"its checksum is wrong, at '{damaged}'")
         file.seek(0)
         return torch.load(file, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
@@ -43,3 +45,11 @@ def load_tensors(file: BinaryIO) -> Any:
         raise ValueError(f"it holds {what}, expected tensors, numbers, texts, lists and dicts") from error
     except _DAMAGE as error:
         raise ValueError(reason(error)) from error
+
+
+def _check_sums(file: BinaryIO) -> None:
+    """Compare the checksums of an archive, which torch itself leaves aside."""
+    with zipfile.ZipFile(file) as archive:
+        damaged = archive.testzip()
+    if damaged is not None:
+        raise ValueError(f"its checksum is wrong, at '{damaged}'")

@@ -62,7 +62,7 @@ def read_weights(path: Path, digest: str) -> Weights:
             f"after the run wrote it; {advice}"
         )
     try:
-        weights = load_tensors(io.BytesIO(data))
+        weights = load_tensors(io.BytesIO(data), old=True)
     except ValueError as error:
         raise RunError(f"'{path}' holds no weights ({reason(error)}); {advice}") from error
     if not isinstance(weights, dict) or not all(isinstance(weight, torch.Tensor) for weight in weights.values()):
