@@ -43,20 +43,17 @@ __device__ void show_by_force(int agent, float2 position, float2 ahead, const fl
   }
 }
 
-extern "C" __global__ void see_by_force(const float2* positions, const float* angles, float* observations_rgb,
-                                        float* observations_depth, float* observations_agents, const int* plan,
-                                        const float4* plan_walls, const int* plan_first_wall,
-                                        const int* wall_first_texel, const unsigned* wall_texels,
-                                        const int4* plan_floor, const unsigned char* floor_light, float tan_half_fov) {
+extern "C" __global__ void see_by_force(Scene scene, float* observations_rgb, float* observations_depth,
+                                        float* observations_agents) {
   if (!is_active()) return;
   ENV_SHARED(float4, lines, AGENT_LINES + MOST_WALLS);
   ENV_SHARED(float, brightness, NUM_AGENTS);
   const int env = env_id(), first = env * NUM_AGENTS;
-  const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
-  const Floor floor = floor_of(plan[env], plan_floor, floor_light);
+  const Surfaces surfaces = surfaces_of(scene);
+  const Floor floor = floor_of(scene.plans, scene.plan[env]);
   for (int line = lane(); line < AGENT_LINES; line += num_lanes()) {
     const int agent = line / raycast::FACETS;
-    const Body body{positions[first + agent], direction_of(angles[first + agent]), AGENT_WIDTH};
+    const Body body{scene.positions[first + agent], direction_of(scene.angles[first + agent]), AGENT_WIDTH};
     const plane::Segment facet = raycast::facet_of(body, line % raycast::FACETS);
     lines[line] = make_float4(facet.a.x, facet.a.y, facet.b.x, facet.b.y);
     brightness[agent] = brightness_at(floor, body.position);
@@ -65,7 +62,7 @@ extern "C" __global__ void see_by_force(const float2* positions, const float* an
     lines[AGENT_LINES + wall] = surfaces.walls.ends[wall];
   sync_env();  // orders all lines before rays are tested against them
   for (int agent = 0; agent < NUM_AGENTS; ++agent)
-    show_by_force(agent, positions[first + agent], direction_of(angles[first + agent]), lines, brightness, surfaces,
-                  tan_half_fov, observations_rgb + (first + agent) * 3 * PIXELS,
+    show_by_force(agent, scene.positions[first + agent], direction_of(scene.angles[first + agent]), lines, brightness,
+                  surfaces, scene.tan_half_fov, observations_rgb + (first + agent) * 3 * PIXELS,
                   observations_depth + (first + agent) * PIXELS, observations_agents + (first + agent) * PIXELS);
 }

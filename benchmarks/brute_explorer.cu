@@ -4,12 +4,12 @@
 
 #include "brute_view.cuh"
 
-__device__ int look_around_by_force(const float2* positions, const float* angles, unsigned char* seen_texels, float* rgb,
-                                    float* depth, const Surfaces& surfaces, float tan_half_fov) {
+__device__ int look_around_by_force(const Scene& scene, unsigned char* seen_texels, float* rgb, float* depth) {
+  const Surfaces surfaces = surfaces_of(scene);
   const int env = env_id(), first_texel = surfaces.first_texel[0];
   unsigned char* seen = seen_texels + env * 32 * SEEN_WORDS;
-  show_by_force(positions[env], direction_of(angles[env]), surfaces, tan_half_fov, rgb + env * 3 * PIXELS,
-                depth + env * PIXELS, [=](int texel) { seen[texel - first_texel] = 1; });
+  show_by_force(camera_of(scene), surfaces, rgb + env * 3 * PIXELS, depth + env * PIXELS,
+                [=](int texel) { seen[texel - first_texel] = 1; });
   ENV_SHARED(int, count, 1);
   if (lane() == 0) count[0] = 0;
   sync_env();  // orders what was seen, and the count before it grows
@@ -20,17 +20,12 @@ __device__ int look_around_by_force(const float2* positions, const float* angles
   return count[0];
 }
 
-extern "C" __global__ void see_by_force(const float2* positions, const float* angles, unsigned char* seen_texels,
-                                        int* potential, float* observations_rgb, float* observations_depth,
-                                        float* rewards, bool* terminated, bool* truncated, const int* timestep,
-                                        const int* plan, const float4* plan_walls, const int* plan_first_wall,
-                                        const int* wall_first_texel, const unsigned* wall_texels, float tan_half_fov,
-                                        int patience, int episode_length) {
+extern "C" __global__ void see_by_force(Scene scene, unsigned char* seen_texels, int* potential, float* observations_rgb,
+                                        float* observations_depth, float* rewards, bool* terminated, bool* truncated,
+                                        const int* timestep, int patience, int episode_length) {
   if (!is_active()) return;
   const int env = env_id();
-  const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
-  const int seen = look_around_by_force(positions, angles, seen_texels, observations_rgb, observations_depth, surfaces,
-                                        tan_half_fov);
+  const int seen = look_around_by_force(scene, seen_texels, observations_rgb, observations_depth);
   if (lane() != 0) return;
   rewards[env] = (float)(seen - potential[env]) * (1.0f / 64.0f);
   potential[env] = seen;
@@ -38,17 +33,12 @@ extern "C" __global__ void see_by_force(const float2* positions, const float* an
   truncated[env] = timestep[env] >= episode_length;
 }
 
-extern "C" __global__ void see_first_by_force(const float2* positions, const float* angles, unsigned char* seen_texels,
-                                              int* potential, float* observations_rgb, float* observations_depth,
-                                              const int* plan, const float4* plan_walls, const int* plan_first_wall,
-                                              const int* wall_first_texel, const unsigned* wall_texels,
-                                              float tan_half_fov) {
+extern "C" __global__ void see_first_by_force(Scene scene, unsigned char* seen_texels, int* potential,
+                                              float* observations_rgb, float* observations_depth) {
   if (!is_active()) return;
   const int env = env_id();
   for (int i = lane(); i < 32 * SEEN_WORDS; i += num_lanes()) seen_texels[env * 32 * SEEN_WORDS + i] = 0;
   sync_env();  // orders forgetting before seeing
-  const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
-  const int seen = look_around_by_force(positions, angles, seen_texels, observations_rgb, observations_depth, surfaces,
-                                        tan_half_fov);
+  const int seen = look_around_by_force(scene, seen_texels, observations_rgb, observations_depth);
   if (lane() == 0) potential[env] = seen;
 }

@@ -4,16 +4,17 @@
 
 #include "brute_cast.cuh"
 
-// `rgb` (3, pixels) and `depth` (pixels) of the agent at `position`; on_texel(texel) is called for each ray that meets a
+// `rgb` (3, pixels) and `depth` (pixels) of a camera; on_texel(texel) is called for each ray that meets a
 // wall.
 template <class OnTexel>
-__device__ void show_by_force(float2 position, float2 ahead, const Surfaces& surfaces, float tan_half_fov, float* rgb,
-                              float* depth, OnTexel on_texel) {
+__device__ void show_by_force(const Camera& camera, const Surfaces& surfaces, float* rgb, float* depth,
+                              OnTexel on_texel) {
+  const float2 position = camera.position, ahead = camera.forward;
   for (int pixel = lane(); pixel < PIXELS; pixel += num_lanes()) {
     float red = 0.0f, green = 0.0f, blue = 0.0f, near = 0.0f;
     for (int i = 0; i < SUBSAMPLE; ++i) {
       const int number = pixel * SUBSAMPLE + i;
-      const float y = tan_half_fov * (float)(RES - 2 * number - 1) / (float)RES;
+      const float y = camera.tan_half_fov * (float)(RES - 2 * number - 1) / (float)RES;
       const float2 ray = make_float2(ahead.x - y * ahead.y, ahead.y + y * ahead.x);
       const Met met = cast(nothing_met(), surfaces.walls.ends, 0, surfaces.walls.count, position, ray);
       if (met.line < 0) continue;

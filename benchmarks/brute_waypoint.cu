@@ -3,13 +3,9 @@
 
 #include "brute_view.cuh"
 
-extern "C" __global__ void see_by_force(const float2* positions, const float* angles, float* observations_rgb,
-                                        float* observations_depth, const int* plan, const float4* plan_walls,
-                                        const int* plan_first_wall, const int* wall_first_texel,
-                                        const unsigned* wall_texels, float tan_half_fov) {
+extern "C" __global__ void see_by_force(Scene scene, float* observations_rgb, float* observations_depth) {
   if (!is_active()) return;
   const int env = env_id();
-  const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
-  show_by_force(positions[env], direction_of(angles[env]), surfaces, tan_half_fov, observations_rgb + env * 3 * PIXELS,
+  show_by_force(camera_of(scene), surfaces_of(scene), observations_rgb + env * 3 * PIXELS,
                 observations_depth + env * PIXELS, [](int) {});
 }

@@ -14,7 +14,7 @@ struct Motion {
   float angle, angvelocity;
 };
 
-// The arrays that hold agents' motion.
+// The arrays that hold agents' motion: what kernels take by value to move agents.
 struct Motions {
   float2 *positions, *velocity;
   float *angles, *angvelocity;
@@ -42,14 +42,21 @@ WW_FUNCTION Push push_of(int action) {
               (float)((action == 5) - (action == 6))};
 }
 
-// A body of some inertia: what it has of speed decays, and pushes add to it. accel in m/s^2, ang_accel in degrees/s^2,
-// decay a share of the speed lost in each step.
-WW_FUNCTION void push(Motion& motion, const Push& by, float accel, float ang_accel, float decay, float fps) {
+// How pushes move a body: what kernels take by value of the parameters.
+struct Inertia {
+  float accel;      // metres / s^2, of a push
+  float ang_accel;  // degrees / s^2
+  float decay;      // share of the speed that is lost in a step
+  float fps;        // steps a second
+};
+
+// A body of some inertia: what it has of speed decays, and pushes add to it.
+WW_FUNCTION void push(Motion& motion, const Push& by, const Inertia& inertia) {
   using namespace plane;
   const float2 ahead = direction_of(motion.angle);
   const float2 pushed = by.forward * ahead + by.left * left_of(ahead);
-  motion.velocity = (1.0f - decay) * motion.velocity + (accel / fps) * pushed;
-  motion.angvelocity = (1.0f - decay) * motion.angvelocity + ang_accel / fps * by.turn;
+  motion.velocity = (1.0f - inertia.decay) * motion.velocity + (inertia.accel / inertia.fps) * pushed;
+  motion.angvelocity = (1.0f - inertia.decay) * motion.angvelocity + inertia.ang_accel / inertia.fps * by.turn;
 }
 
 // One step of 1 / fps seconds; whether the agent touched something. All lanes of the env that have an agent call it.
@@ -70,6 +77,21 @@ WW_FUNCTION void feel(const Motion& motion, float* imu) {
   imu[1] = dot(motion.velocity, ahead) * 0.1f;
   imu[2] = dot(motion.velocity, left_of(ahead)) * 0.1f;
 }
+
+// What the cameras of all envs look at, and from where: what kernels take by value to see.
+struct Scene {
+  const float2* positions;
+  const float* angles;  // degrees
+  const int* plan;      // of each env
+  Plans plans;
+  float tan_half_fov;
+};
+
+// The camera of the only agent of this env.
+WW_FUNCTION Camera camera_of(const Scene& scene) {
+  return Camera{scene.positions[env_id()], direction_of(scene.angles[env_id()]), scene.tan_half_fov};
+}
+WW_FUNCTION Surfaces surfaces_of(const Scene& scene) { return surfaces_of(scene.plans, scene.plan[env_id()]); }
 
 // An agent's linear colours, as a texel: the front and the back dark, the right side green, the left side red, as on ships.
 WW_FUNCTION unsigned facet_texel(int facet) {

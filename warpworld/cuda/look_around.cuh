@@ -3,52 +3,35 @@
 
 #include "indoor.cuh"
 
-// What the cameras of an env look at, and from where.
-struct Scene {
-  const float2* positions;     // of the env's agents
-  const float* angles;         // degrees, likewise
-  const float* camera_angles;  // degrees, of each camera to the left of its agent's heading; nullptr for one ahead
-  Surfaces surfaces;
-  Floor floor;
-  float tan_half_fov;
-};
-
-// From the arrays of all envs.
-WW_FUNCTION Scene scene_of(const float2* positions, const float* angles, const float* camera_angles, const int* plan,
-                           const float4* plan_walls, const int* plan_first_wall, const int* wall_first_texel,
-                           const unsigned* wall_texels, const int4* plan_floor, const unsigned char* floor_light,
-                           float tan_half_fov) {
-  const int first = env_id() * NUM_AGENTS, home = plan[env_id()];
-  return Scene{positions + first, angles + first, camera_angles,
-               surfaces_of(home, plan_walls, plan_first_wall, wall_first_texel, wall_texels),
-               floor_of(home, plan_floor, floor_light), tan_half_fov};
-}
-
 // All lanes of the env call it, together. An agent's cameras are side by side in a row of pixels, in their order: of all
 // envs are rgb (agents, 3, Cameras * PIXELS), and depth and agents (agents, Cameras * PIXELS); any may be Unseen().
+// camera_angles: degrees of each camera to the left of its agent's heading; nullptr for one ahead.
 // The caller puts a sync_env() before it where positions or angles were written in the same kernel, between two calls,
 // and after it before either is written again: the last camera reads both. Calls for other types of pixels, or another
 // number of cameras, each take an Eye of shared memory of their own.
 template <int Cameras, class Rgb, class Depth, class Agents>
-WW_FUNCTION void look_around(const Scene& scene, Rgb rgb, Depth depth, Agents agents) {
+WW_FUNCTION void look_around(const Scene& scene, Rgb rgb, Depth depth, Agents agents,
+                             const float* camera_angles = nullptr) {
   using Eye = raycast::Eye<RES, MOST_WALLS>;
   ENV_SHARED(Eye, eye, 1);
   ENV_SHARED(Body, bodies, NUM_AGENTS);
   ENV_SHARED(float, brightness, NUM_AGENTS);
   constexpr int row = Cameras * PIXELS;
+  const int first = env_id() * NUM_AGENTS, home = scene.plan[env_id()];
+  const Surfaces surfaces = surfaces_of(scene.plans, home);
+  const Floor floor = floor_of(scene.plans, home);
   for (int i = lane(); i < NUM_AGENTS; i += num_lanes()) {
-    bodies[i] = Body{scene.positions[i], direction_of(scene.angles[i]), AGENT_WIDTH};
-    brightness[i] = brightness_at(scene.floor, bodies[i].position);
+    bodies[i] = Body{scene.positions[first + i], direction_of(scene.angles[first + i]), AGENT_WIDTH};
+    brightness[i] = brightness_at(floor, bodies[i].position);
   }
   for (int i = 0; i < NUM_AGENTS * Cameras; ++i) {
     sync_env();  // orders bodies before they are seen, and reading what one camera sees before the next one looks
-    const int self = i / Cameras, at = i % Cameras, agent = env_id() * NUM_AGENTS + self;
-    const float2 forward = scene.camera_angles == nullptr
-                               ? bodies[self].forward
-                               : direction_of(scene.angles[self] + scene.camera_angles[at]);
+    const int self = i / Cameras, at = i % Cameras, agent = first + self;
+    const float2 forward =
+        camera_angles == nullptr ? bodies[self].forward : direction_of(scene.angles[agent] + camera_angles[at]);
     const Camera camera{bodies[self].position, forward, scene.tan_half_fov};
-    look(eye[0], camera, scene.surfaces.walls, bodies, self);
-    show<SUBSAMPLE>(eye[0], camera, scene.surfaces, brightness, rgb + (agent * 3 * row + at * PIXELS),
+    look(eye[0], camera, surfaces.walls, bodies, self);
+    show<SUBSAMPLE>(eye[0], camera, surfaces, brightness, rgb + (agent * 3 * row + at * PIXELS),
                     depth + (agent * row + at * PIXELS), agents + (agent * row + at * PIXELS), [](int, int) {}, row);
   }
 }

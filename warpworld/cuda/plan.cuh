@@ -5,6 +5,24 @@
 
 #include "physics.cuh"
 
+// The arrays of a PlanSet: what kernels take by value to have all plans.
+struct Plans {
+  const float4* plan_walls;          // x0, y0, x1, y1 of each wall of all plans
+  const int* plan_first_wall;        // of each plan, as the other firsts; behind the last one's, their end
+  const int* wall_first_texel;       // of each wall
+  const unsigned* wall_texels;       // as in Surfaces
+  const int4* plan_floor;            // of each plan: node (0, 0), columns, rows, nodes_per_metre, as in Floor
+  const unsigned char* floor_light;  // of all nodes
+  const int* plan_first_room;        // of each plan
+  const int* room_first_cell;        // of each room
+  const float2* plan_cells;          // the middle of each cell of all rooms
+};
+
+WW_FUNCTION Walls walls_of(const Plans& plans, int plan) {
+  const int first = plans.plan_first_wall[plan];
+  return Walls{plans.plan_walls + first, plans.plan_first_wall[plan + 1] - first};
+}
+
 // A plan's walls, as cameras see them.
 struct Surfaces {
   Walls walls;
@@ -12,15 +30,8 @@ struct Surfaces {
   const unsigned* texels;  // of all plans: lit linear colours, red in bits 0 .. 10, green 11 .. 21, blue 22 .. 31
 };
 
-WW_FUNCTION Surfaces surfaces_of(int plan, const float4* plan_walls, const int* plan_first_wall,
-                                 const int* wall_first_texel, const unsigned* wall_texels) {
-  const int first = plan_first_wall[plan];
-  return Surfaces{Walls{plan_walls + first, plan_first_wall[plan + 1] - first}, wall_first_texel + first, wall_texels};
-}
-
-WW_FUNCTION Walls walls_of(int plan, const float4* plan_walls, const int* plan_first_wall) {
-  const int first = plan_first_wall[plan];
-  return Walls{plan_walls + first, plan_first_wall[plan + 1] - first};
+WW_FUNCTION Surfaces surfaces_of(const Plans& plans, int plan) {
+  return Surfaces{walls_of(plans, plan), plans.wall_first_texel + plans.plan_first_wall[plan], plans.wall_texels};
 }
 
 // The texel at a place 0 .. 1 along a wall, counted from the first of all plans.
@@ -42,9 +53,9 @@ struct Floor {
   int nodes_per_metre;
 };
 
-WW_FUNCTION Floor floor_of(int plan, const int4* plan_floor, const unsigned char* floor_light) {
-  const int4 grid = plan_floor[plan];
-  return Floor{floor_light + grid.x, grid.y, grid.z, grid.w};
+WW_FUNCTION Floor floor_of(const Plans& plans, int plan) {
+  const int4 grid = plans.plan_floor[plan];
+  return Floor{plans.floor_light + grid.x, grid.y, grid.z, grid.w};
 }
 
 // The light 0 .. 1 at a place, which falls on whoever stands there: bilinear between the four nodes around it.
@@ -69,9 +80,9 @@ struct Rooms {
   const float2* cells;  // of all plans: the middle of each
 };
 
-WW_FUNCTION Rooms rooms_of(int plan, const int* plan_first_room, const int* room_first_cell, const float2* plan_cells) {
-  const int first = plan_first_room[plan];
-  return Rooms{room_first_cell + first, plan_first_room[plan + 1] - first, plan_cells};
+WW_FUNCTION Rooms rooms_of(const Plans& plans, int plan) {
+  const int first = plans.plan_first_room[plan];
+  return Rooms{plans.room_first_cell + first, plans.plan_first_room[plan + 1] - first, plans.plan_cells};
 }
 
 constexpr float CELL = 0.2f;  // metres, the side of a spawn cell

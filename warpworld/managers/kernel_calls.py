@@ -51,7 +51,7 @@ def host_entry(signature: Signature, threads: int) -> str:
         return f"WW_KERNEL({signature.name}, {signature.name}, {threads})\n"
     caller = f"ww_call_{signature.name}"
     return (
-        f"static WW_INLINE void {caller}({', '.join(declared(signature.slots))}) {{ {call_of(signature)}; }}\n"
+        f"WW_INLINE void {caller}({', '.join(declared(signature.slots))}) {{ {call_of(signature)}; }}\n"
         f"WW_KERNEL({signature.name}, {caller}, {threads})\n"
     )
 

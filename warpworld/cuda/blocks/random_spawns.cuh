@@ -20,20 +20,18 @@ WW_FUNCTION float2 free_place(const Rooms& rooms, const float2* positions, int o
   return place;
 }
 
-// Reads the plans' rooms; writes plan, positions, velocity, angles and angvelocity.
-extern "C" __global__ void spawn_anywhere(float2* positions, float2* velocity, float* angles, float* angvelocity,
-                                          int* plan, const int* plan_first_room, const int* room_first_cell,
-                                          const float2* plan_cells, int num_plans) {
+// Reads the plans' rooms; writes plan and the motions.
+extern "C" __global__ void spawn_anywhere(Motions motions, int* plan, Plans plans, int num_plans) {
   if (!is_active()) return;
   const int chosen = (int)Random::env().below((uint32_t)num_plans);  // the same for all agents of the env
   if (agent_id() == 0) plan[env_id()] = chosen;
-  const Rooms rooms = rooms_of(chosen, plan_first_room, room_first_cell, plan_cells);
+  const Rooms rooms = rooms_of(plans, chosen);
   Random random = Random::agent();
   for (int turn = 0; turn < NUM_AGENTS; ++turn) {
     if (agent_id() == turn) {
-      const float2 place = free_place(rooms, positions, turn, random);
+      const float2 place = free_place(rooms, motions.positions, turn, random);
       const Motion motion{place, make_float2(0.0f, 0.0f), random.uniform(-180.0f, 180.0f), 0.0f};
-      Motions{positions, velocity, angles, angvelocity}.store(agent_index(), motion);
+      motions.store(agent_index(), motion);
     }
     if (turn + 1 < NUM_AGENTS) sync_env();  // orders this agent's place before the next one keeps away from it
   }

@@ -15,6 +15,22 @@ struct Targets {
   bool dies[NUM_AGENTS];
 };
 
+// The numbers of these rules, and which of their suspected faults are mended.
+struct MegastepRules {
+  Inertia inertia;
+  Gun gun;
+  float tan_half_fov, kill_reward;
+  int episode_length;
+  bool mend_bounds, mend_reward, mend_aim, mend_credit, mend_spawns;
+};
+
+// The poses that agents wake up in, and the plan that these are in, -1 before they are drawn.
+struct Spawns {
+  float2* spawn_positions;
+  float* spawn_angles;
+  int* spawn_plan;
+};
+
 // The agent that a ray of a camera meets before any wall and any other agent, or NOBODY.
 __device__ int shown_by(const Motion& motion, int ray, const Walls& walls, const float2* positions, const float* angles,
                         float tan_half_fov) {
@@ -36,12 +52,11 @@ __device__ int shown_by(const Motion& motion, int ray, const Walls& walls, const
 }
 
 // One of its own poses, or with fresh spawns any place of the plan.
-__device__ void wake_by(const Motions& motions, const float2* spawn_positions, const float* spawn_angles,
-                        const Rooms& home, bool fresh) {
+__device__ void wake_by(const Motions& motions, const Spawns& spawns, const Rooms& home, bool fresh) {
   const int i = agent_index();
   Random random = Random::agent();
   const int pose = i * NUM_AGENTS + (int)random.below((uint32_t)NUM_AGENTS);
-  const float2 place = fresh ? place_anywhere(home, random) : spawn_positions[pose];
-  const float angle = fresh ? random.uniform(-180.0f, 180.0f) : spawn_angles[pose];
+  const float2 place = fresh ? place_anywhere(home, random) : spawns.spawn_positions[pose];
+  const float angle = fresh ? random.uniform(-180.0f, 180.0f) : spawns.spawn_angles[pose];
   motions.store(i, Motion{place, make_float2(0.0f, 0.0f), angle, 0.0f});
 }

@@ -46,15 +46,15 @@ WW_FUNCTION float2 before(const Motion& motion, float2 place) {
 
 // What a gun reaches: the agents whose disc meets a cone ahead.
 struct Gun {
-  float cone;   // degrees between its middle and its edge
-  float range;  // metres
+  float fire_cone;   // degrees between its middle and its edge
+  float fire_range;  // metres
 };
 
 // The nearest agent in sight that a shot hits, or MISSED.
 WW_FUNCTION int hit_by(const Gun& gun, const Motion& motion, const float2* positions, const bool* in_sight) {
-  const float cosine = cosf(gun.cone * DEGREES), sine = sinf(gun.cone * DEGREES);
+  const float cosine = cosf(gun.fire_cone * DEGREES), sine = sinf(gun.fire_cone * DEGREES);
   int hit = MISSED;
-  float nearest = gun.range;
+  float nearest = gun.fire_range;
   for (int other = 0; other < NUM_AGENTS; ++other) {
     const float2 there = before(motion, positions[other]);
     const float distance = plane::length(there), beside = fabsf(there.y) * cosine - there.x * sine;
@@ -84,7 +84,7 @@ WW_FUNCTION float way_to(const Walls& walls, float2 from, float2 ray) {
 WW_FUNCTION float2 end_of_shot(const Gun& gun, const Motion& motion, const Walls& walls) {
   using namespace plane;
   const float2 ahead = direction_of(motion.angle);
-  return motion.position + smaller(way_to(walls, motion.position, ahead), gun.range) * ahead;
+  return motion.position + smaller(way_to(walls, motion.position, ahead), gun.fire_range) * ahead;
 }
 
 // How well an agent is placed, 0 .. 1: 0 where it sees nobody, half for one in view, and the more the better it aims.

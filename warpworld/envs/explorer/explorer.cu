@@ -9,26 +9,24 @@
 
 using Eye = raycast::Eye<RES, MOST_WALLS>;
 
-extern "C" __global__ void move(float2* positions, float2* velocity, float* angles, float* angvelocity,
-                                float* observations_imu, const int* actions, const int* plan, const float4* plan_walls,
-                                const int* plan_first_wall, float accel, float ang_accel, float decay, float fps) {
+extern "C" __global__ void move(Motions motions, float* observations_imu, const int* actions, const int* plan,
+                                Plans plans, Inertia inertia) {
   if (!is_active()) return;
-  const int i = agent_index(), first = plan_first_wall[plan[i]];
-  const Motions motions{positions, velocity, angles, angvelocity};
+  const int i = agent_index();
   Motion motion = motions.load(i);
-  push(motion, push_of(actions[i]), accel, ang_accel, decay, fps);
-  walk(motion, Walls{plan_walls + first, plan_first_wall[plan[i] + 1] - first}, fps);
+  push(motion, push_of(actions[i]), inertia);
+  walk(motion, walls_of(plans, plan[i]), inertia.fps);
   motions.store(i, motion);
   feel(motion, observations_imu + 3 * i);
 }
 
 // Draws the view and sets the bits of what is in it; how many bits are new.
-__device__ int look_for_new(const float2* positions, const float* angles, unsigned* seen, float* rgb, float* depth,
-                            const Surfaces& surfaces, float tan_half_fov) {
+__device__ int look_for_new(const Scene& scene, unsigned* seen, float* rgb, float* depth) {
   ENV_SHARED(Eye, eye, 1);
   ENV_SHARED(int, found, 1);
+  const Surfaces surfaces = surfaces_of(scene);
+  const Camera camera = camera_of(scene);
   const int env = env_id(), first_texel = surfaces.first_texel[0];
-  const Camera camera{positions[env], direction_of(angles[env]), tan_half_fov};
   if (lane() == 0) found[0] = 0;
   look(eye[0], camera, surfaces.walls, nullptr, 0);
   int fresh = 0, last = -1;
@@ -44,15 +42,11 @@ __device__ int look_for_new(const float2* positions, const float* angles, unsign
   return found[0];
 }
 
-extern "C" __global__ void see(const float2* positions, const float* angles, unsigned* seen, int* potential,
-                               float* observations_rgb, float* observations_depth, float* rewards, bool* terminated,
-                               bool* truncated, const int* timestep, const int* plan, const float4* plan_walls,
-                               const int* plan_first_wall, const int* wall_first_texel, const unsigned* wall_texels,
-                               float tan_half_fov, int patience, int episode_length) {
+extern "C" __global__ void see(Scene scene, unsigned* seen, int* potential, float* observations_rgb,
+                               float* observations_depth, float* rewards, bool* terminated, bool* truncated,
+                               const int* timestep, int patience, int episode_length) {
   if (!is_active()) return;
-  const int env = env_id();
-  const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
-  const int fresh = look_for_new(positions, angles, seen, observations_rgb, observations_depth, surfaces, tan_half_fov);
+  const int env = env_id(), fresh = look_for_new(scene, seen, observations_rgb, observations_depth);
   if (lane() != 0) return;
   potential[env] += fresh;
   rewards[env] = (float)fresh * (1.0f / 64.0f);
@@ -60,28 +54,22 @@ extern "C" __global__ void see(const float2* positions, const float* angles, uns
   truncated[env] = timestep[env] >= episode_length;
 }
 
-extern "C" __global__ void wake(float2* positions, float2* velocity, float* angles, float* angvelocity, unsigned* seen,
-                                float* observations_imu, int* plan, const int* plan_first_room,
-                                const int* room_first_cell, const float2* plan_cells, int num_plans) {
+extern "C" __global__ void wake(Motions motions, unsigned* seen, float* observations_imu, int* plan, Plans plans,
+                                int num_plans) {
   if (!is_active()) return;
   const int i = agent_index();
   Random random = Random::agent();
   plan[i] = (int)random.below((uint32_t)num_plans);
-  const float2 place = place_anywhere(rooms_of(plan[i], plan_first_room, room_first_cell, plan_cells), random);
+  const float2 place = place_anywhere(rooms_of(plans, plan[i]), random);
   const Motion motion{place, make_float2(0.0f, 0.0f), random.uniform(-180.0f, 180.0f), 0.0f};
-  Motions{positions, velocity, angles, angvelocity}.store(i, motion);
+  motions.store(i, motion);
   feel(motion, observations_imu + 3 * i);
   for (int word = 0; word < SEEN_WORDS; ++word) seen[i * SEEN_WORDS + word] = 0u;
 }
 
-extern "C" __global__ void see_first(const float2* positions, const float* angles, unsigned* seen, int* potential,
-                                     float* observations_rgb, float* observations_depth, const int* plan,
-                                     const float4* plan_walls, const int* plan_first_wall, const int* wall_first_texel,
-                                     const unsigned* wall_texels, float tan_half_fov) {
+extern "C" __global__ void see_first(Scene scene, unsigned* seen, int* potential, float* observations_rgb,
+                                     float* observations_depth) {
   if (!is_active()) return;
-  const int env = env_id();
-  const Surfaces surfaces = surfaces_of(plan[env], plan_walls, plan_first_wall, wall_first_texel, wall_texels);
-  const int seen_first =
-      look_for_new(positions, angles, seen, observations_rgb, observations_depth, surfaces, tan_half_fov);
-  if (lane() == 0) potential[env] = seen_first;
+  const int seen_first = look_for_new(scene, seen, observations_rgb, observations_depth);
+  if (lane() == 0) potential[env_id()] = seen_first;
 }

@@ -62,20 +62,36 @@ __device__ Field& shared_field() {
 
 // The arrays that hold agents.
 struct Agents {
-  float *x, *y, *speed, *direction, *acceleration;
-  int* in_game;
+  float *loc_x, *loc_y, *speed, *direction, *acceleration;
+  int* still_in_the_game;
 
   __device__ Agent load(int i) const {
-    return Agent{x[i], y[i], speed[i], direction[i], acceleration[i], in_game[i] != 0};
+    return Agent{loc_x[i], loc_y[i], speed[i], direction[i], acceleration[i], still_in_the_game[i] != 0};
   }
 
   __device__ void store(int i, const Agent& agent) const {
-    x[i] = agent.x;
-    y[i] = agent.y;
+    loc_x[i] = agent.x;
+    loc_y[i] = agent.y;
     speed[i] = agent.speed;
     direction[i] = agent.direction;
     acceleration[i] = agent.acceleration;
   }
+};
+
+// Who took part in the step, and for whom it ended the game.
+struct Ends {
+  bool *agent_mask, *agent_terminated;  // agents
+  bool *terminated, *truncated;         // envs
+};
+
+// The numbers of the game: tag_continuous.py.
+struct Rules {
+  float grid_length;
+  int episode_length;
+  float max_speed, skill_level_runner, skill_level_tagger, edge_hit_penalty;
+  float tagging_distance, tag_reward_for_tagger, tag_penalty_for_runner;
+  float step_penalty_for_tagger, step_reward_for_runner, end_of_game_reward_for_runner;
+  bool runner_exits_game_after_tagged;
 };
 
 // ---- movement -------------------------------------------------------------------------------------------------------
@@ -266,31 +282,22 @@ __device__ void write_rows(const Field& field, const View& view, const uint16_t*
 }
 
 // ---- kernels --------------------------------------------------------------------------------------------------------
-extern "C" __global__ void step(float* loc_x, float* loc_y, float* speed, float* direction, float* acceleration,
-                                int* still_in_the_game, int* num_runners, const int* actions,
-                                const float* acceleration_actions, const float* turn_actions,
-                                int num_acceleration_levels, int num_turn_levels, const int* timestep,
-                                float* observations, float* rewards, bool* agent_mask, bool* agent_terminated,
-                                bool* terminated, bool* truncated, float grid_length, int episode_length,
-                                float max_speed, float skill_level_runner, float skill_level_tagger,
-                                float edge_hit_penalty, float tagging_distance, float tag_reward_for_tagger,
-                                float tag_penalty_for_runner, float step_penalty_for_tagger,
-                                float step_reward_for_runner, float end_of_game_reward_for_runner,
-                                bool runner_exits_game_after_tagged) {
+extern "C" __global__ void step(Agents agents, int* num_runners, const int* actions, const float* acceleration_actions,
+                                const float* turn_actions, int num_acceleration_levels, int num_turn_levels,
+                                const int* timestep, float* observations, float* rewards, Ends ends, Rules rules) {
   if (!is_active()) return;  // guard
   Field& field = shared_field();
-  const Agents agents{loc_x, loc_y, speed, direction, acceleration, still_in_the_game};
   const int i = agent_index(), self = agent_id();
-  const bool is_tagger = self < TAGGER_COUNT, is_last = timestep[env_id()] >= episode_length;
+  const bool is_tagger = self < TAGGER_COUNT, is_last = timestep[env_id()] >= rules.episode_length;
 
   Agent agent = agents.load(i);
   agent = moved(agent, change_of(acceleration_actions, actions[2 * i], num_acceleration_levels),
                 change_of(turn_actions, actions[2 * i + 1], num_turn_levels),
-                max_speed * (is_tagger ? skill_level_tagger : skill_level_runner));
+                rules.max_speed * (is_tagger ? rules.skill_level_tagger : rules.skill_level_runner));
   float reward = 0.0f;
   if (agent.in_game) {
-    reward = is_tagger ? step_penalty_for_tagger : step_reward_for_runner;
-    if (stopped_by_edge(agent, grid_length)) reward += edge_hit_penalty;
+    reward = is_tagger ? rules.step_penalty_for_tagger : rules.step_reward_for_runner;
+    if (stopped_by_edge(agent, rules.grid_length)) reward += rules.edge_hit_penalty;
   }
   agents.store(i, agent);
   share(field, agent);
@@ -301,37 +308,37 @@ extern "C" __global__ void step(float* loc_x, float* loc_y, float* speed, float*
   bool tagged = false;
   if (agent.in_game && !is_tagger) {
     const Tagger tagger = nearest_tagger(field, agent.x, agent.y);
-    const float margin = tagging_distance * grid_length;
+    const float margin = rules.tagging_distance * rules.grid_length;
     tagged = tagger.key < __float_as_int(margin * margin);
     if (tagged) {
       atomicAdd(&field.tags[tagger.id], 1);
       atomicAdd(&field.num_tagged, 1);
-      reward += tag_penalty_for_runner;
+      reward += rules.tag_penalty_for_runner;
     } else if (is_last) {
-      reward += end_of_game_reward_for_runner;
+      reward += rules.end_of_game_reward_for_runner;
     }
   }
-  const bool leaves = tagged && runner_exits_game_after_tagged;
-  if (leaves) still_in_the_game[i] = 0;
+  const bool leaves = tagged && rules.runner_exits_game_after_tagged;
+  if (leaves) agents.still_in_the_game[i] = 0;
   rewards[i] = reward;
-  agent_mask[i] = agent.in_game;
-  agent_terminated[i] = leaves;
+  ends.agent_mask[i] = agent.in_game;
+  ends.agent_terminated[i] = leaves;
 
   uint16_t own_nearest[TOGETHER ? 1 : NEAREST];
-  find_nearest(field, agent, grid_length, own_nearest);
+  find_nearest(field, agent, rules.grid_length, own_nearest);
   sync_env();  // orders the counts of tags, and everybody's nearest, before their reading
 
   // What is known above is asked anew, so that no register of a GPU holds it through the search.
-  if (self < TAGGER_COUNT) rewards[agent_index()] += (float)field.tags[self] * tag_reward_for_tagger;
+  if (self < TAGGER_COUNT) rewards[agent_index()] += (float)field.tags[self] * rules.tag_reward_for_tagger;
   const int env = env_id();
   if (self == 0) {
-    const int left = num_runners[env] - (runner_exits_game_after_tagged ? field.num_tagged : 0);
+    const int left = num_runners[env] - (rules.runner_exits_game_after_tagged ? field.num_tagged : 0);
     num_runners[env] = left;
-    terminated[env] = left == 0;
-    truncated[env] = timestep[env] >= episode_length && left != 0;
+    ends.terminated[env] = left == 0;
+    ends.truncated[env] = timestep[env] >= rules.episode_length && left != 0;
   }
-  const float time = (float)timestep[env] / (float)episode_length;
-  write_rows(field, view_of(grid_length, max_speed, time), own_nearest, observations);
+  const float time = (float)timestep[env] / (float)rules.episode_length;
+  write_rows(field, view_of(rules.grid_length, rules.max_speed, time), own_nearest, observations);
 }
 
 // What both ways to start have in common, once the agents are placed and shared.
@@ -339,7 +346,7 @@ __device__ void start_episode(Field& field, const Agents& agents, const Agent& a
                               float* observations, float grid_length, float max_speed) {
   const int i = agent_index(), self = agent_id();
   agents.store(i, agent);
-  agents.in_game[i] = 1;
+  agents.still_in_the_game[i] = 1;
   if (self == 0) num_runners[env_id()] = RUNNER_COUNT;
   sync_env();  // orders the field before its use
   uint16_t own_nearest[TOGETHER ? 1 : NEAREST];
@@ -350,8 +357,7 @@ __device__ void start_episode(Field& field, const Agents& agents, const Agent& a
 
 // Starts anywhere in the square, runners out of the taggers' reach: up to START_DRAWS places are drawn for a runner; if
 // all are within reach of a tagger (the reach then covers most of the square), it gets the one farthest from any.
-extern "C" __global__ void reset(float* loc_x, float* loc_y, float* speed, float* direction, float* acceleration,
-                                 int* still_in_the_game, int* num_runners, float* observations, float grid_length,
+extern "C" __global__ void reset(Agents agents, int* num_runners, float* observations, float grid_length,
                                  float max_speed, float tagging_distance) {
   if (!is_active()) return;  // guard
   Field& field = shared_field();
@@ -377,20 +383,17 @@ extern "C" __global__ void reset(float* loc_x, float* loc_y, float* speed, float
     }
     share(field, agent);
   }
-  start_episode(field, Agents{loc_x, loc_y, speed, direction, acceleration, still_in_the_game}, agent, num_runners,
-                observations, grid_length, max_speed);
+  start_episode(field, agents, agent, num_runners, observations, grid_length, max_speed);
 }
 
 // Starts in given places, the same for every env and episode.
-extern "C" __global__ void reset_fixed(float* loc_x, float* loc_y, float* speed, float* direction, float* acceleration,
-                                       int* still_in_the_game, int* num_runners, const float* start_x,
-                                       const float* start_y, const float* start_direction, float* observations,
-                                       float grid_length, float max_speed) {
+extern "C" __global__ void reset_fixed(Agents agents, int* num_runners, const float* start_x, const float* start_y,
+                                       const float* start_direction, float* observations, float grid_length,
+                                       float max_speed) {
   if (!is_active()) return;  // guard
   Field& field = shared_field();
   const int self = agent_id();
   const Agent agent{start_x[self], start_y[self], 0.0f, start_direction[self], 0.0f, true};
   share(field, agent);
-  start_episode(field, Agents{loc_x, loc_y, speed, direction, acceleration, still_in_the_game}, agent, num_runners,
-                observations, grid_length, max_speed);
+  start_episode(field, agents, agent, num_runners, observations, grid_length, max_speed);
 }
