@@ -97,6 +97,7 @@ class TestMaking:
     def test_agents_that_do_not_fit_a_warp(self, walk: Toy) -> None:
         lanes = open_backend("cpu").warp_size
         too_many = lanes // 2 + 1
+        walk(envs_per_warp=too_many - 1)
         message = f"envs_per_warp={too_many}: 2 agents each do not fit a warp of {lanes}"
         with pytest.raises(DeclarationError, match=message):
             walk(envs_per_warp=too_many)

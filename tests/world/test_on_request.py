@@ -11,7 +11,7 @@ from gymnasium.spaces import Dict, Discrete, MultiDiscrete
 import warpworld
 from tests.toys import IDLE, agents, box
 from tests.world.walks import Toy, course
-from warpworld import Array, Group
+from warpworld import Array, Group, Kernel
 from warpworld.errors import BindError, DeclarationError, StoreError
 
 
@@ -67,6 +67,39 @@ extern "C" __global__ void reset() {}
 """
         world = toy(text, groups=[agents(1, "fox", 2), agents(1, "hen", 3)])
         assert "final_observations_hen" in world
+
+    def test_a_kernel_asks_in_its_list_of_arguments(self, toy: Toy) -> None:
+        """There what a parameter is called says nothing."""
+        text = """
+extern "C" __global__ void step(bool* agent_terminated) {
+  if (is_active()) agent_terminated[agent_index()] = false;
+}
+extern "C" __global__ void reset() {}
+"""
+        world = toy(text, phases=[Kernel("step", arguments=("agent_mask",))])
+        assert "agent_mask" in world and "agent_terminated" not in world
+        world.reset()
+        world.step()
+        assert not world["agent_mask"].any()
+
+    def test_a_number_asks_for_nothing(self, toy: Toy) -> None:
+        text = """
+extern "C" __global__ void step(int agent_mask) {}
+extern "C" __global__ void reset() {}
+"""
+        assert "agent_mask" not in toy(text, params={"agent_mask": 3})
+
+    def test_an_author_may_declare_one_to_give_it_values(self, toy: Toy) -> None:
+        text = """
+extern "C" __global__ void step(const bool* agent_mask, float* rewards) {
+  if (is_active()) rewards[agent_index()] = agent_mask[agent_index()] ? 1.0f : 2.0f;
+}
+extern "C" __global__ void reset() {}
+"""
+        world = toy(text, Array("agent_mask", "bool", initial=[True, False], on_reset="keep"))
+        world.reset()
+        world.step()
+        assert world["rewards"].tolist() == [[1.0, 2.0]] * 6
 
     def test_unknown(self, walk: Toy) -> None:
         message = (

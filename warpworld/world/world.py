@@ -111,7 +111,7 @@ class World:
             self.data.add(array)
         finals = {f"final_{array.name}" for array in observation_arrays(self.groups)}
         for name in sorted(self._kernels.array_names(self._plan.kernels)):
-            if name not in self.data and (name in ON_REQUEST or name in finals):
+            if name in ON_REQUEST or name in finals:
                 self.request("final_observations" if name in finals else name)
         for array in self._plan.initial_values(self.num_agents):
             self.data.add(array, kept="scratch")
