@@ -14,6 +14,8 @@ __device__ float in_box(const float* box, int i, float drawn) {
   return fminf(fmaxf(centre + scale * drawn, low), high);
 }
 
+__device__ const float* own_means(const float* means) { return means + (size_t)agent_index() * ACTION_SIZE; }
+
 // Draws, and records observation, what was drawn and its log-density.
 extern "C" __global__ void sample(const float* means, const float* log_stds, const float* box,
                                   const float* observations, const int* row, float* actions,
@@ -25,7 +27,7 @@ extern "C" __global__ void sample(const float* means, const float* log_stds, con
   Random random = random_numbers();
   float log_prob = 0.0f;
   for (int i = 0; i < ACTION_SIZE; ++i) {
-    const float normal = random.normal(), drawn = means[agent_index() * ACTION_SIZE + i] + expf(log_stds[i]) * normal;
+    const float normal = random.normal(), drawn = own_means(means)[i] + expf(log_stds[i]) * normal;
     rollout_actions[recorded * ACTION_SIZE + i] = drawn;
     actions[action_index() * ACTION_SIZE + i] = in_box(box, i, drawn);
     log_prob -= 0.5f * normal * normal + log_stds[i] + HALF_LOG_2_PI;
@@ -38,7 +40,7 @@ extern "C" __global__ void act(const float* means, const float* log_stds, const 
   if (!is_active()) return;  // guard
   Random random = random_numbers();
   for (int i = 0; i < ACTION_SIZE; ++i) {
-    const float drawn = means[agent_index() * ACTION_SIZE + i] + expf(log_stds[i]) * random.normal();
+    const float drawn = own_means(means)[i] + expf(log_stds[i]) * random.normal();
     actions[action_index() * ACTION_SIZE + i] = in_box(box, i, drawn);
   }
 }
@@ -47,7 +49,7 @@ extern "C" __global__ void act(const float* means, const float* log_stds, const 
 extern "C" __global__ void act_greedily(const float* means, const float* box, float* actions) {
   if (!is_active()) return;  // guard
   for (int i = 0; i < ACTION_SIZE; ++i)
-    actions[action_index() * ACTION_SIZE + i] = in_box(box, i, means[agent_index() * ACTION_SIZE + i]);
+    actions[action_index() * ACTION_SIZE + i] = in_box(box, i, own_means(means)[i]);
 }
 
 // Draws without a policy: uniformly between finite bounds, else from the standard normal distribution.

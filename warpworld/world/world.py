@@ -23,6 +23,7 @@ from warpworld.managers.numbers import Number
 from warpworld.managers.program import Copy, KeepFinal, Step
 from warpworld.world.environment_kernels import EnvironmentKernels
 from warpworld.world.kernel_constants import scalars_of, whole_number, world_constants
+from warpworld.world.limits import check_indices
 from warpworld.world.phases import PythonStep, sequence
 from warpworld.world.reserved import ON_REQUEST, own_arrays, requested_array, reserved_arrays
 from warpworld.world.step_plan import StepPlan
@@ -108,6 +109,7 @@ class World:
 
     def _declare_arrays(self) -> None:
         for array in (*reserved_arrays(self.groups), *own_arrays(self.environment, self.groups)):
+            check_indices(array, self.num_envs, self.num_agents)
             self.data.add(array)
         finals = {f"final_{array.name}" for array in observation_arrays(self.groups)}
         for name in sorted(self._kernels.array_names(self._plan.kernels)):
@@ -139,6 +141,7 @@ class World:
 
         Raises:
             StoreError: after the first reset(), or if there is no such array.
+            DeclarationError: it has more elements than kernels can index.
         """
         if name not in ON_REQUEST:
             raise StoreError(f"no array '{name}' to request.{suggest(name, ON_REQUEST)} Known: {', '.join(ON_REQUEST)}")
@@ -148,7 +151,9 @@ class World:
                     self.data.add(dataclasses.replace(array, name=f"final_{array.name}"))
                     self._plan.recorded.append(Copy(array.name, f"final_{array.name}", active_only=True))
         elif name not in self.data:
-            self.data.add(requested_array(name, self.groups))
+            array = requested_array(name, self.groups)
+            check_indices(array, self.num_envs, self.num_agents)
+            self.data.add(array)
 
     def record(self, source: str, target: str, row: str | None = None) -> None:
         """In every step, copy array ``source`` into ``target``, or into one of its rows.
