@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.narrow_device import NarrowBackend
-from warpworld import World
+from warpworld import Kernel, World
 from warpworld.environment import get_environment
 from warpworld.managers.cuda.backend import CudaBackend
 from warpworld.managers.cuda.launches import launches_of
@@ -46,8 +46,7 @@ def test_blocks_of_a_launch(
 ) -> None:
     world = world_of(num_agents, num_envs, envs_per_warp)
     world.seal()
-    assert world._functions is not None
-    step = world._functions.step("step", index=0)
+    step = world._kernels.step(Kernel("step"), 0, active_only=False)
     assert (step.threads, step.envs_per_block) == (threads, envs_per_block)
     (launch,) = launches_of([of_cuda(step)], world.data, world._constants, idle=lambda: step)
     assert (launch.grid, launch.block) == ((blocks, 1), (threads, 1, 1))
