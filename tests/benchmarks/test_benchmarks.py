@@ -50,7 +50,7 @@ def test_the_usual_ppo_learns(make: Any) -> None:
     torch.manual_seed(0)
     ppo = eager.PPO(make(32), num_steps=64, update_epochs=8, num_minibatches=4)
     ends = []
-    for group in ppo.parameters.optimizer.param_groups:
+    for group in ppo.optimizer.param_groups:
         group["lr"] = 2e-3
     for _ in range(12):
         ppo.rollout()
