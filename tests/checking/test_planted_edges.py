@@ -10,7 +10,7 @@ from gymnasium.spaces import Box, Discrete
 
 from tests.checking.planted_worlds import ARRAYS, NUM_ENVS, PLANTED, checked, line_of, planted
 from tests.toys import environment
-from warpworld import Environment, Group, Kernel
+from warpworld import Array, Environment, Group, Kernel
 from warpworld.checking import Finding, check
 
 pytestmark = pytest.mark.cpu_backend
@@ -58,6 +58,14 @@ def test_an_atomic_update_of_what_the_episode_before_left() -> None:
     assert "agent 0 updates atomically kept[env 0, agent 0], which the reset left as it was" in finding.message
 
 
+def test_what_nobody_has_ever_written_is_not_of_the_episode_before() -> None:
+    groups = planted(SOURCE, "never_written").groups()
+    arrays = [*ARRAYS, Array("bare", "float32")]
+    declared = environment(PLANTED / SOURCE, arrays, groups, phases=["never_written"], resets=("leave",))
+    (finding,) = check(declared, num_envs=NUM_ENVS, steps=8).findings
+    assert (finding.kind, finding.place.line) == ("unwritten", line("never_written"))
+
+
 # ---- races ----------------------------------------------------------------------------------------------------------
 def test_a_write_of_a_whole_vector_races_with_each_component_s_writer() -> None:
     (finding,) = checked(SOURCE, "whole_vector").findings
@@ -68,11 +76,11 @@ def test_a_write_of_a_whole_vector_races_with_each_component_s_writer() -> None:
 
 
 def test_lines_that_race_with_the_same_one_are_told_apart() -> None:
-    findings = checked(SOURCE, "two_lines").findings
-    pairs = {tuple(sorted((f.place.line, f.other.line))) for f in findings if f.other is not None}
-    pairs |= {(one.line, other.line) for f in findings for one, other in f.also}
-    first, second, third = (line(f"two_lines {which}") for which in ("first", "second", "third"))
-    assert pairs == {(first, second), (second, third)}
+    (finding,) = checked(SOURCE, "two_lines").findings
+    assert finding.other is not None
+    pairs = [(finding.other, finding.place), *finding.also]
+    lines = sorted(sorted(place.line for place in pair) for pair in pairs)
+    assert lines == sorted([line(f"two_lines {which}"), line("two_lines read")] for which in ("odd", "even"))
 
 
 def test_a_race_between_envs_names_both() -> None:
@@ -96,6 +104,12 @@ def test_an_order_that_is_neither_forward_nor_backward_is_tried() -> None:
 def test_the_backward_order_is_tried_first() -> None:
     (finding,) = checked("conditions.cu", "first_come").findings
     assert "is 0, but 3 when agents run backward" in finding.message
+
+
+def test_of_numbers_that_are_drawn_again_one_after_the_other_the_first_is_told() -> None:
+    (finding,) = checked(SOURCE, "three_of_each").findings
+    assert (finding.kind, finding.place.line) == ("random", line("three_of_each"))
+    assert finding.other is not None and finding.other.line == line("three_of_each before")
 
 
 # ---- bounds ---------------------------------------------------------------------------------------------------------
@@ -125,3 +139,14 @@ def test_values_at_their_bounds_are_within_them() -> None:
 )
 def test_values_below_are_found_as_those_above_are(kernel: str, kind: str, array: str, index: tuple[int, ...]) -> None:
     assert found(kernel) == [(kind, line(kernel), array, index, False)]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "ends"), [("near_above", False), ("far_above", True), ("near_below", False), ("far_below", True)]
+)
+def test_an_index_far_outside_of_a_local_array_ends_its_kernel(kernel: str, ends: bool) -> None:
+    """Up to 64 elements beside it there is the agent's own stack, of which a read does no harm."""
+    report = checked(SOURCE, kernel)
+    kinds = {(finding.kind, finding.place.line) for finding in report.findings if not finding.note}
+    assert ("undefined", line("outside")) in kinds
+    assert bool(report.stopped) == ends

@@ -54,3 +54,14 @@ def test_an_action_that_nobody_reads_is_left_alone() -> None:
 
 def test_an_action_at_the_edge_is_in_its_space() -> None:
     assert checked("reader", 2, 2, [agents(NUM_AGENTS, choices=3)]).findings == ()
+
+
+def test_an_action_that_went_wrong_after_it_was_read_is_left_alone() -> None:
+    """The kernel behind the phase reads none, though the one before it has read all."""
+
+    def act(arrays: Any, active: Any) -> None:
+        arrays["actions"][:, 2, -1] = 3
+
+    phases = ["reader", act, "not_a_reader"]
+    declared = environment(PLANTED / "read_only.cu", ARRAYS, [agents(NUM_AGENTS)], phases=phases, resets=())
+    assert check(declared, num_envs=3, steps=4).findings == ()

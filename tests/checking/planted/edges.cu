@@ -19,6 +19,11 @@ extern "C" __global__ void atomic_on_stale(float* kept) {
   atomicAdd(&kept[agent_index()], 1.0f);  // atomic_on_stale
 }
 
+extern "C" __global__ void never_written(const float* bare, float* y) {
+  if (!is_active()) return;
+  y[agent_index()] = bare[agent_index()];  // never_written
+}
+
 extern "C" __global__ void leave(float* y, float* observations) {
   if (!is_active()) return;
   y[agent_index()] = observations[agent_index()] = 0.0f;
@@ -33,12 +38,14 @@ extern "C" __global__ void whole_vector(float2* points) {
   if (agent_id() == 2) points[first] = make_float2(3.0f, 4.0f);  // whole_vector
 }
 
-// One line races with two others for one element.
-extern "C" __global__ void two_lines(int* hits) {
+// What one line reads was written at either of two.
+extern "C" __global__ void two_lines(float* x, float* y) {
   if (!is_active()) return;
-  if (agent_id() == 0) hits[env_id()] = 1;  // two_lines first
-  if (agent_id() == 1) hits[env_id()] = 2;  // two_lines second
-  if (agent_id() == 2) hits[env_id()] = 3;  // two_lines third
+  if (agent_id() % 2)
+    x[agent_index()] += 1.0f;  // two_lines odd
+  else
+    x[agent_index()] += 2.0f;  // two_lines even
+  if (agent_id() > 0) y[agent_index()] = x[agent_index() - 1];  // two_lines read
 }
 
 // Lanes 0 and 32 meet in their warps, and not each other.
@@ -89,4 +96,38 @@ extern "C" __global__ void at_bounds(float* side, float* observations) {
 extern "C" __global__ void below_space(float* observations) {
   if (!is_active()) return;
   observations[agent_index()] = agent_id() == 2 ? -0.25f : 0.0f;  // below_space
+}
+
+// Each draws three numbers, of which the first of the second generator is where both begin alike.
+extern "C" __global__ void three_of_each(float* y) {
+  if (!is_active()) return;
+  Random one = Random::agent(), other = Random::agent();
+  float sum = one.uniform();  // three_of_each before
+  sum += one.uniform();
+  sum += one.uniform();
+  sum += other.uniform();  // three_of_each
+  sum += other.uniform();
+  sum += other.uniform();
+  y[agent_index()] = sum;
+}
+
+__device__ float at(int index) {
+  const float values[4] = {1.0f, 2.0f, 3.0f, 4.0f};
+  return values[index];  // outside
+}
+
+extern "C" __global__ void near_above(float* y) {
+  if (is_active()) y[agent_index()] = at(67) < 0.0f ? 1.0f : 2.0f;
+}
+
+extern "C" __global__ void far_above(float* y) {
+  if (is_active()) y[agent_index()] = at(68) < 0.0f ? 1.0f : 2.0f;
+}
+
+extern "C" __global__ void near_below(float* y) {
+  if (is_active()) y[agent_index()] = at(-64) < 0.0f ? 1.0f : 2.0f;
+}
+
+extern "C" __global__ void far_below(float* y) {
+  if (is_active()) y[agent_index()] = at(-65) < 0.0f ? 1.0f : 2.0f;
 }
