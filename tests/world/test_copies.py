@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -134,6 +135,18 @@ def test_an_environment_that_keeps_something_in_python(toy: Toy) -> None:
     twin.step()
     world.step()
     assert world["observations"].unique().tolist() == [2] and twin["observations"].unique().tolist() == [3]
+
+
+def test_an_environment_that_cannot_be_copied(toy: Toy) -> None:
+    world = toy(None, phases=[lambda arrays, active: None])
+    world.environment.lock = threading.Lock()  # type: ignore[attr-defined]
+    world.reset()
+    message = (
+        r"^Toy: the environment cannot be copied, so neither can its world: cannot pickle '_thread.lock' object; "
+        r"give its class a __deepcopy__$"
+    )
+    with pytest.raises(StoreError, match=message):
+        copy.deepcopy(world)
 
 
 def test_parts_that_wait_for_memory_are_not_copied(walk: Toy) -> None:

@@ -62,7 +62,7 @@ class Array:
             until written.
         bounds: lowest and highest legal value.
         read_only: kernels must take it as a pointer to const.
-        on_reset: who restores an ended env's part: the reset kernel, a copy of ``initial``, or nobody.
+        on_reset: who restores an ended env's part: the reset kernel, a copy of ``initial``, or neither.
         doc: what it holds, with units.
     """
 

@@ -24,7 +24,7 @@ _registry: dict[str, type[Environment] | str] = {**_PACKAGED}
 
 
 def register(name: str) -> Callable[[type[Environment]], type[Environment]]:
-    """Class decorator: make an Environment known as ``name``, in the place of an earlier one of that name.
+    """Class decorator: make an Environment known as ``name``, instead of an earlier one of that name.
 
     Raises:
         DeclarationError: the name is no identifier or one of warpworld's own, or the class is no Environment.

@@ -164,7 +164,7 @@ def _chosen(world: World, arrays: Sequence[str] | None) -> list[str]:
 
 
 def _check_replaceable(path: Path) -> None:
-    """An older trace may go; what else bears the name is somebody's."""
+    """Refuse to replace anything but an older trace."""
     with _writing(path):
         if not path.exists():
             return
@@ -178,7 +178,7 @@ def _check_replaceable(path: Path) -> None:
 
 @contextlib.contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Failures to write, told with the file's name."""
+    """Report failures to write with the file's name."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Random actions for the worlds of a check: an env's depend on its global index alone."""
+"""Random actions on the host, drawn for all envs at once, so that worlds of some of these envs get the same."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from warpworld.environment import Array, Environment, Group, placed_groups
 from warpworld.environment.spaces import group_suffix, observation_arrays, observation_names
-from warpworld.errors import DeclarationError, StoreError, suggest
+from warpworld.errors import DeclarationError, StoreError, said, suggest
 from warpworld.managers.backend import Backend
 from warpworld.managers.capture import captured
 from warpworld.managers.copies import check_copies
@@ -163,8 +163,8 @@ class World:
         Args:
             source: an array per agent or per env.
             target: an array of the shape of source; with ``row``, (rows, *shape of source).
-            row: name of the array that holds the row's number, one int32 per world. Whoever added it counts it up, and
-                keeps it below the number of rows.
+            row: name of the array that holds the row's number, one int32 per world. The part that added it sets it, to
+                less than the number of rows.
         """
         self._extend(Copy(source, target, row=row))
 
@@ -352,6 +352,18 @@ class World:
         """A copy of the store's state arrays, as bytes."""
         return self.data.snapshot()
 
+    def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
+        """Write a snapshot back; the world then takes the same course as from there on.
+
+        Args:
+            snapshot: what ``snapshot`` returned, of a world with the same arrays.
+            layout: what ``world.data.layout()`` returned then, to check that they are the same.
+
+        Raises:
+            StoreError: the snapshot is of other arrays.
+        """
+        self.data.restore(snapshot, layout)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> World:
         """A world of its own, in the same state: both have the same course from here, and neither moves the other.
 
@@ -359,7 +371,7 @@ class World:
         recorded for them, are the copy's too.
 
         Raises:
-            StoreError: parts wait for this world to be sealed.
+            StoreError: parts wait for this world to be sealed, or the environment cannot be copied.
         """
         if self._when_sealed:
             raise StoreError(
@@ -367,7 +379,7 @@ class World:
                 "made, or after its first reset()"
             )
         twin = World(
-            copy.deepcopy(self.environment, memo),
+            self._copied_environment(memo),
             self.num_envs,
             seed=self._constants.seed,
             first_env=self.first_env,
@@ -381,21 +393,18 @@ class World:
             twin.data.copy_from(self.data)
         return twin
 
+    def _copied_environment(self, memo: dict[int, Any]) -> Environment:
+        try:
+            return copy.deepcopy(self.environment, memo)
+        except Exception as error:  # what an author's class holds may raise anything
+            raise StoreError(
+                f"{self.environment.name}: the environment cannot be copied, so neither can its world: {said(error)}; "
+                "give its class a __deepcopy__"
+            ) from error
+
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         """Refuse to be pickled, and copied by copy.copy, which would share the memory."""
         raise StoreError(
             "a World is bound to memory and kernels of this process: neither pickle nor copy.copy takes it. Keep its "
             "snapshot() and restore() that in a World made in the same way; in this process use copy.deepcopy"
         )
-
-    def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
-        """Write a snapshot back; the world then goes on as it did from there.
-
-        Args:
-            snapshot: what ``snapshot`` returned, of a world with the same arrays.
-            layout: what ``world.data.layout()`` returned then, to check that they are the same.
-
-        Raises:
-            StoreError: the snapshot is of other arrays.
-        """
-        self.data.restore(snapshot, layout)
