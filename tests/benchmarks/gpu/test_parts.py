@@ -161,8 +161,8 @@ def test_a_launch_is_held_against_one_with_as_many_bytes_of_arguments() -> None:
 
 
 def test_graphs_are_of_many_steps_and_of_one() -> None:
-    steps = [graphs.build_trainer(case.smaller(4, case.num_steps), "cpu").rollout for case in graphs.CASES]
-    assert [rollout._steps_at_once for rollout in steps] == [16, 7, 1, 16]
+    steps = [graphs.build_trainer(case.smaller(4, case.num_steps), "cpu").collector for case in graphs.CASES]
+    assert [collector._steps_at_once for collector in steps] == [16, 7, 1, 16]
 
 
 def test_graphs_compare_the_whole_store(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
