@@ -2,7 +2,7 @@
 
 ``faults.yaml`` lists them by file: ``before`` occurs once in the file, ``after`` replaces it, and ``tests`` are the
 arguments of pytest that must find the fault: by default the tests of the folder that mirrors the file's own.
-``result.txt`` holds the last result of the whole list.
+``result.txt`` holds the last result of the whole list, or of a sample of it.
 """
 
 from __future__ import annotations
@@ -181,11 +181,12 @@ def outcomes(root: Path, folder: Path, faults: Sequence[Fault], jobs: int) -> It
             yield outcome
 
 
-def summary(results: Sequence[Outcome], commit: str, date: str) -> str:
+def summary(results: Sequence[Outcome], listed: int, commit: str, date: str) -> str:
     """The text of ``result.txt``."""
     count = {verdict: [each for each in results if each.verdict == verdict] for verdict in ("survived", "stale")}
     tried = len(results) - len(count["stale"])
-    lines = [f"{date}, commit {commit}: {tried - len(count['survived'])} of {tried} faults found."]
+    sample = "" if len(results) == listed else f", a random sample of the {listed} that are listed"
+    lines = [f"{date}, commit {commit}: {tried - len(count['survived'])} of {tried} faults found{sample}."]
     for verdict, title in (("survived", "Not found:"), ("stale", "Not tried, since they no longer fit the code:")):
         if count[verdict]:
             lines += ["", title, *(f"  {each.fault}  [{each.detail}]" for each in count[verdict])]
@@ -211,9 +212,9 @@ def main() -> int:
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout
     faults = chosen(everything, arguments.only, arguments.sample, arguments.seed)
     results = list(outcomes(ROOT, TREES, faults, arguments.jobs))
-    text = summary(results, commit.strip(), datetime.date.today().isoformat())
+    text = summary(results, len(everything), commit.strip(), datetime.date.today().isoformat())
     print(text, end="")
-    if len(results) == len(everything) and arguments.list == HERE / "faults.yaml":
+    if not arguments.only and arguments.list == HERE / "faults.yaml":
         (HERE / "result.txt").write_text(text, encoding="utf-8")
     return int(any(outcome.verdict != "found" for outcome in results))
 

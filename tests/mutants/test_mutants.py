@@ -100,9 +100,9 @@ def test_the_result_names_what_was_not_found() -> None:
     results = [
         Outcome(each, verdict, "why") for each, verdict in zip(faults, ("found", "survived", "stale"), strict=True)
     ]
-    assert summary(results[:1], "abc1234", "2026-01-02") == "2026-01-02, commit abc1234: 1 of 1 faults found.\n"
-    assert summary(results, "abc1234", "2026-01-02").splitlines() == [
-        "2026-01-02, commit abc1234: 1 of 2 faults found.",
+    assert summary(results[:1], 1, "abc1234", "2026-01-02") == "2026-01-02, commit abc1234: 1 of 1 faults found.\n"
+    assert summary(results, 40, "abc1234", "2026-01-02").splitlines() == [
+        "2026-01-02, commit abc1234: 1 of 2 faults found, a random sample of the 40 that are listed.",
         "",
         "Not found:",
         "  a.py: `b` -> `y`  [why]",
