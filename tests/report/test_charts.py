@@ -29,9 +29,9 @@ def test_a_limit_has_the_larger_unit(value: float, text: str) -> None:
 
 
 def test_ticks_are_as_fine_where_rounding_makes_a_span_longer() -> None:
-    """1.1 - 0.3 is a little more than 0.8 in binary; four steps of 0.2 still fit."""
-    assert ticks(0.3, 1.1, 4) == [0.2, 0.4, 0.6, 0.8, 1.0]
-    assert ticks(0.0, 0.8, 4) == [0.0, 0.2, 0.4, 0.6, 0.8]
+    """1.1 - 0.7 is a little more than 0.4 in binary; four steps of 0.1 still fit."""
+    assert ticks(0.7, 1.1, 4) == [0.7, 0.8, 0.9, 1.0, 1.1]
+    assert ticks(0.0, 0.4, 4) == [0.0, 0.1, 0.2, 0.3, 0.4]
 
 
 def drawn_points(count: int) -> int:
