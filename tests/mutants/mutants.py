@@ -185,8 +185,8 @@ def summary(results: Sequence[Outcome], listed: int, commit: str, date: str) -> 
     """The text of ``result.txt``."""
     count = {verdict: [each for each in results if each.verdict == verdict] for verdict in ("survived", "stale")}
     tried = len(results) - len(count["stale"])
-    sample = "" if len(results) == listed else f", a random sample of the {listed} that are listed"
-    lines = [f"{date}, commit {commit}: {tried - len(count['survived'])} of {tried} faults found{sample}."]
+    part = "" if len(results) == listed else f", out of the {listed} that are listed"
+    lines = [f"{date}, commit {commit}: {tried - len(count['survived'])} of {tried} faults found{part}."]
     for verdict, title in (("survived", "Not found:"), ("stale", "Not tried, since they no longer fit the code:")):
         if count[verdict]:
             lines += ["", title, *(f"  {each.fault}  [{each.detail}]" for each in count[verdict])]

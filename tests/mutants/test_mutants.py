@@ -102,7 +102,7 @@ def test_the_result_names_what_was_not_found() -> None:
     ]
     assert summary(results[:1], 1, "abc1234", "2026-01-02") == "2026-01-02, commit abc1234: 1 of 1 faults found.\n"
     assert summary(results, 40, "abc1234", "2026-01-02").splitlines() == [
-        "2026-01-02, commit abc1234: 1 of 2 faults found, a random sample of the 40 that are listed.",
+        "2026-01-02, commit abc1234: 1 of 2 faults found, out of the 40 that are listed.",
         "",
         "Not found:",
         "  a.py: `b` -> `y`  [why]",
