@@ -9,6 +9,7 @@ import pytest
 
 from tests.checking.planted_worlds import PLANTED, checked, line_of
 from warpworld.checking import Finding
+from warpworld.checking.barriers import joined
 from warpworld.checking.findings import Place
 
 pytestmark = pytest.mark.cpu_backend
@@ -129,3 +130,30 @@ def test_lines_of_other_files_are_named_with_theirs_and_of_many_pairs_three(tmp_
     assert (finding.place, len(finding.also)) == (Place(str(tmp_path / "wide.cuh"), 3), 4)
     assert finding.message.endswith("race lines wide.cu:8 and 4, wide.cu:8 and 5, wide.cu:8 and 6, 1 more")
     assert finding.advice == "put sync_env() between lines 6 and 8: it orders all of them"
+
+
+def race(path: Path, one: int, other: int, note: bool = False) -> Finding:
+    """Of two lines of a kernel, in an array of its own."""
+    places = (Place(str(path), one), Place(str(path), other))
+    array = f"array_{one}_{other}"
+    return Finding(
+        "race", places[0], "races", "mend it", note, kernel="step", array=array, other=places[1], sites=places
+    )
+
+
+def test_a_race_that_ends_where_another_begins_needs_a_barrier_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "step.cu"
+    path.write_text("\n" * 9)
+    apart = [race(path, 2, 4), race(path, 4, 6)]
+    assert list(joined(apart)) == apart
+    (finding,) = joined([race(path, 2, 5), race(path, 4, 6)])
+    assert finding.advice == "put sync_env() between lines 4 and 5: it orders all of them"
+
+
+def test_notes_alone_are_not_joined(tmp_path: Path) -> None:
+    path = tmp_path / "step.cu"
+    path.write_text("\n" * 9)
+    notes = [race(path, 2, 5, note=True), race(path, 3, 6, note=True)]
+    assert list(joined(notes)) == notes
+    (finding,) = joined([*notes, race(path, 4, 7)])
+    assert not finding.note and finding.place.line == 4 and len(finding.also) == 2

@@ -106,6 +106,11 @@ def test_the_backward_order_is_tried_first() -> None:
     assert "is 0, but 3 when agents run backward" in finding.message
 
 
+def test_a_float_that_differs_by_more_than_rounding_is_no_note() -> None:
+    (finding,) = checked(SOURCE, "last_of_all").findings
+    assert (finding.kind, finding.array, finding.note) == ("order", "sum", False)
+
+
 def test_of_numbers_that_are_drawn_again_one_after_the_other_the_first_is_told() -> None:
     (finding,) = checked(SOURCE, "three_of_each").findings
     assert (finding.kind, finding.place.line) == ("random", line("three_of_each"))
