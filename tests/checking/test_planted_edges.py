@@ -111,6 +111,10 @@ def test_a_float_that_differs_by_more_than_rounding_is_no_note() -> None:
     assert (finding.kind, finding.array, finding.note) == ("order", "sum", False)
 
 
+def test_no_number_is_like_another_one() -> None:
+    assert {finding.kind for finding in checked(SOURCE, "last_of_no_number").findings} == {"not-finite"}
+
+
 def test_of_numbers_that_are_drawn_again_one_after_the_other_the_first_is_told() -> None:
     (finding,) = checked(SOURCE, "three_of_each").findings
     assert (finding.kind, finding.place.line) == ("random", line("three_of_each"))
