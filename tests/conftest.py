@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests import quick
+
 if TYPE_CHECKING:
     from tests.stand_in.driver import StandIn
 
@@ -41,6 +43,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells leave it to what they start in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if config.getoption("quick"):
+        quick.keep_folder(config)
     if config.getoption("stand_in"):
         from tests.stand_in.plugin import use_stand_in
 
@@ -65,7 +69,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is not asked for or not about the backend in use, and skip what needs something not here."""
     if config.getoption("quick"):
-        keep_first_cases(config, items)
+        quick.keep_first_cases(config, items)
     on_stand_in = STAND_IN in config.stash
     if on_stand_in or config.getoption("device") != "cpu":
         about_cpu = [item for item in items if item.get_closest_marker("cpu_backend")]
@@ -78,17 +82,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="needs --stand-in; make test-cuda runs it"))
         if item.get_closest_marker("gpu") and (on_stand_in or not has_gpu()):
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
-
-
-def keep_first_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the other cases of each parametrised test, and all of those that take their time."""
-    first: dict[str, pytest.Item] = {}
-    for item in items:
-        if not any(item.get_closest_marker(name) for name in ("long", "slow")):
-            first.setdefault(item.nodeid.partition("[")[0], item)
-    kept = set(first.values())
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = [item for item in items if item in kept]
 
 
 @functools.cache
