@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from warpworld.managers.cuda.compiler import find_cuda_compiler
+from warpworld.managers.cuda.driver import driver_of
 from warpworld.managers.cuda.launches import _Launch
 
 ARGUMENT_BYTES = ctypes.sizeof(_Launch) + 8  # of idle.cu: what every launch carries, and one pointer
@@ -18,11 +19,10 @@ extern "C" __global__ void empty(const Arguments arguments) {{}}
 
 
 def bare_launch() -> Callable[[], None]:
-    """The launch, arguments packed beforehand; a world must have been made on cuda before, with PyCUDA's context."""
-    import pycuda.driver
-
-    major, minor = pycuda.driver.Context.get_device().compute_capability()
-    function = pycuda.driver.module_from_buffer(_cubin(f"sm_{major}{minor}")).get_function("empty")
+    """The launch, arguments packed beforehand."""
+    driver = driver_of(0)
+    with driver.active():
+        function = driver.drv.module_from_buffer(_cubin(driver.arch)).get_function("empty")
     packed, grid, block = bytes(ARGUMENT_BYTES), (1, 1), (32, 1, 1)
     return lambda: function._launch_kernel(grid, block, packed, 0, None)
 
