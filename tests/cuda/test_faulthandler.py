@@ -39,6 +39,7 @@ def assert_named(printed: str, times: int) -> None:
 
 
 @pytest.mark.parametrize("words", [[], ["-X", "faulthandler"]], ids=["enabled later", "-X faulthandler"])
+@pytest.mark.long
 def test_enabled_before_or_after_the_first_world_and_disabled_meanwhile(words: list[str]) -> None:
     result = run(*words, "-m", "tests.cuda.under_faulthandler")
     assert result.stdout.splitlines()[0] == str(bool(words))
@@ -48,6 +49,7 @@ def test_enabled_before_or_after_the_first_world_and_disabled_meanwhile(words: l
     assert result.returncode == 0
 
 
+@pytest.mark.long
 def test_under_pytest(tmp_path: Path) -> None:
     path = tmp_path / "test_imported.py"
     path.write_text(MAKES_ITS_WORLD_WHEN_IMPORTED)

@@ -102,6 +102,7 @@ def one_more(run: Run) -> None:
 
 
 @pytest.mark.parametrize("lasting", [True, False])
+@pytest.mark.long
 def test_whatever_operation_fails_the_run_goes_on_afterwards(config: RunConfig, tmp_path: Path, lasting: bool) -> None:
     whole = Run.create(config, tmp_path)
     Trainer(config).train(whole)
@@ -142,6 +143,7 @@ def limit_file_size() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
 
 
+@pytest.mark.long
 def test_a_disk_that_is_really_too_small(run: Run) -> None:
     """The system's own limit on a file's size, with torch writing the checkpoint."""
     big = {"weights": torch.zeros(40_000)}
@@ -206,6 +208,7 @@ def test_a_lock_that_cannot_be_made(run: Run) -> None:
         run.lock()
 
 
+@pytest.mark.long
 def test_two_processes_in_one_run_folder(tmp_path: Path) -> None:
     process = start(tmp_path, "train", *SMALL, "trainer.total_env_steps=1280000")
     path = appeared(tmp_path, "runs/[!.]*", process)

@@ -58,6 +58,7 @@ def test_one_process_writes_and_speaks(whole: Path) -> None:
     assert (folder / "out1").read_text() == (folder / "err1").read_text() == ""
 
 
+@pytest.mark.long
 def test_a_run_is_resumed_bit_for_bit(tmp_path: Path, whole: Path) -> None:
     assert finish_group(tmp_path, 2, "train", *SMALL, "--stop-at", "640") == [0, 0]
     half = run_folder(tmp_path)
@@ -68,6 +69,7 @@ def test_a_run_is_resumed_bit_for_bit(tmp_path: Path, whole: Path) -> None:
 
 
 @pytest.mark.parametrize(("first", "then"), [(2, 1), pytest.param(1, 3, marks=pytest.mark.slow)])
+@pytest.mark.long
 def test_a_run_is_resumed_by_another_number_of_processes(tmp_path: Path, whole: Path, first: int, then: int) -> None:
     trains = {1: lambda *words: [finish(tmp_path, *words)]}
     for number in (2, 3):
@@ -88,6 +90,7 @@ def test_a_run_is_resumed_by_another_number_of_processes(tmp_path: Path, whole: 
 
 
 @pytest.mark.parametrize("victim", [0, 1])
+@pytest.mark.long
 def test_a_killed_process_ends_the_others(tmp_path: Path, victim: int) -> None:
     processes = start_group(tmp_path, 2, "train", *LONG)
     appeared(tmp_path, "runs/*/checkpoints/iteration_000020.pt", processes[0])
@@ -125,6 +128,7 @@ def test_an_error_in_one_process_ends_all_in_one_line(tmp_path: Path) -> None:
     assert last_state(run_folder(tmp_path))["iteration"] >= 1
 
 
+@pytest.mark.long
 def test_after_an_error_nobody_waits_for_a_device(tmp_path: Path) -> None:
     script = Path(__file__).with_name("waiting_teardown.py")
     common = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
@@ -155,6 +159,7 @@ def test_a_process_with_a_device_ends_in_under_a_minute() -> None:
     assert joining.DEVICE_FAREWELL_SECONDS > joining.FAILED_BEATS * joining.BEAT_SECONDS  # till the others are ended
 
 
+@pytest.mark.long
 def test_a_signal_to_one_process_ends_all_with_a_checkpoint(tmp_path: Path) -> None:
     processes = start_group(tmp_path, 2, "train", *LONG)
     appeared(tmp_path, "runs/*/checkpoints/iteration_000020.pt", processes[0])

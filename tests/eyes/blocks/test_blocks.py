@@ -253,6 +253,7 @@ def test_a_block_and_a_kernel_of_your_own(tmp_path: Path) -> None:
     ],
     ids=["all", "depth", "rgb"],
 )
+@pytest.mark.long
 def test_a_check_finds_nothing(blocks: tuple[Block, ...]) -> None:
     report = warpworld.check(declared(*blocks, agents=3, cameras=(0.0, 180.0), res=8, episode_length=6), 4, 20)
     assert report.clean, str(report)
