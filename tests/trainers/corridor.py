@@ -57,4 +57,5 @@ class Corridor(Environment):
         self._look(arrays)
 
     def _look(self, arrays: Any) -> None:
-        arrays["observations"].copy_(torch.nn.functional.one_hot(arrays["cell"], CELLS))
+        cells = torch.arange(CELLS, device=arrays["cell"].device)
+        arrays["observations"].copy_(arrays["cell"].unsqueeze(-1) == cells)
