@@ -352,7 +352,9 @@ def test_every_dtype_has_a_c_type_and_back() -> None:
 def test_the_package_s_own_files() -> None:
     for path in [*INCLUDE_FOLDER.glob("*.cu"), *INCLUDE_FOLDER.parent.glob("envs/*/*.cu")]:
         found = read_signatures(path, path.read_text(encoding="utf-8"))
-        assert found and all(parameter.type in C_TYPES for s in found.values() for parameter in s.parameters), path
+        parameters = [parameter for signature in found.values() for parameter in signature.parameters]
+        structs = {"Plans", "Motions", "Inertia", "Scene"}  # of headers, which are not read here
+        assert found and all(parameter.type in C_TYPES or parameter.type in structs for parameter in parameters), path
 
 
 def test_a_long_file_is_read_quickly() -> None:

@@ -121,8 +121,9 @@ MESSAGE = r"the saved {} is .*, expected {}: something other than warpworld wrot
         ("policies", 5, MESSAGE.format("policies", "a dict")),
         ("policies", {"agent": 5}, MESSAGE.format("policy 'agent'", "a dict of tensors")),
         ("policies", {"agent": {"w": 5}}, MESSAGE.format("policy 'agent'", "a dict of tensors")),
-        ("learners", {}, MESSAGE.format("learner of policy 'agent'", "a dict with policy and optimizer")),
-        ("learners", {"agent": 5}, MESSAGE.format("learner of policy 'agent'", "a dict with policy and optimizer")),
+        ("learners", {}, MESSAGE.format("learner of policy 'agent'", "a dict")),
+        ("learners", {"agent": {}}, "policy 'agent': the saved learner holds nothing, expected optimizer"),
+        ("learners", {"agent": 5}, MESSAGE.format("learner of policy 'agent'", "a dict")),
         ("generator", torch.zeros(3), MESSAGE.format("generator", "the state of one of torch's generators")),
         ("random", {}, MESSAGE.format("random state of cpu", "the state of one of torch's generators")),
         ("random", {"cpu": 5}, MESSAGE.format("random state of cpu", "the state of one of torch's generators")),
@@ -159,14 +160,14 @@ def test_an_optimizer_that_is_something_else(run: Run, part: str, value: Any) ->
     foreign(run, learners=learners)
     trainer = Trainer(run.config)
     before = copy.deepcopy(trainer.state_dict())
-    with pytest.raises(RunError, match=rf"^run '{run.path}' cannot be resumed: the saved state does not fit this pol"):
+    with pytest.raises(RunError, match=rf"^run '{run.path}' cannot be resumed: policy 'agent': the saved state does not"):
         trainer.resume(run)
     assert_same(trainer.state_dict(), before)
 
 
 def test_an_optimizer_of_a_version_without_padding(run: Run) -> None:
     learners = run.load_checkpoint()["learners"]
-    count = sum(weight.numel() for weight in learners["agent"]["policy"].values())
+    count = sum(weight.numel() for weight in run.load_checkpoint()["policies"]["agent"].values())
     state = learners["agent"]["optimizer"]["state"][0]
     assert len(state["exp_avg"]) > count
     state |= {name: state[name][:count].clone() for name in ("exp_avg", "exp_avg_sq")}
@@ -174,7 +175,7 @@ def test_an_optimizer_of_a_version_without_padding(run: Run) -> None:
     trainer = Trainer(run.config)
     before = copy.deepcopy(trainer.state_dict())
     message = (
-        "cannot be resumed: the optimiser's state was saved by an older version of warpworld, which put no padding"
+        "cannot be resumed: policy 'agent': the optimiser's state was saved by an older version of warpworld, which put no padding"
     )
     with pytest.raises(RunError, match=message):
         trainer.resume(run)
