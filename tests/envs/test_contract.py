@@ -15,6 +15,7 @@ import warpworld
 from tests.envs.courses import Driver, assert_equal, assert_same_course, course_of, ended, per_env, values
 from warpworld import Array, Environment, Group, World
 from warpworld.environment import get_environment
+from warpworld.errors import BuildError
 from warpworld.managers.build_cache import cache_folder
 from warpworld.managers.devices import open_backend
 
@@ -238,7 +239,11 @@ def test_packed_envs_run_the_same_course(name: str, params: dict[str, Any]) -> N
     assert most > 0, "give this environment a small case"
     for envs_per_warp in sorted({1, max(most // 2, 1), most}):
         num_envs = 2 * most + 3  # the last warp is not full
-        packed = make(name, params, num_envs, envs_per_warp=envs_per_warp)
+        try:
+            packed = make(name, params, num_envs, envs_per_warp=envs_per_warp)
+        except BuildError as error:  # as many views of pixels do not fit a block's memory on a GPU
+            assert "bytes among a block's threads, which may share" in str(error)
+            continue
         assert assert_same_course(make(name, params, num_envs), packed, 200) > 50
 
 

@@ -160,7 +160,8 @@ def test_an_optimizer_that_is_something_else(run: Run, part: str, value: Any) ->
     foreign(run, learners=learners)
     trainer = Trainer(run.config)
     before = copy.deepcopy(trainer.state_dict())
-    with pytest.raises(RunError, match=rf"^run '{run.path}' cannot be resumed: policy 'agent': the saved state does not"):
+    message = rf"^run '{run.path}' cannot be resumed: policy 'agent': the saved state does not fit this policy"
+    with pytest.raises(RunError, match=message):
         trainer.resume(run)
     assert_same(trainer.state_dict(), before)
 
@@ -175,7 +176,8 @@ def test_an_optimizer_of_a_version_without_padding(run: Run) -> None:
     trainer = Trainer(run.config)
     before = copy.deepcopy(trainer.state_dict())
     message = (
-        "cannot be resumed: policy 'agent': the optimiser's state was saved by an older version of warpworld, which put no padding"
+        "cannot be resumed: policy 'agent': the optimiser's state was saved by an older version of warpworld, which "
+        "put no padding"
     )
     with pytest.raises(RunError, match=message):
         trainer.resume(run)
