@@ -36,7 +36,7 @@ setup: $(STAMP) ## Make the virtual environment and install into it
 train: $(STAMP) ## Train Tag with a progress display
 	$(BIN)/warpworld train $(CONFIG) $(ARGS)
 
-quick: $(STAMP) ## Run the first case of each test, without those marked long or slow: within a minute
+quick: $(STAMP) ## Run the first case of each test, without those marked long or slow
 	$(BIN)/python -m pytest -n $(JOBS) --quick $(ARGS)
 
 test: $(STAMP) ## Run the tests that are not marked slow
