@@ -1,29 +1,4 @@
 """Building blocks for environments in floor plans that are written in Python alone."""
 
-from warpworld.eyes.blocks import (
-    IMU,
-    RGB,
-    AgentPixels,
-    Block,
-    BlockEnvironment,
-    BlockParams,
-    Depth,
-    MomentumMovement,
-    RandomLifespans,
-    RandomSpawns,
-    SimpleMovement,
-)
-
-__all__ = [
-    "IMU",
-    "RGB",
-    "AgentPixels",
-    "Block",
-    "BlockEnvironment",
-    "BlockParams",
-    "Depth",
-    "MomentumMovement",
-    "RandomLifespans",
-    "RandomSpawns",
-    "SimpleMovement",
-]
+from warpworld.eyes.blocks import *  # noqa: F403 (a door: the names are declared there)
+from warpworld.eyes.blocks import __all__ as __all__

@@ -39,7 +39,7 @@ def read_file(path: str | Path) -> bytes:
 
 
 def open_to_append(path: Path, mode: str = "ab") -> Any:
-    """Open a file to append to it, a new one if there is none; opening a pipe that nobody reads would wait forever.
+    """Open a file to append to it, a new one if there is none; opening a pipe without a reader would wait forever.
 
     Raises:
         OSError: it is a pipe, or cannot be opened.

@@ -1,4 +1,4 @@
-"""Of findings that say the same, the one that is told."""
+"""Of findings that say the same, the one that is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Devices by name, and one of one's own: registered from outside, it keeps what worlds promise."""
+"""Devices by name, and a device registered from outside, on which worlds keep their promises."""
 
 from __future__ import annotations
 

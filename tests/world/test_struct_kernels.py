@@ -98,7 +98,7 @@ def test_packed_envs(tmp_path: Path) -> None:
 
 
 def test_arguments_in_the_order_of_a_list(tmp_path: Path) -> None:
-    """An entry for each field, in the place of its struct."""
+    """An entry for each field, instead of its struct."""
     step = Kernel("step", arguments=(False, "places", "paces", "walls", 0, 0.1, "num_walls", -2, "rewards"))
     by_name = course(world(tmp_path, "structs"))
     listed = [course(world(tmp_path, spelling, phases=[step])) for spelling in ("structs", "plain")]

@@ -1,8 +1,10 @@
 """Races that one missing barrier explains, as one finding.
 
 A race of two lines can be mended by a barrier anywhere between them. Where one place lies between the two lines of
-several races, a barrier there mends them all, and they are told as one. What counts are the lines of the kernel itself,
-from which the functions are called that race: a barrier in a function would be met where that is called otherwise, too.
+several races, a barrier there mends them all, and they are reported as one.
+
+Only lines of the kernel itself count, those from which the racing functions are called. A barrier inside a function
+would also be met where the function is called elsewhere.
 """
 
 from __future__ import annotations
@@ -83,24 +85,24 @@ def _mended_together(gaps: list[_Gap]) -> Iterator[list[_Gap]]:
 
 
 def _first(group: list[_Gap]) -> Finding:
-    """The race that a group is told as: one that does harm."""
+    """The race that stands for its group: one that does harm."""
     return min(group, key=lambda gap: (gap.race.note, gap.race.place.file, gap.race.place.line)).race
 
 
 def _joined(group: list[_Gap]) -> Finding:
-    told = _first(group)
-    others = sorted((gap.race for gap in group if gap.race is not told), key=lambda race: _key(_pair(race)))
+    reported = _first(group)
+    others = sorted((gap.race for gap in group if gap.race is not reported), key=lambda race: _key(_pair(race)))
     pairs = list(dict.fromkeys(map(_pair, others)))
-    shown = [f"{_short(one, told)} and {_short(other, told)}" for one, other in pairs[:MOST_PAIRS]]
+    shown = [f"{_short(one, reported)} and {_short(other, reported)}" for one, other in pairs[:MOST_PAIRS]]
     if len(pairs) > MOST_PAIRS:
         shown.append(f"{len(pairs) - MOST_PAIRS} more")
-    words = f"{told.message}; for want of the same barrier race lines {', '.join(shown)}"
+    words = f"{reported.message}; for want of the same barrier race lines {', '.join(shown)}"
     if group[0].has_barrier:
         where = f"behind line {max(gap.last for gap in group)} too, before the loop comes around again"
     else:
         where = f"between lines {max(gap.first for gap in group)} and {min(gap.last for gap in group)}"
     advice = f"put sync_env() {where}: it orders all of them"
-    return dataclasses.replace(told, message=words, advice=advice, also=tuple(pairs))
+    return dataclasses.replace(reported, message=words, advice=advice, also=tuple(pairs))
 
 
 def _pair(race: Finding) -> tuple[Place, Place]:
@@ -113,5 +115,5 @@ def _key(pair: tuple[Place, Place]) -> tuple[Any, ...]:
     return tuple((place.file, place.line) for place in pair)
 
 
-def _short(place: Place, told: Finding) -> str:
-    return str(place.line) if place.file == told.place.file else f"{Path(place.file).name}:{place.line}"
+def _short(place: Place, reported: Finding) -> str:
+    return str(place.line) if place.file == reported.place.file else f"{Path(place.file).name}:{place.line}"

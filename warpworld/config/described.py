@@ -26,7 +26,7 @@ from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import ModelConfig
 from warpworld.environment import Environment, get_environment
 
-REQUIRED = object()  # in the place of a default where there is none
+REQUIRED = object()  # stands for a default that does not exist
 _ARGUMENT = re.compile(r"(\w+): (.*)\Z")
 
 

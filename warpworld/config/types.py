@@ -60,7 +60,7 @@ Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 
-# A number or points. Checkers see Any, since ``LearnerConfig.at`` leaves a number in the place of points.
+# A number or points. Checkers see Any, since ``LearnerConfig.at`` replaces points by a number.
 PositiveSchedule = Annotated[
     Any, PlainValidator(partial(_read_schedule, limit=" above 0", is_legal=lambda value: value > 0))
 ]

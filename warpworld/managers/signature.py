@@ -92,7 +92,7 @@ class Signature:
 
     @functools.cached_property
     def slots(self) -> tuple[Slot, ...]:
-        """What is bound, in order: the parameters, and in the place of each struct its fields."""
+        """What is bound, in order: the parameters, and the fields of each struct."""
         return tuple(_slots(self.parameters, self.path, ""))
 
 

@@ -1,4 +1,4 @@
-"""Files of tensors, read without running code that somebody may have put into them."""
+"""Files of tensors, read without running any code that they hold."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class CpuBackend:
         return block[start : start + nbytes]
 
     def free_memory(self) -> None:
-        """Nobody can say: a system gives more than there is."""
+        """Unknown: a system promises more than it has."""
 
     def build(self, source: KernelSource) -> Module:
         """Compile a source into a module, or take it from the build cache."""

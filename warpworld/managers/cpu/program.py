@@ -142,7 +142,7 @@ class CpuProgram:
         return found or (str(kernels[step.name].path), kernels[step.name].line)
 
     def line_of_fault(self, step: RunKernel, address: int) -> tuple[str, int] | None:
-        """File and line in the author's files of where a kernel was ended, if that can be told."""
+        """File and line in the author's files of where a kernel was ended, if that is known."""
         return _line_of(step.module.path, address)
 
 

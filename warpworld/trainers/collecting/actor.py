@@ -152,5 +152,5 @@ class Actor:
 
     @property
     def players(self) -> list[Player]:
-        """Everybody who acts for the group at the moment."""
+        """All players that act for the group at the moment."""
         return [self.policy, *(slot.player for slot in self.slots)]

@@ -22,7 +22,7 @@ class Collector:
     """Takes T steps of a world at a time.
 
     What is recorded of a group, and by what its actions are drawn, is settled before the world is sealed: by an
-    algorithm's ``declare``, or by ``act`` for a group that nobody learns for.
+    algorithm's ``declare``, or by ``act`` for a group without a learner.
 
     Attributes:
         world: the world that is stepped.
@@ -41,7 +41,7 @@ class Collector:
     def __init__(self, world: World, num_steps: int, graph_steps: int = 16, slots: Sequence[Slot] = ()) -> None:
         self.world, self.num_steps, self.slots = world, num_steps, list(slots)
         self.actors: dict[str, Actor] = {}
-        # in the groups' order, whoever is declared first: a kernel's number decides its random numbers
+        # in the groups' order, not in that of declaration: a kernel's number decides its random numbers
         self._indices = {group: world.kernel_index() for group in world.groups}
         self.outcomes = Outcomes(world, num_steps)
         self._recorders: list[Recorder] = [self.outcomes]
