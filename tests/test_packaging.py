@@ -104,6 +104,7 @@ def listed(name: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("-")]
 
 
+@pytest.mark.long
 def test_wheel_carries_every_file_of_the_package(wheel: Path) -> None:
     sources = {f"warpworld/{name}" for name in files(ROOT / "warpworld")}
     sources |= {f"warpworld/configs/{name}" for name in files(ROOT / "configs")}
@@ -114,6 +115,7 @@ def test_wheel_carries_every_file_of_the_package(wheel: Path) -> None:
     assert {name.partition("/")[0] for name in carried} == {"warpworld"}
 
 
+@pytest.mark.long
 def test_metadata(metadata: Message) -> None:
     assert metadata["Name"] == "warpworld"
     assert metadata["Requires-Python"] == ">=3.10"
@@ -128,6 +130,7 @@ def test_metadata(metadata: Message) -> None:
     assert names(requirements) & {"pycuda", "gym", "ziglang"} == set()
 
 
+@pytest.mark.long
 def test_requirement_files_name_what_is_needed(metadata: Message) -> None:
     needed = names(metadata.get_all("Requires-Dist") or [])
     needed |= names(metadata.get_all("Requires-Dist") or [], "test")
@@ -165,6 +168,7 @@ def test_import_is_light() -> None:
     assert heavy & set(seen["modules"]) == set()
 
 
+@pytest.mark.long
 def test_installed_package_runs_outside_the_repository(installed: Path, tmp_path: Path) -> None:
     python = installed / "bin" / "python"
     where = run([python, "-c", "import warpworld; print(warpworld.__file__)"], cwd=tmp_path).stdout.strip()
@@ -174,6 +178,7 @@ def test_installed_package_runs_outside_the_repository(installed: Path, tmp_path
         assert name in shown
 
 
+@pytest.mark.long
 def test_installed_command_trains(installed: Path, tmp_path: Path) -> None:
     package = next(installed.glob("lib/python*/site-packages/warpworld"))
     before = files(package)
@@ -190,6 +195,7 @@ def test_installed_command_trains(installed: Path, tmp_path: Path) -> None:
     assert files(package) == before
 
 
+@pytest.mark.long
 def test_pytest_finds_the_fixture_of_the_installed_package(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "test_walk.py").write_text(
         "def test_clean(check_environment):\n    assert check_environment('cartpole', steps=3).clean\n"

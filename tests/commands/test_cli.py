@@ -234,6 +234,7 @@ def test_an_error_of_our_own_making_shows_its_traceback(trainer: type[StubTraine
         main(["train", "run.yaml"])
 
 
+@pytest.mark.long
 def test_as_a_process(here: Path) -> None:
     (here / "run.yaml").write_text(TEXT.replace(NAME, "cartpole").replace("chasers: 3", "episode_length: 0"))
     command = [sys.executable, "-m", "warpworld", "train", "run.yaml"]

@@ -29,6 +29,7 @@ def test_two_points_at_one_step_make_a_jump() -> None:
     assert [value_at(points, at) for at in (0, 99, 100, 150, 200)] == [1.0, 1.0, 5.0, 5.5, 6.0]
 
 
+@pytest.mark.long
 def test_a_learner_follows_them() -> None:
     schedules = {"learning_rate": ((0, 1e-3), (100, 3e-3)), "ent_coef": ((0, 0.1), (100, 0.0)), "clip_coef": 0.3}
     learner = PPO(make_policy(), Settings(**schedules, anneal_lr=False))

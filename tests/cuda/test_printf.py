@@ -161,6 +161,7 @@ def test_an_endless_loop_that_prints_is_ended(
     assert len(printed(world, 6, capfd)) == 5
 
 
+@pytest.mark.long
 def test_a_slow_reader_is_no_endless_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPWORLD_KERNEL_TIMEOUT", "0.2")
     world = printing_world(num_envs=1, num_agents=1)

@@ -29,6 +29,7 @@ def output(folder: Path, compiler: list[str], flags: list[str], run: list[str]) 
 
 @SCHEDULERS
 @pytest.mark.parametrize("flags", ["-O0", "-O2 -DWW_UCONTEXT"])
+@pytest.mark.long
 def test_this_processor(flags: str, scheduler: list[str], tmp_path: Path) -> None:
     compiler = find_compiler()
     if compiler.link_command:

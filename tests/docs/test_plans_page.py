@@ -24,6 +24,7 @@ def test_the_example_of_a_set() -> None:
     assert names["plans"].num_plans == 3
 
 
+@pytest.mark.long
 def test_guests_start_in_rooms_of_their_plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "guests.py").write_text(blocks(PAGE, "python")[1])
     (tmp_path / "guests.cu").write_text(blocks(PAGE, "cuda")[0])

@@ -223,6 +223,7 @@ def test_two_processes_in_one_run_folder(tmp_path: Path) -> None:
     assert finish(other, "train", "--resume", str(path), "--stop-at", "1") == 0  # a killed process holds nothing
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_before_its_folder_is_whole_leaves_none(tmp_path: Path) -> None:
     process = start(tmp_path, "train", *SMALL)
     appeared(tmp_path, "runs/.*", process)

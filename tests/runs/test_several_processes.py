@@ -46,6 +46,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # --- what a run leaves ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_one_process_writes_and_speaks(whole: Path) -> None:
     run, folder = Run.open(whole), whole.parent.parent
     assert run.checkpoints() == list(range(ITERATIONS + 1))
@@ -117,6 +118,7 @@ def broken(folder: Path) -> str:
     return str(config)
 
 
+@pytest.mark.long
 def test_an_error_in_one_process_ends_all_in_one_line(tmp_path: Path) -> None:
     began = time.monotonic()
     statuses = finish_group(tmp_path, 2, "train", broken(tmp_path))
@@ -225,6 +227,7 @@ def test_fewer_envs_than_processes(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.long
 def test_nobody_at_the_address(tmp_path: Path) -> None:
     alone = {"WORLD_SIZE": "2", "RANK": "1", "LOCAL_RANK": "0", "WARPWORLD_JOIN_TIMEOUT": "1"}
     assert finish_group(tmp_path, 1, "train", *SMALL, **alone) == [2]
@@ -233,6 +236,7 @@ def test_nobody_at_the_address(tmp_path: Path) -> None:
     assert "see MASTER_ADDR and MASTER_PORT" in line
 
 
+@pytest.mark.long
 def test_an_address_that_cannot_exist(tmp_path: Path) -> None:
     alone = {"WORLD_SIZE": "2", "RANK": "1", "MASTER_ADDR": "no..where", "WARPWORLD_JOIN_TIMEOUT": "1"}
     assert finish_group(tmp_path, 1, "train", *SMALL, **alone) == [2]
@@ -251,6 +255,7 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
     assert "address already in use" in line
 
 
+@pytest.mark.long
 def test_others_that_never_come(tmp_path: Path) -> None:
     alone = {"WORLD_SIZE": "2", "LOCAL_RANK": "0", "WARPWORLD_JOIN_TIMEOUT": "1"}
     assert finish_group(tmp_path, 1, "train", *SMALL, **alone) == [2]

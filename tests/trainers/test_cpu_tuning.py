@@ -46,6 +46,7 @@ def test_a_c_library_without_mallopt_is_left_alone(monkeypatch: pytest.MonkeyPat
     assert not keep_freed_memory()
 
 
+@pytest.mark.long
 def test_freed_memory_is_kept() -> None:
     """In a process of its own: page faults of allocating 8 times 16 MiB again and again."""
     program = (
@@ -72,6 +73,7 @@ def test_freed_memory_is_kept() -> None:
     assert results["told"] < 1000 < results["not told"]
 
 
+@pytest.mark.long
 def test_importing_sets_nothing() -> None:
     program = "import torch; b = torch.get_float32_matmul_precision(); import warpworld.trainers.trainer as t; "
     program += "assert torch.get_float32_matmul_precision() == b == 'highest'"

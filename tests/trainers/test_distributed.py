@@ -106,6 +106,7 @@ def learnt(line: Mapping[str, Any]) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.long
 def test_two_processes_learn_what_one_does(pairs: list[dict[str, Any]], case: str) -> None:
     expected, found = alone(CASES[case]), pairs[0][case]
     assert len(found["lines"]) == UPDATES
@@ -142,6 +143,7 @@ def test_what_agents_remember_is_saved_as_one_process_would(pairs: list[dict[str
     torch.testing.assert_close(remembered, expected, rtol=0, atol=1e-3)  # the weights differ by as much
 
 
+@pytest.mark.long
 def test_three_processes(tmp_path: Path) -> None:
     config = CASES["agent masks"]
     found = together(3, tmp_path / "three", trained, {"": config})

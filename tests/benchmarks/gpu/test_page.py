@@ -101,6 +101,7 @@ def test_the_trainers_own_iteration_is_profiled(monkeypatch: pytest.MonkeyPatch,
     assert row["longest"][0]["seconds"] == 0.5 and row["device_events"] == len(ITERATION)
 
 
+@pytest.mark.long
 def test_where_the_profiler_sees_nothing_the_part_is_skipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(profile, "record", lambda call, device: ([], 0.0))
     context = Context("cpu", quick=True, limit=60.0, path=tmp_path / "figures.json")

@@ -48,6 +48,7 @@ def test_a_part_ends_in_its_own_way(name: str, status: str, reason: str) -> None
         assert result["figures"] == {"rows": [{"found": "before"}]}
 
 
+@pytest.mark.long
 def test_a_part_that_hangs_is_ended_with_all_that_it_started() -> None:
     result = run_part(part("hangs"), "cpu", quick=True, limit=3)
     assert result["status"] == "not finished"
@@ -178,6 +179,7 @@ def test_conditions_are_known_without_a_host_compiler(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+@pytest.mark.long
 def test_without_a_gpu_the_suite_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "gpu.json"
     assert main.main(["--save", str(path)]) == 1

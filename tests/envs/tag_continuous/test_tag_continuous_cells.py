@@ -179,6 +179,7 @@ def test_the_nearest_wherever_agents_are(way: str, num_agents: int, observed: in
     share=st.sampled_from((1.0, 0.9, 0.3, 0.05)),
     seed=st.integers(0, 2**32 - 1),
 )
+@pytest.mark.long
 def test_the_nearest_of_mixed_crowds(
     way: tuple[str, int, int], kinds: list[str], shift: float, share: float, seed: int, worlds: Worlds
 ) -> None:

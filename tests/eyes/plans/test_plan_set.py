@@ -55,6 +55,7 @@ def test_walls_lights_and_texels_are_ordered_by_plan(plans: PlanSet) -> None:
     assert plans["wall_first_texel"][-1] == len(plans["wall_texels"])
 
 
+@pytest.mark.long
 def test_spawn_cells_are_those_in_which_the_disc_is_clear_everywhere(plans: PlanSet) -> None:
     places = np.stack(np.meshgrid(*[np.linspace(-0.1, 0.1, 5)] * 2), -1).reshape(-1, 2)
     for i, plan in enumerate(PLANS[:3]):

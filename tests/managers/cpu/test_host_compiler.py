@@ -177,6 +177,7 @@ def test_flags_of_the_user_come_last(tools: Path, monkeypatch: pytest.MonkeyPatc
     assert find_compiler().all_flags(("-O3",))[-3:] == ("-O3", "-O0", "-g")
 
 
+@pytest.mark.long
 def test_what_a_build_depends_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Text, included files, constants, flags and compiler each give a module of their own; nothing else does."""
     if shutil.which("g++") is None:

@@ -287,6 +287,7 @@ def recalled(model: dict[str, Any], **settings: Any) -> float:
 
 @pytest.mark.parametrize("settings", [{}, {"algorithm": "a2c", "learning_rate": 0.02}], ids=["ppo", "a2c"])
 @pytest.mark.parametrize("kind", ["lstm", pytest.param("gru", marks=pytest.mark.slow)])
+@pytest.mark.long
 def test_a_cue_is_recalled_with_a_memory(kind: str, settings: dict[str, Any]) -> None:
     assert recalled({"recurrent": kind, "recurrent_size": 16, "hidden_sizes": [16]}, **settings) > 0.95
 

@@ -111,6 +111,7 @@ def configured(**policy: Any) -> Any:
 
 
 @pytest.mark.parametrize("algorithm", ["ppo", "a2c"])
+@pytest.mark.long
 def test_it_is_learnt(algorithm: str, tmp_path: Path) -> None:
     config = configured(algorithm=algorithm, **({"num_minibatches": 16} if algorithm == "a2c" else {}))
     trainer, run = Trainer(config), Run.create(config, tmp_path)

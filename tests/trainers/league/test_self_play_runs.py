@@ -113,6 +113,7 @@ def test_resumed_halfway(tmp_path: Path, course: str) -> None:
 
 
 @pytest.mark.cpu_backend
+@pytest.mark.long
 def test_a_policy_of_another_run_stays_as_it_was(tmp_path: Path) -> None:
     """Also where that run is trained on, or is gone, before this one is resumed; even at its very beginning."""
     other = trained(config_of(COURSES["lstm"], device="cpu"), tmp_path / "other", False)[1]
@@ -382,6 +383,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.cpu_backend
 @pytest.mark.parametrize("delay", [0.05, *(pytest.param(0.02 * i, marks=pytest.mark.slow) for i in range(12))])
+@pytest.mark.long
 def test_killed_and_resumed(tmp_path: Path, whole: Path, delay: float) -> None:
     process = start(tmp_path, "train", *SMALL)
     appeared(tmp_path, "runs/[!.]*/league/runner-000001.pt", process)
