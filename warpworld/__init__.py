@@ -1,7 +1,16 @@
 """Multi-agent reinforcement learning on one device: environments as CUDA kernels, on a GPU or on a CPU."""
 
 from warpworld.checking import check
-from warpworld.environment import Array, Environment, Group, Kernel, eager_phase, environment_names, register
+from warpworld.environment import (
+    Array,
+    Environment,
+    Group,
+    Kernel,
+    eager_phase,
+    environment_names,
+    masked_phase,
+    register,
+)
 from warpworld.errors import WarpworldError
 from warpworld.tracing import Trace
 from warpworld.world import World, make
@@ -20,5 +29,6 @@ __all__ = [
     "eager_phase",
     "environment_names",
     "make",
+    "masked_phase",
     "register",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.random_numbers import random_numbers
 from warpworld.managers.cpu.host_compiler import find_compiler
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 from warpworld.world.random import Random
@@ -44,9 +45,12 @@ int main(int, char** arguments) {
   const int num_envs = atoi(arguments[1]), threads = atoi(arguments[2]);
   const int per_block = WW_SLOTS, blocks = (num_envs + per_block - 1) / per_block;
   bool* active = (bool*)calloc(num_envs, 1);
-  uint64_t* clock = (uint64_t*)calloc(num_envs, 8);
-  for (int env = 0; env < num_envs; env++) active[env] = env % 3 != 1, clock[env] = env + 5;
-  const ww_context context = {num_envs, 40, 0x123456789abcdefull, nullptr, clock, nullptr, nullptr, active};
+  uint64_t *clock = (uint64_t*)calloc(num_envs, 8), *key = (uint64_t*)calloc(num_envs, 8);
+  uint32_t* stream = (uint32_t*)calloc(num_envs, 4);
+  for (int env = 0; env < num_envs; env++)
+    active[env] = env % 3 != 1, clock[env] = env + 5, key[env] = 0x123456789abcdefull, stream[env] = 40 + env;
+  const ww_context context = {num_envs, 40,      WW_SAME_STEP, nullptr, clock,  key,
+                              stream,   nullptr, nullptr,      active,  nullptr};
   const ww_launch launch = {context, 9, 1, WW_STAY, 0, {}};
   blockDim = {(unsigned)threads, 1, 1};
   printf("[");
@@ -85,14 +89,14 @@ def lanes_of(tmp_path: Path, num_agents: int, envs_per_warp: int, threads: int, 
     return [dict(zip(FIELDS, row, strict=True)) for row in json.loads(result.stdout)]
 
 
-def random_numbers(num_agents: int) -> Random:
+def numbers(num_agents: int) -> Random:
     clock = (torch.arange(NUM_ENVS) + 5).to(torch.uint64)
-    return Random(clock, num_agents, first_env=40, seed=0x123456789ABCDEF, index=9)
+    return random_numbers(clock, num_agents, first_env=40, seed=0x123456789ABCDEF, index=9)
 
 
 def check_everywhere(lanes: list[dict[str, int]], num_agents: int) -> None:
     """What holds for every lane, packed or not."""
-    own, shared = random_numbers(num_agents).bits()[..., 0], random_numbers(num_agents).env_bits()[:, 0]
+    own, shared = numbers(num_agents).bits()[..., 0], numbers(num_agents).env_bits()[:, 0]
     for lane in lanes:
         assert 0 <= lane["env"] < NUM_ENVS and 0 <= lane["agent"] < num_agents  # also where nobody is
         assert lane["index"] == lane["env"] * num_agents + lane["agent"]

@@ -48,7 +48,7 @@ def test_blocks_of_a_launch(
     world.seal()
     step = world._kernels.step(Kernel("step"), 0, active_only=False)
     assert (step.threads, step.envs_per_block) == (threads, envs_per_block)
-    (launch,) = launches_of([of_cuda(step)], world.data, world._constants, idle=lambda: step)
+    (launch,) = launches_of([of_cuda(step)], world.data, world.constants, idle=lambda: step)
     assert (launch.grid, launch.block) == ((blocks, 1), (threads, 1, 1))
 
 

@@ -75,3 +75,14 @@ def test_a_trace_has_the_first_reset_and_every_step(world: World, tmp_path: Path
     with open(trace.path, newline="") as file:
         story = [(row["step"], row["event"]) for row in csv.DictReader(file) if row["agent"] == "0"]
     assert story == [("0", "reset"), ("1", "step"), ("2", "step"), ("2", "reset"), ("3", "step")]
+
+
+def test_an_episode_that_ends_in_both_ways_is_terminated() -> None:
+    def both(arrays: Any, active: Any) -> None:
+        arrays["rewards"] = torch.zeros(2, 2)
+        arrays["terminated"] = torch.tensor([True, False])
+        arrays["truncated"] = torch.tensor([True, True])
+
+    world = World(environment(None, groups=[agents(2)], phases=[both], resets=()), 2, device="cpu")
+    episodes = step_at_random(world, 3, seed=0)
+    assert (episodes.terminated, episodes.truncated, len(episodes.lengths)) == (3, 3, 6)

@@ -38,7 +38,7 @@ def toy(write: Callable[[str], Path]) -> Toy:
     """A world of a toy environment with this kernel text, or of Python phases alone (None)."""
 
     def toy(text: str | None, *arrays: Array, num_envs: int = NUM_ENVS, **options: Any) -> World:
-        names = ("seed", "num_workers", "first_env", "envs_per_warp")
+        names = ("seed", "num_workers", "first_env", "envs_per_warp", "autoreset", "check_actions")
         of_world = {"device": "cpu", **{name: options.pop(name) for name in names if name in options}}
         source = None if text is None else write(text if text is IDLE else HEADER + text)
         return World(environment(source, arrays, **options), num_envs, **of_world)

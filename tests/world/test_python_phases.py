@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.random_numbers import random_numbers
 from tests.toys import agents
 from tests.world.walks import Toy, course
 from warpworld import Array, Environment, Group, World, eager_phase
@@ -51,7 +52,7 @@ class TestPythonPhases:
         clock, timestep = np.ones(num_envs, np.uint64), np.zeros(num_envs, np.int32)
 
         def draws(index: int) -> Random:
-            return Random(torch.from_numpy(clock), 3, 0, 11, index)
+            return random_numbers(torch.from_numpy(clock), 3, 0, 11, index)
 
         x = draws(1).below(3)[..., 0].numpy().astype(np.float32)
         assert (world.data.numpy("x") == x).all()
@@ -70,6 +71,7 @@ class TestPythonPhases:
             final = np.stack([x, np.roll(x, 1, 1)], -1)
             assert (world.data.numpy("final_observations")[ended] == final[ended]).all()
             timestep[ended] = 0
+            clock[ended] += np.uint64(1)
             x[ended] = draws(1).below(3)[..., 0].numpy()[ended]
             assert (world.data.numpy("x") == x).all()
             assert (world.data.numpy("observations") == np.stack([x, np.roll(x, 1, 1)], -1)).all()

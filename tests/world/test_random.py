@@ -11,6 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.random_numbers import random_numbers
 from tests.toys import HEADER, agents, environment
 from warpworld import Array, World
 from warpworld.world.random import Random, philox
@@ -95,8 +96,8 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., World]:
 
 def numbers(world: World, index: int = 0) -> Random:
     """The generator of a phase of this world, as it stands."""
-    constants = world._constants
-    return Random(world["clock"], world.num_agents, constants.first_env, constants.seed, index)
+    constants = world.constants
+    return random_numbers(world["clock"], world.num_agents, constants.first_env, constants.seed, index)
 
 
 class TestKnownAnswers:
@@ -198,13 +199,13 @@ def test_numbers_differ_by_env_agent_clock_and_seed(make: Callable[..., World]) 
 
 def test_the_whole_range_of_envs_and_agents() -> None:
     clock = torch.zeros(2, dtype=torch.uint64)
-    random = Random(clock, 1024, 2**32 - 1, 0, 15)  # env 2^32 is env 0 again
+    random = random_numbers(clock, 1024, 2**32 - 1, 0, 15)  # env 2^32 is env 0 again
     assert random.bits().shape == (2, 1024, 1)
-    assert torch.equal(random.env_bits()[1], Random(clock, 1, 0, 0, 15).env_bits()[0])
+    assert torch.equal(random.env_bits()[1], random_numbers(clock, 1, 0, 0, 15).env_bits()[0])
 
 
 def test_they_look_random() -> None:
-    random = Random(torch.arange(512).to(torch.uint64), 8, 0, 3, 0)
+    random = random_numbers(torch.arange(512).to(torch.uint64), 8, 0, 3, 0)
     drawn, bells = random.uniform(16).double(), random.normal(16).double()
     assert drawn.min() >= 0.0 and drawn.max() < 1.0
     count = drawn.numel() ** 0.5
@@ -218,7 +219,7 @@ def test_they_look_random() -> None:
 
 
 def test_restart_begins_again() -> None:
-    random = Random(torch.arange(3).to(torch.uint64), 2, 0, 3, 0)
+    random = random_numbers(torch.arange(3).to(torch.uint64), 2, 0, 3, 0)
     first, shared = random.bits(5), random.env_bits(3)
     assert not torch.equal(first, random.bits(5))
     random.restart()

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 
+from tests.random_numbers import random_numbers
 from tests.toys import environment
 from tests.world.walks import Toy
 from warpworld import Array, Kernel, eager_phase
 from warpworld.errors import DeclarationError
 from warpworld.managers.program import BeginReset, BeginStep, Copy, EndStep
 from warpworld.world.phases import PythonStep
-from warpworld.world.random import Random
 from warpworld.world.step_plan import StepPlan
 
 SOURCE = Path("kernels.cu")
@@ -31,7 +31,7 @@ class Run(NamedTuple):
 
 
 def plan(*arrays: Array, kernels: tuple[str, ...] | None = ("step", "reset"), **options: Any) -> StepPlan:
-    return StepPlan(environment(SOURCE if kernels else None, arrays, **options), kernels)
+    return StepPlan(environment(SOURCE if kernels else None, arrays, **options), kernels, "same_step")
 
 
 def restore(name: str) -> Copy:
@@ -210,10 +210,10 @@ extern "C" __global__ void reset(int* at_reset) {
         arrays = [Array("drawn", "int32"), Array("at_reset", "int32")]
         world = toy(text, *arrays, phases=["step", move] if kernel_first else [move, "step"])
         world.reset()
-        at_reset = Random(world["clock"], 2, 0, 0, 2).below(1000)
+        at_reset = random_numbers(world["clock"], 2, 0, 0, 2).below(1000)
         assert world["at_reset"].flatten().tolist() == at_reset.flatten().tolist()
         world.step()
-        drawn = Random(world["clock"], 2, 0, 0, 0 if kernel_first else 1).below(1000)
+        drawn = random_numbers(world["clock"], 2, 0, 0, 0 if kernel_first else 1).below(1000)
         assert world["drawn"].flatten().tolist() == drawn.flatten().tolist()
 
 

@@ -30,6 +30,8 @@ class TestReservedArrays:
             "timestep": ((6,), "int32"),
             "clock": ((6,), "uint64"),
             "active": ((6,), "bool"),
+            "random_key": ((6,), "uint64"),
+            "random_stream": ((6,), "uint32"),
         }
         assert (world.num_envs, world.num_agents, world.device) == (6, 5, world["rewards"].device)
         assert [(group.name, group.first) for group in world.groups.values()] == [("fox", 0), ("hen", 2)]
@@ -143,7 +145,7 @@ class TestStep:
                 assert world["when"].tolist() == [[t, before + 1]] * 6  # what the kernel saw: 1 in the first step
                 assert world["truncated"].tolist() == [t == 3] * 6
                 assert world["timestep"].tolist() == [t % 3] * 6  # 0 again after the last
-                assert world["clock"].tolist() == [before + 1] * 6
+                assert world["clock"].tolist() == [before + 1 + (t == 3)] * 6  # the reset is one more
 
     def test_actions_move_and_stay(self, walk: Toy) -> None:
         world = walk()

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.random_numbers import random_numbers
 from tests.toys import environment
 from tests.world.walks import Toy
 from warpworld import Array, Kernel, World
 from warpworld.errors import BindError, DeclarationError
-from warpworld.world.random import Random
 
 
 class TestKernels:
@@ -166,7 +166,7 @@ extern "C" __global__ void act(int* chosen, int most) {
         world.reset()
         act = world.program([functions.step("act", index)])
         act()
-        drawn = Random(world["clock"], 2, 0, 0, index).below(50)
+        drawn = random_numbers(world["clock"], 2, 0, 0, index).below(50)
         assert world["actions"].tolist() == (drawn + 100).tolist()
         with pytest.raises(BindError, match="the array is read-only for kernels"):
             world.kernels(write(text), {"EXTRA": 1}, {"most": 5}, aliases).arguments("act")

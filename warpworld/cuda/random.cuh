@@ -1,9 +1,9 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011). No state array: the numbers are a function of seed, env, agent, clock and kernel, so env i's course does not
+// SC 2011). No state but seed and clock: the numbers are a function of seed, stream, agent, clock and kernel, so env i's course does not
 // depend on how many envs, threads or processes there are.
 //
-//   key      the world's seed
-//   counter  x: number of the draw | index of the kernel << 28     y: global index of the env
+//   key      the env's seed
+//   counter  x: number of the draw | index of the kernel << 28     y: the env's stream, its global index by default
 //            z: low half of the env's clock                        w: agent | high part of the clock << 16
 #pragma once
 
@@ -36,8 +36,7 @@ class Random {
   // 32 random bits.
   WW_METHOD uint32_t bits() {
     if (left_ == 0) {
-      const uint64_t seed = ww_world().seed;
-      words_ = ww_philox(counter_, (uint32_t)seed, (uint32_t)(seed >> 32));
+      words_ = ww_philox(counter_, (uint32_t)key_, (uint32_t)(key_ >> 32));
       counter_.x++;
       left_ = 4;
     }
@@ -64,13 +63,15 @@ class Random {
   }
 
  private:
-  WW_METHOD explicit Random(uint32_t agent) : words_{0u, 0u, 0u, 0u}, left_(0) {
+  WW_METHOD explicit Random(uint32_t agent) : key_(0u), words_{0u, 0u, 0u, 0u}, left_(0) {
     const int env = env_id();
     const uint64_t clock = ww_world().clock[env];
-    counter_ = ww_uint4{(uint32_t)ww_kernel_index() << 28, (uint32_t)(ww_world().first_env + env), (uint32_t)clock,
+    key_ = ww_world().key[env];
+    counter_ = ww_uint4{(uint32_t)ww_kernel_index() << 28, ww_world().stream[env], (uint32_t)clock,
                         agent | (uint32_t)(clock >> 32) << 16};
   }
 
+  uint64_t key_;
   ww_uint4 counter_, words_;
   int left_;
 };

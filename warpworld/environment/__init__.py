@@ -9,6 +9,7 @@ from warpworld.environment.declarations import (
     Phase,
     Script,
     eager_phase,
+    masked_phase,
 )
 from warpworld.environment.environment import Environment, critic_space, names_file, placed_groups
 from warpworld.environment.registry import environment_names, get_environment, packaged_names, register
@@ -26,6 +27,7 @@ __all__ = [
     "eager_phase",
     "environment_names",
     "get_environment",
+    "masked_phase",
     "names_file",
     "packaged_names",
     "placed_groups",

@@ -208,3 +208,9 @@ def eager_phase(phase: Callable[..., None]) -> Callable[..., None]:
     """Mark a Python phase that cannot be captured (dynamic shapes, host reads); the world then runs uncaptured."""
     phase.__dict__["eager"] = True
     return phase
+
+
+def masked_phase(phase: Callable[..., None]) -> Callable[..., None]:
+    """Mark a Python phase that changes only envs whose ``active`` is true, so that steps may leave others out."""
+    phase.__dict__["masked"] = True
+    return phase

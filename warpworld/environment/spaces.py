@@ -128,6 +128,17 @@ def action_arrays(groups: Mapping[str, Group]) -> list[Array]:
     return list(found.values())
 
 
+def action_bounds(groups: Mapping[str, Group]) -> dict[str, tuple[tuple[float, ...], tuple[float, ...]]]:
+    """For each actions array the least and the greatest legal value of each entry of an env, as they lie in it."""
+    found: dict[str, tuple[list[float], list[float]]] = {}
+    for group in groups.values():
+        low, high = found.setdefault("actions" + group_suffix(groups, group, "actions"), ([], []))
+        heads = action_heads(group.action)
+        low += ([0.0] * len(heads) if heads else group.action.low.tolist()) * group.size  # type: ignore[attr-defined]
+        high += ([n - 1.0 for n in heads] if heads else group.action.high.tolist()) * group.size  # type: ignore[attr-defined]
+    return {name: (tuple(low), tuple(high)) for name, (low, high) in found.items()}
+
+
 def space_constants(groups: Mapping[str, Group]) -> dict[str, int]:
     """The constants that kernels get: ``<GROUP>_FIRST``, ``<GROUP>_COUNT`` and ``OBSERVATION_SIZE``."""
     constants: dict[str, int] = {}

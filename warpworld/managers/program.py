@@ -7,12 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
+
+# What becomes of an env that ended, in the order of ww_autoreset in cuda/context.cuh.
+Autoreset = Literal["same_step", "next_step", "disabled"]
+AUTORESET: tuple[Autoreset, ...] = get_args(Autoreset)
 
 
 @dataclass(frozen=True)
 class BeginStep:
-    """Every env takes part; timestep and clock advance; terminated and truncated are cleared."""
+    """Of the envs that take part, timestep and clock advance, and terminated and truncated are cleared.
+
+    Without autoreset in the same step, an env that has ended is not stepped: "next_step" marks it for a reset at the
+    end of this step, for which its clock advances; "disabled" lets it be. ``active`` says which envs are stepped.
+
+    Attributes:
+        active_only: only the envs that the caller marked in ``active`` take part, or all.
+    """
+
+    active_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -22,7 +35,7 @@ class BeginReset:
 
 @dataclass(frozen=True)
 class EndStep:
-    """The envs that ended become the active ones, and their timestep is 0 again."""
+    """The envs that are reset in this step become the active ones, their timestep 0; clocks have advanced for it."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +116,22 @@ class KeepFinal:
     row: str
 
 
-Step = BeginStep | BeginReset | EndStep | RunKernel | Copy | KeepFinal
+@dataclass(frozen=True)
+class CheckActions:
+    """At the head of a program: refuse to run it where an entry of an actions array is out of its bounds, or NaN.
+
+    Attributes:
+        array: per agent or per env, int32 or float32.
+        low: least legal value of each entry of an env, in the order in which they lie.
+        high: most.
+    """
+
+    array: str
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+Step = BeginStep | BeginReset | EndStep | RunKernel | Copy | KeepFinal | CheckActions
 
 
 # Steps frozen against the sealed store: a call runs them in order for all envs, and raises KernelError if one faults.
@@ -119,8 +147,10 @@ class WorldConstants:
         num_envs: envs in this process.
         first_env: global index of the first of them.
         seed: of all random numbers, 64 bits.
+        autoreset: one of ``AUTORESET``.
     """
 
     num_envs: int
     first_env: int
     seed: int
+    autoreset: Autoreset = "same_step"

@@ -21,7 +21,7 @@ from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.evaluate import load_policies
 from warpworld.trainers.play import build_actors
 from warpworld.world import World
-from warpworld.world.reserved import ON_REQUEST, reserved_arrays
+from warpworld.world.reserved import BOOKKEEPING, ON_REQUEST, reserved_arrays
 
 if TYPE_CHECKING:
     from warpworld.policies import Policy
@@ -167,8 +167,8 @@ class _Watch:
     def __init__(self, world: World) -> None:
         """Take an unsealed world."""
         self._world = world
-        declared = [*reserved_arrays(world.groups), *world.environment.arrays()]
-        names = [array.name for array in declared if array.name not in ("active", "clock")]
+        declared = [*reserved_arrays(world.groups, world.constants), *world.environment.arrays()]
+        names = [array.name for array in declared if array.name not in BOOKKEEPING]
         names += [name for name in ON_REQUEST if name in world.data]
         self._copies: dict[str, str | None] = {}  # of an array per agent or env, made in every step
         for name in names:

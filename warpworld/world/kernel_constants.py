@@ -12,19 +12,24 @@ from warpworld.environment import Environment, Group
 from warpworld.environment.spaces import space_constants
 from warpworld.errors import DeclarationError, suggest
 from warpworld.managers.numbers import Number, Scalar, scalar_of
-from warpworld.managers.program import WorldConstants
+from warpworld.managers.program import AUTORESET, WorldConstants
 
 
-def world_constants(num_envs: Any, first_env: Any, seed: Any) -> WorldConstants:
-    """What a world is made with, as plain numbers.
+def world_constants(num_envs: Any, first_env: Any, seed: Any, autoreset: Any) -> WorldConstants:
+    """What a world is made with, in plain types.
 
     Raises:
-        DeclarationError: one of them is no whole number, or out of its range.
+        DeclarationError: a number is not whole or out of its range, or there is no such way to reset.
     """
+    if autoreset not in AUTORESET:
+        raise DeclarationError(
+            f"autoreset={autoreset!r}: expected one of {', '.join(AUTORESET)}.{suggest(str(autoreset), AUTORESET)}"
+        )
     return WorldConstants(
         whole_number("num_envs", num_envs, 1),
         whole_number("first_env", first_env, 0, bits=31),
         whole_number("seed", seed, 0, bits=64),
+        autoreset,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from warpworld.managers.data_manager import DataManager
-from warpworld.managers.program import RunKernel, Step, WorldConstants
+from warpworld.managers.program import RunKernel, Step
 from warpworld.world.random import Random
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ class PythonStep:
     phase: Callable[..., None]
     index: int
 
-    def frozen(self, data: DataManager, num_agents: int, world: WorldConstants) -> Callable[[], None]:
+    def frozen(self, data: DataManager, num_agents: int) -> Callable[[], None]:
         """The phase as a call without arguments, on a sealed store."""
-        random = Random(data["clock"], num_agents, world.first_env, world.seed, self.index)
+        random = Random(data["clock"], data["random_key"], data["random_stream"], num_agents, self.index)
         arrays, active, phase = PhaseArrays(data, random), data["active"], self.phase
 
         def run() -> None:

@@ -25,12 +25,12 @@ def _multiply(constant: int, word: torch.Tensor) -> tuple[torch.Tensor, torch.Te
     return middle >> 16, ((middle & 0xFFFF) << 16) | (low & 0xFFFF)
 
 
-def philox(counter: tuple[torch.Tensor, ...], seed: int) -> tuple[torch.Tensor, ...]:
+def philox(counter: tuple[torch.Tensor, ...], seed: int | torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Four random words for each counter.
 
     Args:
         counter: four int64 tensors of one shape, each word in 0 .. 2^32 - 1.
-        seed: 64 bits.
+        seed: 64 bits; or int64 with those bits, one for each counter.
     """
     x, y, z, w = counter
     key_0, key_1 = seed & _MASK, seed >> 32 & _MASK
@@ -51,14 +51,16 @@ class Random:
 
     Args:
         clock: (num_envs,) uint64, the world's.
+        key: (num_envs,) uint64, the world's ``random_key``.
+        stream: (num_envs,) uint32, the world's ``random_stream``.
         num_agents: agents of an env.
-        first_env: global index of env 0.
-        seed: the world's.
         index: the phase's place among the world's phases and resets.
     """
 
-    def __init__(self, clock: torch.Tensor, num_agents: int, first_env: int, seed: int, index: int) -> None:
-        self._clock, self._first_env, self._seed, self._index = clock, first_env, seed, index
+    def __init__(
+        self, clock: torch.Tensor, key: torch.Tensor, stream: torch.Tensor, num_agents: int, index: int
+    ) -> None:
+        self._clock, self._key, self._stream, self._index = clock, key, stream, index
         self._agents = range(num_agents)
         self._drawn = {self._agents: 0, _SHARED_AGENT: 0}
 
@@ -75,17 +77,18 @@ class Random:
         device = self._clock.device
         clock = self._clock.view(torch.int64)
         blocks = torch.arange(start // 4, -(-end // 4), device=device) + (self._index << 28)
-        envs = torch.arange(clock.shape[0], device=device) + self._first_env
+        stream = self._stream.view(torch.int32).long() & _MASK
+        key = self._key.view(torch.int64)
         agent = torch.arange(agents.start, agents.stop, device=device)
         shape = (clock.shape[0], agent.shape[0], blocks.shape[0])
         words = philox(
             (
                 blocks.expand(shape),
-                (envs & _MASK)[:, None, None].expand(shape),
+                stream[:, None, None].expand(shape),
                 (clock & _MASK)[:, None, None].expand(shape),
                 (agent[None, :, None] | (clock >> 32 & 0xFFFF)[:, None, None] << 16).expand(shape),
             ),
-            self._seed,
+            key[:, None, None],
         )
         skipped = start % 4
         return torch.stack(words, -1).flatten(-2)[..., skipped : skipped + count]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+import numpy as np
 
 from warpworld.environment import Array, Environment, Group
 from warpworld.environment.spaces import action_arrays, action_heads, observation_arrays
 from warpworld.errors import DeclarationError
+from warpworld.managers.program import WorldConstants
 
 ON_REQUEST = {
     "final_observations": "what agents saw last in an episode that ended in this step",
@@ -15,9 +18,13 @@ ON_REQUEST = {
     "agent_mask": "this agent took part in this step",
 }
 
+BOOKKEEPING = ("clock", "active", "resetting", "random_key", "random_stream")  # the world's own: nothing to look at
 
-def reserved_arrays(groups: Mapping[str, Group]) -> list[Array]:
+
+def reserved_arrays(groups: Mapping[str, Group], world: WorldConstants) -> list[Array]:
     """What every world of these groups has."""
+    stream = np.arange(world.first_env, world.first_env + world.num_envs, dtype=np.uint32)
+    next_step = [Array("resetting", "bool", per="env", initial=False, read_only=True, doc="is reset in this step")]
     return [
         *observation_arrays(groups),
         *action_arrays(groups),
@@ -27,16 +34,19 @@ def reserved_arrays(groups: Mapping[str, Group]) -> list[Array]:
         Array("timestep", "int32", per="env", initial=0, doc="steps of this episode"),
         Array("clock", "uint64", per="env", initial=0, doc="steps and resets ever made"),
         Array("active", "bool", per="env", initial=False, doc="takes part in this launch"),
+        *(next_step if world.autoreset == "next_step" else []),
+        Array("random_key", "uint64", per="env", initial=world.seed, read_only=True, doc="seed of its random numbers"),
+        Array("random_stream", "uint32", per="env", initial=stream, read_only=True, doc="its course of that seed"),
     ]
 
 
-def own_arrays(environment: Environment, groups: Mapping[str, Group]) -> list[Array]:
+def own_arrays(environment: Environment, reserved: Iterable[Array]) -> list[Array]:
     """What the environment declares besides.
 
     Raises:
         DeclarationError: it declares an array that every world has.
     """
-    taken = {array.name: array for array in reserved_arrays(groups)}
+    taken = {array.name: array for array in reserved}
     own = list(environment.arrays())
     for array in own:
         if array.name in taken:

@@ -22,8 +22,9 @@ class StepPlan:
     """The order of a world's work.
 
     A step begins, runs the phases and ends; then it records what the phases left, and begins new episodes in the envs
-    that ended: the initial values of their arrays are copied back, and their resets run. A reset begins, and begins new
-    episodes in the envs that the caller marked.
+    that are reset in it: the initial values of their arrays are copied back, and their resets run. Those are the envs
+    that ended in this step ("same_step") or in the one before ("next_step"); with autoreset "disabled" there are none.
+    A reset begins, and begins new episodes in the envs that the caller marked.
 
     Phases and resets are numbered from 0 on, other kernels from ``MAX_KERNELS - 1`` down. The number is part of the
     random counter, so it keeps the random numbers of kernels apart.
@@ -35,20 +36,23 @@ class StepPlan:
     Args:
         environment: whose phases(), resets() and arrays() these are.
         kernels: names of the kernels in its source file; None where it has no such file.
+        autoreset: see World.
 
     Raises:
-        DeclarationError: a phase or reset is neither a kernel nor a callable, there are too many, or they name kernels
-            without a source file.
+        DeclarationError: a phase or reset is neither a kernel nor a callable, there are too many, they name kernels
+            without a source file, or they cannot leave envs out and ``autoreset`` asks for it.
     """
 
-    def __init__(self, environment: Environment, kernels: Container[str] | None) -> None:
-        self._name = environment.name
+    def __init__(self, environment: Environment, kernels: Container[str] | None, autoreset: str) -> None:
+        self._name, self._autoreset = environment.name, autoreset
         self._phases = _entries(environment, environment.phases())
         self._resets = _entries(environment, _needed_resets(environment, kernels))
         self._num_others = 0
         self.recorded: list[Step] = []
         self.restored = _restored(environment.arrays(), has_resets=bool(self._resets))
         self._check_numbers()
+        if autoreset != "same_step":
+            self.require_masked()
         if kernels is None and self.kernels:
             raise DeclarationError(
                 f"{self._name}: phases() or resets() name kernels, but the class has no `source` file"
@@ -63,7 +67,25 @@ class StepPlan:
     def eager_phases(self) -> list[str]:
         """Names of the Python phases and resets that cannot be captured."""
         eager = [entry for entry in (*self._phases, *self._resets) if getattr(entry, "eager", False)]
-        return [getattr(entry, "__name__", repr(entry)) for entry in eager]
+        return [_name_of(entry) for entry in eager]
+
+    def require_masked(self) -> None:
+        """Check that the phases can leave envs out.
+
+        Raises:
+            DeclarationError: names a phase that may touch envs that sit a step out.
+        """
+        for phase in self._phases:
+            if isinstance(phase, Kernel) and not phase.own_env_only:
+                raise DeclarationError(
+                    f"{self._name}: phase '{phase.name}' touches other envs (own_env_only=False), so a step cannot "
+                    "leave envs out"
+                )
+            if not isinstance(phase, Kernel) and not getattr(phase, "masked", False):
+                raise DeclarationError(
+                    f"{self._name}: phase '{_name_of(phase)}' is Python and may touch envs that sit out; mark it "
+                    "@warpworld.masked_phase once it heeds active"
+                )
 
     def number_of_another(self) -> int:
         """A number for one more kernel that is not the environment's.
@@ -76,8 +98,14 @@ class StepPlan:
         return MAX_KERNELS - self._num_others
 
     def take_over(self, other: StepPlan) -> None:
-        """Record what a plan of the same environment records, and number other kernels after its own."""
-        self.recorded, self._num_others = list(other.recorded), other._num_others
+        """Record and restore what a plan of the same environment does, and number other kernels after its own."""
+        self.recorded, self.restored = list(other.recorded), list(other.restored)
+        self._num_others = other._num_others
+
+    @property
+    def records_rows(self) -> bool:
+        """Whether a step records something that is of whole steps."""
+        return any(not (isinstance(step, Copy) and step.active_only) for step in self.recorded)
 
     def _check_numbers(self) -> None:
         own = len(self._phases) + len(self._resets)
@@ -94,15 +122,19 @@ class StepPlan:
         """
         return [_initial_value(array, num_agents) for array in self.restored]
 
-    def step(self, kernel_step: KernelStep) -> list[Step | PythonStep]:
-        """What a step of every env does.
+    def step(self, kernel_step: KernelStep, active_only: bool = False) -> list[Step | PythonStep]:
+        """What a step does.
 
         Args:
             kernel_step: makes the step of a kernel from the kernel, its number, and whether it runs for the active envs
                 only.
+            active_only: whether only the envs that the caller marked take part.
         """
-        phases = _numbered(self._phases, 0, False, kernel_step)
-        return [BeginStep(), *phases, EndStep(), *self.recorded, *self._new_episodes(kernel_step)]
+        masked = active_only or self._autoreset != "same_step"
+        phases = _numbered(self._phases, 0, masked, kernel_step)
+        if self._autoreset == "disabled":
+            return [BeginStep(active_only), *phases]
+        return [BeginStep(active_only), *phases, EndStep(), *self.recorded, *self._new_episodes(kernel_step)]
 
     def reset(self, kernel_step: KernelStep) -> list[Step | PythonStep]:
         """What a reset of the active envs does; see ``step``."""
@@ -111,6 +143,10 @@ class StepPlan:
     def _new_episodes(self, kernel_step: KernelStep) -> list[Step | PythonStep]:
         restores = [Copy(_initial_name(array), array.name, active_only=True, shared=True) for array in self.restored]
         return [*restores, *_numbered(self._resets, len(self._phases), True, kernel_step)]
+
+
+def _name_of(entry: Entry) -> str:
+    return entry.name if isinstance(entry, Kernel) else getattr(entry, "__name__", repr(entry))
 
 
 def _entries(environment: Environment, given: Sequence[Phase | Kernel]) -> list[Entry]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from warpworld.environment import Array, Environment, Group, placed_groups
-from warpworld.environment.spaces import group_suffix, observation_arrays, observation_names
+from warpworld.environment.spaces import action_bounds, group_suffix, observation_arrays, observation_names
 from warpworld.errors import DeclarationError, StoreError, said, suggest
 from warpworld.managers.backend import Backend
 from warpworld.managers.capture import captured
@@ -20,12 +20,13 @@ from warpworld.managers.data_manager import DataManager, Kept
 from warpworld.managers.devices import open_backend
 from warpworld.managers.function_manager import FunctionManager
 from warpworld.managers.numbers import Number
-from warpworld.managers.program import Copy, KeepFinal, Step
+from warpworld.managers.program import Autoreset, CheckActions, Copy, KeepFinal, Step
 from warpworld.world.environment_kernels import EnvironmentKernels
 from warpworld.world.kernel_constants import scalars_of, whole_number, world_constants
 from warpworld.world.limits import check_indices
 from warpworld.world.phases import PythonStep, sequence
 from warpworld.world.reserved import ON_REQUEST, own_arrays, requested_array, reserved_arrays
+from warpworld.world.seeding import Seed, seed_envs
 from warpworld.world.step_plan import StepPlan
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class World:
         num_agents: agents of an env.
         groups: agent groups by name, in the order of their agents.
         data: the store.
+        constants: what it was made with: numbers of envs, seed, autoreset.
 
     Args:
         environment: what kind of world.
@@ -56,6 +58,10 @@ class World:
         first_env: global index of env 0, where a world is spread over several processes; 0 .. 2^31 - 1.
         envs_per_warp: how many envs share a warp, 0 for one env a block; None for what the device likes best. Results
             do not depend on it.
+        autoreset: what becomes of an env whose episode ended. "same_step": it is reset in the same step. "next_step":
+            in the next one, in which its actions are ignored and its rewards are 0. "disabled": it sits steps out until
+            ``reset``. An env walks the same course in all three; trainers need "same_step".
+        check_actions: whether a step refuses actions that are out of their bounds, or NaN; it then waits for a GPU.
         backend: where it runs, instead of ``device`` and ``num_workers``.
 
     Raises:
@@ -72,12 +78,14 @@ class World:
         first_env: int = 0,
         envs_per_warp: int | None = None,
         backend: Backend | None = None,
+        autoreset: Autoreset = "same_step",
+        check_actions: bool = False,
     ) -> None:
         if not isinstance(environment, Environment):
             raise DeclarationError(f"a World is made of an Environment object, not of {environment!r}")
-        self._constants = world_constants(num_envs, first_env, seed)
+        self.constants = world_constants(num_envs, first_env, seed, autoreset)
         self.environment = environment
-        self.num_envs, self.first_env = self._constants.num_envs, self._constants.first_env
+        self.num_envs, self.first_env = self.constants.num_envs, self.constants.first_env
         self.groups = placed_groups(environment)
         self.num_agents = sum(group.size for group in self.groups.values())
         if self.num_envs * self.num_agents >= 2**31:
@@ -90,11 +98,13 @@ class World:
         self._when_sealed: list[Callable[[], None]] = []
         self._turn = threading.RLock()  # reentrant: a phase that steps its own world is a RecursionError
         self._reset: Callable[[], None] = self.step
-        self._scalars = scalars_of(environment, self._constants, self.num_agents)
+        self._step_some: Callable[[], None] | None = None
+        self._scalars = scalars_of(environment, self.constants, self.num_agents)
         self._kernels = EnvironmentKernels(
             self._backend, self.data, environment, self.groups, self._scalars, self._envs_per_warp
         )
-        self._plan = StepPlan(environment, self._kernels.names)
+        self._plan = StepPlan(environment, self._kernels.names, autoreset)
+        self._checks_actions = check_actions
         self._kernels.require(self._plan.kernels)
         self._declare_arrays()
         self._kernels.build(self._plan.kernels)
@@ -108,15 +118,28 @@ class World:
         return number
 
     def _declare_arrays(self) -> None:
-        for array in (*reserved_arrays(self.groups), *own_arrays(self.environment, self.groups)):
+        reserved = reserved_arrays(self.groups, self.constants)
+        for array in (*reserved, *own_arrays(self.environment, reserved)):
             check_indices(array, self.num_envs, self.num_agents)
             self.data.add(array)
         finals = {f"final_{array.name}" for array in observation_arrays(self.groups)}
         for name in sorted(self._kernels.array_names(self._plan.kernels)):
             if name in ON_REQUEST or name in finals:
                 self.request("final_observations" if name in finals else name)
+        if self.autoreset == "next_step":
+            self._plan.restored.append(dataclasses.replace(self.data.array("rewards"), initial=0))
+        self._add_initial_values()
+
+    def _add_initial_values(self) -> None:
+        """Declare what holds the initial values of the arrays that the plan restores."""
         for array in self._plan.initial_values(self.num_agents):
-            self.data.add(array, kept="scratch")
+            if array.name not in self.data:
+                self.data.add(array, kept="scratch")
+
+    @property
+    def autoreset(self) -> Autoreset:
+        """What becomes of an env whose episode ended; see the constructor."""
+        return self.constants.autoreset
 
     # ---- before the first reset --------------------------------------------------------------------------------------
     def add(self, array: Array, kept: Kept = "state") -> None:
@@ -140,12 +163,14 @@ class World:
         "action_mask" are written by the env's kernels.
 
         Raises:
-            StoreError: after the first reset(), or if there is no such array.
+            StoreError: after the first reset(), or if there is no such array; "final_observations" without autoreset
+                in the same step, where ``observations`` are the final ones.
             DeclarationError: it has more elements than kernels can index.
         """
         if name not in ON_REQUEST:
             raise StoreError(f"no array '{name}' to request.{suggest(name, ON_REQUEST)} Known: {', '.join(ON_REQUEST)}")
         if name == "final_observations":
+            self._require_same_step("final observations are")
             for array in observation_arrays(self.groups):
                 if f"final_{array.name}" not in self.data:
                     self.data.add(dataclasses.replace(array, name=f"final_{array.name}"))
@@ -154,6 +179,9 @@ class World:
             array = requested_array(name, self.groups)
             check_indices(array, self.num_envs, self.num_agents)
             self.data.add(array)
+            if name == "agent_terminated" and self.autoreset == "next_step":
+                self._plan.restored.append(array)
+                self._add_initial_values()
 
     def record(self, source: str, target: str, row: str | None = None) -> None:
         """In every step, copy array ``source`` into ``target``, or into one of its rows.
@@ -180,7 +208,12 @@ class World:
         """
         self._extend(KeepFinal(source, target, slot_rows, slots_used, row))
 
+    def _require_same_step(self, what: str) -> None:
+        if self.autoreset != "same_step":
+            raise StoreError(f"{what} of steps that reset in the same step; make the world with autoreset='same_step'")
+
     def _extend(self, step: Step) -> None:
+        self._require_same_step("what a step records is")
         if self.data.sealed:
             raise StoreError("what a step records is settled at the first reset(); ask for it before")
         self._plan.recorded.append(step)
@@ -221,23 +254,29 @@ class World:
             StoreError: a step copies between arrays that do not fit each other.
         """
         check_copies(steps, self.data)
-        return self._backend.program(steps, self.data, self._constants)
+        return self._backend.program(steps, self.data, self.constants)
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
-    def reset(self, active: torch.Tensor | None = None) -> None:
+    def reset(self, active: torch.Tensor | None = None, seed: Seed | None = None) -> None:
         """Start new episodes; the first call seals the store, if ``seal`` has not.
 
         Args:
             active: (num_envs,) bool, which envs; None means all, as the first call does.
+            seed: of these envs' random numbers from here on; None goes on with those they have. With one number, env i
+                walks the course that it has in a new world of that seed. With one for each env, or None in its place,
+                it walks the course of a world of one env of its seed.
 
         Raises:
             StoreError: the mask has another shape or dtype.
+            DeclarationError: a seed is no whole number of at least 0 and below 2^64, or there is not one for each env.
         """
         if not self.data.sealed:
             if active is not None:
                 raise StoreError("the first reset() starts every env; call it without a mask")
             self.seal()
         self.data["active"] = True if active is None else active
+        if seed is not None:
+            seed_envs(self.data, self.constants, seed)
         self._reset()
 
     def seal(self) -> None:
@@ -265,14 +304,42 @@ class World:
         """
         raise StoreError("the world has no memory yet; call reset() before step()")
 
+    def step_some(self, active: torch.Tensor) -> None:
+        """One step of some envs; all others keep every bit.
+
+        Args:
+            active: (num_envs,) bool, which envs.
+
+        Raises:
+            KernelError: a kernel faulted.
+            StoreError: before the first reset(); the mask has another shape or dtype; a trainer records whole steps.
+            DeclarationError: a phase of the environment cannot leave envs out; names it.
+        """
+        if self._step_some is None:
+            self._step_some = self._frozen_step_some()
+        self.data["active"] = active
+        self._step_some()
+
+    def _frozen_step_some(self) -> Callable[[], None]:
+        if not self.data.sealed:
+            raise StoreError("the world has no memory yet; call reset() before step_some()")
+        if self._plan.records_rows:
+            raise StoreError("step_some(): this world records whole steps, for a trainer; make another one")
+        self._plan.require_masked()
+        return self._sequence([*self._action_checks(), *self._plan.step(self._kernels.step, active_only=True)])
+
+    def _action_checks(self) -> list[Step]:
+        bounds = action_bounds(self.groups) if self._checks_actions else {}
+        return [CheckActions(name, low, high) for name, (low, high) in bounds.items()]
+
     def _freeze(self) -> None:
         # The frozen program itself: a method around it would cost a small world a tenth of its step.
-        self.step = self._sequence(self._plan.step(self._kernels.step))  # type: ignore[method-assign]
+        self.step = self._sequence([*self._action_checks(), *self._plan.step(self._kernels.step)])  # type: ignore[method-assign]
         self._reset = self._sequence(self._plan.reset(self._kernels.step))
 
     def _sequence(self, steps: Iterable[Step | PythonStep]) -> Callable[[], None]:
         def freeze_python(step: PythonStep) -> Callable[[], None]:
-            return step.frozen(self.data, self.num_agents, self._constants)
+            return step.frozen(self.data, self.num_agents)
 
         return sequence(steps, self.program, freeze_python, self._turn)
 
@@ -381,10 +448,12 @@ class World:
         twin = World(
             self._copied_environment(memo),
             self.num_envs,
-            seed=self._constants.seed,
+            seed=self.constants.seed,
             first_env=self.first_env,
             envs_per_warp=self._envs_per_warp,
             backend=self._backend,
+            autoreset=self.autoreset,
+            check_actions=self._checks_actions,
         )
         twin.data.add_all_of(self.data)
         twin._plan.take_over(self._plan)

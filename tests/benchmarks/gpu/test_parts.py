@@ -155,7 +155,7 @@ def test_cards_are_known_by_their_full_names(card: str, allowed: float | None) -
 def test_a_launch_is_held_against_one_with_as_many_bytes_of_arguments() -> None:
     world, step = launches.idle_step("cpu")
     on_gpu = replace(step, module=SimpleNamespace(functions={"idle": None}))  # type: ignore[type-var]
-    launch = launches_of([on_gpu], world.data, world._constants, idle=lambda: on_gpu)
+    launch = launches_of([on_gpu], world.data, world.constants, idle=lambda: on_gpu)
     assert [len(each.arguments) for each in launch] == [pycuda_launch.ARGUMENT_BYTES]
     assert f"char bytes[{pycuda_launch.ARGUMENT_BYTES}]" in pycuda_launch.SOURCE
 

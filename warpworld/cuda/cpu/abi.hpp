@@ -8,7 +8,7 @@
 
 #include "../context.cuh"
 
-#define WW_ABI 1
+#define WW_ABI 2
 #define WW_MAX_WORKERS 128
 #define WW_MAX_THREADS 1024
 #define WW_SCHEDULER_BYTES (96u << 10)
@@ -29,6 +29,7 @@ enum ww_error_code {
   WW_STACK_OVERFLOW = 6,
   WW_INTERRUPTED = 7,
   WW_NO_MEMORY = 8,
+  WW_ILLEGAL_ACTION = 9,
 };
 
 struct ww_error {

@@ -9,17 +9,18 @@
 extern "C" {
 
 enum ww_step_kind {
-  WW_BEGIN = 0,        // a world step begins: timestep and clock advance, ends are cleared, every env takes part
+  WW_BEGIN = 0,        // a world step begins: see begin_step
   WW_BEGIN_RESET = 1,  // the envs that the caller marked active are reset: timestep 0, clock advances, ends are cleared
   WW_KERNEL = 2,       // runs a kernel
-  WW_END = 3,          // the envs that ended become the active ones, their timestep is 0 again
+  WW_END = 3,          // the envs that are reset in this step become the active ones, their timestep is 0 again
   WW_COPY = 4,         // copies a part of each env
   WW_KEEP_FINAL = 5,   // keeps the final observation of each env that was truncated, in its next free slot
+  WW_CHECK_ACTIONS = 6,  // before all else: ends the program where an action is out of its bounds
 };
 
 struct ww_step {
   int kind;
-  int active_only;  // kernels and copies: the active envs, or all
+  int active_only;  // kernels and copies: the active envs, or all; WW_BEGIN: only active envs take part
   // WW_KERNEL
   const ww_kernel* kernel;
   void* const* args;
@@ -36,6 +37,9 @@ struct ww_step {
   // WW_KEEP_FINAL: target is (num_envs, slots, bytes)
   int32_t* slot_rows;   // (num_envs, slots): the row that each slot belongs to
   int32_t* slots_used;  // (num_envs,)
+  // WW_CHECK_ACTIONS: source is (num_envs, entries), of int32 or float
+  const void *low, *high;  // (entries,) of the same type
+  int entries, is_float;
 };
 
 struct ww_program {
@@ -75,12 +79,48 @@ static inline void for_active(const bool* active, unsigned first, unsigned end, 
   }
 }
 
-static inline void begin(const ww_context& world, unsigned first, unsigned end) {
+// A step of all envs of a world that resets in the same step: the common one.
+static inline void begin_all(const ww_context& world, unsigned first, unsigned end) {
   for (unsigned env = first; env < end; env++) world.timestep[env]++;
   for (unsigned env = first; env < end; env++) world.clock[env]++;
   memset(world.terminated + first, 0, end - first);
   memset(world.truncated + first, 0, end - first);
   memset(world.active + first, 1, end - first);
+}
+
+// An env that takes part is stepped, but for one that has ended: the next step resets that (WW_NEXT_STEP), or its caller
+// does (WW_DISABLED). No branches, so that the compiler makes vector instructions of it.
+template <int autoreset, bool active_only>
+static inline void begin_some(const ww_context& world, unsigned first, unsigned end) {
+  uint8_t* __restrict active = (uint8_t*)world.active;
+  uint8_t* __restrict terminated = (uint8_t*)world.terminated;
+  uint8_t* __restrict truncated = (uint8_t*)world.truncated;
+  uint8_t* __restrict resetting = (uint8_t*)world.resetting;
+  int32_t* __restrict timestep = world.timestep;
+  uint64_t* __restrict clock = world.clock;
+  for (unsigned env = first; env < end; env++) {
+    const uint8_t takes_part = active_only ? active[env] : 1, ended = terminated[env] | truncated[env];
+    const uint8_t is_stepped = autoreset == WW_SAME_STEP ? takes_part : takes_part & (uint8_t)(ended ^ 1);
+    const uint8_t is_reset = autoreset == WW_NEXT_STEP ? takes_part & ended : 0;
+    const uint8_t moves = is_stepped | is_reset;
+    timestep[env] += is_stepped;
+    clock[env] += moves;
+    terminated[env] &= (uint8_t)(moves ^ 1);
+    truncated[env] &= (uint8_t)(moves ^ 1);
+    active[env] = is_stepped;
+    if (autoreset == WW_NEXT_STEP) resetting[env] = is_reset;
+  }
+}
+
+static inline void begin(const ww_context& world, bool active_only, unsigned first, unsigned end) {
+  switch (world.autoreset * 2 + active_only) {
+    case WW_SAME_STEP * 2: return begin_all(world, first, end);
+    case WW_SAME_STEP * 2 + 1: return begin_some<WW_SAME_STEP, true>(world, first, end);
+    case WW_NEXT_STEP * 2: return begin_some<WW_NEXT_STEP, false>(world, first, end);
+    case WW_NEXT_STEP * 2 + 1: return begin_some<WW_NEXT_STEP, true>(world, first, end);
+    case WW_DISABLED * 2: return begin_some<WW_DISABLED, false>(world, first, end);
+    case WW_DISABLED * 2 + 1: return begin_some<WW_DISABLED, true>(world, first, end);
+  }
 }
 
 static inline void begin_reset(const ww_context& world, unsigned first, unsigned end) {
@@ -92,11 +132,21 @@ static inline void begin_reset(const ww_context& world, unsigned first, unsigned
   });
 }
 
+// The clock of an env that is reset advances once, before its reset, whoever resets it and when: so its random numbers,
+// and its course, are the same. That of WW_NEXT_STEP did when the step began.
 static inline void end_step(const ww_context& world, unsigned first, unsigned end) {
-  for (unsigned env = first; env < end; env++)
-    world.active[env] = (bool)((unsigned)world.terminated[env] | (unsigned)world.truncated[env]);
-  for_active(world.active, first, end,
-             [&](unsigned a, unsigned b) { memset(world.timestep + a, 0, (b - a) * sizeof *world.timestep); });
+  const bool same_step = world.autoreset == WW_SAME_STEP;
+  if (same_step)
+    for (unsigned env = first; env < end; env++)
+      world.active[env] =
+          (bool)((unsigned)world.active[env] & ((unsigned)world.terminated[env] | (unsigned)world.truncated[env]));
+  else
+    memcpy(world.active + first, world.resetting + first, end - first);
+  for_active(world.active, first, end, [&](unsigned a, unsigned b) {
+    memset(world.timestep + a, 0, (b - a) * sizeof *world.timestep);
+    if (same_step)
+      for (unsigned env = a; env < b; env++) world.clock[env]++;
+  });
 }
 
 static inline void copy(const ww_context& world, const ww_step& step, unsigned first, unsigned end) {
@@ -145,6 +195,33 @@ static inline void run_kernel(const ww_context& world, const ww_step& step, ww_l
         step.kernel->run(&launch, env / per_block, env / per_block + 1);
 }
 
+template <class T>
+static inline bool has_illegal(const ww_step& step, unsigned num_envs) {
+  const T *actions = (const T*)step.source, *low = (const T*)step.low, *high = (const T*)step.high;
+  const size_t entries = (size_t)step.entries;
+  unsigned legal = 1;  // of a NaN no comparison is true
+  if (entries == 1) {
+    const T least = *low, most = *high;
+    for (size_t env = 0; env < num_envs; env++)
+      legal &= (unsigned)(actions[env] >= least) & (unsigned)(actions[env] <= most);
+  } else {
+    for (size_t env = 0; env < num_envs; env++)
+      for (size_t i = 0; i < entries; i++)
+        legal &= (unsigned)(actions[env * entries + i] >= low[i]) & (unsigned)(actions[env * entries + i] <= high[i]);
+  }
+  return !legal;
+}
+
+// Whether a check of actions at the head of the program finds one that is out of its bounds.
+static inline bool refuses_actions(const ww_program& program) {
+  const unsigned num_envs = (unsigned)program.context.num_envs;
+  for (int i = 0; i < program.num_steps && program.steps[i].kind == WW_CHECK_ACTIONS; i++) {
+    const ww_step& step = program.steps[i];
+    if (step.is_float ? has_illegal<float>(step, num_envs) : has_illegal<int32_t>(step, num_envs)) return true;
+  }
+  return false;
+}
+
 // Takes envs first .. end-1 through all steps.
 static inline void run_steps(const ww_program& program, const ww_launch& launch, unsigned first, unsigned end) {
   const ww_context& world = program.context;
@@ -153,12 +230,13 @@ static inline void run_steps(const ww_program& program, const ww_launch& launch,
   for (int i = 0; i < program.num_steps; i++) {
     const ww_step& step = program.steps[i];
     switch (step.kind) {
-      case WW_BEGIN: begin(world, first, end); break;
+      case WW_BEGIN: begin(world, step.active_only, first, end); break;
       case WW_BEGIN_RESET: begin_reset(world, first, end); break;
       case WW_KERNEL: run_kernel(world, step, launch, first, end); break;
       case WW_END: end_step(world, first, end); break;
       case WW_COPY: copy(world, step, first, end); break;
       case WW_KEEP_FINAL: keep_final(world, step, first, end); break;
+      case WW_CHECK_ACTIONS: break;  // made before the program began
     }
   }
 }

@@ -275,6 +275,7 @@ static unsigned run_together(const ww_program& program, unsigned num_envs, unsig
 }
 
 static int run_program(ww_program& program) {
+  if (refuses_actions(program)) return program.error.code = WW_ILLEGAL_ACTION;
   const unsigned num_envs = (unsigned)program.context.num_envs, num_workers = workers_for(program, num_envs),
                  share = share_of(program, num_envs, num_workers);
   if (!prepare_workers(num_workers, program.max_threads)) return program.error.code = WW_NO_MEMORY;

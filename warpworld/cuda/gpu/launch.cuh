@@ -10,7 +10,8 @@ enum ww_transition {
   WW_STAY = 0,
   WW_BEGIN_STEP = 1,   // every env takes part; timestep and clock advance; ends are cleared
   WW_BEGIN_RESET = 2,  // the envs that the caller marked active start anew: timestep 0, clock advances, no ends
-  WW_END_STEP = 3,     // the envs that ended become the active ones; their timestep is 0 again
+  WW_END_STEP = 3,     // the envs that are reset in this step become the active ones; their timestep is 0 again
+  WW_BEGIN_SOME = 4,   // as WW_BEGIN_STEP, of the envs that the caller marked active
 };
 
 // Copies `bytes` of each env, from source + env * source_stride to target + env * bytes + *row * row_stride. With slots,
@@ -35,4 +36,4 @@ struct ww_launch {
   int32_t num_copies;
   ww_copy copies[WW_MAX_COPIES];
 };
-static_assert(sizeof(ww_launch) == 648, "as many bytes as cuda_launches.py packs");
+static_assert(sizeof(ww_launch) == 672, "as many bytes as cuda_launches.py packs");

@@ -3,11 +3,20 @@
 #pragma once
 
 // ---- where an env stands in its episode ------------------------------------------------------------------------------
-WW_FUNCTION void ww_begin_step(const ww_context& world, int env) {
-  world.timestep[env]++;
-  world.clock[env]++;
-  world.terminated[env] = world.truncated[env] = false;
-  world.active[env] = true;
+// An env that takes part is stepped, but for one that has ended: the next step resets that (WW_NEXT_STEP), or its caller
+// does (WW_DISABLED).
+WW_FUNCTION void ww_begin_step(const ww_context& world, int env, bool active_only) {
+  const bool takes_part = !active_only || world.active[env];
+  const bool keeps_end = world.autoreset != WW_SAME_STEP && (world.terminated[env] || world.truncated[env]);
+  const bool is_stepped = takes_part && !keeps_end;
+  const bool is_reset = takes_part && keeps_end && world.autoreset == WW_NEXT_STEP;
+  world.active[env] = is_stepped;
+  if (world.autoreset == WW_NEXT_STEP) world.resetting[env] = is_reset;
+  if (is_stepped) world.timestep[env]++;
+  if (is_stepped || is_reset) {
+    world.clock[env]++;
+    world.terminated[env] = world.truncated[env] = false;
+  }
 }
 
 WW_FUNCTION void ww_begin_reset(const ww_context& world, int env) {
@@ -17,14 +26,20 @@ WW_FUNCTION void ww_begin_reset(const ww_context& world, int env) {
   world.terminated[env] = world.truncated[env] = false;
 }
 
+// The clock of an env that is reset advances once, before its reset, whoever resets it and when: so its random numbers,
+// and its course, are the same. That of WW_NEXT_STEP did when the step began.
 WW_FUNCTION void ww_end_step(const ww_context& world, int env) {
-  const bool ended = world.terminated[env] || world.truncated[env];
-  world.active[env] = ended;
-  if (ended) world.timestep[env] = 0;
+  const bool same_step = world.autoreset == WW_SAME_STEP;
+  const bool is_reset =
+      same_step ? world.active[env] && (world.terminated[env] || world.truncated[env]) : world.resetting[env];
+  world.active[env] = is_reset;
+  if (is_reset) world.timestep[env] = 0;
+  if (is_reset && same_step) world.clock[env]++;
 }
 
 WW_FUNCTION void ww_transit(const ww_launch& launch, int env) {
-  if (launch.transition == WW_BEGIN_STEP) ww_begin_step(launch.context, env);
+  if (launch.transition == WW_BEGIN_STEP) ww_begin_step(launch.context, env, false);
+  if (launch.transition == WW_BEGIN_SOME) ww_begin_step(launch.context, env, true);
   if (launch.transition == WW_BEGIN_RESET) ww_begin_reset(launch.context, env);
   if (launch.transition == WW_END_STEP) ww_end_step(launch.context, env);
 }

@@ -20,10 +20,12 @@ from warpworld.managers.cpu.host_compiler import source_line
 from warpworld.managers.cpu.runtime import ErrorCode, NativeProgram, NativeStep, StepKind, runtime
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
+from warpworld.managers.legal_actions import ActionBounds
 from warpworld.managers.program import (
     Argument,
     BeginReset,
     BeginStep,
+    CheckActions,
     Copy,
     EndStep,
     KeepFinal,
@@ -41,6 +43,7 @@ class CpuProgram:
         self._run = runtime().ww_run_program
         runtime().ww_prepare()
         self._keep: list[Any] = [data]
+        self._bounds: list[ActionBounds] = []
         native = (NativeStep * max(len(steps), 1))(*(self._native(step, data, world) for step in steps))
         kernels = [step for step in steps if isinstance(step, RunKernel)]
         self._kernels = {step.name: step for step in kernels}
@@ -69,7 +72,7 @@ class CpuProgram:
     def _native(self, step: Step, data: DataManager, world: WorldConstants) -> ctypes.Structure:
         match step:
             case BeginStep():
-                return NativeStep(kind=StepKind.BEGIN)
+                return NativeStep(kind=StepKind.BEGIN, active_only=step.active_only)
             case BeginReset():
                 return NativeStep(kind=StepKind.BEGIN_RESET)
             case EndStep():
@@ -80,6 +83,8 @@ class CpuProgram:
                 return NativeStep(kind=StepKind.COPY, **copy_fields(step, data, world.num_envs))
             case KeepFinal():
                 return NativeStep(kind=StepKind.KEEP_FINAL, **copy_fields(step, data, world.num_envs))
+            case CheckActions():
+                return self._check(step, data)
 
     def _kernel(self, step: RunKernel, data: DataManager) -> ctypes.Structure:
         values = np.zeros(max(len(step.arguments), 1), np.uint64)
@@ -97,8 +102,23 @@ class CpuProgram:
             kernel_index=step.index,
         )
 
+    def _check(self, step: CheckActions, data: DataManager) -> ctypes.Structure:
+        bounds = ActionBounds(step, data)
+        self._bounds.append(bounds)
+        return NativeStep(
+            kind=StepKind.CHECK_ACTIONS,
+            source=data.pointer(step.array),
+            low=bounds.low.data_ptr(),
+            high=bounds.high.data_ptr(),
+            entries=len(step.low),
+            is_float=data.array(step.array).dtype == "float32",
+        )
+
     def _raise(self) -> None:
         error = self._program.error
+        if error.code == ErrorCode.ILLEGAL_ACTION:
+            for bounds in self._bounds:
+                bounds.refuse()
         if error.code == ErrorCode.INTERRUPTED:
             raise KeyboardInterrupt
         if error.code == ErrorCode.NO_MEMORY:

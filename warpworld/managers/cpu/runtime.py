@@ -16,7 +16,7 @@ from warpworld.managers.compiler_errors import first_error
 from warpworld.managers.cpu.host_compiler import RUNTIME_FLAGS, find_compiler
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
-ABI = 1
+ABI = 2
 
 
 # ---- structs of cuda/cpu/abi.hpp and program.hpp --------------------------------------------------------------------
@@ -27,6 +27,7 @@ class ErrorCode(enum.IntEnum):
     DEADLOCK = 3
     INTERRUPTED = 7
     NO_MEMORY = 8
+    ILLEGAL_ACTION = 9
 
 
 class StepKind(enum.IntEnum):
@@ -38,6 +39,7 @@ class StepKind(enum.IntEnum):
     END = 3
     COPY = 4
     KEEP_FINAL = 5
+    CHECK_ACTIONS = 6
 
 
 NativeError = struct(
@@ -50,6 +52,7 @@ NativeStep = struct(
     **dict(kind=INT, active_only=INT, kernel=POINTER, args=POINTER, threads=UNSIGNED, envs_per_block=UNSIGNED),
     **dict(kernel_index=INT, slots=INT, source=POINTER, target=POINTER, source_stride=UINT64, bytes=UINT64),
     **dict(row_stride=UINT64, row=POINTER, slot_rows=POINTER, slots_used=POINTER),
+    **dict(low=POINTER, high=POINTER, entries=INT, is_float=INT),
 )
 NativeProgram = struct(
     "NativeProgram",

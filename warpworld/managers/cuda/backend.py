@@ -17,7 +17,8 @@ from warpworld.managers.cuda.program import CudaProgram
 from warpworld.managers.cuda.torch_gpu import Gpu, TorchGpu
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
-from warpworld.managers.program import Program, RunKernel, Step, WorldConstants
+from warpworld.managers.legal_actions import ActionBounds
+from warpworld.managers.program import CheckActions, Program, RunKernel, Step, WorldConstants
 from warpworld.managers.signature import read_signatures
 
 if TYPE_CHECKING:
@@ -63,6 +64,17 @@ def _loaded(source: KernelSource, path: Path, driver: Driver) -> Module:
         driver.fill(loaded, each)
     names = [signature.name for signature in source.signatures]
     return Module(source, {name: loaded.get_function(cuda_entry(name)) for name in names})
+
+
+def _checked(run: Program, checks: Sequence[ActionBounds]) -> Program:
+    """A program that reads actions back before it runs."""
+
+    def checked() -> None:
+        for bounds in checks:
+            bounds.refuse()
+        run()
+
+    return checked
 
 
 # ---- the backend ----------------------------------------------------------------------------------------------------
@@ -120,8 +132,10 @@ class CudaBackend:
 
     def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Program:
         """Freeze steps against a sealed store."""
+        checks = [ActionBounds(step, data) for step in steps if isinstance(step, CheckActions)]
         launches = launches_of(steps, data, world, self._idle_kernel)
-        return CudaProgram(self._gpu, self._driver, launches).frozen()
+        run = CudaProgram(self._gpu, self._driver, launches).frozen()
+        return _checked(run, checks) if checks else run
 
     def _idle_kernel(self) -> RunKernel:
         """A kernel of nothing but what the world does before it, one warp to an env."""

@@ -16,8 +16,8 @@ from warpworld.managers.program import (
     Argument,
     BeginReset,
     BeginStep,
+    CheckActions,
     Copy,
-    EndStep,
     KeepFinal,
     RunKernel,
     Step,
@@ -26,7 +26,7 @@ from warpworld.managers.program import (
 
 # ---- structs of cuda/gpu/launch.cuh ---------------------------------------------------------------------------------
 MAX_COPIES = 8
-_STAY, _BEGIN_STEP, _BEGIN_RESET, _END_STEP = range(4)
+_STAY, _BEGIN_STEP, _BEGIN_RESET, _END_STEP, _BEGIN_SOME = range(5)
 _Copy = struct(
     "_Copy",
     **dict(source=POINTER, target=POINTER, source_stride=UINT64, bytes=UINT64, row_stride=UINT64),
@@ -92,6 +92,8 @@ def launches_of(
         work = _OwnWork()
 
     for step in steps:
+        if isinstance(step, CheckActions):
+            continue  # the backend makes it before the first launch
         if isinstance(step, RunKernel):
             if work and not step.own_env_only:  # it may read envs whose blocks have not done their work yet
                 launch(idle())
@@ -103,10 +105,22 @@ def launches_of(
         else:
             if work:
                 launch(idle())
-            work.transition = {BeginStep: _BEGIN_STEP, BeginReset: _BEGIN_RESET, EndStep: _END_STEP}[type(step)]
+            work.transition = _transition(step)
     if work:
         launch(idle())
     return launches
+
+
+def _transition(step: Step) -> int:
+    match step:
+        case BeginStep(active_only=True):
+            return _BEGIN_SOME
+        case BeginStep():
+            return _BEGIN_STEP
+        case BeginReset():
+            return _BEGIN_RESET
+        case _:
+            return _END_STEP
 
 
 def _launch_of(step: RunKernel, work: _OwnWork, data: DataManager, world: WorldConstants) -> Launch:

@@ -1,0 +1,66 @@
+"""Actions that are out of their bounds, or no number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warpworld.errors import StoreError
+from warpworld.managers.data_manager import DataManager
+from warpworld.managers.program import CheckActions
+
+if TYPE_CHECKING:
+    import torch
+
+
+class ActionBounds:
+    """The bounds of an actions array, on the store's device.
+
+    Attributes:
+        low: (entries,) of the array's dtype: least legal value of each entry of an env. An infinite bound becomes the
+            largest finite number, so that an infinite action is illegal.
+        high: most.
+
+    Args:
+        step: what is checked.
+        data: a sealed store.
+    """
+
+    def __init__(self, step: CheckActions, data: DataManager) -> None:
+        import torch
+
+        self._step, self._actions, self._array = step, data[step.array], data.array(step.array)
+        limits = np.iinfo(np.int32) if self._array.dtype == "int32" else np.finfo(np.float32)
+
+        def bounds(values: tuple[float, ...]) -> torch.Tensor:
+            clipped = np.clip(np.asarray(values, np.float64), limits.min, limits.max).astype(self._array.dtype)
+            return torch.from_numpy(clipped).to(self._actions.device)
+
+        self.low, self.high = bounds(step.low), bounds(step.high)
+
+    def refuse(self) -> None:
+        """Raise where an action is illegal; waits for the device.
+
+        Raises:
+            StoreError: names the first of them, its env and its agent.
+        """
+        entries = self._actions.flatten(1)
+        illegal = ~((entries >= self.low) & (entries <= self.high))
+        if not bool(illegal.any()):
+            return
+        env, entry = (int(index) for index in illegal.nonzero()[0])
+        value, low, high = entries[env, entry].item(), self._step.low[entry], self._step.high[entry]
+        raise StoreError(
+            f"{self._step.array}: {self._place(env, entry)} has {_text(value)}, expected {_text(low)} to {_text(high)}"
+        )
+
+    def _place(self, env: int, entry: int) -> str:
+        """Env, agent and part of an entry, as far as there are several."""
+        agents, parts = self._actions.shape[1], self._actions[0, 0].numel()
+        words = [f"env {env}", f"agent {entry // parts}" if agents > 1 else "", f"part {entry % parts}"]
+        return ", ".join(word for word in (words if parts > 1 else words[:2]) if word)
+
+
+def _text(number: float) -> str:
+    return str(int(number)) if float(number).is_integer() else f"{number:g}"
