@@ -55,6 +55,7 @@ class DataManager:
         self._kept: dict[str, Kept] = {}
         self._views: dict[str, torch.Tensor] = {}
         self._block: torch.Tensor | None = None
+        self._is_closed = False
         self._ends = dict.fromkeys(KINDS, 0)  # where the arrays of a kind end in the block
 
     # ---- before sealing ---------------------------------------------------------------------------------------------
@@ -86,6 +87,8 @@ class DataManager:
         """Lay all arrays out, allocate the block and write the initial values. Nothing moves afterwards."""
         if self.sealed:
             return
+        if self._is_closed:
+            raise StoreError("the world is closed")
 
         order = [self._arrays[name] for name in self.names()]
         offsets, end = {}, 0
@@ -124,6 +127,10 @@ class DataManager:
         """Bytes from the start of an array to that of the next."""
         return -(-self._bytes_of(array) // ALIGNMENT) * ALIGNMENT + self._padding
 
+    def close(self) -> None:
+        """Let go of the memory; it is freed once no view of it is left."""
+        self._views, self._block, self._is_closed = {}, None, True
+
     # ---- at any time ------------------------------------------------------------------------------------------------
     @property
     def sealed(self) -> bool:
@@ -145,6 +152,9 @@ class DataManager:
     def __len__(self) -> int:
         return len(self._arrays)
 
+    def __repr__(self) -> str:
+        return f"<DataManager: {len(self)} arrays, {self.nbytes / 1e6:.3g} MB>"
+
     def names(self, *kinds: Kept) -> list[str]:
         """Names of the arrays that are kept in these ways, of all if none is given, in layout order."""
         return [name for kind in KINDS if kind in (kinds or KINDS) for name, kept in self._kept.items() if kept == kind]
@@ -161,8 +171,13 @@ class DataManager:
         """The array as a torch view of the store: the memory that kernels read and write."""
         self.array(name)
         if not self.sealed:
-            raise StoreError(f"array '{name}' has no memory yet; call reset() first")
+            raise self._without_memory(f"array '{name}'")
         return self._views[name]
+
+    def _without_memory(self, what: str) -> StoreError:
+        if self._is_closed:
+            return StoreError("the world is closed")
+        return StoreError(f"{what} has no memory yet; call reset() first")
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Copy ``value`` into the array. A Python number fills it; else shape and dtype must be the array's.
@@ -287,5 +302,5 @@ class DataManager:
     def _up_to(self, kind: Kept) -> torch.Tensor:
         """The bytes of the arrays of a kind and of those that lie before them."""
         if self._block is None:
-            raise StoreError("the store has no memory yet; call reset() first")
+            raise self._without_memory("the store")
         return self._block[: self._ends[kind]]

@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
-from warpworld.environment import Array, Environment, Group, placed_groups
-from warpworld.environment.spaces import action_bounds, group_suffix, observation_arrays, observation_names
-from warpworld.errors import DeclarationError, StoreError, said, suggest
+from warpworld.environment import Environment
+from warpworld.environment.spaces import action_bounds
+from warpworld.errors import DeclarationError, StoreError, said
 from warpworld.managers.backend import Backend
 from warpworld.managers.capture import captured
-from warpworld.managers.copies import check_copies
-from warpworld.managers.data_manager import DataManager, Kept
 from warpworld.managers.devices import open_backend
-from warpworld.managers.function_manager import FunctionManager
-from warpworld.managers.numbers import Number
-from warpworld.managers.program import Autoreset, CheckActions, Copy, KeepFinal, Step
-from warpworld.world.environment_kernels import EnvironmentKernels
-from warpworld.world.kernel_constants import scalars_of, whole_number, world_constants
-from warpworld.world.limits import check_indices
+from warpworld.managers.program import Autoreset, CheckActions, Step
+from warpworld.world.kernel_constants import world_constants
 from warpworld.world.phases import PythonStep, sequence
-from warpworld.world.reserved import ON_REQUEST, own_arrays, requested_array, reserved_arrays
 from warpworld.world.seeding import Seed, seed_envs
-from warpworld.world.step_plan import StepPlan
+from warpworld.world.world_store import WorldStore
 
 if TYPE_CHECKING:
     import torch
+    from typing_extensions import Self
 
     from warpworld.checking.findings import Report
 
 logger = logging.getLogger(__name__)
 
+# What Python calls the frozen step where it is called with actions: that costs nothing where it is not.
+_STEP = "World.step() reads actions from the store: write world['actions'] = actions, then world.step(). World.step"
 
-class World:
+
+class World(WorldStore):
     """Many envs of one Environment.
 
     Attributes:
@@ -83,140 +79,13 @@ class World:
     ) -> None:
         if not isinstance(environment, Environment):
             raise DeclarationError(f"a World is made of an Environment object, not of {environment!r}")
-        self.constants = world_constants(num_envs, first_env, seed, autoreset)
-        self.environment = environment
-        self.num_envs, self.first_env = self.constants.num_envs, self.constants.first_env
-        self.groups = placed_groups(environment)
-        self.num_agents = sum(group.size for group in self.groups.values())
-        if self.num_envs * self.num_agents >= 2**31:
-            raise DeclarationError(f"num_envs={num_envs}: {self.num_agents} agents each are more than an int can count")
-        self._backend = backend or open_backend(device, num_workers)
-        self._envs_per_warp = None if envs_per_warp is None else self._packing(envs_per_warp)
-        self.data = DataManager(
-            self._backend.allocate, self.num_envs, self.num_agents, self._backend.free_memory, self._backend.padding
-        )
+        constants = world_constants(num_envs, first_env, seed, autoreset)
+        super().__init__(environment, constants, backend or open_backend(device, num_workers), envs_per_warp)
+        self._checks_actions = check_actions
         self._when_sealed: list[Callable[[], None]] = []
         self._turn = threading.RLock()  # reentrant: a phase that steps its own world is a RecursionError
         self._reset: Callable[[], None] = self.step
         self._step_some: Callable[[], None] | None = None
-        self._scalars = scalars_of(environment, self.constants, self.num_agents)
-        self._kernels = EnvironmentKernels(
-            self._backend, self.data, environment, self.groups, self._scalars, self._envs_per_warp
-        )
-        self._plan = StepPlan(environment, self._kernels.names, autoreset)
-        self._checks_actions = check_actions
-        self._kernels.require(self._plan.kernels)
-        self._declare_arrays()
-        self._kernels.build(self._plan.kernels)
-
-    def _packing(self, envs_per_warp: int) -> int:
-        number, warp_size = whole_number("envs_per_warp", envs_per_warp, 0), self._backend.warp_size
-        if number * self.num_agents > warp_size:
-            raise DeclarationError(
-                f"envs_per_warp={number}: {self.num_agents} agents each do not fit a warp of {warp_size}"
-            )
-        return number
-
-    def _declare_arrays(self) -> None:
-        reserved = reserved_arrays(self.groups, self.constants)
-        for array in (*reserved, *own_arrays(self.environment, reserved)):
-            check_indices(array, self.num_envs, self.num_agents)
-            self.data.add(array)
-        finals = {f"final_{array.name}" for array in observation_arrays(self.groups)}
-        for name in sorted(self._kernels.array_names(self._plan.kernels)):
-            if name in ON_REQUEST or name in finals:
-                self.request("final_observations" if name in finals else name)
-        if self.autoreset == "next_step":
-            self._plan.restored.append(dataclasses.replace(self.data.array("rewards"), initial=0))
-        self._add_initial_values()
-
-    def _add_initial_values(self) -> None:
-        """Declare what holds the initial values of the arrays that the plan restores."""
-        for array in self._plan.initial_values(self.num_agents):
-            if array.name not in self.data:
-                self.data.add(array, kept="scratch")
-
-    @property
-    def autoreset(self) -> Autoreset:
-        """What becomes of an env whose episode ended; see the constructor."""
-        return self.constants.autoreset
-
-    # ---- before the first reset --------------------------------------------------------------------------------------
-    def add(self, array: Array, kept: Kept = "state") -> None:
-        """Add an array to the store, for instance a trainer's.
-
-        Args:
-            array: its declaration.
-            kept: "state" is what the course depends on: snapshots and checkpoints hold it. "scratch" is written anew
-                before it is read. "history" is a record too large to copy, such as a ring of a million rows: snapshots
-                and the check of a CUDA graph leave it alone.
-
-        Raises:
-            StoreError: after the first reset(), or if there is one of that name.
-        """
-        self.data.add(array, kept)
-
-    def request(self, name: str) -> None:
-        """Ask for an array that exists on request only.
-
-        "final_observations" makes the twin of every observations array; "agent_terminated", "agent_mask" and
-        "action_mask" are written by the env's kernels.
-
-        Raises:
-            StoreError: after the first reset(), or if there is no such array; "final_observations" without autoreset
-                in the same step, where ``observations`` are the final ones.
-            DeclarationError: it has more elements than kernels can index.
-        """
-        if name not in ON_REQUEST:
-            raise StoreError(f"no array '{name}' to request.{suggest(name, ON_REQUEST)} Known: {', '.join(ON_REQUEST)}")
-        if name == "final_observations":
-            self._require_same_step("final observations are")
-            for array in observation_arrays(self.groups):
-                if f"final_{array.name}" not in self.data:
-                    self.data.add(dataclasses.replace(array, name=f"final_{array.name}"))
-                    self._plan.recorded.append(Copy(array.name, f"final_{array.name}", active_only=True))
-        elif name not in self.data:
-            array = requested_array(name, self.groups)
-            check_indices(array, self.num_envs, self.num_agents)
-            self.data.add(array)
-            if name == "agent_terminated" and self.autoreset == "next_step":
-                self._plan.restored.append(array)
-                self._add_initial_values()
-
-    def record(self, source: str, target: str, row: str | None = None) -> None:
-        """In every step, copy array ``source`` into ``target``, or into one of its rows.
-
-        The copy is made behind the phases, before ended envs are reset: it is of the step, not of the next episode.
-
-        Args:
-            source: an array per agent or per env.
-            target: an array of the shape of source; with ``row``, (rows, *shape of source).
-            row: name of the array that holds the row's number, one int32 per world. The part that added it sets it, to
-                less than the number of rows.
-        """
-        self._extend(Copy(source, target, row=row))
-
-    def keep_final(self, source: str, target: str, slot_rows: str, slots_used: str, row: str) -> None:
-        """In every step, keep the final observation of each env that was truncated.
-
-        Args:
-            source: an observations array.
-            target: (num_envs, slots, *an env's part of source): where they go, one slot after the other.
-            slot_rows: (num_envs, slots) int32: receives the number in ``row``.
-            slots_used: (num_envs,) int32: is counted up; the reader of the slots sets it back to 0.
-            row: name of the array that holds the present row's number, one int32 per world.
-        """
-        self._extend(KeepFinal(source, target, slot_rows, slots_used, row))
-
-    def _require_same_step(self, what: str) -> None:
-        if self.autoreset != "same_step":
-            raise StoreError(f"{what} of steps that reset in the same step; make the world with autoreset='same_step'")
-
-    def _extend(self, step: Step) -> None:
-        self._require_same_step("what a step records is")
-        if self.data.sealed:
-            raise StoreError("what a step records is settled at the first reset(); ask for it before")
-        self._plan.recorded.append(step)
 
     def when_sealed(self, callback: Callable[[], None]) -> None:
         """Call ``callback`` once the store has its memory: at once if it has, else when the world is sealed.
@@ -228,33 +97,6 @@ class World:
             callback()
         else:
             self._when_sealed.append(callback)
-
-    def kernels(
-        self,
-        path: Path,
-        constants: Mapping[str, Number],
-        scalars: Mapping[str, Number] | None = None,
-        aliases: Mapping[str, str] | None = None,
-        writable: Set[str] = frozenset(),
-    ) -> FunctionManager:
-        """Another kernel file against this world's store, for instance a trainer's sampler; see FunctionManager."""
-        merged = {"NUM_AGENTS": self.num_agents, **constants}
-        return FunctionManager(
-            self._backend, self.data, path, merged, {**self._scalars, **(scalars or {})}, aliases, writable
-        )
-
-    def kernel_index(self) -> int:
-        """A number for a kernel that is not the env's own, so that its random numbers are its own too."""
-        return self._plan.number_of_another()
-
-    def program(self, steps: Sequence[Step]) -> Callable[[], None]:
-        """Freeze steps against the sealed store.
-
-        Raises:
-            StoreError: a step copies between arrays that do not fit each other.
-        """
-        check_copies(steps, self.data)
-        return self._backend.program(steps, self.data, self.constants)
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
     def reset(self, active: torch.Tensor | None = None, seed: Seed | None = None) -> None:
@@ -334,7 +176,10 @@ class World:
 
     def _freeze(self) -> None:
         # The frozen program itself: a method around it would cost a small world a tenth of its step.
-        self.step = self._sequence([*self._action_checks(), *self._plan.step(self._kernels.step)])  # type: ignore[method-assign]
+        step = self._sequence([*self._action_checks(), *self._plan.step(self._kernels.step)])
+        with suppress(AttributeError):  # of a device's own kind of program
+            step.__qualname__ = _STEP
+        self.step = step  # type: ignore[method-assign]
         self._reset = self._sequence(self._plan.reset(self._kernels.step))
 
     def _sequence(self, steps: Iterable[Step | PythonStep]) -> Callable[[], None]:
@@ -360,44 +205,6 @@ class World:
             return run
         return captured(self._backend, self.data, run)
 
-    # ---- the store ---------------------------------------------------------------------------------------------------
-    def __getitem__(self, name: str) -> torch.Tensor:
-        return self.data[name]
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        self.data[name] = value
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.data
-
-    @property
-    def device(self) -> torch.device:
-        """Where the store lies."""
-        return self._backend.device
-
-    def observations(self, group: str) -> torch.Tensor | dict[str, torch.Tensor]:
-        """A group's observations: a view (num_envs, size, *shape), or one for each key of a Dict space."""
-        chosen = self._group(group)
-        shared = group_suffix(self.groups, chosen, "observations") == ""
-        views = {
-            key: self.data[name][:, chosen.slice] if shared else self.data[name]
-            for key, name in observation_names(self.groups, chosen).items()
-        }
-        return views.get("", views)
-
-    def action_array(self, group: str) -> tuple[str, int]:
-        """Name of the array that holds a group's actions, and the place of the group's first agent in it."""
-        chosen = self._group(group)
-        suffix = group_suffix(self.groups, chosen, "actions")
-        return f"actions{suffix}", 0 if suffix else chosen.first
-
-    def _group(self, name: str) -> Group:
-        try:
-            return self.groups[name]
-        except KeyError:
-            hint = suggest(name, self.groups)
-            raise StoreError(f"no group '{name}'.{hint} Groups: {', '.join(self.groups)}") from None
-
     def check(self, num_envs: int = 5, steps: int = 120, seed: int = 0) -> Report:
         """Look for faults in the kernels of this world's environment, as ``warpworld.check`` does.
 
@@ -415,21 +222,28 @@ class World:
 
         return check(self.environment, num_envs, steps, seed)
 
-    def snapshot(self) -> torch.Tensor:
-        """A copy of the store's state arrays, as bytes."""
-        return self.data.snapshot()
+    def close(self) -> None:
+        """Give the store's memory back, once no tensor of it is left; a second call does nothing.
 
-    def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
-        """Write a snapshot back; the world then takes the same course as from there on.
-
-        Args:
-            snapshot: what ``snapshot`` returned, of a world with the same arrays.
-            layout: what ``world.data.layout()`` returned then, to check that they are the same.
-
-        Raises:
-            StoreError: the snapshot is of other arrays.
+        Every other method then raises StoreError, also at the end of a ``with`` block that the world was opened in.
         """
-        self.data.restore(snapshot, layout)
+        self.__dict__.pop("_env_states", None)
+        self._reset = self._step_some = self.step = self._closed  # type: ignore[method-assign]
+        self.data.close()
+
+    def _closed(self) -> NoReturn:
+        raise StoreError("the world is closed")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        agents = f"{self.num_agents} agent{'s' * (self.num_agents != 1)}"
+        envs = f"{self.num_envs} env{'s' * (self.num_envs != 1)}"
+        return f"<World {self.environment.name}: {envs} of {agents} on {self._backend.name}>"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> World:
         """A world of its own, in the same state: both have the same course from here, and neither moves the other.

@@ -1,0 +1,163 @@
+"""States of single envs: saved, written back and forked, each env then walking the course that it should."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from tests.envs.courses import Driver, per_env, values
+from tests.envs.test_contract import each_name
+from warpworld import World
+from warpworld.environment import get_environment
+from warpworld.errors import StoreError
+
+
+def made(name: str = "cartpole", num_envs: int = 6, **params: Any) -> World:
+    world = World(get_environment(name)(**params), num_envs, seed=4)
+    world.reset()
+    return world
+
+
+def same_actions(world: World, driver: Driver) -> None:
+    """Draw actions, and give every env those of env 0."""
+    driver.act()
+    for name in world.data:
+        if name.startswith("actions"):
+            world[name] = world[name][:1].expand_as(world[name]).clone()
+
+
+@each_name
+def test_forks_walk_on_exactly(name: str, params: dict[str, Any]) -> None:
+    world, alone = made(name, 4, **params), made(name, 4, **params)
+    driver = Driver(world)
+    for _ in range(5):
+        driver.step()
+    alone.restore(world.snapshot())
+    world.fork(0, [1, 3])
+    assert values(world)["observations" if "observations" in world else per_env(world)[0]][2].tobytes()
+    for step in range(200):
+        same_actions(world, driver)
+        for array in world.data:
+            if array.startswith("actions"):
+                alone[array] = world[array]
+        for each in (world, alone):
+            each.step()
+        now, expected = values(world), values(alone)
+        for array in per_env(world):
+            assert now[array][1].tobytes() == now[array][0].tobytes() == now[array][3].tobytes(), (array, step)
+            assert now[array][0].tobytes() == expected[array][0].tobytes(), (array, step)
+            assert now[array][2].tobytes() == expected[array][2].tobytes(), (array, step)
+
+
+def test_reseeded_forks_part_at_the_next_draw() -> None:
+    world = made(episode_length=4)
+    world.fork(0, range(1, 6), reseed=True)
+    world["actions"] = 0
+    first = world["observations"].clone()
+    assert all(torch.equal(first[0], other) for other in first[1:])
+    for _ in range(4):
+        world.step()
+    starts = [tuple(row.flatten().tolist()) for row in world["observations"]]  # of the second episodes: drawn
+    assert len(set(starts)) == 6
+
+
+def test_every_reseeded_fork_draws_anew_and_the_same_in_another_world() -> None:
+    def keys(world: World) -> list[int]:
+        world.fork(0, [1, 2], reseed=True)
+        return world["random_key"].tolist()
+
+    world, other = made(), made()
+    first, second = keys(world), keys(world)
+    assert len({*first[:3], *second[1:3]}) == 5 and first[3:] == second[3:]
+    assert [keys(other), keys(other)] == [first, second]
+    assert world["random_stream"].tolist() == list(range(6))
+
+
+def test_each_target_may_have_a_source_of_its_own() -> None:
+    world = made()
+    before = values(world)
+    world.fork([4, 5], [0, 1])
+    now = values(world)
+    for array in per_env(world):
+        assert now[array][:2].tobytes() == before[array][4:].tobytes(), array
+        assert now[array][2:].tobytes() == before[array][2:].tobytes(), array
+
+
+def test_states_go_into_other_envs_and_other_worlds() -> None:
+    world, other = made(), made(num_envs=3)
+    driver = Driver(world)
+    for _ in range(7):
+        driver.step()
+    saved = world.state([2, 5])
+    assert saved.dtype == torch.uint8 and saved.shape[0] == 2
+    expected = values(world)
+    other.set_state([1, 0], saved)
+    now = values(other)
+    for array in per_env(world):
+        assert now[array][1].tobytes() == expected[array][2].tobytes(), array
+        assert now[array][0].tobytes() == expected[array][5].tobytes(), array
+    assert torch.equal(world.state(), world.state(range(6)))
+    assert torch.equal(world.state(slice(2, 6, 3)), saved)
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (lambda world: world.state([6]), "envs: 6 is none of this world's envs, which are 0 to 5"),
+        (lambda world: world.fork(-1, [2]), "source: -1 is none of this world's envs, which are 0 to 5"),
+        (lambda world: world.fork(0, [7]), "targets: 7 is none of this world's envs, which are 0 to 5"),
+        (lambda world: world.fork([0, 1], [2, 3, 4]), "source: 2 envs, expected one, or one for each of 3 targets"),
+        (
+            lambda world: world.set_state([0], world.state([0, 1])),
+            "states: shape (2, {width}) uint8, expected (1, {width}) uint8, as state() of this world returns",
+        ),
+        (
+            lambda world: world.set_state([0], world.state([0]).float()),
+            "states: shape (1, {width}) float32, expected (1, {width}) uint8, as state() of this world returns",
+        ),
+        (
+            lambda world: world.set_state([0], torch.zeros_like(world.state([0]))),
+            "states: they are of another world, which has other arrays",
+        ),
+    ],
+)
+def test_what_is_refused(act: Any, message: str) -> None:
+    world = made()
+    before = world.snapshot()
+    with pytest.raises(StoreError) as caught:
+        act(world)
+    assert str(caught.value) == message.format(width=world.state([0]).shape[1])
+    assert torch.equal(world.snapshot(), before)
+
+
+def test_a_closed_world_does_nothing_more() -> None:
+    with made() as world:
+        world.step()
+        kept = world["observations"].clone()
+        view = world["observations"]
+    world.close()
+    some = torch.ones(6, dtype=torch.bool, device=kept.device)
+    for act in (world.step, world.reset, world.seal, world.snapshot, world.state, lambda: world.step_some(some)):
+        with pytest.raises(StoreError, match=r"^the world is closed$"):
+            act()
+    with pytest.raises(StoreError, match=r"^the world is closed$"):
+        world["observations"]
+    assert torch.equal(view, kept)  # memory that is still looked at stays
+
+
+def test_how_they_show_themselves() -> None:
+    assert repr(made()) == f"<World cartpole: 6 envs of 1 agent on {made().device.type}>"
+    tag = World(get_environment("tag_gridworld")(num_taggers=4), 1)
+    assert repr(tag).startswith("<World tag_gridworld: 1 env of 5 agents on ")
+    assert repr(tag.data).startswith(f"<DataManager: {len(tag.data)} arrays, ")
+
+
+def test_a_step_with_actions_tells_what_to_write() -> None:
+    world = made()
+    with pytest.raises(TypeError) as caught:
+        world.step(torch.zeros(6))  # type: ignore[call-arg]
+    assert str(caught.value).startswith(
+        "World.step() reads actions from the store: write world['actions'] = actions, then world.step(). World.step()"
+    )

@@ -1,0 +1,296 @@
+"""What a world holds: its arrays in one store, its groups, and the kernels that work on them. Nothing steps here."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping, Sequence, Set
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warpworld.environment import Array, Environment, Group, placed_groups
+from warpworld.environment.spaces import group_suffix, observation_arrays, observation_names
+from warpworld.errors import DeclarationError, StoreError, suggest
+from warpworld.managers.backend import Backend
+from warpworld.managers.copies import check_copies
+from warpworld.managers.data_manager import DataManager, Kept
+from warpworld.managers.function_manager import FunctionManager
+from warpworld.managers.numbers import Number
+from warpworld.managers.program import Autoreset, Copy, KeepFinal, Step, WorldConstants
+from warpworld.world.env_states import Envs, EnvStates
+from warpworld.world.environment_kernels import EnvironmentKernels
+from warpworld.world.kernel_constants import scalars_of, whole_number
+from warpworld.world.limits import check_indices
+from warpworld.world.reserved import ON_REQUEST, own_arrays, requested_array, reserved_arrays
+from warpworld.world.step_plan import StepPlan
+
+if TYPE_CHECKING:
+    import torch
+
+
+class WorldStore:
+    """The part of a World that steps stand on; attributes are documented there.
+
+    Args:
+        environment: what kind of world.
+        constants: numbers of envs, seed and autoreset.
+        backend: where it runs.
+        envs_per_warp: see World.
+
+    Raises:
+        DeclarationError, BindError, BuildError: the declaration or a kernel is wrong.
+    """
+
+    def __init__(
+        self, environment: Environment, constants: WorldConstants, backend: Backend, envs_per_warp: int | None
+    ) -> None:
+        self.environment, self.constants, self._backend = environment, constants, backend
+        self.num_envs, self.first_env = constants.num_envs, constants.first_env
+        self.groups = placed_groups(environment)
+        self.num_agents = sum(group.size for group in self.groups.values())
+        if self.num_envs * self.num_agents >= 2**31:
+            raise DeclarationError(
+                f"num_envs={self.num_envs}: {self.num_agents} agents each are more than an int can count"
+            )
+        self._envs_per_warp = None if envs_per_warp is None else self._packing(envs_per_warp)
+        self.data = DataManager(backend.allocate, self.num_envs, self.num_agents, backend.free_memory, backend.padding)
+        self._scalars = scalars_of(environment, constants, self.num_agents)
+        self._kernels = EnvironmentKernels(
+            backend, self.data, environment, self.groups, self._scalars, self._envs_per_warp
+        )
+        self._plan = StepPlan(environment, self._kernels.names, constants.autoreset)
+        self._kernels.require(self._plan.kernels)
+        self._declare_arrays()
+        self._kernels.build(self._plan.kernels)
+
+    def _packing(self, envs_per_warp: int) -> int:
+        number, warp_size = whole_number("envs_per_warp", envs_per_warp, 0), self._backend.warp_size
+        if number * self.num_agents > warp_size:
+            raise DeclarationError(
+                f"envs_per_warp={number}: {self.num_agents} agents each do not fit a warp of {warp_size}"
+            )
+        return number
+
+    def _declare_arrays(self) -> None:
+        reserved = reserved_arrays(self.groups, self.constants)
+        for array in (*reserved, *own_arrays(self.environment, reserved)):
+            check_indices(array, self.num_envs, self.num_agents)
+            self.data.add(array)
+        finals = {f"final_{array.name}" for array in observation_arrays(self.groups)}
+        for name in sorted(self._kernels.array_names(self._plan.kernels)):
+            if name in ON_REQUEST or name in finals:
+                self.request("final_observations" if name in finals else name)
+        if self.autoreset == "next_step":
+            self._plan.restored.append(dataclasses.replace(self.data.array("rewards"), initial=0))
+        self._add_initial_values()
+
+    def _add_initial_values(self) -> None:
+        """Declare what holds the initial values of the arrays that the plan restores."""
+        for array in self._plan.initial_values(self.num_agents):
+            if array.name not in self.data:
+                self.data.add(array, kept="scratch")
+
+    @property
+    def autoreset(self) -> Autoreset:
+        """What becomes of an env whose episode ended; see the constructor."""
+        return self.constants.autoreset
+
+    # ---- before the first reset --------------------------------------------------------------------------------------
+    def add(self, array: Array, kept: Kept = "state") -> None:
+        """Add an array to the store, for instance a trainer's.
+
+        Args:
+            array: its declaration.
+            kept: "state" is what the course depends on: snapshots and checkpoints hold it. "scratch" is written anew
+                before it is read. "history" is a record too large to copy, such as a ring of a million rows: snapshots
+                and the check of a CUDA graph leave it alone.
+
+        Raises:
+            StoreError: after the first reset(), or if there is one of that name.
+        """
+        self.data.add(array, kept)
+
+    def request(self, name: str) -> None:
+        """Ask for an array that exists on request only.
+
+        "final_observations" makes the twin of every observations array; "agent_terminated", "agent_mask" and
+        "action_mask" are written by the env's kernels.
+
+        Raises:
+            StoreError: after the first reset(), or if there is no such array; "final_observations" without autoreset
+                in the same step, where ``observations`` are the final ones.
+            DeclarationError: it has more elements than kernels can index.
+        """
+        if name not in ON_REQUEST:
+            raise StoreError(f"no array '{name}' to request.{suggest(name, ON_REQUEST)} Known: {', '.join(ON_REQUEST)}")
+        if name == "final_observations":
+            self._require_same_step("final observations are")
+            for array in observation_arrays(self.groups):
+                if f"final_{array.name}" not in self.data:
+                    self.data.add(dataclasses.replace(array, name=f"final_{array.name}"))
+                    self._plan.recorded.append(Copy(array.name, f"final_{array.name}", active_only=True))
+        elif name not in self.data:
+            array = requested_array(name, self.groups)
+            check_indices(array, self.num_envs, self.num_agents)
+            self.data.add(array)
+            if name == "agent_terminated" and self.autoreset == "next_step":
+                self._plan.restored.append(array)
+                self._add_initial_values()
+
+    def record(self, source: str, target: str, row: str | None = None) -> None:
+        """In every step, copy array ``source`` into ``target``, or into one of its rows.
+
+        The copy is made behind the phases, before ended envs are reset: it is of the step, not of the next episode.
+
+        Args:
+            source: an array per agent or per env.
+            target: an array of the shape of source; with ``row``, (rows, *shape of source).
+            row: name of the array that holds the row's number, one int32 per world. The part that added it sets it, to
+                less than the number of rows.
+        """
+        self._extend(Copy(source, target, row=row))
+
+    def keep_final(self, source: str, target: str, slot_rows: str, slots_used: str, row: str) -> None:
+        """In every step, keep the final observation of each env that was truncated.
+
+        Args:
+            source: an observations array.
+            target: (num_envs, slots, *an env's part of source): where they go, one slot after the other.
+            slot_rows: (num_envs, slots) int32: receives the number in ``row``.
+            slots_used: (num_envs,) int32: is counted up; the reader of the slots sets it back to 0.
+            row: name of the array that holds the present row's number, one int32 per world.
+        """
+        self._extend(KeepFinal(source, target, slot_rows, slots_used, row))
+
+    def _require_same_step(self, what: str) -> None:
+        if self.autoreset != "same_step":
+            raise StoreError(f"{what} of steps that reset in the same step; make the world with autoreset='same_step'")
+
+    def _extend(self, step: Step) -> None:
+        self._require_same_step("what a step records is")
+        if self.data.sealed:
+            raise StoreError("what a step records is settled at the first reset(); ask for it before")
+        self._plan.recorded.append(step)
+
+    def kernels(
+        self,
+        path: Path,
+        constants: Mapping[str, Number],
+        scalars: Mapping[str, Number] | None = None,
+        aliases: Mapping[str, str] | None = None,
+        writable: Set[str] = frozenset(),
+    ) -> FunctionManager:
+        """Another kernel file against this world's store, for instance a trainer's sampler; see FunctionManager."""
+        merged = {"NUM_AGENTS": self.num_agents, **constants}
+        return FunctionManager(
+            self._backend, self.data, path, merged, {**self._scalars, **(scalars or {})}, aliases, writable
+        )
+
+    def kernel_index(self) -> int:
+        """A number for a kernel that is not the env's own, so that its random numbers are its own too."""
+        return self._plan.number_of_another()
+
+    def program(self, steps: Sequence[Step]) -> Callable[[], None]:
+        """Freeze steps against the sealed store.
+
+        Raises:
+            StoreError: a step copies between arrays that do not fit each other.
+        """
+        check_copies(steps, self.data)
+        return self._backend.program(steps, self.data, self.constants)
+
+    # ---- the store ---------------------------------------------------------------------------------------------------
+    def __getitem__(self, name: str) -> torch.Tensor:
+        return self.data[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.data[name] = value
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.data
+
+    @property
+    def device(self) -> torch.device:
+        """Where the store lies."""
+        return self._backend.device
+
+    def observations(self, group: str) -> torch.Tensor | dict[str, torch.Tensor]:
+        """A group's observations: a view (num_envs, size, *shape), or one for each key of a Dict space."""
+        chosen = self._group(group)
+        shared = group_suffix(self.groups, chosen, "observations") == ""
+        views = {
+            key: self.data[name][:, chosen.slice] if shared else self.data[name]
+            for key, name in observation_names(self.groups, chosen).items()
+        }
+        return views.get("", views)
+
+    def action_array(self, group: str) -> tuple[str, int]:
+        """Name of the array that holds a group's actions, and the place of the group's first agent in it."""
+        chosen = self._group(group)
+        suffix = group_suffix(self.groups, chosen, "actions")
+        return f"actions{suffix}", 0 if suffix else chosen.first
+
+    def _group(self, name: str) -> Group:
+        try:
+            return self.groups[name]
+        except KeyError:
+            hint = suggest(name, self.groups)
+            raise StoreError(f"no group '{name}'.{hint} Groups: {', '.join(self.groups)}") from None
+
+    # ---- states ------------------------------------------------------------------------------------------------------
+    def snapshot(self) -> torch.Tensor:
+        """A copy of the store's state arrays, as bytes."""
+        return self.data.snapshot()
+
+    def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
+        """Write a snapshot back; the world then takes the same course as from there on.
+
+        Args:
+            snapshot: what ``snapshot`` returned, of a world with the same arrays.
+            layout: what ``world.data.layout()`` returned then, to check that they are the same.
+
+        Raises:
+            StoreError: the snapshot is of other arrays.
+        """
+        self.data.restore(snapshot, layout)
+
+    def state(self, envs: Envs = slice(None)) -> torch.Tensor:
+        """A copy of the state of some envs: all that their courses depend on, random numbers included.
+
+        Args:
+            envs: their indices; all by default.
+
+        Returns:
+            (envs, bytes) uint8, on the world's device. It fits every world of the same environment and parameters.
+        """
+        return self._env_states.read(envs)
+
+    def set_state(self, envs: Envs, states: torch.Tensor) -> None:
+        """Write states back, into these envs or others: each then walks the course of the env it was taken from.
+
+        Args:
+            envs: indices.
+            states: what ``state`` returned, one for each of ``envs``.
+
+        Raises:
+            StoreError: the states are of another world, or there is not one for each env.
+        """
+        self._env_states.write(envs, states)
+
+    def fork(self, source: int | Sequence[int], targets: Envs, reseed: bool = False) -> None:
+        """Copy the state of an env into others, as a planner does that tries several actions from one state.
+
+        Args:
+            source: index of the env; or of as many envs as there are targets.
+            targets: indices of the envs that are written over.
+            reseed: whether each target draws random numbers of its own from here on, new ones at every fork; otherwise
+                it walks the same course as its source, if it acts alike.
+
+        Raises:
+            StoreError: an index is out of range, or there are neither one source nor one for each target.
+        """
+        self._env_states.copy(source, targets, reseed)
+
+    @functools.cached_property
+    def _env_states(self) -> EnvStates:
+        return EnvStates(self.data, self.num_envs)
