@@ -178,7 +178,7 @@ def test_installed_package_runs_outside_the_repository(installed: Path, tmp_path
         assert name in shown
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_installed_command_trains(installed: Path, tmp_path: Path) -> None:
     package = next(installed.glob("lib/python*/site-packages/warpworld"))
     before = files(package)

@@ -51,7 +51,12 @@ def assert_clean(report: Report) -> None:
     assert not report.stopped
 
 
-@pytest.mark.parametrize("name", NAMES)
+def slow_with_eyes(name: str) -> Any:
+    """A case of an environment; of those with eyes, which take long to check, one is enough for every day."""
+    return pytest.param(name, marks=pytest.mark.slow if name in ("deathmatch", "explorer", "waypoint") else ())
+
+
+@pytest.mark.parametrize("name", [slow_with_eyes(name) for name in NAMES])
 def test_an_environment_is_clean(name: str) -> None:
     assert_clean(check(name))
 

@@ -59,7 +59,7 @@ def conversation() -> Iterator[Conversation]:
     conversation.process.communicate()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_ctrl_c_and_faulthandler(conversation: Conversation) -> None:
     for _ in range(2):  # 1 and 2 workers
         how, seconds, goes_on, handler = conversation.interrupted().split()

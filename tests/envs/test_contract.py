@@ -65,6 +65,7 @@ def label(params: dict[str, Any]) -> str:
 
 NAMES = [name for name in warpworld.environment_names() if is_shipped(name)]
 CASES = [pytest.param(name, params, id=f"{name}-{label(params)}") for name in NAMES for params in SMALL.get(name, [{}])]
+SEEN_BY_OTHERS = ("deathmatch-default1", "explorer-default", "waypoint-default")  # point_goal has the same eyes
 each_case = pytest.mark.parametrize(("name", "params"), CASES)
 each_name = pytest.mark.parametrize(("name", "params"), [(name, SMALL.get(name, [{}])[0]) for name in NAMES], ids=NAMES)
 
@@ -231,7 +232,13 @@ def test_workers_change_no_bit_of_any_env(name: str, params: dict[str, Any]) -> 
     assert assert_same_course(make(name, params, 500), make(name, params, 500, num_workers=3), 30) > 100
 
 
-@each_case
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        pytest.param(*case.values, id=case.id, marks=pytest.mark.slow if case.id in SEEN_BY_OTHERS else ())
+        for case in CASES
+    ],
+)
 def test_packed_envs_run_the_same_course(name: str, params: dict[str, Any]) -> None:
     """Several envs to a warp, with lanes that sit a launch out: what a GPU may do."""
     agents = make(name, params, 1).num_agents

@@ -131,7 +131,7 @@ def first_touch(walls: np.ndarray, start: np.ndarray, velocity: np.ndarray, radi
     return low
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_first_contacts_are_where_float64_has_them() -> None:
     """1,600 flights end between where discs 0.05 mm larger and 0.01 mm smaller do, but for those that only graze."""
     arenas, random = [arena(seed) for seed in range(64)], np.random.default_rng(3)

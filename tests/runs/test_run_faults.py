@@ -101,7 +101,7 @@ def one_more(run: Run) -> None:
         run.close()
 
 
-@pytest.mark.parametrize("lasting", [True, False])
+@pytest.mark.parametrize("lasting", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.long
 def test_whatever_operation_fails_the_run_goes_on_afterwards(config: RunConfig, tmp_path: Path, lasting: bool) -> None:
     whole = Run.create(config, tmp_path)

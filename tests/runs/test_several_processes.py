@@ -90,7 +90,7 @@ def test_a_run_is_resumed_by_another_number_of_processes(tmp_path: Path, whole: 
 # --- how it ends ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("victim", [0, 1])
+@pytest.mark.parametrize("victim", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.long
 def test_a_killed_process_ends_the_others(tmp_path: Path, victim: int) -> None:
     processes = start_group(tmp_path, 2, "train", *LONG)

@@ -80,7 +80,7 @@ def test_launches_and_scaling_report_figures(context: Context) -> None:
     assert [row["num_envs"] for row in context.figures["rows"]] == [64] * 4
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_eyes_are_measured_beside_brute_force(context: Context) -> None:
     eyes.measure_eyes(context)
     rows = {(row["world"], row["column"]): row["agent_steps_per_s"] for row in context.figures["rows"]}
