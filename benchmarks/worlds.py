@@ -9,6 +9,8 @@ import numpy as np
 import torch
 
 import warpworld
+from warpworld import World
+from warpworld.environment import get_environment
 from warpworld.environment.spaces import action_heads
 
 from .clock import Timing, measure
@@ -66,7 +68,7 @@ def rows(workers: Sequence[int], seconds: float, only: str | None = None) -> Ite
 
 
 def _row(name: str, label: str, num_envs: int, num_workers: int, seconds: float, params: dict[str, Any]) -> Row:
-    world = warpworld.make(name, num_envs=num_envs, device="cpu", num_workers=num_workers, **params)
+    world = World(get_environment(name)(**params), num_envs, device="cpu", num_workers=num_workers)
     timing = measured(world, seconds)
     return Row(label, "warpworld", num_envs, world.num_agents, num_workers, timing.median, timing.spread)
 

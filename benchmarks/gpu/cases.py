@@ -11,6 +11,7 @@ import torch
 
 import warpworld
 from warpworld.config import RunConfig, config_from_dict
+from warpworld.environment import get_environment
 from warpworld.trainers.trainer import Trainer
 
 from ..worlds import DRAWS, random_actions
@@ -164,7 +165,7 @@ def replays(trainer: Trainer) -> bool:
 
 def build_world(case: Case, device: str) -> warpworld.World:
     """A world of a case, reset."""
-    world = warpworld.make(case.name, num_envs=case.num_envs, device=device, **case.params)
+    world = warpworld.World(get_environment(case.name)(**case.params), case.num_envs, device)
     world.reset()
     return world
 

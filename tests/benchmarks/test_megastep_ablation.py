@@ -14,8 +14,8 @@ from warpworld.benchmarks.experiments.megastep_ablation.arms import ARMS
 from warpworld.benchmarks.experiments.megastep_ablation.exam import Shots, examine
 from warpworld.benchmarks.experiments.megastep_ablation.main import _parser, main
 
-import warpworld
 from tests.docs.pages import blocks, page
+from tests.packaged import packaged
 from warpworld import World
 from warpworld.envs.deathmatch.megastep_rules import MENDS
 from warpworld.errors import RunError
@@ -26,7 +26,7 @@ RANDOM = {"hits": 8.0, "hits_error": 0.4, "taken": 8.0, "kills": 0.2, "deaths": 
 
 
 def in_a_box(num_envs: int) -> World:
-    world = warpworld.make("deathmatch", num_envs, device="cpu", seed=1, **BOX)
+    world = packaged("deathmatch", num_envs, device="cpu", seed=1, **BOX)
     world.reset()
     return world
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-import warpworld
 from benchmarks.brute_force import BrutePointGoal
+from tests.packaged import packaged
 from warpworld import World
 from warpworld.envs.point_goal.point_goal import PointGoal
 from warpworld.errors import DeclarationError
@@ -20,7 +20,7 @@ BOTH = pytest.mark.parametrize("name", ["waypoint", "point_goal"])
 
 
 def made(name: str, num_envs: int, **params: Any) -> World:
-    world = warpworld.make(name, num_envs, device="cpu", seed=5, **params)
+    world = packaged(name, num_envs, device="cpu", seed=5, **params)
     world.reset()
     return world
 
@@ -141,7 +141,7 @@ def test_it_sees_what_an_explorer_sees() -> None:
 )
 def test_impossible_parameters_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError) as error:
-        warpworld.make("waypoint", 1, **{**SMALL, **params})
+        packaged("waypoint", 1, **{**SMALL, **params})
     assert message in str(error.value)
 
 

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-import warpworld
+from tests.packaged import packaged
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.players import Scripted
 from warpworld.world import World
@@ -19,7 +19,7 @@ def logits(world: World, group: str) -> torch.Tensor:
 
 
 def test_on_the_grid_taggers_go_for_the_runner_and_the_runner_flees() -> None:
-    world = warpworld.make("tag_gridworld", 2, num_taggers=3, grid_length=10)
+    world = packaged("tag_gridworld", 2, num_taggers=3, grid_length=10)
     world.reset()
     world["loc_x"] = torch.tensor([[2, 5, 9, 5], [0, 0, 0, 0]], dtype=torch.int32)
     world["loc_y"] = torch.tensor([[4, 8, 4, 4], [5, 5, 5, 0]], dtype=torch.int32)
@@ -34,7 +34,7 @@ def test_on_the_grid_taggers_go_for_the_runner_and_the_runner_flees() -> None:
 
 
 def test_in_the_square_all_steer_and_run_at_speed() -> None:
-    world = warpworld.make(
+    world = packaged(
         "tag_continuous", 1, num_taggers=1, num_runners=2, grid_length=10.0, num_turn_levels=5, max_turn=2.0,
         min_turn=-2.0, num_acceleration_levels=3,
     )  # fmt: skip
@@ -52,7 +52,7 @@ def test_in_the_square_all_steer_and_run_at_speed() -> None:
 
 def tags(script: str | None, steps: int) -> float:
     """What taggers earn against random runners, a step."""
-    world = warpworld.make("tag_gridworld", 64, num_taggers=3, grid_length=10, seed=1)
+    world = packaged("tag_gridworld", 64, num_taggers=3, grid_length=10, seed=1)
     player = Scripted(script, world.environment.scripts()[script]) if script else None
     actors = [Actor(world, "tagger", player), Actor(world, "runner")]
     world.reset()

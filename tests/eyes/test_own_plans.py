@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import warpworld
+from tests.packaged import packaged
 from warpworld import Kernel, World
 from warpworld.config import load_config
 from warpworld.errors import ConfigError, DeclarationError
@@ -43,7 +44,7 @@ def plan_text(**changes: Any) -> str:
 
 
 def made(plans: str, num_envs: int = 4, **params: Any) -> World:
-    return warpworld.make("waypoint", num_envs, device="cpu", plans=plans, **{**SMALL, **params})
+    return packaged("waypoint", num_envs, device="cpu", plans=plans, **{**SMALL, **params})
 
 
 def names(world: World) -> list[str]:

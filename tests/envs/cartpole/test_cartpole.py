@@ -9,8 +9,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import warpworld
 from tests.envs.cartpole import cartpole_oracle as oracle
+from tests.packaged import packaged
 from warpworld import World
 from warpworld.envs.cartpole.cartpole import CartPole
 from warpworld.errors import DeclarationError
@@ -23,7 +23,7 @@ TOLERANCE = dict(rtol=1e-6, atol=1e-6)
 
 def make(num_envs: int, seed: int = 0, **params: int) -> World:
     """A world on the cpu that keeps its final observations, after its first reset."""
-    world = warpworld.make("cartpole", num_envs=num_envs, device="cpu", seed=seed, final_observations=True, **params)
+    world = packaged("cartpole", num_envs=num_envs, device="cpu", seed=seed, final_observations=True, **params)
     world.reset()
     return world
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-import warpworld
+from tests.packaged import packaged
 from warpworld import World
 
 BOX: dict[str, Any] = {"plans": "box", "res": 16, "subsample": 4}  # walls at 1 m and 6 m
@@ -17,7 +17,7 @@ FOUR: dict[str, Any] = {"players": 2, "rivals": 2}
 
 def made(num_envs: int, near_spawn: float = 0.0, seed: int = 5, **params: Any) -> World:
     """A world after its reset."""
-    world = warpworld.make("deathmatch", num_envs, device="cpu", seed=seed, **params)
+    world = packaged("deathmatch", num_envs, device="cpu", seed=seed, **params)
     world.seal()
     world["near_spawn"].fill_(near_spawn)
     world.reset()

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import warpworld
 from tests.envs.deathmatch.fights import BOX, FOUR, HOMES, act, face_off, made, random_step
+from tests.packaged import packaged
 from warpworld.errors import DeclarationError
 
 
@@ -80,5 +80,5 @@ def test_a_gun_fires_once_in_cooldown_steps() -> None:
 )
 def test_impossible_parameters_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError) as error:
-        warpworld.make("deathmatch", 1, **{**BOX, **params})
+        packaged("deathmatch", 1, **{**BOX, **params})
     assert message in str(error.value)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-import warpworld
 from tests.envs.deathmatch.fights import BOX, FOUR, HOMES, made, place
 from tests.eyes.raycast_oracle import look
+from tests.packaged import packaged
 from warpworld import World
 from warpworld.errors import DeclarationError
 
@@ -142,5 +142,5 @@ def test_health_drains_where_a_plan_is_wider_than_high(mends: str, lost: float) 
 )
 def test_impossible_mends_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError) as error:
-        warpworld.make("deathmatch", 1, **{**BOX, **RULES, **params})
+        packaged("deathmatch", 1, **{**BOX, **RULES, **params})
     assert message in str(error.value)

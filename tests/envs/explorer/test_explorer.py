@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-import warpworld
 from benchmarks.brute_force import BruteExplorer
 from tests.eyes.arenas import RADIUS, distances
 from tests.eyes.raycast_oracle import Seen, look
+from tests.packaged import packaged
 from warpworld import World
 from warpworld.envs.explorer.explorer import Explorer
 from warpworld.errors import DeclarationError
@@ -25,13 +25,13 @@ ENVS = 6
 @pytest.fixture(scope="module")
 def plans() -> dict[str, np.ndarray]:
     """The arrays of the plans that all these worlds have."""
-    plan_set = warpworld.make("explorer", 1, **SMALL).environment.params.plan_set
+    plan_set = packaged("explorer", 1, **SMALL).environment.params.plan_set
     return {array.name: np.asarray(array.initial) for array in plan_set.arrays()}
 
 
 def explore(steps: int, seed: int = 0, **params: Any) -> World:
     """A world after some random steps."""
-    world = warpworld.make("explorer", ENVS, device="cpu", seed=seed, **{**SMALL, **params})
+    world = packaged("explorer", ENVS, device="cpu", seed=seed, **{**SMALL, **params})
     world.reset()
     draws = torch.Generator().manual_seed(seed)
     for _ in range(steps):
@@ -117,7 +117,7 @@ def test_pixels_are_means_of_what_rays_meet(plans: dict[str, np.ndarray]) -> Non
 
 def test_every_texel_of_a_wall_can_be_seen() -> None:
     """From places all over a box, looking everywhere; the ends of each wall too."""
-    world = warpworld.make("explorer", ENVS, device="cpu", plans="box", res=128, subsample=4)
+    world = packaged("explorer", ENVS, device="cpu", plans="box", res=128, subsample=4)
     world.reset()
     texels = int(world.environment.params.plan_set.most_texels)
     draws, found = np.random.default_rng(0), set()
@@ -164,7 +164,7 @@ def stand_before(texel: Texel, walls: np.ndarray) -> np.ndarray:
 
 def test_every_texel_of_a_home_is_seen_from_before_it() -> None:
     """Of walls from both sides, jambs of doors and furniture: each in one look, where nothing has been seen before."""
-    world = warpworld.make("explorer", 256, device="cpu", **SMALL)
+    world = packaged("explorer", 256, device="cpu", **SMALL)
     world.reset()
     plan_set = world.environment.params.plan_set
     walls = plan_set.plans[0].walls.reshape(-1, 4).astype(np.float64)
@@ -185,7 +185,7 @@ def test_every_texel_of_a_home_is_seen_from_before_it() -> None:
 
 def test_an_agent_that_sees_nothing_new_sleeps_in(plans: dict[str, np.ndarray]) -> None:
     """Standing still it lives for what it saw when it woke, and ``patience``; then it wakes up somewhere else."""
-    world = warpworld.make("explorer", ENVS, device="cpu", patience=5, **SMALL)
+    world = packaged("explorer", ENVS, device="cpu", patience=5, **SMALL)
     world.reset()
     lives, start = world.data.numpy("potential").copy(), world.data.numpy("positions").copy()
     ended = np.zeros(ENVS, dtype=int)
@@ -208,7 +208,7 @@ def test_a_time_limit_truncates() -> None:
 
 def test_pushes_and_turns_are_those_of_a_body_with_inertia() -> None:
     """In the middle of an empty box; terminal speeds are 4 m/s and 144 degrees a second."""
-    world = warpworld.make("explorer", 3, device="cpu", plans="box", **{k: SMALL[k] for k in ("res", "subsample")})
+    world = packaged("explorer", 3, device="cpu", plans="box", **{k: SMALL[k] for k in ("res", "subsample")})
     world.reset()
     world["positions"][:] = 3.5
     world["angles"][:] = 90.0
@@ -248,7 +248,7 @@ def test_pushes_and_turns_are_those_of_a_body_with_inertia() -> None:
 )
 def test_impossible_parameters_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError) as error:
-        warpworld.make("explorer", 1, **{**SMALL, **params})
+        packaged("explorer", 1, **{**SMALL, **params})
     assert message in str(error.value)
 
 

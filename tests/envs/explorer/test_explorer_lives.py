@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import torch
 
-import warpworld
+from tests.packaged import packaged
 
 SMALL: dict[str, Any] = {"num_plans": 3, "max_rooms": 8, "res": 64, "subsample": 4}  # as in test_explorer.py
 
 
 def test_every_life_begins_with_what_its_first_look_shows() -> None:
     """As many bits are set as texels were counted, also in words that the last life had full."""
-    world = warpworld.make("explorer", 6, device="cpu", seed=1, patience=5, episode_length=12, **SMALL)
+    world = packaged("explorer", 6, device="cpu", seed=1, patience=5, episode_length=12, **SMALL)
     world.reset()
     draws, births = torch.Generator().manual_seed(1), 0
     for _ in range(60):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-import warpworld
+from tests.packaged import packaged
 from warpworld import World
 from warpworld.envs.tag_continuous.tag_continuous import NUM_BLOCKS, TagContinuous
 from warpworld.errors import DeclarationError
@@ -18,7 +18,7 @@ FEATURES = ("loc_x", "loc_y", "speed", "direction", "acceleration")
 
 def make(num_envs: int = 1, seed: int = 0, **params: Any) -> World:
     """A world on the cpu, after its first reset."""
-    world = warpworld.make("tag_continuous", num_envs=num_envs, device="cpu", seed=seed, num_workers=1, **params)
+    world = packaged("tag_continuous", num_envs=num_envs, device="cpu", seed=seed, num_workers=1, **params)
     world.reset()
     return world
 

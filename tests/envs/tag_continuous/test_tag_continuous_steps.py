@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import warpworld
 from tests.envs.tag_continuous import tag_continuous_oracle as oracle
+from tests.packaged import packaged
 from warpworld import World
 from warpworld.envs.tag_continuous.tag_continuous import TagContinuous
 
@@ -222,7 +222,7 @@ def test_episodes_are_the_oracles() -> None:
     """With auto-reset: envs that go on, from their own states; what starts, from the start."""
     sizes = dict(num_taggers=3, num_runners=5, num_other_agents_observed=4, use_full_observation=False)
     params = dict(grid_length=6.0, episode_length=23, tagging_distance=0.05, **GENERIC)
-    world = warpworld.make(
+    world = packaged(
         "tag_continuous", num_envs=60, device="cpu", num_workers=1, final_observations=True, **sizes, **params
     )
     world.reset()

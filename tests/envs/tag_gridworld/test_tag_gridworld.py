@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import warpworld
 from tests.envs.tag_gridworld import tag_gridworld_oracle as oracle
+from tests.packaged import packaged
 from warpworld import World
 from warpworld.envs.tag_gridworld.tag_gridworld import TagGridworld
 from warpworld.errors import DeclarationError
@@ -21,9 +21,7 @@ STAY, RIGHT, LEFT, UP, DOWN = range(5)
 
 def make(num_envs: int = 1, seed: int = 0, **params: Any) -> World:
     """A world on the cpu that keeps its final observations, after its first reset."""
-    world = warpworld.make(
-        "tag_gridworld", num_envs=num_envs, device="cpu", seed=seed, final_observations=True, **params
-    )
+    world = packaged("tag_gridworld", num_envs=num_envs, device="cpu", seed=seed, final_observations=True, **params)
     world.reset()
     return world
 

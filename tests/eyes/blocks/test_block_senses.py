@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-import warpworld
 from tests.eyes.arenas import distances
 from tests.eyes.blocks.block_worlds import ALL, NOTHING, SMALL, act, made, place
 from tests.eyes.floor_oracle import FACET_COLOURS, bilinear
 from tests.eyes.raycast_oracle import look
+from tests.packaged import packaged
 from warpworld.drawing import Drawing, Wedges
 from warpworld.eyes.blocks import IMU, RGB, AgentPixels, Depth, MomentumMovement, RandomSpawns
 
@@ -39,7 +39,7 @@ def test_blocks_see_together_what_each_sees_alone() -> None:
 
 
 def test_a_lone_agent_sees_what_an_explorer_sees() -> None:
-    explorer = warpworld.make("explorer", 3, device="cpu", seed=1, res=32, subsample=4, num_plans=2, max_rooms=7)
+    explorer = packaged("explorer", 3, device="cpu", seed=1, res=32, subsample=4, num_plans=2, max_rooms=7)
     ours = made(*ALL, agents=1, plans="homes", num_plans=2, max_rooms=7, res=32, subsample=4, fov=130.0)
     explorer.reset()
     for name in ("positions", "angles", "plan"):
@@ -55,7 +55,7 @@ def test_a_lone_agent_sees_what_an_explorer_sees() -> None:
 def test_fighters_see_what_those_in_deathmatch_see() -> None:
     """Where others are, and all else; shares of pixels that are nobody, wholly somebody, and in between."""
     same = {"plans": "box", "res": 64, "subsample": 4, "fov": 120.0}
-    deathmatch = warpworld.make("deathmatch", 20, device="cpu", seed=1, players=2, rivals=1, **same)
+    deathmatch = packaged("deathmatch", 20, device="cpu", seed=1, players=2, rivals=1, **same)
     ours = made(*ALL, AgentPixels(), num_envs=20, agents=3, **same)
     deathmatch.reset()
     for name in ("positions", "angles"):

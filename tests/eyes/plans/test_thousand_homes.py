@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-import warpworld
 from tests.eyes.plans.plan_oracle import Walk, distances, flooded, turns
+from tests.packaged import packaged
 from warpworld.eyes.plans import Plan, PlanSet, generator, home, homes
 from warpworld.eyes.plans.constants import CLEARANCE, RADIUS
 from warpworld.eyes.plans.generator import Home
@@ -115,7 +115,7 @@ def test_furniture_is_within_its_room_and_out_of_the_way(furnished: list[Furnish
 
 def test_a_thousand_plans_are_shared_by_index() -> None:
     """Envs walk in plans of their own choice, which the world has once, in about 30 MB."""
-    few, many = (warpworld.make("explorer", n, device="cpu", num_plans=COUNT, res=16) for n in (2, 2000))
+    few, many = (packaged("explorer", n, device="cpu", num_plans=COUNT, res=16) for n in (2, 2000))
     plans = many.environment.params.plan_set
     assert plans.num_plans == COUNT
     assert plans.nbytes == sum(np.asarray(array.initial).nbytes for array in plans.arrays())
@@ -142,7 +142,7 @@ def test_a_thousand_plans_are_shared_by_index() -> None:
 
 def test_a_set_of_homes_is_that_of_the_packaged_sizes(furnished: list[Furnished]) -> None:
     """What these tests draw is what an environment has by default."""
-    params: Any = warpworld.make("explorer", 1, device="cpu", num_plans=3, plan_seed=21).environment.params
+    params: Any = packaged("explorer", 1, device="cpu", num_plans=3, plan_seed=21).environment.params
     for ours, theirs in zip(furnished, params.plan_set.plans, strict=False):
         assert np.array_equal(ours.plan.walls, theirs.walls)
     assert isinstance(params.plan_set, PlanSet)
