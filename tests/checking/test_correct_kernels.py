@@ -75,7 +75,7 @@ MENDS = "bounds,reward,aim,credit,spawns"
 EVENTFUL = [
     ("deathmatch", dict(FIGHT, kills_to_win=2, players=1, rivals=1), {"agent_terminated", "terminated"}),
     ("deathmatch", dict(MEGASTEP, episode_length=60), {"agent_terminated", "truncated"}),
-    ("explorer", dict(TINY, fov=20.0, patience=5, episode_length=20), {"terminated", "truncated"}),
+    ("explorer", dict(TINY, fov=20.0, patience=4, episode_length=20), {"terminated", "truncated"}),
     ("waypoint", dict(TINY, goal_radius=0.3, episode_length=20), {"terminated", "truncated"}),
 ]
 

@@ -202,7 +202,8 @@ def test_many_modules_in_one_process(tmp_path: Path) -> None:
     """What they keep per thread fits beside torch's: 80 copies of one module."""
     backend = CpuBackend(2)
     data = DataManager(backend.allocate, 9, 5)
-    for array in (*reserved_arrays(placed_groups(environment(None, resets=()))), X, Y):
+    constants = WorldConstants(9, 0, 0)
+    for array in (*reserved_arrays(placed_groups(environment(None, resets=())), constants), X, Y):
         data.add(array)
     functions = FunctionManager(backend, data, HERE / "shared.cu", {"NUM_AGENTS": 5}, {})
     functions.build([Kernel("reverse")])
@@ -214,7 +215,7 @@ def test_many_modules_in_one_process(tmp_path: Path) -> None:
         shutil.copy(step.module.path, copy)
         own = dataclasses.replace(step, module=Module(copy, step.module.source))
         data["y"] = 0.0
-        backend.program([own], data, WorldConstants(9, 0, 0))()
+        backend.program([own], data, constants)()
         assert torch.equal(data["y"], data["x"].flip(1))
 
 

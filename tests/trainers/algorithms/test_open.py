@@ -70,7 +70,7 @@ def test_reinforce_walks_out() -> None:
 
 @pytest.mark.long
 def test_a_rollout_and_a_ring_stand_side_by_side() -> None:
-    trainer = Trainer(config({"left": PPO, "right": Q_LEARNER}, two_groups=True))
+    trainer = Trainer(config({"left": PPO, "right": Q_LEARNER}, iterations=150, two_groups=True))
     trainer.train(None)
     for name in ("left", "right"):
         assert (outputs(trainer.policies[name]).argmax(-1) == 1).all(), name

@@ -137,7 +137,7 @@ def test_of_a_rollout() -> None:
     assert (finished.count, finished.length) == (3, 3.0)
     assert finished.returns.tolist() == [9.0, 39.0, 69.0]
     rollout.collect()
-    assert episodes.finished().returns.tolist() == [18.0, 48.0, 78.0]  # clocks 5 6 7
+    assert episodes.finished().returns.tolist() == [21.0, 51.0, 81.0]  # clocks 6 7 8: the reset was one
 
 
 def test_agents_that_have_left_get_nothing_more() -> None:

@@ -44,11 +44,12 @@ class Course:
     def __init__(self, environment: Clockwork, num_envs: int) -> None:
         self.params = environment.params
         self.timestep = [0] * num_envs
-        self.clock = 1  # the first reset was one
+        self.clock = [1] * num_envs  # the first reset was one
 
     def step(self, env: int) -> tuple[int, bool, bool]:
         """The timestep of the step, and whether the env terminated, or was truncated without that."""
         now = self.timestep[env] + 1
+        self.clock[env] += 1 + (now == 1 and self.clock[env] > 1)  # a later reset is one too
         terminated = now == self.params.ends[env % len(self.params.ends)]
         truncated = now >= self.params.episode_length
         self.timestep[env] = 0 if terminated or truncated else now
@@ -60,7 +61,6 @@ def check_rows(course: Course, rows: Trajectories, first_agent: int) -> dict[tup
     truncations = {}
     num_steps, num_envs, size = rows.rewards.shape
     for t in range(num_steps):
-        course.clock += 1
         timestep = torch.tensor(course.timestep, dtype=torch.int32, device=rows.rewards.device)
         seen = seen_by_all(timestep, 3)[:, first_agent : first_agent + size]
         assert torch.equal(rows.observations[t], seen)
@@ -68,7 +68,7 @@ def check_rows(course: Course, rows: Trajectories, first_agent: int) -> dict[tup
             now, terminated, truncated = course.step(env)
             assert (rows.terminated[t, env].item(), rows.truncated[t, env].item()) == (terminated, truncated)
             for agent in range(size):
-                reward = course.clock + 10 * (first_agent + agent) + 100 * rows.actions[t, env, agent, 0].item()
+                reward = course.clock[env] + 10 * (first_agent + agent) + 100 * rows.actions[t, env, agent, 0].item()
                 assert rows.rewards[t, env, agent].item() == reward
             if truncated:
                 truncations[t, env] = now
@@ -148,14 +148,14 @@ def test_a_batch_is_gae_with_the_true_final_observations(group: str, length: int
 
 
 def test_advantages_by_hand() -> None:
-    # env 0 of two steps an episode, rewards 2 3 | 4 5 (the clock begins at 2); V = 7 * timestep + 1; action 0 always
+    # env 0 of two steps an episode, rewards 2 3 | 5 6 (the clock begins at 2, and a reset is one); V = 7 * timestep + 1; action 0 always
     rollout = ready(Clockwork(episode_length=2), 1, 3, left=same_logits([0.0, -1e8, -1e8]))
     rollout.collect()
     batch = rollout.batch("left", POLICY, 0.5, 0.5)
     # agent 0: V(0) = 1, V(1) = 8, V(final 2) = 15; the third row goes on to V(1) = 8
-    deltas = [2 + 0.5 * 8 - 1, 3 + 0.5 * 15 - 8, 4 + 0.5 * 8 - 1]
+    deltas = [2 + 0.5 * 8 - 1, 3 + 0.5 * 15 - 8, 5 + 0.5 * 8 - 1]
     assert batch.advantages.view(3, 2)[:, 0].tolist() == [deltas[0] + 0.25 * deltas[1], deltas[1], deltas[2]]
-    assert batch.returns.view(3, 2)[:, 0].tolist() == [5.0 + 0.25 * 2.5 + 1, 2.5 + 8, 7.0 + 1]
+    assert batch.returns.view(3, 2)[:, 0].tolist() == [5.0 + 0.25 * 2.5 + 1, 2.5 + 8, 8.0 + 1]
 
 
 def test_a_batchs_rows_are_the_rollouts() -> None:
