@@ -148,7 +148,8 @@ def test_a_batch_is_gae_with_the_true_final_observations(group: str, length: int
 
 
 def test_advantages_by_hand() -> None:
-    # env 0 of two steps an episode, rewards 2 3 | 5 6 (the clock begins at 2, and a reset is one); V = 7 * timestep + 1; action 0 always
+    # env 0 of two steps an episode, rewards 2 3 | 5 6: the clock begins at 2, and a reset is one; V = 7 * timestep + 1;
+    # action 0 always
     rollout = ready(Clockwork(episode_length=2), 1, 3, left=same_logits([0.0, -1e8, -1e8]))
     rollout.collect()
     batch = rollout.batch("left", POLICY, 0.5, 0.5)
