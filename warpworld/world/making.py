@@ -1,17 +1,46 @@
-"""Worlds by the names of their environments, or by the configurations of runs."""
+"""Worlds by the names of their environments, or by the configurations of runs; and what speaks for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
+from warpworld.managers.program import Autoreset
+from warpworld.world.protocols import Protocol, protocol_of
 from warpworld.world.world import World
 
 if TYPE_CHECKING:
+    from warpworld.adapters.vector import VectorEnv
     from warpworld.config import RunConfig
+    from warpworld.config.sections import TrainerConfig
+
+_Name: TypeAlias = str | None
+_Count: TypeAlias = int | None
+
+
+@overload
+def make(
+    name: _Name = None,
+    num_envs: _Count = None,
+    device: str | None = None,
+    seed: int | None = None,
+    num_workers: int | None = None,
+    final_observations: bool = False,
+    *,
+    config: str | Path | None = None,
+    overrides: Iterable[str] = (),
+    api: Literal["world"] = "world",
+    autoreset: Autoreset | None = None,
+    check_actions: bool | None = None,
+    **params: Any,
+) -> World: ...
+@overload
+def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["gymnasium"], **params: Any) -> VectorEnv: ...
+@overload
+def make(name: _Name = None, num_envs: _Count = None, *, api: str, **params: Any) -> Any: ...
 
 
 def make(
@@ -24,41 +53,63 @@ def make(
     *,
     config: str | Path | None = None,
     overrides: Iterable[str] = (),
+    api: str = "world",
+    autoreset: Autoreset | None = None,
+    check_actions: bool | None = None,
     **params: Any,
-) -> World:
-    """Make a world of the environment that ``name`` names, or of a run's configuration.
+) -> Any:
+    """Make a world of the environment that ``name`` names, or of a run's configuration, for any agent to drive.
 
     Where warpworld has a config of that name, the world is that config's game: its ``env`` parameters are the defaults.
 
     Args:
         name: a registered name, ``module:Class``, or ``path/to/file.py``.
-        num_envs: envs to step together; may be left out with ``config``, whose number it then is.
+        num_envs: envs to step together; may be left out with ``config``, whose number it then is, and where ``api``
+            speaks of one env.
         device: "cpu", "cuda", or "auto" for the best one that works. By default the config's, else "auto".
         seed: of all random numbers; by default the config's, else 0.
         num_workers: threads that step envs on a CPU; None means one per core.
         final_observations: keep what agents saw last in each episode, in ``world["final_observations"]``.
         config: instead of ``name``: a run's YAML file, or the name of a packaged config.
         overrides: of the config's values, such as "env.grid_length=30".
-        **params: the environment's Params.
+        api: "world" for the World itself, or whose environment it is to be: "gymnasium" for a vector environment, and
+            those of ``warpworld.world.protocols``.
+        autoreset: what becomes of an env whose episode ended, see World; by default what suits ``api``.
+        check_actions: whether a step refuses illegal actions; by default it does for every ``api`` but "world".
+        **params: the environment's Params, and the options of the class that speaks for the world, such as
+            ``render_mode``.
+
+    Returns:
+        A World, or what ``api`` asks for.
 
     Raises:
-        WarpworldError: of the kinds that World raises; DeclarationError for an unknown name or parameter; ConfigError
-            for a configuration that is wrong.
+        WarpworldError: of the kinds that World raises; DeclarationError for an unknown name, parameter or ``api``, or
+            one that a package is missing for; ConfigError for a configuration that is wrong.
     """
+    protocol = protocol_of(api)
+    options = {option: params.pop(option) for option in protocol.options() & params.keys()}
     settings = _settings(name, config, overrides)
     trainer = None if settings is None or config is None else settings.trainer
-    if num_envs is None and trainer is None:
-        raise DeclarationError("make(): num_envs is missing; say how many envs to step together")
     world = World(
         _environment(name, settings, params),
-        num_envs if num_envs is not None or trainer is None else trainer.num_envs,  # type: ignore[arg-type]
+        _num_envs(num_envs, protocol, trainer),
         device or (trainer.device if trainer else "auto"),
         seed if seed is not None else (trainer.seed if trainer else 0),
         num_workers if num_workers is not None or trainer is None else trainer.num_workers,
+        autoreset=protocol.autoresets[0] if autoreset is None else autoreset,
+        check_actions=api != "world" if check_actions is None else check_actions,
     )
     if final_observations:
         world.request("final_observations")
-    return world
+    return protocol.spoken_by(world, **options)
+
+
+def _num_envs(given: int | None, protocol: Protocol, trainer: TrainerConfig | None) -> int:
+    if given is not None:
+        return given
+    if trainer is None and not protocol.one_env:
+        raise DeclarationError("make(): num_envs is missing; say how many envs to step together")
+    return 1 if trainer is None or protocol.one_env else trainer.num_envs
 
 
 def _settings(name: str | None, config: str | Path | None, overrides: Iterable[str]) -> RunConfig | None:

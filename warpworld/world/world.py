@@ -87,6 +87,11 @@ class World(WorldStore):
         self._reset: Callable[[], None] = self.step
         self._step_some: Callable[[], None] | None = None
 
+    @property
+    def checks_actions(self) -> bool:
+        """Whether a step refuses illegal actions."""
+        return self._checks_actions
+
     def when_sealed(self, callback: Callable[[], None]) -> None:
         """Call ``callback`` once the store has its memory: at once if it has, else when the world is sealed.
 

@@ -1,0 +1,51 @@
+"""Actions of a caller on their way into the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete, Space
+
+from warpworld.errors import StoreError
+
+Write = Callable[[Any], None]
+
+
+def action_writer(target: np.ndarray, space: Space, must_fit: bool) -> Write:
+    """A function that writes a batch of actions into the store: checks its shape and kind, and casts it once.
+
+    Args:
+        target: the array of the store, int32 or float32, or its copy in host memory, in the shape of a batch.
+        space: of one action.
+        must_fit: refuse whole numbers that an int32 does not hold, rather than cut them off.
+    """
+    is_whole, start = not isinstance(space, Box), space.start if isinstance(space, Discrete) else 0
+    shape, asarray, known = target.shape, np.asarray, target.dtype
+
+    def write(actions: Any) -> None:  # of names that it holds: a step of a few envs would notice look-ups
+        nonlocal known
+        given = asarray(actions)
+        if given.dtype is not known or given.shape != shape:
+            _check(given, shape, is_whole)
+            known = given.dtype
+        if start:
+            given = given - start
+        target[...] = given
+        if must_fit and is_whole and known.itemsize > 4 and target.astype(known).tobytes() != given.tobytes():
+            raise _too_large(given, target)
+
+    return write
+
+
+def _check(given: np.ndarray, shape: tuple[int, ...], is_whole: bool) -> None:
+    if given.shape != shape:
+        raise StoreError(f"actions: shape {given.shape}, expected {shape}")
+    if given.dtype.kind not in ("iub" if is_whole else "iuf"):
+        raise StoreError(f"actions: expected {'whole ' if is_whole else ''}numbers, got {given.dtype}")
+
+
+def _too_large(given: np.ndarray, target: np.ndarray) -> StoreError:
+    place = tuple(np.argwhere(target != given)[0])
+    return StoreError(f"actions: env {place[0]} has {given[place]}, which an int32 does not hold")

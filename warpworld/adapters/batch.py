@@ -1,0 +1,140 @@
+"""A world as a batch: which agents are its entries, and what is read and written of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Dict, Space
+from gymnasium.vector.utils import batch_space
+
+from warpworld.adapters.actions import action_writer
+from warpworld.adapters.host_arrays import HostArrays, parts_of
+from warpworld.environment.spaces import observation_names
+from warpworld.errors import DeclarationError, suggest
+from warpworld.world import World
+
+AGENTS = ("auto", "axis", "rows")
+Read = Callable[[], Any]
+
+
+class Batch:
+    """A sealed world whose envs, or whose agents, are the entries of a batch.
+
+    Attributes:
+        single_observation_space: of one entry.
+        single_action_space: of one entry.
+        size: entries.
+        per_env: entries of an env: 1, or its number of agents.
+        observe: returns the observations of all entries.
+        rewards: returns (size,) float32: of an env of several agents, their mean.
+        terminated: returns (size,) bool.
+        truncated: returns (size,) bool.
+        write: takes the actions of all entries.
+        step: a step of the world, between ``write`` and what is read.
+        pull: brings up to date what is read, where that is not done by ``step``.
+
+    Args:
+        world: seals it. One of several agents has no agent that is unlike another.
+        agents: "axis" keeps the agents of an env together, in an axis behind that of the envs; "rows" makes each an
+            entry, with the ends of its env. "auto" is "axis" for one group of several agents, else "rows".
+        copy: hand out copies; else views of the store, where it lies in host memory, valid until the next step.
+
+    Raises:
+        DeclarationError: the groups of the world differ in their spaces, or there is no such way to see agents.
+    """
+
+    def __init__(self, world: World, agents: str = "auto", copy: bool = True) -> None:
+        rows = _agents_are_rows(world, agents)
+        group = next(iter(world.groups.values()))
+        world.seal()
+        self._world, self._copy, self._observation_space = world, copy, group.observation
+        self.per_env = world.num_agents if rows else 1
+        self.size = world.num_envs * self.per_env
+        self._lead = (self.size,) if rows else (world.num_envs, world.num_agents)
+        self.single_observation_space = self._single(group.observation)
+        self.single_action_space = self._single(group.action)
+
+        self._results = HostArrays(world)
+        self.observe = self._reading(self._results)
+        self.rewards = self._rewards(self._array("rewards"))
+        self.terminated, self.truncated = (self._ends(self._array(name)) for name in ("terminated", "truncated"))
+        self.write = self._writer(group.action)
+        self.step, self.pull = self._results.around(world.step), self._results.pull
+
+    def _single(self, space: Space) -> Space:
+        return space if len(self._lead) == 1 else batch_space(space, self._lead[1])
+
+    def finals(self) -> Read:
+        """What returns the observations that episodes ended with, of a world that keeps them."""
+        arrays = HostArrays(self._world)
+        read = self._reading(arrays, "final_")
+
+        def finals() -> Any:
+            arrays.pull()
+            return read()
+
+        return finals
+
+    def array(self, name: str) -> Read:
+        """What returns a copy of an array per agent, (*entries, *its shape)."""
+        view = self._array(name)
+        return view.reshape(*self._lead, *view.shape[2:]).copy
+
+    def _array(self, name: str) -> np.ndarray:
+        return self._results.read(self._world[name])
+
+    def _reading(self, arrays: HostArrays, prefix: str = "") -> Read:
+        """What returns observations, from the arrays whose names begin with ``prefix``."""
+        groups, space = self._world.groups, self._observation_space
+        names = {name: observation_names(groups, group) for name, group in groups.items()}
+        spaces: Mapping[str, Space] = space.spaces if isinstance(space, Dict) else {"": space}
+        reads = {}
+        for key, part in spaces.items():
+            view = arrays.read(*parts_of(self._world, {name: f"{prefix}{keys[key]}" for name, keys in names.items()}))
+            reads[key] = reader(view.reshape(*self._lead, *part.shape), part, self._copy)  # type: ignore[misc]
+        if "" in reads:
+            return reads[""]
+        return lambda: {key: read() for key, read in reads.items()}
+
+    def _rewards(self, view: np.ndarray) -> Read:
+        if len(self._lead) == 1 or view.shape[1] == 1:
+            return _handed_out(view.reshape(-1), self._copy)
+        agents = np.float32(view.shape[1])
+        return lambda: np.add.reduce(view, axis=1) / agents
+
+    def _ends(self, view: np.ndarray) -> Read:
+        repeats = self.per_env
+        return _handed_out(view, self._copy) if repeats == 1 else lambda: np.repeat(view, repeats)
+
+    def _writer(self, space: Space) -> Callable[[Any], None]:
+        world = self._world
+        view = self._results.written(*parts_of(world, {name: world.action_array(name)[0] for name in world.groups}))
+        shaped = view.reshape(*self._lead, *space.shape)  # type: ignore[misc]
+        return action_writer(shaped, space, world.checks_actions)
+
+
+def reader(view: np.ndarray, space: Space, copy: bool) -> Read:
+    """What returns an array in its space's own dtype; without ``copy`` the view itself, where that has it."""
+    dtype = space.dtype
+    return _handed_out(view, copy) if view.dtype == dtype else lambda: view.astype(dtype)
+
+
+def _handed_out(view: np.ndarray, copy: bool) -> Read:
+    return view.copy if copy else lambda: view
+
+
+def _agents_are_rows(world: World, agents: str) -> bool:
+    if agents not in AGENTS:
+        raise DeclarationError(f"agents={agents!r}: expected one of {', '.join(AGENTS)}.{suggest(str(agents), AGENTS)}")
+    first, *others = world.groups.values()
+    for group in others:
+        sees, acts = group.observation != first.observation, group.action != first.action
+        if sees or acts:
+            what = "see different things" if sees else "act in different ways"
+            raise DeclarationError(
+                f"{world.environment.name}: groups '{first.name}' and '{group.name}' {what}, which a VectorEnv cannot "
+                "say; use api='parallel' or the World itself"
+            )
+    return agents == "rows" or (agents == "auto" and (bool(others) or world.num_agents == 1))

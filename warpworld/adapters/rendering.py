@@ -1,0 +1,69 @@
+"""Pictures of envs as they stand, for ``render()``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from warpworld.errors import DeclarationError
+from warpworld.world import World
+from warpworld.world.reserved import BOOKKEEPING
+
+SIZE = 400  # pixels of a picture's longer side
+
+
+def check_render_mode(mode: str | None) -> None:
+    """Refuse a way to render that there is none of.
+
+    Raises:
+        DeclarationError: it is neither None nor "rgb_array".
+    """
+    if mode not in (None, "rgb_array"):
+        raise DeclarationError(f"render_mode={mode!r}: expected 'rgb_array' or None")
+
+
+def rendered(world: World, mode: str | None, envs: Iterable[int]) -> tuple[np.ndarray, ...]:
+    """A picture of each of these envs.
+
+    Raises:
+        DeclarationError: the env was not made to be rendered, or there is no such env.
+    """
+    if mode is None:
+        raise DeclarationError("render(): make the env with render_mode='rgb_array'")
+    return tuple(frame(world, env) for env in envs)
+
+
+def frame(world: World, env: int, size: int = SIZE) -> np.ndarray:
+    """What one env looks like: as its Environment draws it, else the values of its arrays.
+
+    Args:
+        world: a world that was reset.
+        env: which one.
+        size: longer side of the picture, pixels.
+
+    Returns:
+        (height, width, 3) uint8.
+
+    Raises:
+        DeclarationError: there is no such env.
+    """
+    from warpworld.report.array_drawing import ArrayDrawer
+    from warpworld.report.canvas import paint
+    from warpworld.report.palette import colour_table
+
+    if not 0 <= env < world.num_envs:
+        raise DeclarationError(f"render(): env {env}, expected 0 to {world.num_envs - 1}")
+    arrays = _arrays_of(world, env)
+    drawing = world.environment.draw(arrays) or ArrayDrawer([arrays]).draw(arrays)
+    scale = size / max(drawing.width, drawing.height)
+    width, height = (max(round(side * scale), 1) for side in (drawing.width, drawing.height))
+    colours = {name: light for name, (light, _) in colour_table(world.groups).items()}
+    return np.asarray(paint(drawing, width, height, colours))
+
+
+def _arrays_of(world: World, env: int) -> dict[str, np.ndarray]:
+    """One env's part of each array that says how it stands."""
+    kept = [name for name in world.data.names("state") if name not in BOOKKEEPING]
+    parts = {name: world[name] if world.data.array(name).per == "world" else world[name][env] for name in kept}
+    return {name: part.cpu().numpy().copy() for name, part in parts.items()}

@@ -1,0 +1,160 @@
+"""A World as a ``gymnasium.vector.VectorEnv``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from warpworld.adapters.batch import Batch
+from warpworld.adapters.rendering import check_render_mode, rendered
+from warpworld.adapters.reset_options import reset_mask
+from warpworld.errors import StoreError
+from warpworld.world import World
+from warpworld.world.protocols import PROTOCOLS
+from warpworld.world.seeding import Seed
+
+MODES = {
+    "same_step": AutoresetMode.SAME_STEP,
+    "next_step": AutoresetMode.NEXT_STEP,
+    "disabled": AutoresetMode.DISABLED,
+}
+_TRUE = b"\1"  # looked for in the bytes of ends: a third of the time of any()
+
+
+class VectorEnv(gymnasium.vector.VectorEnv):
+    """Many envs, stepped together.
+
+    ``reset(seed=s)`` starts each env on a course of its own of seed s; a list of seeds starts each on the course of a
+    single env of its seed. ``reset(options={"reset_mask": mask})`` resets some. A step's infos hold "final_obs" and
+    "_final_obs" where envs ended and were reset in the same step, and "action_mask" where the environment has one.
+
+    Attributes:
+        world: what is stepped.
+        autoreset_mode: what becomes of an env whose episode ended.
+
+    Args:
+        world: with ``check_actions=True`` illegal actions are refused, and steps of ended envs without autoreset.
+        copy: hand out copies; else views of the store, where it lies in host memory, valid until the next step.
+        agents: of one env: "axis" keeps them together, their mean reward being the env's; "rows" makes each an entry of
+            the batch, with the ends of its env. "auto" is "axis" for one group of several agents, else "rows".
+        render_mode: "rgb_array" for ``render``.
+
+    Raises:
+        DeclarationError: groups of the world see different things or act in different ways; an option is unknown.
+    """
+
+    def __init__(
+        self, world: World, *, copy: bool = True, agents: str = "auto", render_mode: str | None = None
+    ) -> None:
+        PROTOCOLS["gymnasium"].check(world)
+        check_render_mode(render_mode)
+        if world.autoreset == "same_step":
+            world.request("final_observations")
+        self.world, self.render_mode, self.autoreset_mode = world, render_mode, MODES[world.autoreset]
+        self.metadata = {"render_modes": ["rgb_array"], "render_fps": 30, "autoreset_mode": self.autoreset_mode}
+        self._batch = batch = Batch(world, agents, copy)
+        self.num_envs = batch.size
+        self.single_observation_space = batch.single_observation_space
+        self.single_action_space = batch.single_action_space
+        self.observation_space = batch_space(batch.single_observation_space, batch.size)
+        self.action_space = batch_space(batch.single_action_space, batch.size)
+
+        self._write, self._advance, self._observe = batch.write, self._not_yet, batch.observe
+        self._rewards, self._terminated, self._truncated = batch.rewards, batch.terminated, batch.truncated
+        self._action_mask = batch.array("action_mask") if "action_mask" in world else None
+        self._finals = batch.finals() if world.autoreset == "same_step" else None
+        self._over: np.ndarray | None = None  # ended envs that nobody has reset, where that is checked
+        self._heeds_ends = self._finals is not None or (world.autoreset == "disabled" and world.checks_actions)
+
+    def reset(self, *, seed: Seed | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Start new episodes.
+
+        Args:
+            seed: of all random numbers, or a list of one for each env, None leaving an env's as they are.
+            options: "reset_mask", (num_envs,) bool: which envs; all others keep every bit.
+
+        Returns:
+            Observations and infos of all envs.
+
+        Raises:
+            DeclarationError: a seed or an option is wrong.
+            TypeError, ValueError: the mask is.
+            StoreError: the first reset is of some envs only.
+        """
+        mask = reset_mask(options, self.world.num_envs, self._batch.per_env)
+        if mask is not None and self._advance == self._not_yet:
+            raise StoreError("the first reset() starts every env; call it without a mask")
+        self.world.reset(None if mask is None else _tensor(mask), seed)
+        if isinstance(seed, (int, np.integer)):
+            super().reset(seed=int(seed))
+        self._advance = self._batch.step
+        left = None if mask is None or self._over is None else self._over & ~np.repeat(mask, self._batch.per_env)
+        self._over = left if left is not None and left.any() else None
+        self._batch.pull()
+        return self._observe(), self._infos()
+
+    def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """One step of all envs.
+
+        Args:
+            actions: as ``action_space`` has them, of any integer type where they are choices.
+
+        Returns:
+            Observations, rewards (num_envs,) float32, terminated and truncated (num_envs,) bool, infos.
+
+        Raises:
+            StoreError: actions of another shape or kind, or illegal ones; before the first reset; after ``close``;
+                envs have ended that nobody has reset.
+        """
+        if self._over is not None:
+            raise StoreError(_have_ended(self._over))
+        self._write(actions)
+        self._advance()
+        terminated, truncated = self._terminated(), self._truncated()
+        infos = {} if self._action_mask is None else self._infos()
+        if self._heeds_ends and (_TRUE in terminated.tobytes() or _TRUE in truncated.tobytes()):
+            if self._finals is None:
+                self._over = terminated | truncated
+            else:
+                infos["final_obs"], infos["_final_obs"] = self._finals(), terminated | truncated
+        return self._observe(), self._rewards(), terminated, truncated, infos
+
+    def _infos(self) -> dict[str, Any]:
+        if self._action_mask is None:
+            return {}
+        return {"action_mask": self._action_mask(), "_action_mask": np.ones(self.num_envs, np.bool_)}
+
+    def render(self, envs: Iterable[int] | None = None) -> tuple[np.ndarray, ...]:
+        """Pictures (height, width, 3) uint8 of envs of the world, all of them if none are named."""
+        return rendered(self.world, self.render_mode, range(self.world.num_envs) if envs is None else envs)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the world."""
+        self._advance = _closed
+        self.world.close()
+
+    def _not_yet(self) -> None:
+        raise StoreError("no episode has begun; call reset() before step()")
+
+
+def _closed() -> None:
+    raise StoreError("the env is closed")
+
+
+def _have_ended(over: np.ndarray) -> str:
+    *others, last = [str(env) for env in np.flatnonzero(over)]
+    if len(others) > 7:
+        others, last = others[:3], f"{len(others) - 2} more"
+    envs = f"envs {', '.join(others)} and {last} have" if others else f"env {last} has"
+    return f'{envs} ended; reset {"them" if others else "it"} with options={{"reset_mask": ...}}'
+
+
+def _tensor(mask: np.ndarray) -> Any:
+    import torch
+
+    return torch.from_numpy(mask)
