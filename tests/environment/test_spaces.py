@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, flatdim
 
 from tests.toys import agents, box, environment
 from warpworld.environment import Group, placed_groups
@@ -17,7 +17,7 @@ from warpworld.environment.spaces import (
     group_suffix,
     observation_arrays,
     observation_names,
-    observation_shapes,
+    observation_parts,
     space_constants,
 )
 from warpworld.errors import DeclarationError
@@ -98,27 +98,68 @@ def test_actions_are_zero_until_written_and_belong_to_the_caller() -> None:
     assert (actions.initial, actions.read_only, actions.on_reset) == (0, True, "keep")
 
 
-def test_a_single_number_is_one_feature() -> None:
-    assert observation_shapes(Group("fox", 1, Box(0.0, 1.0, ()), Discrete(2))) == {"": (1,)}
+@pytest.mark.parametrize(
+    ("space", "dtype", "shape", "features"),
+    [
+        (Box(0.0, 1.0, ()), "float32", (1,), (1,)),
+        (Box(0.0, 1.0, (2,), np.float16), "float16", (2,), (2,)),
+        (Box(0, 255, (3, 8, 8), np.uint8), "uint8", (3, 8, 8), (3, 8, 8)),
+        (Discrete(5, start=-2), "int32", (1,), (5,)),
+        (MultiDiscrete([2, 3], start=[4, 0]), "int32", (2,), (5,)),
+        (MultiDiscrete([[2, 3], [4, 5]]), "int32", (2, 2), (14,)),
+        (MultiBinary(4), "bool", (4,), (4,)),
+        (MultiBinary((2, 3)), "bool", (2, 3), (2, 3)),
+    ],
+)
+def test_kinds_of_observations(space: Any, dtype: str, shape: tuple[int, ...], features: tuple[int, ...]) -> None:
+    """Each with the bounds of its own samples, and with as many features as gymnasium counts."""
+    (part,) = observation_parts(Group("fox", 1, space, Discrete(2))).values()
+    assert (part.dtype, part.shape, part.feature_shape) == (dtype, shape, features)
+    assert np.prod(part.feature_shape) == flatdim(space)
+    samples = np.stack([np.reshape(space.sample(), shape) for _ in range(200)])
+    assert (samples >= part.low).all() and (samples <= part.high).all()
+    if part.is_choice:
+        assert np.array_equal(samples.min(0), part.low) and np.array_equal(samples.max(0), part.high)
+
+
+def test_kinds_that_differ_have_arrays_of_their_own() -> None:
+    groups = placed(
+        Group("fox", 2, Box(0, 255, (1,), np.uint8), Discrete(2)),
+        Group("hen", 3, Box(0.0, 1.0, (1,)), Discrete(2)),
+        Group("owl", 1, Discrete(3), Discrete(2)),
+    )
+    assert {array.name: array.dtype for array in observation_arrays(groups)} == {
+        "observations_fox": "uint8",
+        "observations_hen": "float32",
+        "observations_owl": "int32",
+    }
+    assert layout(
+        placed(Group("fox", 2, Discrete(3), Discrete(2)), Group("hen", 1, Discrete(9, start=1), Discrete(2)))
+    )["observations"] == (7, 3, 1)  # other choices are no other layout
+
+
+SERVED = "expected a Box of float32, float16 or uint8, Discrete, MultiDiscrete or MultiBinary, or a Dict of such"
+KEYS = "expected a key of letters, digits and underscores, as array names have"
 
 
 @pytest.mark.parametrize(
     ("space", "message"),
     [
-        (Discrete(3), r"group 'fox': observation is Discrete\(3\); expected a Box of float32 or float16, or a Dict of"),
-        (Box(0, 255, (8, 8), np.uint8), "group 'fox': observation is Box.*uint8.*; expected a Box of float32 or"),
-        (Dict({"eye": box(3), "ear": Discrete(2)}), r"group 'fox': observation 'ear' is Discrete\(2\)"),
-        (Dict({"eye": Dict({"left": box(3)})}), "group 'fox': observation 'eye' is Dict"),
-        (Dict({"left eye": box(3)}), "observation 'left eye': expected a key of letters, digits and underscores"),
-        (Dict({"": box(3)}), "group 'fox': observation: expected a key of letters"),
-        (Dict({}), "holds no number"),
-        (Box(0.0, 1.0, (0,)), "holds no number"),
-        (Text(3), "observation is Text"),
+        (Text(3), f"observation is {Text(3)}; {SERVED}"),
+        (Box(0.0, 1.0, (2,), np.float64), f"observation is Box(0.0, 1.0, (2,), float64); {SERVED}"),
+        (Box(0, 9, (2,), np.int32), f"observation is Box(0, 9, (2,), int32); {SERVED}"),
+        (Discrete(2, start=2**31 - 1), f"observation is Discrete(2, start=2147483647); {SERVED}"),
+        (Dict({"eye": Dict({"left": box(3)})}), f"observation 'eye' is {Dict({'left': box(3)})}; {SERVED}"),
+        (Dict({"left eye": box(3)}), f"observation 'left eye': {KEYS}"),
+        (Dict({"": box(3)}), f"observation: {KEYS}"),
+        (Dict({}), "observation Dict() holds no number"),
+        (Box(0.0, 1.0, (0,)), "observation Box([], [], (0,), float32) holds no number"),
     ],
 )
 def test_observations_refused(space: Any, message: str) -> None:
-    with pytest.raises(DeclarationError, match=message):
-        observation_shapes(Group("fox", 1, space, Discrete(2)))
+    with pytest.raises(DeclarationError) as refused:
+        observation_parts(Group("fox", 1, space, Discrete(2)))
+    assert str(refused.value) == f"group 'fox': {message}"
 
 
 def test_action_heads() -> None:

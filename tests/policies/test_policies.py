@@ -112,6 +112,7 @@ def test_sizes_of_spaces() -> None:
     assert observation_size(group(spaces.Box(0, 255, (4, 4, 3), np.float32))) == 48
     assert observation_size(group(spaces.Box(0.0, 1.0, ()))) == 1
     assert observation_size(group(spaces.Dict({"a": BOX, "b": spaces.Box(0.0, 1.0, (3, 8))}))) == 6 + 24
+    assert observation_size(group(spaces.Dict({"a": spaces.Discrete(7), "b": spaces.MultiBinary(3)}))) == 7 + 3
     assert action_distribution(group()).head_sizes == (5,)
     assert action_distribution(group(action=spaces.MultiDiscrete([10, 21]))).head_sizes == (10, 21)
 
@@ -122,10 +123,9 @@ def test_sizes_of_spaces() -> None:
         (
             spaces.Dict({"a": spaces.Dict({"b": BOX})}),
             FIVE,
-            "observation 'a' is .*; expected a Box of float32 or",
+            "observation 'a' is .*; expected a Box of float32, float16 or uint8, Discrete,",
         ),
-        (spaces.Discrete(4), FIVE, "expected a Box of float32 or float16"),
-        (spaces.Box(0, 255, (4,), np.uint8), FIVE, "expected a Box of float32 or float16"),
+        (spaces.Box(0, 255, (4,), np.int32), FIVE, "expected a Box of float32, float16 or uint8, Discrete,"),
         (spaces.Box(0.0, 1.0, (0,)), FIVE, "holds no number"),
         (BOX, spaces.Box(-1.0, 1.0, (2, 2)), "or a one-dimensional Box of float32"),
         (BOX, spaces.MultiBinary(3), "expected Discrete or MultiDiscrete counted from 0"),

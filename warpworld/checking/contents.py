@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Box, Dict
 
 from warpworld.checking.accesses import element_name
 from warpworld.checking.course import Course
 from warpworld.checking.findings import Finding
-from warpworld.environment.spaces import observation_names
+from warpworld.environment.spaces import observation_names, observation_parts
 from warpworld.managers.program import RunKernel
 
 LOOKED_AT = 64  # bad elements of an array, for one that a kernel wrote
@@ -100,13 +99,11 @@ def _spaces(course: Course) -> Mapping[str, Limits]:
     world = course.world
     found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for group in world.groups.values():
-        spaces = group.observation.spaces if isinstance(group.observation, Dict) else {"": group.observation}
+        parts = observation_parts(group)
         for key, name in observation_names(world.groups, group).items():
             shape = world.data.array(name).full_shape(world.num_envs, world.num_agents)[1:]
             low, high = found.setdefault(name, (np.full(shape, -np.inf), np.full(shape, np.inf)))
             agents = group.slice if world.data.array(name).per == "agent" else slice(None)
-            space = spaces[key]
-            assert isinstance(space, Box)
-            low[agents], high[agents] = space.low, space.high
+            low[agents], high[agents] = parts[key].low, parts[key].high
     dtypes = {name: world.data.array(name).dtype for name in found}
     return {name: (low.astype(dtypes[name]), high.astype(dtypes[name])) for name, (low, high) in found.items()}

@@ -7,7 +7,7 @@
 // forbids choices the kernels named _masked run: an agent has MASK_SIZE flags, the group's are the first LOGITS of them.
 //
 // Arrays: logits (envs, NUM_AGENTS, LOGITS): unnormalised log-probabilities, head after head; head_sizes (NUM_HEADS,);
-// observations (envs, OBSERVATION_AGENTS, OBSERVATION_SIZE); actions (envs, ACTION_AGENTS, NUM_HEADS);
+// observations (envs, OBSERVATION_AGENTS, OBSERVATION_SIZE), in the kernels named _bytes of bytes; actions (envs, ACTION_AGENTS, NUM_HEADS);
 // action_mask (envs, WORLD_AGENTS, MASK_SIZE): false forbids a choice;
 // rollout_observations, rollout_actions, rollout_log_probs, rollout_action_mask: (rows, envs, NUM_AGENTS, ...), row `row`
 // is written. not_finite (envs,): set where an observation holds NaN or an infinity, for the host to look into.
@@ -60,9 +60,11 @@ __device__ const bool* own_mask(const bool* action_mask) {
 }
 
 // Draws, and records observation, action, log-probability and, where there is one, the mask.
-__device__ void draw_and_record(const float* logits, const bool* mask, const int* head_sizes, const float* observations,
-                                const int* row, int* actions, float* rollout_observations, int* rollout_actions,
-                                float* rollout_log_probs, bool* rollout_action_mask, bool* not_finite, int num_envs) {
+template <class Number>
+__device__ void draw_and_record(const float* logits, const bool* mask, const int* head_sizes,
+                                const Number* observations, const int* row, int* actions, Number* rollout_observations,
+                                int* rollout_actions, float* rollout_log_probs, bool* rollout_action_mask,
+                                bool* not_finite, int num_envs) {
   const size_t recorded = recorded_index(row, num_envs);
   record_observation(observations, recorded, rollout_observations, not_finite);
   float masked[LOGITS];
@@ -117,6 +119,23 @@ extern "C" __global__ void sample(const float* logits, const int* head_sizes, co
 extern "C" __global__ void sample_masked(const float* logits, const bool* action_mask, const int* head_sizes,
                                          const float* observations, const int* row, int* actions,
                                          float* rollout_observations, int* rollout_actions, float* rollout_log_probs,
+                                         bool* rollout_action_mask, bool* not_finite, int num_envs) {
+  if (!is_active()) return;  // guard
+  draw_and_record(logits, own_mask(action_mask), head_sizes, observations, row, actions, rollout_observations,
+                  rollout_actions, rollout_log_probs, rollout_action_mask, not_finite, num_envs);
+}
+
+extern "C" __global__ void sample_bytes(const float* logits, const int* head_sizes, const unsigned char* observations, const int* row,
+                                  int* actions, unsigned char* rollout_observations, int* rollout_actions,
+                                  float* rollout_log_probs, bool* not_finite, int num_envs) {
+  if (!is_active()) return;  // guard
+  draw_and_record(logits, nullptr, head_sizes, observations, row, actions, rollout_observations, rollout_actions,
+                  rollout_log_probs, nullptr, not_finite, num_envs);
+}
+
+extern "C" __global__ void sample_bytes_masked(const float* logits, const bool* action_mask, const int* head_sizes,
+                                         const unsigned char* observations, const int* row, int* actions,
+                                         unsigned char* rollout_observations, int* rollout_actions, float* rollout_log_probs,
                                          bool* rollout_action_mask, bool* not_finite, int num_envs) {
   if (!is_active()) return;  // guard
   draw_and_record(logits, own_mask(action_mask), head_sizes, observations, row, actions, rollout_observations,

@@ -17,11 +17,10 @@ __device__ float in_box(const float* box, int i, float drawn) {
 __device__ const float* own_means(const float* means) { return means + (size_t)agent_index() * ACTION_SIZE; }
 
 // Draws, and records observation, what was drawn and its log-density.
-extern "C" __global__ void sample(const float* means, const float* log_stds, const float* box,
-                                  const float* observations, const int* row, float* actions,
-                                  float* rollout_observations, float* rollout_actions, float* rollout_log_probs,
-                                  bool* not_finite, int num_envs) {
-  if (!is_active()) return;  // guard
+template <class Number>
+__device__ void draw_and_record(const float* means, const float* log_stds, const float* box, const Number* observations,
+                                const int* row, float* actions, Number* rollout_observations, float* rollout_actions,
+                                float* rollout_log_probs, bool* not_finite, int num_envs) {
   const size_t recorded = recorded_index(row, num_envs);
   record_observation(observations, recorded, rollout_observations, not_finite);
   Random random = random_numbers();
@@ -33,6 +32,24 @@ extern "C" __global__ void sample(const float* means, const float* log_stds, con
     log_prob -= 0.5f * normal * normal + log_stds[i] + HALF_LOG_2_PI;
   }
   rollout_log_probs[recorded] = log_prob;
+}
+
+extern "C" __global__ void sample(const float* means, const float* log_stds, const float* box,
+                                  const float* observations, const int* row, float* actions,
+                                  float* rollout_observations, float* rollout_actions, float* rollout_log_probs,
+                                  bool* not_finite, int num_envs) {
+  if (!is_active()) return;  // guard
+  draw_and_record(means, log_stds, box, observations, row, actions, rollout_observations, rollout_actions,
+                  rollout_log_probs, not_finite, num_envs);
+}
+
+extern "C" __global__ void sample_bytes(const float* means, const float* log_stds, const float* box,
+                                        const unsigned char* observations, const int* row, float* actions,
+                                        unsigned char* rollout_observations, float* rollout_actions,
+                                        float* rollout_log_probs, bool* not_finite, int num_envs) {
+  if (!is_active()) return;  // guard
+  draw_and_record(means, log_stds, box, observations, row, actions, rollout_observations, rollout_actions,
+                  rollout_log_probs, not_finite, num_envs);
 }
 
 // Draws, and records nothing.

@@ -16,19 +16,23 @@ __device__ inline size_t recorded_index(const int* row, int num_envs) {
 // Numbers of the agent as the env knows it, so that two groups draw different ones.
 __device__ inline Random random_numbers() { return Random::of(AGENT_FIRST + agent_id()); }
 
+__device__ inline bool is_finite(float seen) { return (__float_as_uint(seen) & INFINITE) != INFINITE; }
+__device__ inline bool is_finite(unsigned char) { return true; }  // the host looks at floats among bytes
+
 // Copies what the env's agents see into the rollout, and says where that is no finite number.
-__device__ inline void record_observation(const float* observations, size_t recorded, float* rollout_observations,
-                                          bool* not_finite) {
+template <class Number>
+__device__ void record_observation(const Number* observations, size_t recorded, Number* rollout_observations,
+                                   bool* not_finite) {
   const int self = agent_id(), size = OBSERVATION_SIZE;
-  const float* seen = observations + ((size_t)env_id() * OBSERVATION_AGENTS + OBSERVATION_FIRST) * size;
-  float* kept = rollout_observations + (recorded - self) * size;
+  const Number* seen = observations + ((size_t)env_id() * OBSERVATION_AGENTS + OBSERVATION_FIRST) * size;
+  Number* kept = rollout_observations + (recorded - self) * size;
   // an env's lanes side by side take neighbouring numbers of all its rows, one that has its turn takes its own row
   const int first = LANES_SIDE_BY_SIDE ? lane() : self * size, stride = LANES_SIDE_BY_SIDE ? num_lanes() : 1;
   const int end = LANES_SIDE_BY_SIDE ? NUM_AGENTS * size : first + size;
   bool all_finite = true;
   for (int i = first; i < end; i += stride) {
     kept[i] = seen[i];
-    all_finite &= (__float_as_uint(seen[i]) & INFINITE) != INFINITE;
+    all_finite &= is_finite(seen[i]);
   }
   if (!all_finite) not_finite[env_id()] = true;  // lanes that do so write the same
 }

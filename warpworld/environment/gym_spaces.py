@@ -20,6 +20,7 @@ _CONVERSIONS: dict[str, Callable[[Any], spaces.Space]] = {
     "Box": _box,
     "Dict": _dict,
     "Discrete": lambda space: spaces.Discrete(int(space.n), start=int(getattr(space, "start", 0))),
+    "MultiBinary": lambda space: spaces.MultiBinary(tuple(space.shape)),
     "MultiDiscrete": lambda space: spaces.MultiDiscrete(space.nvec),
 }
 

@@ -9,41 +9,30 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space
 
 from warpworld.environment.declarations import Array, Group
+from warpworld.environment.observation_parts import SERVED, Part, part_of, subspaces
 from warpworld.errors import DeclarationError
 
 _KEY = re.compile(r"[A-Za-z0-9_]+\Z")
 
 
-def observation_layout(group: Group) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """Dtype and shape of each part of a group's observation: of its keys for a Dict space, else under the empty name.
+def observation_parts(group: Group) -> dict[str, Part]:
+    """The parts of a group's observation: by key for a Dict space, else under the empty name.
 
     Raises:
-        DeclarationError: the space is not a Box of float32 or float16, nor a Dict of such.
+        DeclarationError: the space, or one in a Dict, is none that a policy can read.
     """
-    single = {"": group.observation}
-    parts = group.observation.spaces if isinstance(group.observation, Dict) else single
-    layout: dict[str, tuple[str, tuple[int, ...]]] = {}
-    for key, space in parts.items():
+    found: dict[str, Part] = {}
+    for key, space in subspaces(group.observation).items():
         where = f"group '{group.name}': observation{f' {key!r}' if key else ''}"
-        if parts is not single and not (isinstance(key, str) and _KEY.match(key)):
+        if isinstance(group.observation, Dict) and not (isinstance(key, str) and _KEY.match(key)):
             raise DeclarationError(f"{where}: expected a key of letters, digits and underscores, as array names have")
-        if not isinstance(space, Box) or space.dtype not in (np.float32, np.float16):
-            raise DeclarationError(f"{where} is {space}; expected a Box of float32 or float16, or a Dict of such")
-        layout[key] = (str(space.dtype), tuple(space.shape) or (1,))
-    if not layout or 0 in np.concatenate([shape for _, shape in layout.values()]):
+        part = part_of(space)
+        if part is None:
+            raise DeclarationError(f"{where} is {space}; expected a {SERVED}, or a Dict of such")
+        found[key] = part
+    if not found or 0 in [part.numbers for part in found.values()]:
         raise DeclarationError(f"group '{group.name}': observation {group.observation} holds no number")
-    return layout
-
-
-def observation_shapes(group: Group) -> dict[str, tuple[int, ...]]:
-    """Shape of each part of a group's observation; parts and errors as of ``observation_layout``."""
-    return {key: shape for key, (_, shape) in observation_layout(group).items()}
-
-
-def part_shapes(observation: Space) -> dict[str, tuple[int, ...]]:
-    """Shape of each part of an observation space that ``observation_shapes`` takes, as that gives them."""
-    parts = observation.spaces if isinstance(observation, Dict) else {"": observation}
-    return {key: tuple(space.shape) or (1,) for key, space in parts.items()}  # type: ignore[arg-type]
+    return found
 
 
 def action_heads(space: Space) -> tuple[int, ...]:
@@ -69,8 +58,15 @@ def action_layout(space: Space) -> tuple[str, int]:
     return ("int32", len(heads)) if heads else ("float32", int(space.shape[0]))  # type: ignore[index]
 
 
+def _layout(group: Group, what: str) -> object:
+    """What groups that share arrays of ``what`` have in common."""
+    if what == "actions":
+        return action_layout(group.action)
+    return {key: (part.dtype, part.shape) for key, part in observation_parts(group).items()}
+
+
 def _differ(groups: Mapping[str, Group], what: str) -> bool:
-    layouts = [observation_layout(g) if what == "observations" else action_layout(g.action) for g in groups.values()]
+    layouts = [_layout(group, what) for group in groups.values()]
     return any(layout != layouts[0] for layout in layouts)
 
 
@@ -82,7 +78,7 @@ def group_suffix(groups: Mapping[str, Group], group: Group, what: str) -> str:
 def observation_names(groups: Mapping[str, Group], group: Group) -> dict[str, str]:
     """Name of the array that holds each part of a group's observation."""
     base = "observations" + group_suffix(groups, group, "observations")
-    return {key: f"{base}_{key}" if key else base for key in observation_shapes(group)}
+    return {key: f"{base}_{key}" if key else base for key in observation_parts(group)}
 
 
 def observation_arrays(groups: Mapping[str, Group]) -> list[Array]:
@@ -94,14 +90,14 @@ def observation_arrays(groups: Mapping[str, Group]) -> list[Array]:
     apart = _differ(groups, "observations")
     found: dict[str, Array] = {}
     for group in groups.values():
+        parts = observation_parts(group)
         for key, name in observation_names(groups, group).items():
-            dtype, shape = observation_layout(group)[key]
             if apart and name in found:
                 raise DeclarationError(f"two groups' observations make the array '{name}'; rename a group or a key")
             found[name] = Array(
                 name,
-                dtype,
-                (group.size, *shape) if apart else shape,
+                parts[key].dtype,
+                (group.size, *parts[key].shape) if apart else parts[key].shape,
                 per="env" if apart else "agent",
                 doc="what each agent sees",
             )
@@ -145,7 +141,8 @@ def space_constants(groups: Mapping[str, Group]) -> dict[str, int]:
     for group in groups.values():
         constants[f"{group.name.upper()}_FIRST"] = group.first
         constants[f"{group.name.upper()}_COUNT"] = group.size
+        parts = observation_parts(group)
         for key, name in observation_names(groups, group).items():
             suffix = name.removeprefix("observations").upper()
-            constants[f"OBSERVATION_SIZE{suffix}"] = int(np.prod(observation_shapes(group)[key]))
+            constants[f"OBSERVATION_SIZE{suffix}"] = parts[key].numbers
     return constants

@@ -5,6 +5,7 @@ from warpworld.policies.distributions import ActionDistribution, Categorical, Ga
 from warpworld.policies.mlp import MLP
 from warpworld.policies.multi_input import MultiInput
 from warpworld.policies.normaliser import ObservationNormaliser
+from warpworld.policies.observation_rows import ObservationRows
 from warpworld.policies.policy import Model, Policy
 from warpworld.policies.recurrent import Recurrent, RecurrentPolicy
 
@@ -16,6 +17,7 @@ __all__ = [
     "Model",
     "MultiInput",
     "ObservationNormaliser",
+    "ObservationRows",
     "Policy",
     "Recurrent",
     "RecurrentPolicy",

@@ -12,14 +12,16 @@ from gymnasium.spaces import Box
 from torch import nn
 
 from warpworld.environment import Group
-from warpworld.environment.spaces import action_heads, action_layout, observation_shapes
+from warpworld.environment.spaces import action_heads, action_layout, observation_parts
 from warpworld.errors import ConfigError, WarpworldError, said, suggest
 from warpworld.importing import import_named
 from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian
 from warpworld.policies.mlp import MLP
 from warpworld.policies.multi_input import MultiInput
 from warpworld.policies.normaliser import ObservationNormaliser
+from warpworld.policies.observation_rows import ObservationRows
 from warpworld.policies.policy import Policy
+from warpworld.policies.preprocessing import Preprocessing
 from warpworld.policies.recurrent import Recurrent, RecurrentPolicy, check_encoder, encoded_width
 
 if TYPE_CHECKING:
@@ -104,10 +106,23 @@ def build_policy(
         if needs_critic:
             expected["critic"] = (features if critic_input is None else math.prod(critic_input.shape), ())
         _check(network, expected, model.type)
-    normaliser = ObservationNormaliser(features) if model.normalise_observations else None
+    rows = ObservationRows(group.observation)
+    normaliser = _normaliser(rows, group) if model.normalise_observations else None
+    preprocessing = None if rows.is_plain else Preprocessing(rows)
     if isinstance(network, Recurrent):
-        return RecurrentPolicy(network, distribution, normaliser).eval()
-    return Policy(network, distribution, normaliser, critic_input).eval()
+        return RecurrentPolicy(network, distribution, normaliser, preprocessing).eval()
+    return Policy(network, distribution, normaliser, critic_input, preprocessing).eval()
+
+
+def _normaliser(rows: ObservationRows, group: Group) -> ObservationNormaliser:
+    """Of the floats that the group sees."""
+    floats = sum(part.numbers for part in rows.parts if part.is_float)
+    if not floats:
+        raise ConfigError(
+            f"normalise_observations=true, but group '{group.name}' sees no floats: what it reads of "
+            f"{group.observation} is between 0 and 1 already; set it to false"
+        )
+    return ObservationNormaliser(floats)
 
 
 def _network(
@@ -178,12 +193,12 @@ def _dtype(tensor: torch.Tensor) -> str:
 
 
 def observation_size(group: Group) -> int:
-    """Number of features of one agent's observation, flattened: of all parts of a Dict together.
+    """Number of features that a model reads of one agent's observation: of all parts of a Dict together.
 
     Raises:
-        DeclarationError: the group's observation is neither a Box of float32 nor a Dict of such.
+        DeclarationError: the group's observation is nothing that a policy can read.
     """
-    return sum(math.prod(shape) for shape in observation_shapes(group).values())
+    return sum(math.prod(part.feature_shape) for part in observation_parts(group).values())
 
 
 def action_distribution(group: Group) -> ActionDistribution:

@@ -7,7 +7,7 @@ from typing import Literal
 from gymnasium.spaces import Space
 from torch import Tensor, nn
 
-from warpworld.environment.spaces import part_shapes
+from warpworld.environment.observation_parts import feature_shapes
 from warpworld.errors import ConfigError
 from warpworld.policies.encoders import BranchEncoder
 from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, Width, check_hidden, linear
@@ -53,7 +53,7 @@ class MultiInput(nn.Module):
         """
         super().__init__()
         settings = dict(channels=channels, kernel_sizes=kernel_sizes, strides=strides, branch_size=branch_size)
-        width = hidden_sizes[-1] if hidden_sizes else branch_size * len(part_shapes(observation))
+        width = hidden_sizes[-1] if hidden_sizes else branch_size * len(feature_shapes(observation))
 
         def network(outputs: int, gain: float) -> nn.Sequential:
             encoder = self.encoder(observation, **settings, hidden_sizes=hidden_sizes, activation=activation)  # type: ignore[arg-type]
@@ -81,7 +81,7 @@ class MultiInput(nn.Module):
                 f"{list(strides)}, expected equally many of each: one for each convolution"
             )
         return BranchEncoder(
-            part_shapes(observation),
+            feature_shapes(observation),
             channels=channels,
             kernel_sizes=kernel_sizes,
             strides=strides,

@@ -12,6 +12,7 @@ from warpworld.policies.distributions import ActionDistribution
 from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, linear
 from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.policy import Policy
+from warpworld.policies.preprocessing import Preprocessing
 
 CELLS: dict[str, type[nn.LSTMCell] | type[nn.GRUCell]] = {"lstm": nn.LSTMCell, "gru": nn.GRUCell}
 
@@ -125,18 +126,22 @@ class RecurrentPolicy(Policy):
     model: Recurrent
 
     def __init__(
-        self, model: Recurrent, distribution: ActionDistribution, normaliser: ObservationNormaliser | None = None
+        self,
+        model: Recurrent,
+        distribution: ActionDistribution,
+        normaliser: ObservationNormaliser | None = None,
+        preprocessing: Preprocessing | None = None,
     ) -> None:
-        super().__init__(model, distribution, normaliser)
+        super().__init__(model, distribution, normaliser, None, preprocessing)
         self.state_size = model.state_size
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """``Recurrent.step`` of raw observations."""
-        return self.model.step(self._seen(observations), state)
+        return self.model.step(self.features(observations), state)
 
     def replay(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """``Recurrent.replay`` of raw observations."""
-        return self.model.replay(self._seen(observations), state, starts)
+        return self.model.replay(self.features(observations), state, starts)
 
 
 def check_encoder(cls: type[nn.Module], name: str) -> None:

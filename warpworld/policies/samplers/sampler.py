@@ -27,10 +27,10 @@ class Seat:
         group: the agents.
         index: the kernel's number in its world, which keeps its random numbers apart from other kernels'.
         outputs: name of the array (num_envs, size, num_outputs) float32 that a policy's outputs are written to.
-        observations: name of the array (num_envs, agents, features) float32 that holds what the group observes.
+        observations: name of the array (num_envs, agents, size) float32 or uint8 that holds what the group observes.
         observed_agents: agents of an env in that array.
         first_observed: place of the group's first agent in it.
-        observation_size: features of one agent's observation.
+        observation_size: entries of one agent's observation.
         recorded: arrays that the kernel records the step in, by the names that its parameters have; None records
             nothing.
     """
@@ -52,8 +52,9 @@ SamplerMaker = Callable[[Seat, str], "Sampler"]
 class Sampler(ABC):
     """Draws one group's actions from its policy's outputs and writes them into the store.
 
-    The kernel file has the kernels ``sample``, which draws and records, ``act``, which draws, and ``act_greedily``,
-    which takes the likeliest action. A subclass names the file and adds constants, arrays and kernels of its own.
+    The kernel file has the kernels ``sample``, which draws and records, its twin ``sample_bytes`` for observations of
+    bytes, ``act``, which draws, and ``act_greedily``, which takes the likeliest action. A subclass names the file and
+    adds constants, arrays and kernels of its own.
 
     Attributes:
         source: the kernel file.
@@ -106,8 +107,9 @@ class Sampler(ABC):
         return {}
 
     def kernel_name(self) -> str:
-        """The kernel that draws."""
-        return self._kernel
+        """The kernel that draws; that which records bytes where the group's observations are such."""
+        is_bytes = self.seat.world.data.array(self.seat.observations).dtype == "uint8"
+        return "sample_bytes" if self._kernel == "sample" and is_bytes else self._kernel
 
     def take(self, distribution: Any) -> None:  # noqa: B027 (most say nothing else)
         """Take what the policy's distribution says besides its outputs, before each ``draw``; None: it is a script."""

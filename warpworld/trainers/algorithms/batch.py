@@ -21,7 +21,7 @@ class Batch:
     """Rows to learn from: one per agent and step, B of them, in any order.
 
     Attributes:
-        observations: (B, F) float32.
+        observations: (B, entries), rows: float32, or uint8 where they are of bytes.
         actions: (B, heads) integer, or (B, dimensions) float as drawn for actions in a Box.
         log_probs: (B,) float32, log-probability of the actions under the policy that took them.
         advantages: (B,) float32.

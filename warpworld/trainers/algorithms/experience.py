@@ -92,7 +92,7 @@ def values_of(
 
     Args:
         policy: whose.
-        observations: (..., features) float32.
+        observations: (..., entries), rows.
         states: (..., state size) float32, what a recurrent policy remembers then; None for others.
         critic_inputs: (..., numbers) float32, what the critic reads in place of the observations; None for those.
 

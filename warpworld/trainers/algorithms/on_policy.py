@@ -222,8 +222,7 @@ class OnPolicy(Algorithm):
         self, fused: FusedNetworks, loss: Loss, rows: Batch, epoch: Epoch
     ) -> Iterator[dict[str, Tensor]]:
         """The same without autograd, and without a copy of the rows."""
-        if self.policy.normaliser is not None:
-            rows = dataclasses.replace(rows, observations=self.policy.normaliser(rows.observations))
+        rows = dataclasses.replace(rows, observations=self.policy.features(rows.observations))
         with _one_torch_thread():
             for part in epoch.order.split(epoch.lengths):
                 found = fused.gradient(rows, part, loss).float() if len(part) else ()
@@ -256,9 +255,9 @@ class OnPolicy(Algorithm):
         if normaliser is None:
             return
         if self.processes.several:
-            normaliser.merge(total, *self.processes.moments(observations.double(), total))
+            normaliser.merge(total, *self.processes.moments(self.policy.floats(observations).double(), total))
         else:
-            normaliser.update(observations)
+            normaliser.update(self.policy.floats(observations))
 
     def _explained_variance(self, rows: Batch, total: int) -> Tensor:
         """1 - Var(returns - values) / Var(returns): 1 is perfect, 0 no better than a constant, or equal returns."""

@@ -10,7 +10,7 @@ from torch import Tensor
 from warpworld.environment import Array
 from warpworld.environment.spaces import action_layout, observation_names
 from warpworld.errors import StoreError
-from warpworld.policies import RecurrentPolicy, action_distribution, observation_size
+from warpworld.policies import ObservationRows, RecurrentPolicy, action_distribution
 from warpworld.policies.samplers import SamplerMaker, Seat
 from warpworld.trainers.collecting.memory import Memory
 from warpworld.trainers.collecting.players import Player, Scripted, Seen, Slot, decide, split_envs
@@ -30,7 +30,7 @@ class Actor:
         memory: what the agents remember, where the first policy is recurrent; else None.
         distribution: of the group's actions.
         sampler: what draws.
-        observation_size: features of one agent's observation.
+        rows: how one agent's observation lies in a row.
         action_dtype: of the actions array, and of what is recorded of it.
         action_size: numbers in one agent's action.
 
@@ -63,7 +63,7 @@ class Actor:
         self.policy = policy
         self.slots = [slot for slot in slots if group in slot.groups]
         self.distribution = action_distribution(self.group)
-        self.observation_size = observation_size(self.group)
+        self.rows = ObservationRows(self.group.observation)
         self.action_dtype, self.action_size = action_layout(self.group.action)
         self.memory = Memory(world, self.group, policy.state_size) if isinstance(policy, RecurrentPolicy) else None
         self._world = world
@@ -86,22 +86,22 @@ class Actor:
             observations=observations,
             observed_agents=group.size if is_own else world.num_agents,
             first_observed=0 if is_own else group.first,
-            observation_size=self.observation_size,
+            observation_size=self.rows.size,
             recorded=recorded,
         )
 
     def _observation_array(self) -> tuple[str, bool]:
-        """Name of the array with what the group sees, flat and in float32, and whether it is the group's own."""
+        """Name of the array with what the group sees, in rows, and whether it is the group's own."""
         names = observation_names(self._world.groups, self.group)
-        if "" in names and self._world.data.array(names[""]).dtype == "float32":
+        if "" in names and self._world.data.array(names[""]).dtype == self.rows.dtype:
             return names[""], names[""] != "observations"
-        per_agent = (self.group.size, self.observation_size)
-        self._world.add(Array(self._joined_observations, "float32", per_agent, per="env", initial=0.0), kept="scratch")
-        return self._joined_observations, True
+        joined, per_agent = self._joined_observations, (self.group.size, self.rows.size)
+        self._world.add(Array(joined, self.rows.dtype, per_agent, per="env", initial=0), kept="scratch")
+        return joined, True
 
     @property
     def _joined_observations(self) -> str:
-        """Name of the array for what the group sees where the world's own arrays are not flat, or no float32."""
+        """Name of the array for what the group sees where the world's own arrays are no such rows."""
         return f"joined_observations_{self.group.name}"
 
     def _find(self) -> None:
@@ -120,13 +120,13 @@ class Actor:
             self.policy.check(world, self.group, self.distribution.num_outputs)
 
     def observations(self) -> Tensor:
-        """What the group sees now: (num_envs, size, features) float32, in the store.
+        """What the group sees now, in rows: (num_envs, size, features) float32, or bytes, in the store.
 
-        The parts of a Dict are joined anew by each call, and so is what is no float32; a single Box of float32 is a
-        view of the world's own array.
+        The parts of a Dict are joined anew by each call, and so are halves, choices and flags; a single Box of float32
+        or uint8 is a view of the world's own array.
         """
         if self._parts:
-            torch.cat(self._parts, -1, out=self._seen)
+            self.rows.join(self._parts, out=self._seen)
         return self._seen
 
     def act(self) -> None:

@@ -54,7 +54,7 @@ class Memory:
 
         Args:
             policy: its states have this memory's size.
-            observations: (envs, size, features) float32.
+            observations: (envs, size, entries), rows.
             envs: the range of envs that these are of.
 
         Returns:

@@ -73,7 +73,7 @@ class Seen:
         world: whose envs.
         group: the agents.
         envs: the range.
-        observations: (envs, size, features) float32.
+        observations: (envs, size, entries), rows: float32, or uint8 where they are of bytes.
         memory: of the group, where its first policy is recurrent; else None.
     """
 

@@ -70,7 +70,7 @@ class Rollout(Recorder):
         world, group, rows = self.world, actor.group.name, self._collector.num_steps
         shape = (rows, world.num_envs, actor.group.size)
         arrays = [
-            ("observations", "float32", (*shape, actor.observation_size)),
+            ("observations", actor.rows.dtype, (*shape, actor.rows.size)),
             ("actions", actor.action_dtype, (*shape, actor.action_size)),
             ("log_probs", "float32", shape),
         ]
@@ -124,8 +124,13 @@ class Rollout(Recorder):
         names += self._critic_inputs
         standing = [*names, *(f"rollout_{name}" for name in self._critic_inputs)]
         sums = [world[name].sum(dtype=torch.float32) for name in standing]  # those of float16 would soon be infinite
+        sums += [self._sum_of_floats(actor) for actor in self._actors.values() if not actor.rows.is_plain]
         is_finite = torch.stack([*sums, *self._finals.sums(names)]).isfinite().all() & ~world["not_finite"].any()
         return [is_finite, *self._finals.measured()]
+
+    def _sum_of_floats(self, actor: Actor) -> Tensor:
+        """Of floats among the bytes that were recorded, at which the sampling kernel does not look: () float32."""
+        return actor.rows.floats(self.world[f"rollout_observations_{actor.group.name}"]).sum()
 
     def take_in(self, numbers: Sequence[int]) -> None:
         """Receives what ``measured`` gave."""
@@ -138,20 +143,20 @@ class Rollout(Recorder):
             TrainingError: names env, agent, step and number.
         """
         world = self.world
-        for name in self._actors:
-            group, seen = world.groups[name], self.trajectories(name)
-            refuse_not_finite(world, "observations", group, seen.observations, seen.mask)
+        for name, actor in self._actors.items():
+            group, seen, floats = world.groups[name], self.trajectories(name), actor.rows.floats
+            refuse_not_finite(world, "observations", group, floats(seen.observations), seen.mask)
             truncated = seen.truncated.unsqueeze(-1)
             counted = truncated if seen.mask is None else seen.mask & truncated
-            refuse_not_finite(world, "final observations", group, self._final_rows(seen), counted)
+            refuse_not_finite(world, "final observations", group, floats(self._final_rows(seen)), counted)
             mask = world["agent_mask"][None, :, group.slice] if "agent_mask" in world.data else None
-            last = seen.next_observations.unsqueeze(0)
+            last = floats(seen.next_observations).unsqueeze(0)
             refuse_not_finite(world, "observations", group, last, mask, first_step=self._collector.num_steps)
             if seen.critic_inputs is not None:
                 refuse_not_finite(world, "critic inputs", group, seen.critic_inputs, seen.mask)
 
     def _final_rows(self, seen: Trajectories) -> Tensor:
-        """(T, num_envs, n, features): final observations that were kept, 0 elsewhere."""
+        """(T, num_envs, n, entries): final observations that were kept, 0 elsewhere."""
         final = torch.zeros_like(seen.observations, memory_format=torch.contiguous_format)
         final[seen.finals.rows, seen.finals.envs] = seen.finals.observations
         return final
@@ -210,8 +215,8 @@ class Rollout(Recorder):
         names = self._observed(placed.name)
         agents = slice(None) if group_suffix(world.groups, placed, "observations") else placed.slice
         rows, envs = self._finals.rows_and_envs(names[0])  # those of a Dict's other parts lie in the same slots
-        parts = [self._finals.of(name)[:, agents].flatten(2).float() for name in names]
+        parts = [self._finals.of(name)[:, agents].flatten(2) for name in names]
         states = None if actor.memory is None else self._finals.of(actor.memory.state_name)
         name = placed.critic_input
         read = None if name is None else self._of_agents(placed, self._finals.of(name), 1)
-        return Finals(torch.cat(parts, -1), rows, envs, states, read)
+        return Finals(actor.rows.join(parts), rows, envs, states, read)

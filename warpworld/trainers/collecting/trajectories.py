@@ -12,7 +12,7 @@ class Finals:
     """What a group's agents observed last in episodes that were truncated: k of them, one for each env and row.
 
     Attributes:
-        observations: (k, n, features) float32.
+        observations: (k, n, entries), rows, see ``ObservationRows``.
         rows: (k,) int64, rows of the rollout.
         envs: (k,) int64.
         states: (k, n, state size) float32, what they remembered then; None where they remember nothing.
@@ -31,7 +31,7 @@ class Trajectories:
     """One group's part of a rollout: views of the store, but for ``truncated`` and ``counted``. T rows, n agents.
 
     Attributes:
-        observations: (T, num_envs, n, features) float32.
+        observations: (T, num_envs, n, entries), rows: float32, or uint8 where they are of bytes.
         actions: (T, num_envs, n, heads) int32, or (T, num_envs, n, dimensions) float32 as drawn.
         log_probs: (T, num_envs, n) float32.
         rewards: (T, num_envs, n) float32.
@@ -42,7 +42,7 @@ class Trajectories:
         counted: (T, num_envs, n) bool, False for rows not to learn from: those, and those that an opponent played; None
             where all count.
         action_masks: (T, num_envs, n, choices) bool, False for choices that were forbidden; None where none ever is.
-        next_observations: (num_envs, n, features) float32, what is observed after the last step.
+        next_observations: (num_envs, n, entries), rows, what is observed after the last step.
         finals: of episodes that were truncated.
         first_state: (num_envs, n, state size) float32, what agents remembered before the first step; None where they
             remember nothing, as the next two.

@@ -1,0 +1,102 @@
+"""From rows of bytes to the numbers that a model reads."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from warpworld.environment.observation_parts import Part
+from warpworld.policies.normaliser import ObservationNormaliser
+from warpworld.policies.observation_rows import ObservationRows
+
+
+class Preprocessing(nn.Module):
+    """Makes float32 features of observations that are not all floats.
+
+    A float stays as it is, but 0 where it is not finite; a uint8 is divided by 255; a flag is 0 or 1; a choice becomes
+    a one-hot vector, all 0 where it is outside of its space.
+
+    Attributes:
+        rows: how the observations lie.
+
+    Args:
+        rows: not plain.
+    """
+
+    def __init__(self, rows: ObservationRows) -> None:
+        super().__init__()
+        self.rows = rows
+        self._features = nn.ModuleList(map(_features_of, rows.parts))
+
+    def forward(self, observations: Tensor, normaliser: ObservationNormaliser | None = None) -> Tensor:
+        """(..., bytes) uint8 -> (..., features) float32.
+
+        Args:
+            observations: rows.
+            normaliser: of what the floats among the parts hold; all other features are between 0 and 1 anyway.
+        """
+        values = self.rows.split(observations)
+        if normaliser is not None:
+            values = self._normalised(values, normaliser(self.rows.floats(observations)))
+        features = [make(part) for make, part in zip(self._features, values, strict=True)]
+        return features[0] if len(features) == 1 else torch.cat(features, -1)
+
+    def _normalised(self, values: list[Tensor], floats: Tensor) -> list[Tensor]:
+        """The parts with other numbers in place of their floats."""
+        counts = [part.numbers for part in self.rows.parts if part.is_float]
+        given = iter(floats.split(counts, -1))
+        return [next(given) if part.is_float else own for part, own in zip(self.rows.parts, values, strict=True)]
+
+
+def _features_of(part: Part) -> nn.Module:
+    if part.is_choice:
+        return OneHot(part)
+    return Floats() if part.is_float else Flags() if part.dtype == "bool" else Scaled()
+
+
+class Floats(nn.Module):
+    """Floats as they are, (..., numbers) -> the same in float32.
+
+    What is not finite becomes 0: an agent that is out may see what it likes, and rows that do not count must not reach
+    a gradient. In a row that counts it is refused before anything is learnt from it.
+    """
+
+    def forward(self, values: Tensor) -> Tensor:
+        """See above."""
+        return values.float().nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
+
+
+class Flags(nn.Module):
+    """Flags as 0 and 1: (..., numbers) bool -> the same in float32."""
+
+    def forward(self, values: Tensor) -> Tensor:
+        """See above."""
+        return values.float()
+
+
+class Scaled(nn.Module):
+    """Bytes between 0 and 1: (..., numbers) uint8 -> the same in float32."""
+
+    def forward(self, values: Tensor) -> Tensor:
+        """See above."""
+        return values / 255
+
+
+class OneHot(nn.Module):
+    """Choices as one-hot vectors behind each other: (..., numbers) int32 -> (..., all choices together) float32."""
+
+    number: Tensor
+    choice: Tensor
+
+    def __init__(self, part: Part) -> None:
+        super().__init__()
+        low, counts = part.low.ravel(), (part.high - part.low + 1).ravel()
+        number = np.repeat(np.arange(len(counts)), counts)  # which of the numbers each feature looks at
+        choice = np.concatenate([np.arange(first, first + count) for first, count in zip(low, counts, strict=True)])
+        self.register_buffer("number", torch.from_numpy(number), persistent=False)
+        self.register_buffer("choice", torch.from_numpy(choice.astype(np.int32)), persistent=False)
+
+    def forward(self, values: Tensor) -> Tensor:
+        """See above."""
+        return (values.index_select(-1, self.number) == self.choice).float()
