@@ -113,6 +113,9 @@ class Group:
         first: index of its first agent in the env; set by the library.
         critic_input: name of an array of the environment, float32 per agent or per env, that the critic of the group's
             policy reads; None for what the agents observe.
+        own_arrays: whether it has ``observations_<name>`` and ``actions_<name>`` whatever the other groups see and do,
+            so that kernels can rely on these names while sizes change. If one group asks for it, all have such arrays.
+            False shares ``observations`` where all groups' have one layout, and ``actions`` likewise.
 
     Spaces of the old gym package are turned into gymnasium's.
     """
@@ -123,9 +126,12 @@ class Group:
     action: Space
     first: int = 0
     critic_input: str | None = None
+    own_arrays: bool = False
 
     def __post_init__(self) -> None:
         check_identifier("group", self.name)
+        if not isinstance(self.own_arrays, bool):
+            raise DeclarationError(f"group '{self.name}': own_arrays={self.own_arrays!r}, expected True or False")
         if not _is_count(self.size):
             raise DeclarationError(f"group '{self.name}': size {self.size!r}, expected a whole number of at least 1")
         for kind in ("observation", "action"):

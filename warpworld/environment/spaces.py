@@ -67,11 +67,14 @@ def _layout(group: Group, what: str) -> object:
 
 def _differ(groups: Mapping[str, Group], what: str) -> bool:
     layouts = [_layout(group, what) for group in groups.values()]
-    return any(layout != layouts[0] for layout in layouts)
+    return any(layout != layouts[0] for layout in layouts) or any(group.own_arrays for group in groups.values())
 
 
 def group_suffix(groups: Mapping[str, Group], group: Group, what: str) -> str:
-    """The ending of a group's arrays of ``what``: "_<group>" where groups differ in layout, else nothing."""
+    """The ending of a group's arrays of ``what``: "_<group>" where each group has its own, else nothing.
+
+    Each has its own where groups differ in layout, and where one of them asks for arrays of its own.
+    """
     return f"_{group.name}" if _differ(groups, what) else ""
 
 
@@ -82,7 +85,7 @@ def observation_names(groups: Mapping[str, Group], group: Group) -> dict[str, st
 
 
 def observation_arrays(groups: Mapping[str, Group]) -> list[Array]:
-    """The arrays of all observations: shared by all groups, or one set per group where their layouts differ.
+    """The arrays of all observations: shared by all groups, or one set for each; see ``group_suffix``.
 
     Raises:
         DeclarationError: a group's name and a key make the same array name as another's.
