@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 
-import warpworld
 from tests.toys import agents, environment
 from warpworld import Array, Environment, Group, World
 from warpworld.checking import Report, check
-from warpworld.environment import get_environment
+from warpworld.environment import get_environment, packaged_names
 from warpworld.envs.deathmatch.deathmatch import Deathmatch
 from warpworld.eyes.plans import box, write_plan
 from warpworld.world.random_actions import RandomActions
@@ -25,15 +24,7 @@ pytestmark = pytest.mark.cpu_backend
 KERNELS = Path(__file__).parent.parent / "cuda"
 
 
-def is_shipped(name: str) -> bool:
-    """Whether an environment is the package's own: other test files may have registered theirs."""
-    try:
-        return get_environment(name).__module__.startswith("warpworld.")
-    except ImportError:
-        return True
-
-
-NAMES = [name for name in warpworld.environment_names() if is_shipped(name)]
+NAMES = packaged_names()
 
 OTHER_PARAMS = [
     ("cartpole", dict(episode_length=20)),

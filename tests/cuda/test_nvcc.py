@@ -21,8 +21,9 @@ from benchmarks.brute_force import BruteDeathmatch, BruteExplorer, BrutePointGoa
 from tests.cuda.warpdrive import warpdrive_worlds
 from tests.toys import HEADER, agents, box, environment
 from tests.trainers.recorded import Recorded
-from warpworld import Array, Environment, Group, Kernel, World, environment_names
+from warpworld import Array, Environment, Group, Kernel, World
 from warpworld.checking.symbols import _symbols
+from warpworld.environment import packaged_names
 from warpworld.eyes.blocks import (
     IMU,
     RGB,
@@ -248,7 +249,7 @@ def test_variables_that_the_host_fills_are_in_what_compilers_make(
 
 
 def test_every_environment_is_compiled() -> None:
-    assert set(SIZES) == set(environment_names())
+    assert set(SIZES) == set(packaged_names())
 
 
 @pytest.mark.slow

@@ -331,7 +331,7 @@ class TestRegistry:
     def test_unknown_name_suggests_the_nearest(self) -> None:
         message = (
             "unknown environment 'cartpol'. Did you mean 'cartpole'\\? "
-            "Known: cartpole, deathmatch, explorer, point_goal, tag_continuous, tag_gridworld"
+            "Known: cartpole, deathmatch, explorer, external, point_goal, tag_continuous, tag_gridworld"
         )
         with pytest.raises(DeclarationError, match=message):
             get_environment("cartpol")

@@ -11,10 +11,10 @@ import pytest
 import torch
 from gymnasium.spaces import Box, Discrete
 
-import warpworld
 from tests.envs.courses import Driver, assert_equal, assert_same_course, course_of, ended, per_env, values
 from warpworld import Array, Environment, Group, World
 from warpworld.environment import get_environment
+from warpworld.environment.registry import packaged_names
 from warpworld.errors import BuildError
 from warpworld.managers.build_cache import cache_folder
 from warpworld.managers.devices import open_backend
@@ -46,14 +46,6 @@ SMALL: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def is_shipped(name: str) -> bool:
-    """Whether an environment is the package's own: other test files may have registered theirs."""
-    try:
-        return get_environment(name).__module__.startswith("warpworld.")
-    except ImportError:
-        return True
-
-
 def label(params: dict[str, Any]) -> str:
     """The parameters that tell a case from the others of its environment."""
     if "observe_own_state" in params:
@@ -63,7 +55,7 @@ def label(params: dict[str, Any]) -> str:
     return {True: "full", False: "partial", None: "default"}[params.get("use_full_observation")]
 
 
-NAMES = [name for name in warpworld.environment_names() if is_shipped(name)]
+NAMES = packaged_names()
 CASES = [pytest.param(name, params, id=f"{name}-{label(params)}") for name in NAMES for params in SMALL.get(name, [{}])]
 SEEN_BY_OTHERS = ("deathmatch-default1", "explorer-default", "waypoint-default")  # point_goal has the same eyes
 each_case = pytest.mark.parametrize(("name", "params"), CASES)

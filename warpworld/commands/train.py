@@ -120,6 +120,9 @@ def _run(trainer: Trainer, run: Run, stop_at: int | None) -> int:
     from warpworld.commands.progress import TrainingProgress
     from warpworld.runs.machine import describe_machine
 
+    environment = trainer.world.environment
+    if not environment.resumable:
+        print(f"{environment.name}: checkpoints do not hold its envs; a resumed run begins new episodes", flush=True)
     machine = describe_machine(str(trainer.world.device))
     run.add_session({"from_env_steps": trainer.env_steps, "processes": trainer.processes.size, **machine})
     progress = TrainingProgress(run.config, env_steps=trainer.env_steps)

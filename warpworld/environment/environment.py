@@ -38,6 +38,9 @@ class Environment:
         compile_time: Params that the kernels need as constants: each becomes the macro of its upper-case name.
         includes: headers that are put before the text of ``source``, for files that do not include what they need.
         file_params: Params that may name a file or a folder: those of a config are relative to its folder.
+        resumable: whether all that a course depends on lies in the store, so that a run resumes exactly.
+        requested: arrays on request that Python phases write, such as "agent_mask"; kernels ask for theirs by taking
+            them as parameters.
         params: this world's ``Params``.
     """
 
@@ -46,6 +49,8 @@ class Environment:
     compile_time: ClassVar[tuple[str, ...]] = ()
     includes: ClassVar[tuple[str, ...]] = ()
     file_params: ClassVar[tuple[str, ...]] = ()
+    resumable: ClassVar[bool] = True
+    requested: Sequence[str] = ()
 
     @dataclass(frozen=True)
     class Params:
@@ -57,6 +62,18 @@ class Environment:
 
     def __init__(self, **params: Any) -> None:
         self.params: Any = made_params(self.name, self.Params, params)  # of the subclass's own Params
+
+    def open(self, num_envs: int, first_env: int, seed: int) -> None:
+        """Called once, before the first phase: for environments that keep something outside of the store.
+
+        Args:
+            num_envs: envs of the world.
+            first_env: global index of the first of them.
+            seed: of the world.
+        """
+
+    def close(self) -> None:
+        """Called by ``World.close``: let go of what ``open`` made."""
 
     def groups(self) -> Sequence[Group]:
         """The env's agent groups, in the order of their agents."""

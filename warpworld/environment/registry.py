@@ -19,8 +19,11 @@ _PACKAGED = {
     )
 }
 
+# Of warpworld too, but no world of its own.
+_EXTERNAL = {"external": "warpworld.external.external"}
+
 # name -> class, or the module that registers it when imported
-_registry: dict[str, type[Environment] | str] = {**_PACKAGED}
+_registry: dict[str, type[Environment] | str] = {**_PACKAGED, **_EXTERNAL}
 
 
 def register(name: str) -> Callable[[type[Environment]], type[Environment]]:
@@ -34,7 +37,7 @@ def register(name: str) -> Callable[[type[Environment]], type[Environment]]:
     def decorate(cls: type[Environment]) -> type[Environment]:
         if not (isinstance(cls, type) and issubclass(cls, Environment)):
             raise DeclarationError(f"@register('{name}') on {cls!r}, expected a subclass of warpworld.Environment")
-        packaged = _PACKAGED.get(name)
+        packaged = {**_PACKAGED, **_EXTERNAL}.get(name)
         if packaged is not None and cls.__module__ != packaged:
             raise DeclarationError(f"environment '{name}' comes with warpworld ({packaged}); choose another name")
         cls.name = name

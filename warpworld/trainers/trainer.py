@@ -297,6 +297,15 @@ class Trainer:
         set_threads(self.config.trainer.torch_threads or state["torch_threads"], saved=state["torch_threads"])
         self.iteration, self.env_steps, self.seconds = state["iteration"], state["env_steps"], state["seconds"]
         self._read = self.iteration, {}
+        if not self.world.environment.resumable:
+            self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Begin new episodes, where the state of envs is not in the store; what unfinished ones had is dropped."""
+        self.world.reset()
+        self.world["truncated"] = True  # so that recurrent policies forget
+        for name in ("episode_return", "episode_steps"):
+            self.world[name] = 0
 
     def resume(self, run: Run) -> None:
         """Go on from a run's newest checkpoint that is whole, and cut the run's metrics back to it.

@@ -135,6 +135,7 @@ class World(WorldStore):
         """
         if not self.data.sealed:
             self.data.seal()
+            self.environment.open(self.num_envs, self.first_env, self.constants.seed)
             self._freeze()
             registered, self._when_sealed = self._when_sealed, []
             for callback in registered:
@@ -234,6 +235,7 @@ class World(WorldStore):
         """
         self.__dict__.pop("_env_states", None)
         self._reset = self._step_some = self.step = self._closed  # type: ignore[method-assign]
+        self.environment.close()
         self.data.close()
 
     def _closed(self) -> NoReturn:

@@ -77,7 +77,7 @@ class WorldStore:
             check_indices(array, self.num_envs, self.num_agents)
             self.data.add(array)
         finals = {f"final_{array.name}" for array in observation_arrays(self.groups)}
-        for name in sorted(self._kernels.array_names(self._plan.kernels)):
+        for name in sorted({*self._kernels.array_names(self._plan.kernels), *self.environment.requested}):
             if name in ON_REQUEST or name in finals:
                 self.request("final_observations" if name in finals else name)
         if self.autoreset == "next_step":
@@ -263,6 +263,7 @@ class WorldStore:
         Returns:
             (envs, bytes) uint8, on the world's device. It fits every world of the same environment and parameters.
         """
+        self._require_whole_states("state")
         return self._env_states.read(envs)
 
     def set_state(self, envs: Envs, states: torch.Tensor) -> None:
@@ -275,6 +276,7 @@ class WorldStore:
         Raises:
             StoreError: the states are of another world, or there is not one for each env.
         """
+        self._require_whole_states("set_state")
         self._env_states.write(envs, states)
 
     def fork(self, source: int | Sequence[int], targets: Envs, reseed: bool = False) -> None:
@@ -289,7 +291,12 @@ class WorldStore:
         Raises:
             StoreError: an index is out of range, or there are neither one source nor one for each target.
         """
+        self._require_whole_states("fork")
         self._env_states.copy(source, targets, reseed)
+
+    def _require_whole_states(self, what: str) -> None:
+        if not self.environment.resumable:
+            raise StoreError(f"{what}(): envs of '{self.environment.name}' keep their state outside of the store")
 
     @functools.cached_property
     def _env_states(self) -> EnvStates:

@@ -372,9 +372,9 @@ def test_steps_in_which_a_ray_grazes_are_counted_and_few(monkeypatch: pytest.Mon
 
 
 def test_every_registered_env_is_compared() -> None:
-    from warpworld.environment import environment_names
+    from warpworld.environment import packaged_names
 
-    assert {course.name for course in compare.courses() if course.own is None} == set(environment_names())
+    assert {course.name for course in compare.courses() if course.own is None} == set(packaged_names())
 
 
 def named(name: str, **params: Any) -> Course:

@@ -1,0 +1,71 @@
+"""Runs on other libraries' envs: trained, evaluated, recorded and resumed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.external.counting import LENGTHS
+from warpworld.cli import main
+from warpworld.config import config_from_dict
+from warpworld.trainers.trainer import Trainer
+
+pytestmark = pytest.mark.cpu_backend
+
+ACROBOT = """
+name: external
+env: {library: gymnasium, id: Acrobot-v1}
+trainer: {num_envs: 4, num_steps: 16, total_env_steps: 192, device: cpu}
+policy: {agent: {model: {hidden_sizes: [8]}, num_minibatches: 2}}
+saving: {checkpoint_every: 1}
+"""
+ANEW = "external: checkpoints do not hold its envs; a resumed run begins new episodes\n"
+
+
+def test_the_commands_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("acrobot.yaml").write_text(ACROBOT)
+    assert main(["train", "acrobot.yaml", "--stop-at", "64"]) == 0
+    assert ANEW in capsys.readouterr().out
+    (run,) = Path("runs").iterdir()
+    assert main(["train", "--resume", str(run)]) == 0
+    assert ANEW in capsys.readouterr().out
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [row["env_steps"] for row in rows] == [64, 128, 192]
+    assert main(["eval", str(run), "--episodes", "4"]) == 0
+    assert main(["report", str(run)]) == 0
+    assert (run / "report.html").is_file()
+
+
+@pytest.mark.parametrize("mode", ["SAME_STEP", "NEXT_STEP", "DISABLED"])
+def test_rows_of_a_rollout_never_lead_from_one_episode_into_the_next(mode: str) -> None:
+    config = config_from_dict(
+        {
+            "name": "external",
+            "env": {"library": "tests.external.counting:counting", "options": {"mode": mode}},
+            "trainer": {"num_envs": 3, "num_steps": 30, "total_env_steps": 90, "device": "cpu"},
+            "policy": {"agent": {"model": {"hidden_sizes": [4]}, "num_minibatches": 1}},
+        }
+    )
+    trainer, iterations = Trainer(config), list[Any]()
+    trainer.train(None, on_iteration=iterations.append)
+    world = trainer.world
+    seen = world["rollout_observations_agent"][:, :, 0]  # (steps, envs, (episode, step))
+    ended = world["rollout_terminated"] | world["rollout_truncated"]
+    takes_part = world["rollout_agent_mask"][:, :, 0] if mode == "NEXT_STEP" else torch.ones_like(ended)
+    for env, length in enumerate(LENGTHS):
+        rows = seen[takes_part[:, env], env].tolist()
+        expected = [[1 + row // length, row % length] for row in range(len(rows))]
+        assert rows == expected, env
+        assert ended[takes_part[:, env], env].tolist() == [row % length == length - 1 for row in range(len(rows))]
+    assert takes_part.all() == (mode != "NEXT_STEP")
+    count = int(ended.sum())
+    lengths = sum(int(ended[:, env].sum()) * length for env, length in enumerate(LENGTHS))
+    if mode == "NEXT_STEP":
+        lengths += count - len(LENGTHS)  # the step of the reset belongs to the new episode
+    assert iterations[-1]["charts/episodes"] == count
+    assert iterations[-1]["charts/episodic_length"] == pytest.approx(lengths / count)

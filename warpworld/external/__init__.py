@@ -1,0 +1,1 @@
+"""Environments of other libraries, behind the contract of a World."""

@@ -1,0 +1,59 @@
+"""What a library's envs must offer to be stepped as a world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from warpworld.environment import Group
+
+# An array (num_envs, group size, *shape) of each group's observations; for a Dict space one for each key.
+Observations = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a step of all envs gave.
+
+    Attributes:
+        observations: of an env that ended, its final ones.
+        rewards: (num_envs, num_agents).
+        terminated: (num_envs,) bool: the episode ended by itself.
+        truncated: (num_envs,) bool: it was cut by a limit.
+        agent_mask: (num_envs, num_agents) bool: who took part in the step; None: everyone.
+        agent_terminated: (num_envs, num_agents) bool: whose part of the episode ended in it; None: nobody's alone.
+    """
+
+    observations: Observations
+    rewards: np.ndarray
+    terminated: np.ndarray
+    truncated: np.ndarray
+    agent_mask: np.ndarray | None = None
+    agent_terminated: np.ndarray | None = None
+
+
+class Envs(Protocol):
+    """Many envs of a library's environment.
+
+    Attributes:
+        groups: agent groups, with spaces as the store can hold them.
+        requested: arrays on request that its outcomes fill, such as "agent_mask".
+    """
+
+    groups: tuple[Group, ...]
+    requested: tuple[str, ...]
+
+    def reset(self, seed: int) -> Observations:
+        """Begin the first episode of every env; env i's random numbers follow from ``seed + i``."""
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
+        """A step of every env with actions (num_envs, group size, entries) of each group, as the store holds them."""
+
+    def begin(self, envs: np.ndarray) -> Observations:
+        """First observations of new episodes, of the envs that are marked in ``envs``, (num_envs,) bool."""
+
+    def close(self) -> None:
+        """Let go of the envs."""

@@ -1,0 +1,145 @@
+"""An environment of another library as an Environment: ``name: external``, trained and evaluated like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warpworld.environment import Environment, Group, Phase, eager_phase, placed_groups, register
+from warpworld.environment.spaces import group_suffix, observation_names
+from warpworld.errors import DeclarationError
+from warpworld.external.envs import Envs, Observations
+from warpworld.external.libraries import get_opener
+
+if TYPE_CHECKING:
+    import torch
+
+_SEEDS = 2**31  # libraries take seeds below it
+
+
+@register("external")
+class External(Environment):
+    """Envs of another library. Their state is not in the store: it is neither saved, nor forked, nor checked."""
+
+    resumable = False
+
+    @dataclass(frozen=True)
+    class Params:
+        """Which environment.
+
+        Attributes:
+            library: "gymnasium", "envpool", "ale", "pettingzoo", or ``module:function`` of a function that takes
+                num_envs and options, and returns a ``gymnasium.vector.VectorEnv``.
+            id: the environment's name in that library: "Acrobot-v1", "Pong-v5", "pong", "mpe2.simple_spread_v3".
+            options: what the library makes it with.
+        """
+
+        library: str = "gymnasium"
+        id: str = ""
+        options: dict[str, Any] = field(default_factory=dict)
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(**params)
+        probe = self._opened(1, 0)
+        self._groups, self.requested = tuple(probe.groups), tuple(probe.requested)
+        probe.close()
+        self._placed = placed_groups(self)
+        self._envs: Envs | None = None
+        self._seed, self._has_begun = 0, False
+
+    def _opened(self, num_envs: int, seed: int) -> Envs:
+        given = self.params
+        return get_opener(given.library)(given.id, given.options, num_envs, seed)
+
+    def groups(self) -> Sequence[Group]:
+        """As the library says."""
+        return self._groups
+
+    def open(self, num_envs: int, first_env: int, seed: int) -> None:
+        """Make the library's envs; env i has the seed ``seed + first_env + i``."""
+        if self._envs is not None:
+            raise DeclarationError("external: its envs belong to a world already; make another External for this one")
+        self._seed = (seed + first_env) % _SEEDS
+        self._envs = self._opened(num_envs, self._seed)
+
+    def close(self) -> None:
+        """Let go of the library's envs."""
+        if self._envs is not None:
+            self._envs.close()
+        self._envs, self._has_begun = None, False
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> External:
+        """Refused: what a library's envs hold is theirs."""
+        raise DeclarationError("external: envs of another library are not copied; make another External")
+
+    def phases(self) -> Sequence[Phase]:
+        """A step of the library."""
+        return [self.step]
+
+    def resets(self) -> Sequence[Phase]:
+        """The library's first observations of new episodes."""
+        return [self.begin]
+
+    @eager_phase
+    def step(self, arrays: Any, active: torch.Tensor) -> None:
+        """Actions to the library, and its outcome into the store."""
+        import torch
+
+        assert self._envs is not None  # a world opens it before its first step
+        outcome = self._envs.step(self._actions(arrays))
+        self._show(arrays, outcome.observations, None)
+        _write(arrays["rewards"], outcome.rewards)
+        _write(arrays["terminated"], outcome.terminated)
+        _write(arrays["truncated"], outcome.truncated)
+        if outcome.agent_mask is not None:
+            _write(arrays["agent_mask"], outcome.agent_mask)
+            made = torch.from_numpy(outcome.agent_mask.any(axis=1))
+            arrays["timestep"] -= (~made).to(arrays["timestep"])  # where nobody took part, no step was made
+        if outcome.agent_terminated is not None:
+            _write(arrays["agent_terminated"], outcome.agent_terminated)
+
+    @eager_phase
+    def begin(self, arrays: Any, active: torch.Tensor) -> None:
+        """First observations of new episodes."""
+        assert self._envs is not None
+        envs = active.cpu().numpy()
+        if not envs.any():
+            return
+        if self._has_begun:
+            observations = self._envs.begin(envs)
+        else:
+            observations, self._has_begun = self._envs.reset(self._seed), True
+        self._show(arrays, observations, active)
+
+    def _actions(self, arrays: Any) -> dict[str, np.ndarray]:
+        return {name: self._part(arrays, "actions", group).cpu().numpy() for name, group in self._placed.items()}
+
+    def _show(self, arrays: Any, observations: Observations, envs: torch.Tensor | None) -> None:
+        """Write observations into the store, of the envs that are marked or of all."""
+        for name, group in self._placed.items():
+            for key, array in observation_names(self._placed, group).items():
+                values = observations[name][key] if key else observations[name]
+                _write(self._part(arrays, array, group), values, envs)
+
+    def _part(self, arrays: Any, array: str, group: Group) -> torch.Tensor:
+        """A group's part of an array of actions or observations: (num_envs, group size, ...)."""
+        kind = "actions" if array == "actions" else "observations"
+        suffix = group_suffix(self._placed, group, kind)
+        if kind == "actions":
+            array += suffix
+        return arrays[array] if suffix else arrays[array][:, group.slice]
+
+
+def _write(view: torch.Tensor, values: np.ndarray, envs: torch.Tensor | None = None) -> None:
+    """Copy values into a view of the store, in its dtype and shape."""
+    import torch
+
+    given = torch.from_numpy(np.ascontiguousarray(values)).to(view.device)
+    given = given.reshape(view.shape).to(view.dtype)
+    if envs is None:
+        view.copy_(given)
+    else:
+        view[envs] = given[envs]

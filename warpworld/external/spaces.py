@@ -1,0 +1,37 @@
+"""From other libraries' spaces to those that the store holds, and actions back."""
+
+from __future__ import annotations
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
+
+from warpworld.environment.gym_spaces import as_gymnasium
+
+
+def stored_space(space: Space) -> Space:
+    """The space as the store holds it: numbers that are neither uint8 nor float16 become float32.
+
+    Other spaces than a Box, or a Dict of them, stay as they are; a World takes them, or says why not.
+    """
+    space = as_gymnasium(space)
+    if isinstance(space, Dict):
+        return Dict({key: stored_space(part) for key, part in space.spaces.items()})
+    if not isinstance(space, Box) or space.dtype in (np.uint8, np.float16, np.float32):
+        return space
+    return Box(space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32)
+
+
+def native_actions(space: Space, entries: np.ndarray) -> np.ndarray:
+    """Actions as the library takes them.
+
+    Args:
+        space: the library's own, of one agent.
+        entries: (agents, entries) as the store holds them: choices count from 0.
+    """
+    if isinstance(space, Discrete):
+        return entries[:, 0].astype(space.dtype) + space.dtype.type(space.start)
+    if isinstance(space, MultiDiscrete):
+        return entries.reshape(-1, *space.shape).astype(space.dtype) + space.start
+    if isinstance(space, (Box, MultiBinary)):
+        return entries.reshape(-1, *space.shape).astype(space.dtype)
+    return entries
