@@ -40,9 +40,10 @@ def test_an_action_that_is_no_choice_is_found_where_it_is_read(action: int, agen
     )
 
 
+@pytest.mark.parametrize("shape", [(2,), (2, 1)])
 @pytest.mark.parametrize("action", [1.5, -1.5, float("nan")])
-def test_a_continuous_action_is_held_against_its_box(action: float) -> None:
-    steering = Group("agent", NUM_AGENTS, box(), Box(-1.0, 1.0, (2,), np.float32))
+def test_a_continuous_action_is_held_against_its_box(action: float, shape: tuple[int, ...]) -> None:
+    steering = Group("agent", NUM_AGENTS, box(), Box(-1.0, 1.0, shape, np.float32))
     (finding,) = checked("steered", action, 1, [steering]).findings
     assert (finding.kind, finding.index) == ("action", (0, 1, 1))
     assert finding.place.line == line_of("read_only.cu", "steered")

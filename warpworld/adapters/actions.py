@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Box, Discrete, Space
+from gymnasium.spaces import Box, Space
 
+from warpworld.environment.spaces import action_start
 from warpworld.errors import StoreError
 
 Write = Callable[[Any], None]
@@ -21,7 +22,8 @@ def action_writer(target: np.ndarray, space: Space, must_fit: bool) -> Write:
         space: of one action.
         must_fit: refuse whole numbers that an int32 does not hold, rather than cut them off.
     """
-    is_whole, start = not isinstance(space, Box), space.start if isinstance(space, Discrete) else 0
+    is_whole, start = not isinstance(space, Box), action_start(space)
+    counts_from_elsewhere = bool(start.any())
     shape, asarray, known = target.shape, np.asarray, target.dtype
 
     def write(actions: Any) -> None:  # of names that it holds: a step of a few envs would notice look-ups
@@ -30,7 +32,7 @@ def action_writer(target: np.ndarray, space: Space, must_fit: bool) -> Write:
         if given.dtype is not known or given.shape != shape:
             _check(given, shape, is_whole)
             known = given.dtype
-        if start:
+        if counts_from_elsewhere:
             given = given - start
         target[...] = given
         if must_fit and is_whole and known.itemsize > 4 and target.astype(known).tobytes() != given.tobytes():

@@ -79,4 +79,4 @@ def _within(group: Group, actions: np.ndarray) -> np.ndarray:
     if heads:
         return (actions >= 0) & (actions < np.array(heads))
     assert isinstance(group.action, Box)
-    return (actions >= group.action.low) & (actions <= group.action.high)
+    return (actions >= group.action.low.ravel()) & (actions <= group.action.high.ravel())

@@ -108,8 +108,10 @@ class Group:
     Attributes:
         name: the group's name; kernels see ``<NAME>_FIRST`` and ``<NAME>_COUNT``.
         size: agents in it.
-        observation: space of one agent's observation.
-        action: space of one agent's action.
+        observation: space of one agent's observation: a Box of float32, float16 or uint8, a Discrete or MultiDiscrete
+            (int32 in the store), a MultiBinary (bool in the store), or a Dict of such.
+        action: space of one agent's action: a Discrete, MultiDiscrete or MultiBinary (int32 in the store, each number
+            counted from 0 whatever the space's ``start``), or a Box of float32. In the store it is flat.
         first: index of its first agent in the env; set by the library.
         critic_input: name of an array of the environment, float32 per agent or per env, that the critic of the group's
             policy reads; None for what the agents observe.

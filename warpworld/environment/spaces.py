@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
 from warpworld.environment.declarations import Array, Group
 from warpworld.environment.observation_parts import SERVED, Part, part_of, subspaces
@@ -36,26 +36,39 @@ def observation_parts(group: Group) -> dict[str, Part]:
 
 
 def action_heads(space: Space) -> tuple[int, ...]:
-    """How many choices each head of a discrete action has; empty for a continuous one.
+    """How many choices each head of a discrete action has, all of them in one row; empty for a continuous one.
 
     Raises:
-        DeclarationError: the space is none of Discrete, MultiDiscrete and Box.
+        DeclarationError: the space is none of Discrete, MultiDiscrete, MultiBinary and Box of float32, or is empty.
     """
-    if isinstance(space, Discrete) and space.start == 0:
-        return (int(space.n),)
-    if isinstance(space, MultiDiscrete) and space.nvec.ndim == 1 and not np.any(space.start):
-        return tuple(int(n) for n in space.nvec)
-    if isinstance(space, Box) and len(space.shape) == 1 and space.shape[0] and space.dtype == np.float32:
-        return ()
+    heads: tuple[int, ...] = ()
+    if isinstance(space, Discrete):
+        heads = (int(space.n),)
+    elif isinstance(space, MultiDiscrete):
+        heads = tuple(space.nvec.ravel().tolist())
+    elif isinstance(space, MultiBinary):
+        heads = (2,) * int(np.prod(space.shape))
+    if heads or (isinstance(space, Box) and space.dtype == np.float32 and space.low.size):
+        return heads
     raise DeclarationError(
-        f"action space {space}: expected Discrete or MultiDiscrete counted from 0, or a one-dimensional Box of float32"
+        f"action space {space}: expected Discrete, MultiDiscrete, MultiBinary or a Box of float32, of at least one "
+        "number"
     )
 
 
+def action_start(space: Space) -> np.ndarray:
+    """What to take from an action of the space, in whose shape this is, to get what stands in the store.
+
+    There choices count from 0, whatever the space's own ``start``.
+    """
+    counted = isinstance(space, (Discrete, MultiDiscrete))
+    return np.asarray(space.start if counted else 0)  # type: ignore[attr-defined]
+
+
 def action_layout(space: Space) -> tuple[str, int]:
-    """The dtype and the size of one agent's entry in the actions array."""
+    """The dtype and the size of one agent's entry in the actions array, which is flat."""
     heads = action_heads(space)
-    return ("int32", len(heads)) if heads else ("float32", int(space.shape[0]))  # type: ignore[index]
+    return ("int32", len(heads)) if heads else ("float32", space.low.size)  # type: ignore[attr-defined]
 
 
 def _layout(group: Group, what: str) -> object:
@@ -133,8 +146,9 @@ def action_bounds(groups: Mapping[str, Group]) -> dict[str, tuple[tuple[float, .
     for group in groups.values():
         low, high = found.setdefault("actions" + group_suffix(groups, group, "actions"), ([], []))
         heads = action_heads(group.action)
-        low += ([0.0] * len(heads) if heads else group.action.low.tolist()) * group.size  # type: ignore[attr-defined]
-        high += ([n - 1.0 for n in heads] if heads else group.action.high.tolist()) * group.size  # type: ignore[attr-defined]
+        box = group.action
+        low += ([0.0] * len(heads) if heads else box.low.ravel().tolist()) * group.size  # type: ignore[attr-defined]
+        high += ([n - 1.0 for n in heads] if heads else box.high.ravel().tolist()) * group.size  # type: ignore[attr-defined]
     return {name: (tuple(low), tuple(high)) for name, (low, high) in found.items()}
 
 

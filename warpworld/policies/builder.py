@@ -205,7 +205,7 @@ def action_distribution(group: Group) -> ActionDistribution:
     """The distribution that a policy of this group draws from.
 
     Raises:
-        DeclarationError: the action space is none of Discrete, MultiDiscrete and Box.
+        DeclarationError: as of ``action_heads``.
     """
     heads = action_heads(group.action)
     if heads:

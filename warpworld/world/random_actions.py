@@ -46,10 +46,11 @@ class RandomActions:
     def _within(self, space: Space, shape: tuple[int, int]) -> np.ndarray:
         """Uniform between a box's limits, normal where it has none."""
         assert isinstance(space, Box)
-        bounded = np.isfinite(space.low) & np.isfinite(space.high)
-        low, high = np.where(bounded, space.low, 0.0), np.where(bounded, space.high, 1.0)
-        full = (*shape, *space.shape)
-        free = np.clip(self._generator.normal(size=full), space.low, space.high)
+        lowest, highest = space.low.ravel(), space.high.ravel()
+        bounded = np.isfinite(lowest) & np.isfinite(highest)
+        low, high = np.where(bounded, lowest, 0.0), np.where(bounded, highest, 1.0)
+        full = (*shape, lowest.size)
+        free = np.clip(self._generator.normal(size=full), lowest, highest)
         return np.where(bounded, self._generator.uniform(low, high, full), free).astype(np.float32)
 
     def _among(self, heads: tuple[int, ...], shape: tuple[int, int], mask: np.ndarray | None) -> np.ndarray:

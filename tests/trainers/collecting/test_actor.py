@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from gymnasium.spaces import Box, Discrete
@@ -318,8 +319,8 @@ class Odd(Environment):
 
 
 def test_spaces_that_no_policy_serves_are_refused() -> None:
-    curled = type("Curled", (Odd,), {"action": Box(-1.0, 1.0, (2, 2))})
-    with pytest.raises(DeclarationError, match="or a one-dimensional Box of float32"):
+    curled = type("Curled", (Odd,), {"action": Box(0, 3, (2,), np.int32)})
+    with pytest.raises(DeclarationError, match="MultiBinary or a Box of float32, of at least one number"):
         Actor(World(curled(), 2), "left")
 
 

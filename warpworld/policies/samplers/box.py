@@ -20,8 +20,8 @@ class BoxSampler(Sampler):
     outputs_name = "means"
 
     def constants(self) -> dict[str, int]:
-        """The number of dimensions."""
-        return {"ACTION_SIZE": self._space.shape[0]}
+        """The number of dimensions, those of a Box of several axes in one row."""
+        return {"ACTION_SIZE": self._space.low.size}
 
     def arrays(self) -> dict[str, str]:
         """Add ``box``, which scales what was drawn, and ``log_stds``."""
@@ -29,7 +29,7 @@ class BoxSampler(Sampler):
         scaling = scaling_to(self._space)
         box, log_stds = f"action_box_{name}", f"log_stds_{name}"
         world.add(Array(box, "float32", scaling.shape, per="world", initial=scaling), kept="scratch")
-        world.add(Array(log_stds, "float32", self._space.shape, per="world", initial=0.0), kept="scratch")
+        world.add(Array(log_stds, "float32", scaling.shape[1:], per="world", initial=0.0), kept="scratch")
         return {"box": box, "log_stds": log_stds}
 
     @property
@@ -61,7 +61,7 @@ def scaling_to(space: Box) -> np.ndarray:
     An action is ``centre + scale * drawn``, cut off at low and high. -1 and 1 lead to the ends of a bounded dimension;
     where a bound is infinite, centre is 0 and scale 1.
     """
-    low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+    low, high = space.low.ravel().astype(np.float64), space.high.ravel().astype(np.float64)
     bounded = np.isfinite(low) & np.isfinite(high)
     with np.errstate(invalid="ignore"):
         centre, scale = np.where(bounded, (low + high) / 2, 0.0), np.where(bounded, (high - low) / 2, 1.0)

@@ -1,4 +1,4 @@
-"""Discrete and MultiDiscrete actions: one choice per head."""
+"""Discrete, MultiDiscrete and MultiBinary actions: one choice per head."""
 
 from __future__ import annotations
 
