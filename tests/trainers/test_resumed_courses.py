@@ -55,6 +55,16 @@ COURSES: dict[str, dict[str, Any]] = {
             "right": {"algorithm": "a2c", "model": {"type": "multi_input", "kernel_sizes": [4, 2], "strides": [2, 1]}},
         },
     },
+    "bytes, choices and floats": {
+        "name": "tests.trainers.collecting.seen_in_kinds:SeenAs",
+        "env": {"kind": "mixed"},
+        "policy": {"walker": {**ONE, "model": {"normalise_observations": True, "recurrent": "gru"}}},
+    },
+    "arrays of each group's own": {
+        "name": "tests.world.flock:Flock",
+        "env": {"wolves": 2, "sheep": 3},
+        "policy": {"wolf": ONE, "sheep": {"algorithm": "a2c"}},
+    },
     "tag on a plane": {
         "name": "tag_continuous",
         "env": {"num_taggers": 2, "num_runners": 3, "episode_length": 11},
