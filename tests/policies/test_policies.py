@@ -83,6 +83,15 @@ def test_activations() -> None:
         ]
 
 
+def test_a_normaliser_without_floats_is_refused() -> None:
+    with pytest.raises(ConfigError) as refused:
+        build_policy(Model(normalise_observations=True), group(spaces.MultiBinary(3)), seeded())
+    assert str(refused.value) == (
+        "normalise_observations=true, but group 'agent' sees no floats: what it reads of MultiBinary(3) is between 0 "
+        "and 1 already; set it to false"
+    )
+
+
 def test_no_hidden_layer_is_a_linear_policy() -> None:
     policy = build_policy(Model({"hidden_sizes": ()}), group(), seeded())
     assert len(linears(policy.model.actor_layers)) == len(linears(policy.model.critic_layers)) == 1

@@ -45,7 +45,7 @@ def test_learning_is_the_same_as_with_shared_arrays() -> None:
     for shared in (False, True):
         env = {"wolves": 2, "sheep": 2, "shared": shared}
         learner = {"model": {"hidden_sizes": [8]}, "update_epochs": 2, "num_minibatches": 2}
-        settings = {"num_envs": 6, "num_steps": 16, "total_env_steps": 6 * 16 * 3, "graph_steps": 0}
+        settings = {"num_envs": 6, "num_steps": 16, "total_env_steps": 6 * 16 * 3, "graph_steps": 8}
         config = {"name": "tests.world.flock:Flock", "env": env, "trainer": settings}
         trainer = Trainer(config_from_dict({**config, "policy": {"wolf": learner, "sheep": learner}}))
         trainer.train(None)

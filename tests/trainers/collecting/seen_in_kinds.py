@@ -63,7 +63,7 @@ def trainer(
                     "num_envs": num_envs,
                     "num_steps": 16,
                     "total_env_steps": num_envs * 16 * updates,
-                    "graph_steps": 0,
+                    "graph_steps": 8,
                 },
                 "policy": {"walker": learner},
             }

@@ -59,7 +59,7 @@ class Guess(Environment):
 
 def trained(kind: str) -> Trainer:
     learner = {"model": {"hidden_sizes": [8]}, "update_epochs": 2, "num_minibatches": 2}
-    settings = {"num_envs": 6, "num_steps": 8, "total_env_steps": 6 * 8 * 3, "graph_steps": 0}
+    settings = {"num_envs": 6, "num_steps": 8, "total_env_steps": 6 * 8 * 3, "graph_steps": 8}
     config = {"name": f"{__name__}:Guess", "env": {"kind": kind}, "trainer": settings, "policy": {"guesser": learner}}
     trainer = Trainer(config_from_dict(config))
     trainer.train(None)

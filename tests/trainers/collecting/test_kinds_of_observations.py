@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from gymnasium.spaces import Box, Dict, MultiBinary, MultiDiscrete
 
-from tests.trainers.collecting.seen_in_kinds import SeenAs, trainer
+from tests.trainers.collecting.seen_in_kinds import SPACES, SeenAs, trainer
+from tests.trainers.recorded import Recorded
 from warpworld import World
+from warpworld.errors import TrainingError
+from warpworld.policies import ObservationRows
+from warpworld.policies.preprocessing import Preprocessing
 from warpworld.trainers.trainer import Trainer
 
 TWINS = [("bytes", "scaled"), ("choices", "one_hot"), ("flags", "one_hot"), ("mixed", "widened")]
@@ -63,6 +68,55 @@ def test_the_normaliser_takes_in_floats_alone() -> None:
     normal = (place - policy.normaliser.mean.item()) / np.sqrt(policy.normaliser.variance.item())
     np.testing.assert_allclose(seen[..., 10:], normal.clip(-10, 10), atol=1e-5)
     np.testing.assert_allclose(seen[..., :2], rows[..., :2].cpu().numpy() / 255, atol=1e-7)
+
+
+def test_what_is_not_finite_among_bytes_is_found() -> None:
+    world = World(SeenAs(kind="mixed"), 4)
+    rollout = Recorded(world, {"walker": None}, num_steps=3)
+    world.reset()
+    rollout.collect()
+    rollout.check_finite()
+    rollout.collect()
+    floats_of_one = world["rollout_observations_walker"][1, 2, 1, 6:]
+    floats_of_one.copy_(torch.tensor([float("nan")]).view(torch.uint8))
+    with pytest.raises(TrainingError) as refused:
+        rollout.check_finite()
+    assert str(refused.value) == (
+        "SeenAs: observations of env 2, agent 1 (walker 1) in step 1 of the rollout is nan, expected a finite number; "
+        "look for a division by zero, a root of a negative number or an array that is read before it is written"
+    )
+
+
+def test_floats_that_do_not_count_reach_no_gradient() -> None:
+    """An agent that is out may see NaN: among bytes it is read as 0, as a recurrent policy's rows are."""
+    made = Preprocessing(ObservationRows(SPACES["mixed"]))
+    rows = torch.zeros(3, 10, dtype=torch.uint8)
+    rows[1, 6:] = torch.tensor([float("nan")]).view(torch.uint8)
+    rows[2, 6:] = torch.tensor([float("-inf")]).view(torch.uint8)
+    assert torch.equal(made(rows)[1:], made(rows)[:1].expand(2, -1))
+
+
+def test_choices_outside_of_their_space_are_no_feature() -> None:
+    made = Preprocessing(ObservationRows(MultiDiscrete([3, 2], start=[4, -1])))
+    numbers = np.array([[4, -1], [6, 0], [7, 0], [3, 1]], np.int32)
+    found = made(torch.from_numpy(numbers).view(torch.uint8))
+    assert found.tolist() == [[1, 0, 0, 1, 0], [0, 0, 1, 0, 1], [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_parts_are_read_wherever_they_lie(rows: int) -> None:
+    """Numbers of four bytes need not begin at a multiple of four: here behind one byte, in any row of a batch."""
+    space = Dict(a=Box(0, 255, (1,), np.uint8), b=MultiDiscrete([9, 9]), c=MultiBinary(2), d=Box(-9.0, 9.0, (2,)))
+    generator = np.random.default_rng(0)
+    a, c = generator.integers(0, 256, (rows, 1), np.uint8), generator.random((rows, 2)) < 0.5
+    b, d = generator.integers(0, 9, (rows, 2), np.int32), generator.normal(size=(rows, 2)).astype(np.float32)
+    layout = ObservationRows(space)
+    joined = layout.join([torch.from_numpy(part) for part in (a, b, c, d)])
+    for part, expected in zip(layout.split(joined[rows - 1 :]), (a, b, c, d), strict=True):
+        assert np.array_equal(part.numpy(), expected[rows - 1 :])
+    one_hot = np.eye(9, dtype=np.float32)[b].reshape(rows, 18)
+    features = np.concatenate([a.astype(np.float32) / 255, one_hot, c, d], -1)
+    assert np.array_equal(Preprocessing(layout)(joined).numpy(), features)
 
 
 def test_final_observations_keep_their_kind() -> None:

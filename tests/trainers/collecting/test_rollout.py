@@ -9,10 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.trainers.collecting.seen_in_kinds import SeenAs
 from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import Clockwork, FixedPolicy, Relay, same_logits, seen_by_all
+from warpworld.config import ModelConfig
 from warpworld.environment import Array, Environment
 from warpworld.errors import DeclarationError
+from warpworld.policies import build_policy
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.experience import VALUE_ROWS, values_of
 from warpworld.trainers.algorithms.gae import gae
@@ -317,3 +320,21 @@ def test_the_batch_is_what_gae_gives() -> None:
     batch = rollout.batch("right", POLICY, GAMMA, LAMBDA)
     assert torch.equal(batch.advantages, advantages.flatten())
     assert torch.equal(batch.returns, returns.flatten())
+
+
+@pytest.mark.parametrize("kind", ["bytes", "mixed"])
+def test_captured_steps_record_the_bytes_that_single_steps_do(kind: str) -> None:
+    found = []
+    for graph_steps in (0, 4):
+        world = World(SeenAs(kind=kind), 5, seed=3)
+        group, generator = world.groups["walker"], torch.Generator().manual_seed(0)
+        policy = build_policy(ModelConfig(), group, generator).to(world.device)
+        rollout = Recorded(world, {"walker": policy}, 8, graph_steps)
+        world.reset()
+        for _ in range(2):
+            rollout.collect()
+        rollout.check_finite()
+        seen = rollout.trajectories("walker")
+        found.append([seen.observations, seen.actions, seen.finals.observations, values_of(policy, seen.observations)])
+    assert found[0][0].dtype == torch.uint8 and len(found[0][2])
+    assert all(torch.equal(single, captured) for single, captured in zip(*found, strict=True))

@@ -16,6 +16,7 @@ from warpworld.trainers.collecting.trajectories import Trajectories
 # Rows of one value forward: on a cpu so few that what lies between the layers stays in a cache, on a gpu as many as its
 # memory does not notice.
 VALUE_ROWS = {"cpu": 1 << 12, "cuda": 1 << 20}
+VALUE_FEATURES = 1 << 28  # of all these rows together: images of bytes become four times as large
 
 
 def experience_of(
@@ -85,6 +86,11 @@ def _truncated_values(seen: Trajectories, policy: Policy) -> Tensor:
     return values
 
 
+def rows_at_once(observations: Tensor) -> int:
+    """How many of these rows a value forward takes."""
+    return min(VALUE_ROWS[observations.device.type], VALUE_FEATURES // observations.shape[-1] or 1)
+
+
 def values_of(
     policy: Policy, observations: Tensor, states: Tensor | None = None, critic_inputs: Tensor | None = None
 ) -> Tensor:
@@ -99,7 +105,7 @@ def values_of(
     Returns:
         (...) float32.
     """
-    flat, size = observations.reshape(-1, observations.shape[-1]), VALUE_ROWS[observations.device.type]
+    flat, size = observations.reshape(-1, observations.shape[-1]), rows_at_once(observations)
     with torch.no_grad():
         if isinstance(policy, RecurrentPolicy):
             assert states is not None

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from warpworld.policies import Policy
 from warpworld.trainers.algorithms.batch import Batch
-from warpworld.trainers.algorithms.experience import VALUE_ROWS, ends_of, experience_of, step_values
+from warpworld.trainers.algorithms.experience import ends_of, experience_of, rows_at_once, step_values
 from warpworld.trainers.algorithms.gae import gae
 from warpworld.trainers.algorithms.sequences import Experience, joined
 from warpworld.trainers.algorithms.vtrace import vtrace
@@ -118,7 +118,7 @@ class VTraceTargets(GAETargets):
 
     def _evaluated(self, rows: Experience) -> tuple[Tensor, Tensor]:
         """Log-probabilities of the actions, and values, by the present weights: (rows,) each."""
-        at_once = VALUE_ROWS[rows.rows.observations.device.type] * len(rows) // len(rows.rows) or 1
+        at_once = rows_at_once(rows.rows.observations) * len(rows) // len(rows.rows) or 1
         whole, rest = divmod(len(rows), at_once)
         log_probs, values = [], []
         with torch.no_grad():
