@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -51,6 +52,9 @@ def check(
         environment = environment(**params)
     elif params:
         raise DeclarationError(f"{environment.name} has its parameters already; {', '.join(params)} cannot be given")
+    if environment.per_env_values:  # one for each env of another world
+        environment = copy.copy(environment)
+        environment.per_env_values = {}
     if environment.source_path() is None:
         raise DeclarationError(f"{environment.name}: there is nothing to check, since `source` names no kernel file")
     for name, value, (least, most) in (("num_envs", num_envs, ENVS), ("steps", steps, STEPS)):

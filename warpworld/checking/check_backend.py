@@ -89,7 +89,7 @@ class CheckBackend(CpuBackend):
         watching: whether accesses are looked at, or only run.
         observer: is told of each launch.
         world_step: number of the world's step, for findings.
-        module: the one that was built last.
+        module: that of the kernels that are checked.
         runtime: what is known of the world, once its store is sealed.
 
     Args:
@@ -117,7 +117,9 @@ class CheckBackend(CpuBackend):
         return super().allocate(nbytes + GUARD)[GUARD:]
 
     def build(self, source: KernelSource) -> Module:
-        """Compile a source for a check, or take it from the build cache."""
+        """Compile a source for a check, or take it from the build cache; the package's own kernels are only run."""
+        if source.path.parent == INCLUDE_FOLDER:
+            return super().build(source)
         runtime()
         source = replace(source, checked=True)
         compiler, text = find_compiler(), source.host_text(self.warp_size)
@@ -149,7 +151,7 @@ class CheckBackend(CpuBackend):
         return run
 
     def _call(self, step: Step, data: DataManager, world: WorldConstants) -> Program:
-        if not isinstance(step, RunKernel):
+        if not isinstance(step, RunKernel) or step.module is not self.module:
             return CheckedProgram([step], data, world, 1).frozen()
         # Those who sit the launch out run as well: on a GPU they do, and is_active() is what keeps them still.
         program = CheckedProgram([replace(step, active_only=False)], data, world, 1)

@@ -24,6 +24,7 @@ from pydantic.fields import FieldInfo
 from warpworld.config.keys import KeyPath
 from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import ModelConfig
+from warpworld.config.settings import RANDOMIZE
 from warpworld.environment import Environment, get_environment
 
 REQUIRED = object()  # stands for a default that does not exist
@@ -72,11 +73,15 @@ def described(config: RunConfig) -> Iterator[Key]:
 
 
 def described_params(cls: type[Environment], values: Mapping[str, Any]) -> Iterator[Key]:
-    """The parameters of an environment."""
+    """The parameters of an environment, and the ranges that those per env are drawn from."""
     comments = field_comments(cls.Params)
     for field in dataclasses.fields(cls.Params):
         if field.init:
-            yield Key(("env", field.name), comments.get(field.name, ""), values[field.name], _default_of(field))
+            notes = [comments.get(field.name, ""), "per env" if field.name in cls.per_env else ""]
+            yield Key(("env", field.name), "; ".join(filter(None, notes)), values[field.name], _default_of(field))
+    if cls.per_env:
+        about = f"lowest and highest of what is drawn at each reset, of {', '.join(cls.per_env)}"
+        yield Key(("env", RANDOMIZE), about, values[RANDOMIZE], {})
 
 
 def _schedules(config: RunConfig) -> Iterator[Key]:

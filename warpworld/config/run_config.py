@@ -30,7 +30,7 @@ from warpworld.config.sections import (
     TrainerConfig,
 )
 from warpworld.config.self_play import check_self_play, with_absolute_runs
-from warpworld.config.settings import checked_model_settings, checked_params
+from warpworld.config.settings import RANDOMIZE, checked_model_settings, checked_params
 from warpworld.config.types import AnySchedule, Text
 from warpworld.config.yaml_dialect import dump_yaml
 from warpworld.environment import Array, Environment, Group, get_environment, names_file, placed_groups
@@ -264,9 +264,18 @@ def _environment(
         environment = cls(**params)
         return environment, placed_groups(environment)
     except (DeclarationError, ValueError) as error:
-        text = str(error)
-        named = [("env", name) for name in params if re.search(rf"\b{re.escape(name)}\b", text)]
-        raise ConfigError(f"{document.where(*named, ('env',))}: env: {text}") from error
+        where = document.where(*_named(str(error), params), ("env",))
+        raise ConfigError(f"{where}: env: {error}") from error
+
+
+def _named(text: str, params: Mapping[str, Any]) -> list[KeyPath]:
+    """The parameters that a text names; their ranges first, if it names these."""
+    names = [name for name in params if re.search(rf"\b{re.escape(name)}\b", text)]
+    given = params.get(RANDOMIZE)
+    drawn = given if isinstance(given, dict) else {}
+    ranges: list[KeyPath] = [("env", RANDOMIZE, name) for name in drawn if str(name) in text]
+    plain: list[KeyPath] = [("env", name) for name in names]
+    return [*ranges, ("env", RANDOMIZE), *plain] if RANDOMIZE in names else [*plain, *ranges]
 
 
 def _with_models(policies: Mapping[str, Any], document: Document) -> dict[str, Any]:

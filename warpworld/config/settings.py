@@ -20,11 +20,14 @@ from warpworld.config.types import Flag
 from warpworld.environment import Environment
 from warpworld.errors import ConfigError, said
 
+RANDOMIZE = "randomize"  # the key of the ranges that parameters per env are drawn from
 _MISSING = inspect.Parameter.empty
 
 
 def checked_params(cls: type[Environment], given: dict[str, Any], document: Document) -> dict[str, Any]:
     """All of an environment's parameters: those given, checked against the annotations, and the others' defaults.
+
+    ``randomize``, which environments with parameters per env have besides, is for the environment itself to check.
 
     Raises:
         ConfigError: one is unknown, missing or of another type.
@@ -36,7 +39,13 @@ def checked_params(cls: type[Environment], given: dict[str, Any], document: Docu
         missing, factory = dataclasses.MISSING, field.default_factory
         default = field.default if factory is missing else factory()
         defaults[field.name] = _MISSING if default is missing else default
-    return _checked(f"environment '{cls.name}'", cls.Params, defaults, given, document, ("env",))
+    own = {name: value for name, value in given.items() if not (cls.per_env and name == RANDOMIZE)}
+    also = {RANDOMIZE: ""} if cls.per_env else None
+    checked = _checked(f"environment '{cls.name}'", cls.Params, defaults, own, document, ("env",), also)
+    if not cls.per_env:
+        return checked
+    ranges = given.get(RANDOMIZE)
+    return {**checked, RANDOMIZE: {} if ranges is None else ranges}
 
 
 def checked_model_settings(

@@ -23,6 +23,7 @@ from warpworld.environment.declarations import (
     Script,
 )
 from warpworld.environment.params import made_params
+from warpworld.environment.per_env import checked_ranges, split_values, try_ends
 from warpworld.errors import DeclarationError, suggest
 
 if TYPE_CHECKING:
@@ -36,17 +37,22 @@ class Environment:
         name: the registered name; the class's name until it is registered.
         source: the ``.cu`` file, relative to the file of the class that names it; None for an env in Python alone.
         compile_time: Params that the kernels need as constants: each becomes the macro of its upper-case name.
+        per_env: Params, int, float or bool, of which each env has a value of its own: each becomes an array of its name
+            per env, which kernels read and resets keep.
         includes: headers that are put before the text of ``source``, for files that do not include what they need.
         file_params: Params that may name a file or a folder: those of a config are relative to its folder.
         resumable: whether all that a course depends on lies in the store, so that a run resumes exactly.
         requested: arrays on request that Python phases write, such as "agent_mask"; kernels ask for theirs by taking
             them as parameters.
-        params: this world's ``Params``.
+        params: this world's ``Params``; those in ``per_env`` that are given for each env keep their default here.
+        per_env_values: those that are given for each env, by name: one number for each.
+        randomize: the ranges from which those in ``per_env`` are drawn anew at each reset, by name: lowest and highest.
     """
 
     name: ClassVar[str] = ""
     source: ClassVar[str | Path | None] = None
     compile_time: ClassVar[tuple[str, ...]] = ()
+    per_env: ClassVar[tuple[str, ...]] = ()
     includes: ClassVar[tuple[str, ...]] = ()
     file_params: ClassVar[tuple[str, ...]] = ()
     resumable: ClassVar[bool] = True
@@ -60,8 +66,13 @@ class Environment:
         if "name" not in cls.__dict__:
             cls.name = cls.__name__
 
-    def __init__(self, **params: Any) -> None:
-        self.params: Any = made_params(self.name, self.Params, params)  # of the subclass's own Params
+    def __init__(self, *, randomize: Mapping[str, Any] | None = None, **params: Any) -> None:
+        cls = type(self)
+        plain, self.per_env_values = split_values(cls, params)
+        self.params: Any = made_params(self.name, self.Params, plain)  # of the subclass's own Params
+        self.randomize = checked_ranges(cls, {} if randomize is None else randomize, self.per_env_values)
+        ends = {name: (values.min().item(), values.max().item()) for name, values in self.per_env_values.items()}
+        try_ends(cls, plain, {**ends, **self.randomize})
 
     def open(self, num_envs: int, first_env: int, seed: int) -> None:
         """Called once, before the first phase: for environments that keep something outside of the store.
@@ -97,7 +108,7 @@ class Environment:
 
     def truncations(self, num_steps: int) -> int:
         """Most time limits that one env can reach in ``num_steps`` steps; sizes the store of final observations."""
-        length = getattr(self.params, "episode_length", None)
+        length = None if "episode_length" in self.per_env else getattr(self.params, "episode_length", None)
         return num_steps if not length else num_steps // length + 1
 
     def scripts(self) -> Mapping[str, Script]:

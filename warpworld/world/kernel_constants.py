@@ -49,6 +49,8 @@ def whole_number(name: str, value: Any, lowest: int, bits: int | None = None) ->
 def scalars_of(environment: Environment, world: WorldConstants, num_agents: int) -> dict[str, Scalar]:
     """The environment's Params as they are declared, and the world's own ``num_envs``, ``num_agents`` and ``seed``.
 
+    Params of which each env has a value of its own are arrays instead.
+
     Raises:
         DeclarationError: the Params have another value under one of those names.
     """
@@ -61,7 +63,8 @@ def scalars_of(environment: Environment, world: WorldConstants, num_agents: int)
                 "give the parameter another name"
             )
     declared = {field.name: field.type for field in dataclasses.fields(environment.params)}
-    numbers = {name: scalar_of(value, declared[name]) for name, value in params.items()}
+    by_value = {name: value for name, value in params.items() if name not in environment.per_env}
+    numbers = {name: scalar_of(value, declared[name]) for name, value in by_value.items()}
     return {**numbers, **{name: scalar_of(value) for name, value in own.items()}}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from warpworld.environment import Array, Environment, Kernel, Phase
 from warpworld.errors import DeclarationError
-from warpworld.managers.program import BeginReset, BeginStep, Copy, EndStep, Step
+from warpworld.managers.program import BeginReset, BeginStep, Copy, EndStep, RunKernel, Step
 from warpworld.world.phases import PythonStep
 
 MAX_KERNELS = 16  # a kernel's number has four bits of the random counter
@@ -32,6 +32,7 @@ class StepPlan:
     Attributes:
         recorded: steps that copy what the phases left, before it is reset.
         restored: arrays whose initial value is copied back when a new episode begins.
+        drawn: launches that draw parameters of the envs in which one begins, before their resets.
 
     Args:
         environment: whose phases(), resets() and arrays() these are.
@@ -49,6 +50,7 @@ class StepPlan:
         self._resets = _entries(environment, _needed_resets(environment, kernels))
         self._num_others = 0
         self.recorded: list[Step] = []
+        self.drawn: list[RunKernel] = []
         self.restored = _restored(environment.arrays(), has_resets=bool(self._resets))
         self._check_numbers()
         if autoreset != "same_step":
@@ -142,7 +144,7 @@ class StepPlan:
 
     def _new_episodes(self, kernel_step: KernelStep) -> list[Step | PythonStep]:
         restores = [Copy(_initial_name(array), array.name, active_only=True, shared=True) for array in self.restored]
-        return [*restores, *_numbered(self._resets, len(self._phases), True, kernel_step)]
+        return [*restores, *self.drawn, *_numbered(self._resets, len(self._phases), True, kernel_step)]
 
 
 def _name_of(entry: Entry) -> str:

@@ -17,6 +17,7 @@ from warpworld.managers.capture import captured
 from warpworld.managers.devices import open_backend
 from warpworld.managers.program import Autoreset, CheckActions, Step
 from warpworld.world.kernel_constants import world_constants
+from warpworld.world.per_env import set_params
 from warpworld.world.phases import PythonStep, sequence
 from warpworld.world.seeding import Seed, seed_envs
 from warpworld.world.world_store import WorldStore
@@ -125,6 +126,19 @@ class World(WorldStore):
         if seed is not None:
             seed_envs(self.data, self.constants, seed)
         self._reset()
+
+    def set_params(self, active: torch.Tensor | None = None, **values: Any) -> None:
+        """Set parameters that the environment declares ``per_env``; envs keep them when they are reset.
+
+        Args:
+            active: (num_envs,) bool, which envs; None means all.
+            **values: by name: one number, or one for each env.
+
+        Raises:
+            StoreError: there is no such parameter, it is drawn at each reset, a value has another shape or dtype, or
+                the store has no memory yet.
+        """
+        set_params(self.data, self.environment, active, values)
 
     def seal(self) -> None:
         """Lay out the store, so that arrays can be set before the first reset; a second call does nothing.

@@ -21,6 +21,7 @@ from warpworld.world.env_states import Envs, EnvStates
 from warpworld.world.environment_kernels import EnvironmentKernels
 from warpworld.world.kernel_constants import scalars_of, whole_number
 from warpworld.world.limits import check_indices
+from warpworld.world.per_env import RANDOMIZE_SOURCE, draws, per_env_arrays
 from warpworld.world.reserved import ON_REQUEST, own_arrays, requested_array, reserved_arrays
 from warpworld.world.step_plan import StepPlan
 
@@ -61,6 +62,10 @@ class WorldStore:
         self._plan = StepPlan(environment, self._kernels.names, constants.autoreset)
         self._kernels.require(self._plan.kernels)
         self._declare_arrays()
+        if environment.randomize:
+            functions = self.kernels(RANDOMIZE_SOURCE, {})
+            functions.build([])
+            self._plan.drawn = draws(environment, functions, self.kernel_index())
         self._kernels.build(self._plan.kernels)
 
     def _packing(self, envs_per_warp: int) -> int:
@@ -73,7 +78,8 @@ class WorldStore:
 
     def _declare_arrays(self) -> None:
         reserved = reserved_arrays(self.groups, self.constants)
-        for array in (*reserved, *own_arrays(self.environment, reserved)):
+        parameters = per_env_arrays(self.environment, self.num_envs)
+        for array in (*reserved, *own_arrays(self.environment, reserved), *parameters):
             check_indices(array, self.num_envs, self.num_agents)
             self.data.add(array)
         finals = {f"final_{array.name}" for array in observation_arrays(self.groups)}

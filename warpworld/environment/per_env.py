@@ -1,0 +1,137 @@
+"""Params of which each env has a value of its own: the values that are given, and the ranges that they are drawn from.
+
+What is wrong with a value the Params class says itself: it is tried with the lowest and with the highest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warpworld.environment.params import made_params
+from warpworld.errors import DeclarationError, suggest
+
+if TYPE_CHECKING:
+    from warpworld.environment.environment import Environment
+
+Range = tuple[float, float]
+
+PER_ENV_DTYPES = {"int": "int32", "float": "float32", "bool": "bool"}
+
+
+def per_env_dtypes(cls: type[Environment]) -> dict[str, str]:
+    """The dtype of each array that stands for a Param in ``per_env``, by name.
+
+    Raises:
+        DeclarationError: a name is no Param with a default, is no number, or is a constant of the build.
+    """
+    fields = {field.name: field for field in dataclasses.fields(cls.Params)} if cls.per_env else {}
+    found = {}
+    for name in cls.per_env:
+        if name not in fields:
+            raise DeclarationError(f"{cls.name}: per_env: no parameter '{name}'.{suggest(name, fields)}")
+        annotation: Any = fields[name].type
+        dtype = PER_ENV_DTYPES.get(annotation if isinstance(annotation, str) else annotation.__name__)
+        if dtype is None:
+            raise DeclarationError(f"{cls.name}: per_env: '{name}' is no number")
+        if name in cls.compile_time:
+            raise DeclarationError(
+                f"{cls.name}: per_env: '{name}' is a constant of the build; remove it from compile_time"
+            )
+        if fields[name].default is fields[name].default_factory is dataclasses.MISSING:
+            raise DeclarationError(f"{cls.name}: per_env: '{name}' has no default")
+        found[name] = dtype
+    return found
+
+
+def split_values(cls: type[Environment], given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Parameters with one value for all envs, and those of ``per_env`` with one for each env.
+
+    Raises:
+        DeclarationError: values are no numbers in a row.
+    """
+    of_each = {name: _values(cls, name, given[name]) for name in cls.per_env if _is_array(given.get(name))}
+    return {name: value for name, value in given.items() if name not in of_each}, of_each
+
+
+def checked_ranges(cls: type[Environment], randomize: Any, taken: Iterable[str]) -> dict[str, Range]:
+    """The ranges of ``randomize``, by name.
+
+    Args:
+        cls: the environment.
+        randomize: what is given: lowest and highest, for names of ``per_env``.
+        taken: parameters that have a value for each env, and so no range.
+
+    Raises:
+        DeclarationError: a name is not in ``per_env``, or a range is not two numbers that its array holds, in order.
+    """
+    if any(field.name == "randomize" for field in dataclasses.fields(cls.Params)):
+        raise DeclarationError(f"{cls.name}: Params has 'randomize', which has a meaning of its own; rename it")
+    if not isinstance(randomize, Mapping):
+        raise DeclarationError(f"{cls.name}: randomize={randomize!r}, expected a range for each of its names")
+    dtypes = per_env_dtypes(cls)
+    ranges = {name: _plain(given) for name, given in randomize.items()}
+    for name, given in ranges.items():
+        where = f"{cls.name}: randomize: {name}={given!r}"
+        if name not in dtypes:
+            known = ", ".join(dtypes) or "none"
+            raise DeclarationError(
+                f"{cls.name}: randomize: '{name}' is no parameter per env.{suggest(str(name), dtypes)} Known: {known}"
+            )
+        if not _is_pair(given) or not all(_holds(dtypes[name], end) for end in given):
+            raise DeclarationError(
+                f"{where}, expected two numbers that {dtypes[name]} holds, the lowest and the highest"
+            )
+        if given[0] > given[1]:
+            raise DeclarationError(f"{where} is reversed, expected the lowest first")
+        if name in taken:
+            raise DeclarationError(f"{where}, but {name} is given for each env too; leave one of them out")
+    return {name: (given[0], given[1]) for name, given in ranges.items()}
+
+
+def try_ends(cls: type[Environment], plain: Mapping[str, Any], ends: Mapping[str, Range]) -> None:
+    """Make the Params with the lowest and the highest value that each parameter may have, one at a time.
+
+    Raises:
+        DeclarationError: the Params refuse one.
+    """
+    for name, both in ends.items():
+        for end in both:
+            made_params(cls.name, cls.Params, {**plain, name: end})
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) or (hasattr(value, "__array__") and not isinstance(value, np.generic))
+
+
+def _values(cls: type[Environment], name: str, given: Any) -> np.ndarray:
+    try:
+        values = np.asarray(given.cpu() if hasattr(given, "cpu") else given)
+    except (ValueError, TypeError):
+        values = np.empty(0)
+    if values.ndim != 1 or not len(values) or values.dtype.kind not in "biuf":
+        raise DeclarationError(f"{cls.name}: {name}={given!r}, expected one number for each env")
+    return values
+
+
+def _plain(given: Any) -> Any:
+    """A range in Python's own numbers."""
+    if not isinstance(given, (list, tuple)):
+        return given
+    return [end.item() if isinstance(end, np.generic) else end for end in given]
+
+
+def _is_pair(given: Any) -> bool:
+    return isinstance(given, list) and len(given) == 2 and all(isinstance(end, (int, float)) for end in given)
+
+
+def _holds(dtype: str, value: float) -> bool:
+    """Whether an array can hold a number; floats may be rounded."""
+    if dtype == "float32":
+        return not isinstance(value, bool) and abs(value) <= float(np.finfo(dtype).max)
+    if dtype == "bool":
+        return isinstance(value, bool)
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31
