@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ REACH = np.array([2.4, 4.0, 0.21, 4.0])
 TOLERANCE = dict(rtol=1e-6, atol=1e-6)
 
 
-def make(num_envs: int, seed: int = 0, **params: int) -> World:
+def make(num_envs: int, seed: int = 0, **params: Any) -> World:
     """A world on the cpu that keeps its final observations, after its first reset."""
     world = packaged("cartpole", num_envs=num_envs, device="cpu", seed=seed, final_observations=True, **params)
     world.reset()
@@ -90,6 +92,20 @@ def test_steps_are_gymnasiums(seed: int) -> None:
             assert terminated == bool(world["terminated"][env])
 
 
+def test_each_env_falls_by_its_own_gravity() -> None:
+    generator = np.random.default_rng(1)
+    world = make(500, randomize={"gravity": (1.0, 25.0)})
+    drawn = set()
+    for _ in range(60):
+        before, gravity = world.data.numpy("state")[:, 0].copy(), world.data.numpy("gravity").copy()
+        actions = generator.integers(0, 2, 500)
+        expected, _ = oracle.step(before, actions, gravity.astype(np.float64))
+        np.testing.assert_allclose(act(world, actions), expected, **TOLERANCE)
+        assert gravity.min() >= 1.0 and gravity.max() <= 25.0
+        drawn |= set(gravity.tolist())
+    assert len(drawn) > 1000
+
+
 def test_spaces_and_time_limit_are_gymnasiums() -> None:
     reference = gymnasium.make("CartPole-v1")
     group = CartPole().groups()[0]
@@ -120,3 +136,10 @@ def test_a_fall_at_the_time_limit_is_an_end_by_itself() -> None:
 def test_impossible_parameters_are_refused(episode_length: int) -> None:
     with pytest.raises(DeclarationError, match=f"episode_length={episode_length}"):
         CartPole(episode_length=episode_length)
+
+
+@pytest.mark.parametrize("gravity", [-1.0, float("inf")])
+def test_an_impossible_gravity_is_refused(gravity: float) -> None:
+    with pytest.raises(DeclarationError) as caught:
+        CartPole(gravity=gravity)
+    assert str(caught.value) == f"gravity={gravity}: expected a finite number of at least 0"

@@ -1,9 +1,10 @@
 // CartPole: one agent pushes a cart left (0) or right (1). Euler steps of 0.02 s, as Gymnasium's CartPole-v1.
 //
-// Arrays: state (envs, 1, 4) x, x', theta, theta'; observations the same. The agent writes everything.
+// Arrays: state (envs, 1, 4) x, x', theta, theta'; observations the same. The agent writes everything. Read: gravity
+// (envs,) m/s^2.
 #include <warpworld.cuh>
 
-constexpr float GRAVITY = 9.8f, CART_MASS = 1.0f, POLE_MASS = 0.1f, HALF_POLE_LENGTH = 0.5f, FORCE = 10.0f;
+constexpr float CART_MASS = 1.0f, POLE_MASS = 0.1f, HALF_POLE_LENGTH = 0.5f, FORCE = 10.0f;
 // Gymnasium divides by the total mass at every step; here the constants are divided by it.
 constexpr float TOTAL_MASS = CART_MASS + POLE_MASS, PUSH = FORCE / TOTAL_MASS;
 constexpr float LEVER = HALF_POLE_LENGTH * POLE_MASS / TOTAL_MASS;
@@ -12,14 +13,15 @@ constexpr float POSITION_LIMIT = 2.4f, ANGLE_LIMIT = 12.0f * 2.0f * 3.1415926535
 constexpr float START_RANGE = 0.05f;
 
 extern "C" __global__ void step(float4* state, const int* actions, const int* timestep, float4* observations,
-                                float* rewards, bool* terminated, bool* truncated, int episode_length) {
+                                float* rewards, bool* terminated, bool* truncated, const float* gravity,
+                                int episode_length) {
   if (!is_active()) return;  // guard
   const int i = agent_index();
   const float4 s = state[i];
   const float push = actions[i] == 1 ? PUSH : -PUSH;
   const float sine = sinf(s.z), cosine = cosf(s.z);
   const float pushed = push + LEVER * s.w * s.w * sine;
-  const float angular = (GRAVITY * sine - cosine * pushed) / (HALF_POLE_LENGTH * 4.0f / 3.0f - LEVER * cosine * cosine);
+  const float angular = (gravity[env_id()] * sine - cosine * pushed) / (HALF_POLE_LENGTH * 4.0f / 3.0f - LEVER * cosine * cosine);
   const float linear = pushed - LEVER * angular * cosine;
   const float4 next = make_float4(s.x + STEP_SECONDS * s.y, s.y + STEP_SECONDS * linear, s.z + STEP_SECONDS * s.w,
                                   s.w + STEP_SECONDS * angular);

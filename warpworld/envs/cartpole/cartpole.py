@@ -6,6 +6,7 @@ Source: Barto, Sutton, Anderson: "Neuronlike adaptive elements that can solve di
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,16 +26,20 @@ class CartPole(Environment):
     """Push a cart left or right so that the pole on it stays up: one agent, reward 1 a step."""
 
     source = "cartpole.cu"
+    per_env = ("gravity",)
 
     @dataclass(frozen=True)
     class Params:
         """Parameters of cartpole."""
 
         episode_length: int = 500  # steps until the time limit
+        gravity: float = 9.8  # m/s^2
 
         def __post_init__(self) -> None:
             if not 1 <= self.episode_length < 2**31:
                 raise DeclarationError(f"episode_length={self.episode_length}: expected 1 to 2^31 - 1")
+            if not 0 <= self.gravity < math.inf:
+                raise DeclarationError(f"gravity={self.gravity}: expected a finite number of at least 0")
 
     def groups(self) -> Sequence[Group]:
         """One agent."""
