@@ -242,6 +242,12 @@ def test_parameters_that_cannot_be_per_env(named: str, message: str) -> None:
     assert str(caught.value) == message
 
 
+def test_per_env_is_a_tuple_of_names() -> None:
+    with pytest.raises(DeclarationError) as caught:
+        type("Mistaken", (Mistaken,), {"per_env": "gravity"})(size=3)
+    assert str(caught.value) == "Mistaken: per_env='gravity', expected a tuple of names, as in ('gravity',)"
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [

@@ -37,6 +37,17 @@ def check_identifier(kind: str, name: str) -> None:
         raise DeclarationError(f"{kind} name {name!r}: expected letters, digits and underscores, a letter first")
 
 
+def check_names(environment: str, attribute: str, names: Any) -> None:
+    """Refuse what is not a tuple of names: a text alone, where the comma was forgotten, is read letter by letter.
+
+    Raises:
+        DeclarationError: shows what to write.
+    """
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        example = repr(names) if isinstance(names, str) else "'name'"
+        raise DeclarationError(f"{environment}: {attribute}={names!r}, expected a tuple of names, as in ({example},)")
+
+
 def _is_count(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
 

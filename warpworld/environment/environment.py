@@ -39,6 +39,7 @@ class Environment:
         compile_time: Params that the kernels need as constants: each becomes the macro of its upper-case name.
         per_env: Params, int, float or bool, of which each env has a value of its own: each becomes an array of its name
             per env, which kernels read and resets keep.
+        infos: arrays per agent or per env, its own or the world's, that adapters hand out as infos.
         includes: headers that are put before the text of ``source``, for files that do not include what they need.
         file_params: Params that may name a file or a folder: those of a config are relative to its folder.
         resumable: whether all that a course depends on lies in the store, so that a run resumes exactly.
@@ -53,6 +54,7 @@ class Environment:
     source: ClassVar[str | Path | None] = None
     compile_time: ClassVar[tuple[str, ...]] = ()
     per_env: ClassVar[tuple[str, ...]] = ()
+    infos: ClassVar[tuple[str, ...]] = ()
     includes: ClassVar[tuple[str, ...]] = ()
     file_params: ClassVar[tuple[str, ...]] = ()
     resumable: ClassVar[bool] = True

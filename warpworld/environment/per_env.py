@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warpworld.environment.declarations import check_names
 from warpworld.environment.params import made_params
 from warpworld.errors import DeclarationError, suggest
 
@@ -28,6 +29,7 @@ def per_env_dtypes(cls: type[Environment]) -> dict[str, str]:
     Raises:
         DeclarationError: a name is no Param with a default, is no number, or is a constant of the build.
     """
+    check_names(cls.name, "per_env", cls.per_env)
     fields = {field.name: field for field in dataclasses.fields(cls.Params)} if cls.per_env else {}
     found = {}
     for name in cls.per_env:

@@ -43,6 +43,7 @@ class World(WorldStore):
         first_env: global index of the first of them.
         num_agents: agents of an env.
         groups: agent groups by name, in the order of their agents.
+        infos: names of the arrays that adapters hand out as infos.
         data: the store.
         constants: what it was made with: numbers of envs, seed, autoreset.
 

@@ -19,6 +19,7 @@ from warpworld.managers.numbers import Number
 from warpworld.managers.program import Autoreset, Copy, KeepFinal, Step, WorldConstants
 from warpworld.world.env_states import Envs, EnvStates
 from warpworld.world.environment_kernels import EnvironmentKernels
+from warpworld.world.infos import checked_infos
 from warpworld.world.kernel_constants import scalars_of, whole_number
 from warpworld.world.limits import check_indices
 from warpworld.world.per_env import RANDOMIZE_SOURCE, draws, per_env_arrays
@@ -89,6 +90,7 @@ class WorldStore:
         if self.autoreset == "next_step":
             self._plan.restored.append(dataclasses.replace(self.data.array("rewards"), initial=0))
         self._add_initial_values()
+        self.infos = checked_infos(self.environment, self.data)
 
     def _add_initial_values(self) -> None:
         """Declare what holds the initial values of the arrays that the plan restores."""

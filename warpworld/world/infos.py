@@ -1,0 +1,31 @@
+"""The arrays that adapters hand out as infos."""
+
+from __future__ import annotations
+
+from warpworld.environment import Environment
+from warpworld.environment.declarations import check_names
+from warpworld.errors import DeclarationError, suggest
+from warpworld.managers.data_manager import DataManager
+
+
+def checked_infos(environment: Environment, data: DataManager) -> tuple[str, ...]:
+    """The names in ``infos``, as the environment gives them.
+
+    Args:
+        environment: names them.
+        data: the world's arrays.
+
+    Raises:
+        DeclarationError: ``infos`` is no tuple of names, there is no such array, or it is not per agent or per env.
+    """
+    check_names(environment.name, "infos", environment.infos)
+    for name in environment.infos:
+        if name not in data:
+            raise DeclarationError(
+                f"{environment.name}: infos names '{name}', which is no array of this world.{suggest(name, data)}"
+            )
+        if data.array(name).per == "world":
+            raise DeclarationError(
+                f"{environment.name}: infos names '{name}', an array per world, expected one per agent or per env"
+            )
+    return tuple(environment.infos)
