@@ -61,6 +61,7 @@ setup(
         "tree-sitter-cuda>=0.21",
     ],
     extras_require={
+        "adapters": ["dm-env>=1.6", "pettingzoo>=1.24", "stable-baselines3>=2.3"],
         "cuda": ["pycuda>=2024.1"],
         "compiler": ["ziglang>=0.13"],
         "gym": ["gym>=0.26"],

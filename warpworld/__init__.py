@@ -1,5 +1,6 @@
 """Multi-agent reinforcement learning on one device: environments as CUDA kernels, on a GPU or on a CPU."""
 
+from warpworld.adapters.registration import register_all
 from warpworld.checking import check
 from warpworld.environment import (
     Array,
@@ -32,3 +33,5 @@ __all__ = [
     "masked_phase",
     "register",
 ]
+
+register_all()  # with Gymnasium, which has no other way to find an installed package's environments

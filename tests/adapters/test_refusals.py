@@ -14,6 +14,7 @@ import warpworld
 from tests.adapters.worlds import world
 from tests.toys import environment
 from warpworld import Group, World
+from warpworld.adapters.single import Env
 from warpworld.adapters.vector import VectorEnv
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.world.protocols import PROTOCOLS
@@ -213,3 +214,24 @@ def test_pictures_that_cannot_be_had() -> None:
     env = VectorEnv(world(), render_mode="rgb_array")
     env.reset()
     assert refusal(DeclarationError, lambda: env.render(envs=[6])) == "render(): env 6, expected 0 to 5"
+
+
+# ---- a single env ----------------------------------------------------------------------------------------------------
+def test_single_envs() -> None:
+    env = Env(world(num_envs=1, autoreset="disabled"))
+    assert refusal(StoreError, lambda: env.step(0)) == "no episode has begun; call reset() before step()"
+    assert refusal(DeclarationError, lambda: env.reset(seed=-1)) == (
+        "seed=-1: expected a whole number of at least 0 and below 2^64"
+    )
+    env.reset()
+    assert refusal(StoreError, lambda: env.step(2)) == "actions: env 0 has 2, expected 0 to 1"
+    assert refusal(StoreError, lambda: env.step([1])) == "actions: shape (1, 1), expected (1,)"
+    assert refusal(DeclarationError, env.render) == "render(): make the env with render_mode='rgb_array'"
+    over = False
+    while not over:
+        over = env.step(1)[2]
+    assert refusal(StoreError, lambda: env.step(1)) == "the episode has ended; call reset() before step()"
+    env.reset()
+    env.step(1)
+    env.close()
+    assert refusal(StoreError, lambda: env.step(1)) == "the env is closed"

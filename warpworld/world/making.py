@@ -13,6 +13,7 @@ from warpworld.world.protocols import Protocol, protocol_of
 from warpworld.world.world import World
 
 if TYPE_CHECKING:
+    from warpworld.adapters.single import Env
     from warpworld.adapters.vector import VectorEnv
     from warpworld.config import RunConfig
     from warpworld.config.sections import TrainerConfig
@@ -39,6 +40,8 @@ def make(
 ) -> World: ...
 @overload
 def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["gymnasium"], **params: Any) -> VectorEnv: ...
+@overload
+def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["single"], **params: Any) -> Env: ...
 @overload
 def make(name: _Name = None, num_envs: _Count = None, *, api: str, **params: Any) -> Any: ...
 

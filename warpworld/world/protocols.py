@@ -76,6 +76,7 @@ PROTOCOLS = {
     for protocol in (
         Protocol("world", "", ("same_step", "next_step", "disabled")),
         Protocol("gymnasium", "warpworld.adapters.vector:VectorEnv", ("next_step", "same_step", "disabled")),
+        Protocol("single", "warpworld.adapters.single:Env", one_env=True),
     )
 }
 
