@@ -128,6 +128,23 @@ def test_groups_alike_are_rows_of_one_batch() -> None:
     assert np.array_equal(rewards.reshape(6, 3), env.world["rewards"].cpu().numpy())
 
 
+def test_groups_with_arrays_of_their_own_are_rows_too() -> None:
+    @masked_phase
+    def act(arrays: Any, active: torch.Tensor) -> None:
+        for name in ("wolf", "sheep"):
+            arrays[f"observations_{name}"][:] = arrays[f"actions_{name}"].float() + (name == "wolf")
+
+    groups = [
+        Group(name, size, Box(-9, 9, (1,)), Discrete(5), own_arrays=True) for name, size in (("wolf", 1), ("sheep", 2))
+    ]
+    toy = environment(None, groups=groups, phases=[act], resets=[])
+    env = VectorEnv(World(toy, 2, "cpu", num_workers=1, check_actions=True))
+    env.reset()
+    observations = env.step(np.array([0, 1, 2, 3, 4, 0]))[0]
+    assert observations[:, 0].tolist() == [1, 1, 2, 4, 4, 0]
+    assert env.step(np.zeros(6, np.int64))[4] == {}
+
+
 def test_rows_of_an_env_are_reset_together() -> None:
     env = VectorEnv(world("tag_gridworld", autoreset="disabled"))
     env.reset()
@@ -177,4 +194,4 @@ def agents_world(size: int, action: Any, observation: Any = None, **options: Any
 
     space = observation or Box(-9, 9, (2,))
     toy = environment(None, groups=[Group("agent", size, space, action)], phases=[act], resets=[])
-    return World(toy, 4, "cpu", num_workers=1, **{"check_actions": True, **options})
+    return World(toy, device="cpu", num_workers=1, **{"num_envs": 4, "check_actions": True, **options})

@@ -14,13 +14,14 @@ from warpworld.errors import StoreError
 Write = Callable[[Any], None]
 
 
-def action_writer(target: np.ndarray, space: Space, must_fit: bool) -> Write:
+def action_writer(target: np.ndarray, space: Space, must_fit: bool, name: str = "actions") -> Write:
     """A function that writes a batch of actions into the store: checks its shape and kind, and casts it once.
 
     Args:
         target: the array of the store, int32 or float32, or its copy in host memory, in the shape of a batch.
         space: of one action.
         must_fit: refuse whole numbers that an int32 does not hold, rather than cut them off.
+        name: what errors call them.
     """
     is_whole, start = not isinstance(space, Box), action_start(space)
     counts_from_elsewhere = bool(start.any())
@@ -30,24 +31,25 @@ def action_writer(target: np.ndarray, space: Space, must_fit: bool) -> Write:
         nonlocal known
         given = asarray(actions)
         if given.dtype is not known or given.shape != shape:
-            _check(given, shape, is_whole)
+            _check(given, shape, is_whole, name)
             known = given.dtype
         if counts_from_elsewhere:
             given = given - start
         target[...] = given
         if must_fit and is_whole and known.itemsize > 4 and target.astype(known).tobytes() != given.tobytes():
-            raise _too_large(given, target)
+            raise _too_large(given, target, name)
 
     return write
 
 
-def _check(given: np.ndarray, shape: tuple[int, ...], is_whole: bool) -> None:
+def _check(given: np.ndarray, shape: tuple[int, ...], is_whole: bool, name: str) -> None:
     if given.shape != shape:
-        raise StoreError(f"actions: shape {given.shape}, expected {shape}")
+        raise StoreError(f"{name}: shape {given.shape}, expected {shape}")
     if given.dtype.kind not in ("iub" if is_whole else "iuf"):
-        raise StoreError(f"actions: expected {'whole ' if is_whole else ''}numbers, got {given.dtype}")
+        raise StoreError(f"{name}: expected {'whole ' if is_whole else ''}numbers, got {given.dtype}")
 
 
-def _too_large(given: np.ndarray, target: np.ndarray) -> StoreError:
+def _too_large(given: np.ndarray, target: np.ndarray, name: str) -> StoreError:
+    given, target = np.atleast_1d(given, target)
     place = tuple(np.argwhere(target != given)[0])
-    return StoreError(f"actions: env {place[0]} has {given[place]}, which an int32 does not hold")
+    return StoreError(f"{name}: env {place[0]} has {given[place]}, which an int32 does not hold")

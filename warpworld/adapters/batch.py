@@ -57,7 +57,7 @@ class Batch:
         self.single_action_space = self._single(group.action)
 
         self._results = HostArrays(world)
-        self.observe = self._reading(self._results)
+        self.observe = self._reading(self._results, copy)
         self.rewards = self._rewards(self._array("rewards"))
         self.terminated, self.truncated = (self._ends(self._array(name)) for name in ("terminated", "truncated"))
         self.write = self._writer(group.action)
@@ -66,10 +66,10 @@ class Batch:
     def _single(self, space: Space) -> Space:
         return space if len(self._lead) == 1 else batch_space(space, self._lead[1])
 
-    def finals(self) -> Read:
+    def finals(self, copy: bool) -> Read:
         """What returns the observations that episodes ended with, of a world that keeps them."""
         arrays = HostArrays(self._world)
-        read = self._reading(arrays, "final_")
+        read = self._reading(arrays, copy, "final_")
 
         def finals() -> Any:
             arrays.pull()
@@ -85,7 +85,7 @@ class Batch:
     def _array(self, name: str) -> np.ndarray:
         return self._results.read(self._world[name])
 
-    def _reading(self, arrays: HostArrays, prefix: str = "") -> Read:
+    def _reading(self, arrays: HostArrays, copy: bool, prefix: str = "") -> Read:
         """What returns observations, from the arrays whose names begin with ``prefix``."""
         groups, space = self._world.groups, self._observation_space
         names = {name: observation_names(groups, group) for name, group in groups.items()}
@@ -93,7 +93,7 @@ class Batch:
         reads = {}
         for key, part in spaces.items():
             view = arrays.read(*parts_of(self._world, {name: f"{prefix}{keys[key]}" for name, keys in names.items()}))
-            reads[key] = reader(view.reshape(*self._lead, *part.shape), part, self._copy)  # type: ignore[misc]
+            reads[key] = reader(view.reshape(*self._lead, *part.shape), part, copy)  # type: ignore[misc]
         if "" in reads:
             return reads[""]
         return lambda: {key: read() for key, read in reads.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,18 @@ import numpy as np
 from warpworld.errors import DeclarationError, suggest
 
 OPTIONS = ("reset_mask",)
+
+
+def check_options(options: Mapping[str, Any] | None, known: Collection[str]) -> None:
+    """Refuse an option that there is none of.
+
+    Raises:
+        DeclarationError: names it, and the nearest one.
+    """
+    for name in options or ():
+        if name not in known:
+            names = ", ".join(known) or "none"
+            raise DeclarationError(f"options: no {name!r}.{suggest(str(name), known)} Known: {names}")
 
 
 def reset_mask(options: Mapping[str, Any] | None, num_envs: int, per_env: int = 1) -> np.ndarray | None:
@@ -28,9 +40,7 @@ def reset_mask(options: Mapping[str, Any] | None, num_envs: int, per_env: int = 
         TypeError: the mask is no array of bool, as Gymnasium's own vector environments say it.
         ValueError: it has another shape, chooses no env, or a part of an env.
     """
-    for name in options or ():
-        if name not in OPTIONS:
-            raise DeclarationError(f"options: no {name!r}.{suggest(str(name), OPTIONS)} Known: {', '.join(OPTIONS)}")
+    check_options(options, OPTIONS)
     mask = (options or {}).get("reset_mask")
     if mask is None:
         return None

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 
 from warpworld.adapters.vector import VectorEnv
-from warpworld.errors import StoreError
+from warpworld.adapters.wrong_times import has_ended
 from warpworld.world import World
 from warpworld.world.protocols import PROTOCOLS
 
@@ -58,7 +58,7 @@ class Env(gymnasium.Env):
             StoreError: the action is illegal; the episode has ended, or none has begun; after ``close``.
         """
         if self._is_over and not self._batch.closed:
-            raise StoreError("the episode has ended; call reset() before step()")
+            has_ended()
         observations, rewards, terminated, truncated, infos = self._batch.step(np.asarray(action)[None])
         self._is_over = bool(terminated[0] or truncated[0])
         return first(observations), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), _infos(infos)

@@ -13,6 +13,7 @@ from gymnasium.vector.utils import batch_space
 from warpworld.adapters.batch import Batch
 from warpworld.adapters.rendering import check_render_mode, rendered
 from warpworld.adapters.reset_options import reset_mask
+from warpworld.adapters.wrong_times import is_closed, not_begun
 from warpworld.errors import StoreError
 from warpworld.world import World
 from warpworld.world.protocols import PROTOCOLS
@@ -64,10 +65,10 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self.observation_space = batch_space(batch.single_observation_space, batch.size)
         self.action_space = batch_space(batch.single_action_space, batch.size)
 
-        self._write, self._advance, self._observe = batch.write, self._not_yet, batch.observe
+        self._write, self._advance, self._observe = batch.write, not_begun, batch.observe
         self._rewards, self._terminated, self._truncated = batch.rewards, batch.terminated, batch.truncated
         self._action_mask = batch.array("action_mask") if "action_mask" in world else None
-        self._finals = batch.finals() if world.autoreset == "same_step" else None
+        self._finals = batch.finals(copy) if world.autoreset == "same_step" else None
         self._over: np.ndarray | None = None  # ended envs that nobody has reset, where that is checked
         self._heeds_ends = self._finals is not None or (world.autoreset == "disabled" and world.checks_actions)
 
@@ -87,7 +88,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             StoreError: the first reset is of some envs only.
         """
         mask = reset_mask(options, self.world.num_envs, self._batch.per_env)
-        if mask is not None and self._advance == self._not_yet:
+        if mask is not None and self._advance is not_begun:
             raise StoreError("the first reset() starts every env; call it without a mask")
         self.world.reset(None if mask is None else _tensor(mask), seed)
         if isinstance(seed, (int, np.integer)):
@@ -135,15 +136,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the world."""
-        self._advance = _closed
+        self._advance = is_closed
         self.world.close()
-
-    def _not_yet(self) -> None:
-        raise StoreError("no episode has begun; call reset() before step()")
-
-
-def _closed() -> None:
-    raise StoreError("the env is closed")
 
 
 def _have_ended(over: np.ndarray) -> str:

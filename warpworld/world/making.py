@@ -13,6 +13,8 @@ from warpworld.world.protocols import Protocol, protocol_of
 from warpworld.world.world import World
 
 if TYPE_CHECKING:
+    from warpworld.adapters.parallel import ParallelEnv
+    from warpworld.adapters.sb3 import Sb3VecEnv
     from warpworld.adapters.single import Env
     from warpworld.adapters.vector import VectorEnv
     from warpworld.config import RunConfig
@@ -42,6 +44,10 @@ def make(
 def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["gymnasium"], **params: Any) -> VectorEnv: ...
 @overload
 def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["single"], **params: Any) -> Env: ...
+@overload
+def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["parallel"], **params: Any) -> ParallelEnv: ...
+@overload
+def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["sb3"], **params: Any) -> Sb3VecEnv: ...
 @overload
 def make(name: _Name = None, num_envs: _Count = None, *, api: str, **params: Any) -> Any: ...
 

@@ -77,6 +77,9 @@ PROTOCOLS = {
         Protocol("world", "", ("same_step", "next_step", "disabled")),
         Protocol("gymnasium", "warpworld.adapters.vector:VectorEnv", ("next_step", "same_step", "disabled")),
         Protocol("single", "warpworld.adapters.single:Env", one_env=True),
+        Protocol("parallel", "warpworld.adapters.parallel:ParallelEnv", one_env=True, package="pettingzoo"),
+        Protocol("aec", "warpworld.adapters.parallel:aec_env", one_env=True, package="pettingzoo"),
+        Protocol("sb3", "warpworld.adapters.sb3:Sb3VecEnv", ("same_step",), package="stable_baselines3"),
     )
 }
 

@@ -1,0 +1,182 @@
+"""A World of one env as a PettingZoo ``ParallelEnv``, and through PettingZoo's own converter as an ``AECEnv``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pettingzoo
+from gymnasium.spaces import Box, Space
+from pettingzoo.utils.conversions import parallel_to_aec
+
+from warpworld.adapters.group_views import GroupViews
+from warpworld.adapters.host_arrays import HostArrays
+from warpworld.adapters.rendering import check_render_mode, rendered
+from warpworld.adapters.wrong_times import has_ended, is_closed, not_begun
+from warpworld.errors import StoreError, suggest
+from warpworld.world import World
+from warpworld.world.protocols import PROTOCOLS
+
+
+class ParallelEnv(pettingzoo.ParallelEnv):
+    """All agents of one env, named by their group and their number in it, as in "tagger_0".
+
+    An agent leaves once its part of the episode has ended, and comes back at the next reset. One that takes no part
+    in a step (``agent_mask``) is not among ``agents`` until it does. An agent's infos hold its "action_mask" where the
+    environment has one. The names in ``reset(options=...)`` are not looked at.
+
+    Attributes:
+        world: what is stepped.
+        possible_agents: names of all agents.
+        agents: names of those that act in the next step.
+        state_space: of ``state``.
+
+    Args:
+        world: of one env, with ``autoreset="disabled"``.
+        render_mode: "rgb_array" for ``render``.
+
+    Raises:
+        DeclarationError: the world is of several envs, or resets them by itself.
+    """
+
+    def __init__(self, world: World, *, render_mode: str | None = None) -> None:
+        PROTOCOLS["parallel"].check(world)
+        check_render_mode(render_mode)
+        world.seal()
+        name = f"warpworld/{world.environment.name}"
+        self.metadata = {"render_modes": ["rgb_array"], "render_fps": 30, "name": name, "is_parallelizable": True}
+        self.world, self.render_mode = world, render_mode
+        self._arrays = arrays = HostArrays(world)
+        views = [GroupViews(world, group, arrays) for group in world.groups.values()]
+        self._agents = {name: agent for view in views for name, agent in view.agents().items()}
+        self._index = {name: index for index, name in enumerate(self._agents)}
+        self._rewards = arrays.read(world["rewards"])[0]
+        self._terminated, self._truncated = (arrays.read(world[name]) for name in ("terminated", "truncated"))
+        self._gone, self._present, self._masks = (self._optional(name) for name in _OPTIONAL)
+        self.possible_agents = list(self._agents)
+        self.agents: list[str] = []
+        self.observation_spaces = {name: agent.group.observation for name, agent in self._agents.items()}
+        self.action_spaces = {name: agent.group.action for name, agent in self._agents.items()}
+        size = sum(part.size for agent in self._agents.values() for part in agent.parts)
+        self.state_space = Box(-np.inf, np.inf, (size,))
+        self._left: set[str] = set()
+        self._advance, self._refuse_step = arrays.around(world.step), not_begun
+
+    def _optional(self, name: str) -> np.ndarray | None:
+        """One of the env's arrays on request, (agents, ...), if its kernels write it."""
+        return self._arrays.read(self.world[name])[0] if name in self.world else None
+
+    def observation_space(self, agent: str) -> Space:
+        """What this agent sees."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> Space:
+        """What this agent does."""
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        """Start a new episode.
+
+        Args:
+            seed: of all random numbers from here on.
+            options: not looked at.
+
+        Returns:
+            Observations and infos of the agents that act.
+        """
+        self.world.reset(seed=seed)
+        self._arrays.pull()
+        self._left, self._refuse_step = set(), has_ended
+        self.agents = list(self.possible_agents)  # a mask is of a step, and none was made
+        return self._observed(self.agents), self._infos(self.agents)
+
+    def step(
+        self, actions: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+        """One step.
+
+        Args:
+            actions: of every agent in ``agents``; those of agents that have left are not looked at.
+
+        Returns:
+            Observations, rewards, terminated, truncated and infos of the agents that acted, and of those that come in.
+
+        Raises:
+            StoreError: an agent has no action, or one that is illegal; there is no such agent; the episode has ended,
+                or none has begun; after ``close``.
+        """
+        if not self.agents:
+            self._refuse_step()
+        self._write(actions)
+        self._advance()
+        ended, cut = bool(self._terminated[0]), bool(self._truncated[0])
+        gone = {name for name in self.agents if self._gone is not None and self._gone[self._index[name]]}
+        self._left |= gone
+        after = [] if ended or cut else self._acting()
+        reported = [*self.agents, *(name for name in after if name not in self.agents)]
+        self.agents = after
+        return (
+            self._observed(reported),
+            {name: float(self._rewards[self._index[name]]) for name in reported},
+            {name: ended or name in gone for name in reported},
+            dict.fromkeys(reported, cut),
+            self._infos(reported),
+        )
+
+    def _write(self, actions: Mapping[str, Any]) -> None:
+        for name in actions:
+            if name not in self._agents:
+                raise StoreError(f"actions: no agent {name!r}.{suggest(str(name), self._agents)}")
+        for name in self.agents:
+            if name not in actions:
+                raise StoreError(f"actions: none for '{name}', who is among the agents")
+            self._agents[name].write(actions[name])
+
+    def _acting(self) -> list[str]:
+        present = self._present
+        return [
+            name
+            for name, index in self._index.items()
+            if name not in self._left and (present is None or present[index])
+        ]
+
+    def _observed(self, names: list[str]) -> dict[str, Any]:
+        return {name: self._agents[name].observe() for name in names}
+
+    def _infos(self, names: list[str]) -> dict[str, dict[str, Any]]:
+        if self._masks is None:
+            return {name: {} for name in names}
+        masks, agents = self._masks, self._agents
+        return {
+            name: {"action_mask": masks[self._index[name], : agents[name].choices].astype(np.int8)} for name in names
+        }
+
+    def state(self) -> np.ndarray:
+        """What all agents see, those that have left included: one vector, float32."""
+        parts = [part.ravel() for agent in self._agents.values() for part in agent.parts]
+        return np.concatenate(parts).astype(np.float32)
+
+    def render(self) -> np.ndarray:
+        """A picture (height, width, 3) uint8 of the env as it stands."""
+        return rendered(self.world, self.render_mode, [0])[0]
+
+    def close(self) -> None:
+        """Close the world."""
+        self.agents, self._refuse_step = [], is_closed
+        self.world.close()
+
+    def aec(self) -> pettingzoo.AECEnv:
+        """This env as one whose agents act in turn; it is stepped once all have."""
+        return parallel_to_aec(self)
+
+
+_OPTIONAL = ("agent_terminated", "agent_mask", "action_mask")
+
+
+def aec_env(world: World, *, render_mode: str | None = None) -> pettingzoo.AECEnv:
+    """A World of one env as a PettingZoo ``AECEnv``; arguments and errors as of ``ParallelEnv``."""
+    PROTOCOLS["aec"].check(world)
+    return ParallelEnv(world, render_mode=render_mode).aec()

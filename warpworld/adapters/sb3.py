@@ -1,0 +1,141 @@
+"""A World as a Stable-Baselines3 ``VecEnv``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from stable_baselines3.common.vec_env import VecEnv
+
+from warpworld.adapters.batch import Batch
+from warpworld.adapters.rendering import check_render_mode, frame
+from warpworld.adapters.reset_options import check_options
+from warpworld.adapters.wrong_times import is_closed, not_begun
+from warpworld.errors import suggest
+from warpworld.world import World
+from warpworld.world.protocols import PROTOCOLS
+
+_TRUE = b"\1"  # looked for in the bytes of ends: a third of the time of any()
+
+
+class Sb3VecEnv(VecEnv):
+    """Envs, or all agents of the envs, that are reset in the step in which their episodes end.
+
+    ``get_attr`` and ``set_attr`` reach the arrays of the store by name, ``get_attr`` the environment's parameters too,
+    and ``env_method("action_masks")`` its masks.
+
+    Attributes:
+        world: what is stepped.
+
+    Args:
+        world: with ``autoreset="same_step"``.
+        agents: "rows" makes each agent an env of the batch, "axis" keeps those of an env together.
+        render_mode: "rgb_array" for ``render``.
+
+    Raises:
+        DeclarationError: the world resets in another way; groups of it are unlike each other.
+    """
+
+    def __init__(self, world: World, *, agents: str = "rows", render_mode: str | None = None) -> None:
+        PROTOCOLS["sb3"].check(world)
+        check_render_mode(render_mode)
+        world.request("final_observations")
+        self.world, self.render_mode = world, render_mode
+        self._batch = batch = Batch(world, agents)
+        super().__init__(batch.size, batch.single_observation_space, batch.single_action_space)
+        self._finals, self._advance = batch.finals(copy=False), not_begun
+        self._masks = batch.array("action_mask") if "action_mask" in world else None
+        self._nothing: list[dict[str, Any]] = [{} for _ in range(batch.size)]  # infos of a step in which none ended
+
+    def reset(self) -> Any:
+        """Start new episodes everywhere, with the seeds of ``seed``; observations of all envs."""
+        for options in self._options:
+            check_options(options, ())
+        seeds = self._seeds[:: self._batch.per_env]
+        self.world.reset(seed=None if all(seed is None for seed in seeds) else seeds)
+        self._batch.pull()
+        self._advance = self._batch.step
+        self.reset_infos = [{} for _ in range(self.num_envs)]
+        self._reset_seeds()
+        self._reset_options()
+        return self._batch.observe()
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Put actions in place for ``step_wait``."""
+        self._batch.write(actions)
+
+    def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """One step: observations, rewards, dones and infos of all envs."""
+        batch = self._batch
+        self._advance()
+        terminated, truncated = batch.terminated(), batch.truncated()
+        dones, infos = terminated | truncated, self._nothing.copy()
+        if _TRUE in dones.tobytes():
+            self._note_ends(infos, np.flatnonzero(dones), truncated & ~terminated)
+        return batch.observe(), batch.rewards(), dones, infos
+
+    def _note_ends(self, infos: list[dict[str, Any]], rows: np.ndarray, cut: np.ndarray) -> None:
+        finals = self._finals()
+        if isinstance(finals, dict):
+            parts = {key: part[rows] for key, part in finals.items()}
+            lasts: Any = [{key: part[place] for key, part in parts.items()} for place in range(len(rows))]
+        else:
+            lasts = finals[rows]
+        for row, last, limit in zip(rows.tolist(), lasts, cut[rows].tolist(), strict=True):
+            infos[row] = {"terminal_observation": last, "TimeLimit.truncated": limit}
+
+    def close(self) -> None:
+        """Close the world."""
+        self._advance = is_closed
+        self.world.close()
+
+    def get_images(self) -> Sequence[np.ndarray | None]:
+        """A picture of each env."""
+        return [frame(self.world, row // self._batch.per_env) for row in range(self.num_envs)]
+
+    # ---- single envs -------------------------------------------------------------------------------------------------
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Of each env its part of an array, a parameter, or an attribute of this object."""
+        rows = self._get_indices(indices)
+        if attr_name in self.world.data and self.world.data.array(attr_name).per != "world":
+            return [self._part(attr_name, row).cpu().numpy().copy() for row in rows]
+        if attr_name == "action_masks" and self._masks is not None:
+            masks = self._masks()
+            return [masks[row] for row in rows]
+        for holder in (self.world.environment.params, self):
+            if hasattr(holder, attr_name):
+                return [getattr(holder, attr_name) for _ in rows]
+        raise AttributeError(f"no array or parameter '{attr_name}'.{suggest(attr_name, self.world.data)}")
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Write a value into each env's part of an array."""
+        if attr_name not in self.world.data or self.world.data.array(attr_name).per == "world":
+            raise AttributeError(f"no array '{attr_name}' to set.{suggest(attr_name, self.world.data)}")
+        for row in self._get_indices(indices):
+            self._part(attr_name, row)[...] = _as_tensor(value)
+
+    def _part(self, name: str, row: int) -> Any:
+        """The part of an array that is of this env of the batch: of one agent, where agents are rows."""
+        env, agent = divmod(row, self._batch.per_env)
+        is_row = self._batch.per_env == self.world.num_agents
+        is_of_agent = is_row and self.world.data.array(name).per == "agent"
+        return self.world[name][env, agent] if is_of_agent else self.world[name][env]
+
+    def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
+        """Of each env its "action_masks" or its picture ("render")."""
+        if method_name == "action_masks":
+            return self.get_attr("action_masks", indices)
+        if method_name == "render":
+            return [frame(self.world, row // self._batch.per_env) for row in self._get_indices(indices)]
+        raise AttributeError(f"no method '{method_name}': envs of a World have action_masks and render")
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """Envs of a World are not wrapped one by one."""
+        return [False for _ in self._get_indices(indices)]
+
+
+def _as_tensor(value: Any) -> Any:
+    import torch
+
+    return torch.as_tensor(value)
