@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.spaces import Dict, Space
@@ -16,6 +16,9 @@ from warpworld.errors import DeclarationError, suggest
 from warpworld.world import World
 
 AGENTS = ("auto", "axis", "rows")
+if TYPE_CHECKING:
+    import torch
+
 Read = Callable[[], Any]
 
 
@@ -82,6 +85,20 @@ class Batch:
         view = self._array(name)
         return view.reshape(*self._lead, *view.shape[2:]).copy
 
+    def of_envs(self, name: str) -> Read:
+        """What returns a copy of an array per env."""
+        return self._array(name).copy
+
+    def write_some(self, actions: Any, entries: np.ndarray) -> None:
+        """Take the actions of some entries, in the order of their indices; all others keep theirs."""
+        own = self._actions[entries]
+        action_writer(own, self._action_space, self._world.checks_actions)(actions)
+        self._actions[entries] = own
+
+    def step_some(self, active: torch.Tensor) -> None:
+        """A step of some envs; see ``World.step_some``."""
+        self._results.around(lambda: self._world.step_some(active))()
+
     def _array(self, name: str) -> np.ndarray:
         return self._results.read(self._world[name])
 
@@ -111,8 +128,8 @@ class Batch:
     def _writer(self, space: Space) -> Callable[[Any], None]:
         world = self._world
         view = self._results.written(*parts_of(world, {name: world.action_array(name)[0] for name in world.groups}))
-        shaped = view.reshape(*self._lead, *space.shape)  # type: ignore[misc]
-        return action_writer(shaped, space, world.checks_actions)
+        self._action_space, self._actions = space, view.reshape(*self._lead, *space.shape)  # type: ignore[misc]
+        return action_writer(self._actions, space, world.checks_actions)
 
 
 def reader(view: np.ndarray, space: Space, copy: bool) -> Read:

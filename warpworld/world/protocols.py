@@ -80,6 +80,7 @@ PROTOCOLS = {
         Protocol("parallel", "warpworld.adapters.parallel:ParallelEnv", one_env=True, package="pettingzoo"),
         Protocol("aec", "warpworld.adapters.parallel:aec_env", one_env=True, package="pettingzoo"),
         Protocol("sb3", "warpworld.adapters.sb3:Sb3VecEnv", ("same_step",), package="stable_baselines3"),
+        Protocol("pool", "warpworld.adapters.pool:Pool", ("next_step", "same_step")),
     )
 }
 

@@ -16,7 +16,7 @@ from warpworld.managers.backend import Backend
 from warpworld.managers.capture import captured
 from warpworld.managers.devices import open_backend
 from warpworld.managers.program import Autoreset, CheckActions, Step
-from warpworld.world.kernel_constants import world_constants
+from warpworld.world.kernel_constants import whole_number, world_constants
 from warpworld.world.per_env import set_params
 from warpworld.world.phases import PythonStep, sequence
 from warpworld.world.seeding import Seed, seed_envs
@@ -281,22 +281,42 @@ class World(WorldStore):
                 "parts of this world wait for its memory, and a copy would not have them; copy it before they are "
                 "made, or after its first reset()"
             )
-        twin = World(
-            self._copied_environment(memo),
-            self.num_envs,
-            seed=self.constants.seed,
-            first_env=self.first_env,
-            envs_per_warp=self._envs_per_warp,
-            backend=self._backend,
-            autoreset=self.autoreset,
-            check_actions=self._checks_actions,
-        )
+        twin = self._like(self._copied_environment(memo), self.first_env, self.num_envs)
         twin.data.add_all_of(self.data)
         twin._plan.take_over(self._plan)
         if self.data.sealed:
             twin.seal()
             twin.data.copy_from(self.data)
         return twin
+
+    def part(self, first: int, num_envs: int) -> World:
+        """A new world of some of this world's envs, which walk the courses that they have here.
+
+        Args:
+            first: index of the first of them in this world.
+            num_envs: how many.
+
+        Raises:
+            DeclarationError: this world has no such envs.
+            StoreError: the environment cannot be copied.
+        """
+        first, num_envs = whole_number("first", first, 0), whole_number("num_envs", num_envs, 1)
+        if first + num_envs > self.num_envs:
+            raise DeclarationError(f"part({first}, {num_envs}): this world has {self.num_envs} envs")
+        return self._like(self._copied_environment({}), self.first_env + first, num_envs)
+
+    def _like(self, environment: Environment, first_env: int, num_envs: int) -> World:
+        """A new world that is made as this one."""
+        return World(
+            environment,
+            num_envs,
+            seed=self.constants.seed,
+            first_env=first_env,
+            envs_per_warp=self._envs_per_warp,
+            backend=self._backend,
+            autoreset=self.autoreset,
+            check_actions=self._checks_actions,
+        )
 
     def _copied_environment(self, memo: dict[int, Any]) -> Environment:
         try:

@@ -1,0 +1,192 @@
+"""A World under EnvPool's protocol: batches of envs are sent actions and received in turn."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from warpworld.adapters.batch import Batch
+from warpworld.errors import DeclarationError, StoreError
+from warpworld.world import World
+from warpworld.world.protocols import PROTOCOLS
+
+Outcome = tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
+
+
+class Pool:
+    """Envs in batches, of which one is stepped while a policy works on the next.
+
+    ``send`` hands the actions of a batch to a thread that steps it, ``recv`` waits for the batch that was sent first.
+    So batches come back in the order sent, and every env walks the course that it has in one world. With as many envs
+    in a batch as there are, ``step`` and ``reset`` also take some of them.
+
+    Attributes:
+        num_envs: envs in all.
+        batch_size: envs of a batch.
+        observation_space: of one env; of several agents, their observations together.
+        action_space: of one env.
+        all_env_ids: (num_envs,) int32.
+        is_async: whether a batch is less than all envs.
+
+    Args:
+        world: not yet sealed; its parts are made of it.
+        batch_size: a divisor of the number of envs; by default all of them.
+
+    Raises:
+        DeclarationError: ``batch_size`` is none, or a batch cannot hold the world's agents.
+    """
+
+    def __init__(self, world: World, *, batch_size: int | None = None) -> None:
+        PROTOCOLS["pool"].check(world)
+        size = world.num_envs if batch_size is None else batch_size
+        if not isinstance(size, (int, np.integer)) or size < 1 or world.num_envs % size:
+            raise DeclarationError(f"batch_size={size} does not divide num_envs={world.num_envs}")
+        self.num_envs, self.batch_size, self.is_async = world.num_envs, int(size), size < world.num_envs
+        starts = range(0, self.num_envs, self.batch_size)
+        self.worlds = [world.part(first, self.batch_size) for first in starts] if self.is_async else [world]
+        self._batches = [Batch(each, "rows" if world.num_agents == 1 else "axis") for each in self.worlds]
+        self._elapsed = [batch.of_envs("timestep") for batch in self._batches]
+        self.observation_space = self._batches[0].single_observation_space
+        self.action_space = self._batches[0].single_action_space
+        self.all_env_ids = np.arange(self.num_envs, dtype=np.int32)
+        self._ids = np.split(self.all_env_ids, len(self.worlds))
+        self._is_closed = False
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="warpworld-pool")
+        self._sent: deque[tuple[int, np.ndarray, Future[None]]] = deque()
+
+    def __len__(self) -> int:
+        return self.num_envs
+
+    # ---- batches in turn ---------------------------------------------------------------------------------------------
+    def async_reset(self) -> None:
+        """Begin new episodes in all envs, once the batches that were sent are done; each is received in its turn."""
+        while self._sent:
+            self._sent.popleft()[-1].result()
+        for number, ids in enumerate(self._ids):
+            self._submit(number, ids, self._reset_of(number))
+
+    def send(self, action: Any, env_id: np.ndarray | None = None) -> None:
+        """Have a batch stepped.
+
+        Args:
+            action: of each env of ``env_id``, in that order.
+            env_id: the envs of one batch, as ``recv`` gave them; by default all, where they are one batch.
+
+        Raises:
+            StoreError: they are no batch, they were sent already, or the actions have another shape or kind.
+        """
+        number, order = self._batch_of(env_id)
+        batch = self._batches[number]
+        batch.write(np.asarray(action)[order])
+        self._submit(number, self._ids[number], batch.step)
+
+    def recv(self) -> Outcome:
+        """The batch that was sent first: observations, rewards, terminated, truncated, infos with "env_id".
+
+        Raises:
+            StoreError: nothing was sent, or an action was illegal.
+            KernelError: a kernel faulted.
+        """
+        if not self._sent:
+            raise StoreError("recv(): nothing was sent; call async_reset() or send() first")
+        number, ids, future = self._sent.popleft()
+        future.result()
+        return self._outcome(number, ids)
+
+    # ---- as one call -------------------------------------------------------------------------------------------------
+    def step(self, action: Any, env_id: np.ndarray | None = None) -> Outcome:
+        """``send`` and ``recv``; where all envs are one batch, also of some of them."""
+        if env_id is None or self.is_async or len(env_id) == self.num_envs:
+            self.send(action, env_id)
+            return self.recv()
+        chosen = self._chosen(env_id)
+        batch, world = self._batches[0], self.worlds[0]
+        batch.write_some(action, chosen)
+        batch.step_some(_mask(world, chosen))
+        return self._outcome(0, chosen)
+
+    def reset(self, env_id: np.ndarray | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin new episodes: in all envs, of which the first batch is received; or in some, if they are one batch."""
+        if env_id is None:
+            self.async_reset()
+            observations, *_, infos = self.recv()
+            return observations, infos
+        if self.is_async:
+            raise StoreError("reset(): some envs are reset where all are one batch; leave env_id out")
+        chosen = self._chosen(env_id)
+        self._thread.submit(self.worlds[0].reset, _mask(self.worlds[0], chosen)).result()
+        self._batches[0].pull()
+        observations, *_, infos = self._outcome(0, chosen)
+        return observations, infos
+
+    def close(self) -> None:
+        """Wait for what was sent, and give the memory back."""
+        self._is_closed = True
+        self._thread.shutdown()
+        self._sent.clear()
+        for world in self.worlds:
+            world.close()
+
+    # ---- inside ------------------------------------------------------------------------------------------------------
+    def _submit(self, number: int, ids: np.ndarray, run: Callable[[], None]) -> None:
+        if self._is_closed:
+            raise StoreError("the pool is closed")
+        self._sent.append((number, ids, self._thread.submit(run)))
+
+    def _reset_of(self, number: int) -> Callable[[], None]:
+        world, batch = self.worlds[number], self._batches[number]
+
+        def reset() -> None:
+            world.reset()
+            batch.pull()
+
+        return reset
+
+    def _batch_of(self, env_id: np.ndarray | None) -> tuple[int, np.ndarray]:
+        """The number of a batch that is not under way, and the order in which its envs lie in ``env_id``."""
+        if env_id is None:
+            if self.is_async:
+                raise StoreError(f"send(): env_id is missing; say which {self.batch_size} envs the actions are of")
+            number, order = 0, np.arange(self.num_envs)
+        else:
+            ids = np.asarray(env_id)
+            number, order = int(ids.min()) // self.batch_size if ids.size else 0, np.argsort(ids, kind="stable")
+            if number >= len(self._ids) or not np.array_equal(ids[order], self._ids[number]):
+                raise StoreError("send(): env_id is no batch; send the envs that recv() gave together")
+        if any(number == sent for sent, _, _ in self._sent):
+            first, last = self._ids[number][0], self._ids[number][-1]
+            raise StoreError(f"send(): envs {first}-{last} are still stepping; recv() them first")
+        return number, order
+
+    def _chosen(self, env_id: np.ndarray) -> np.ndarray:
+        ids = np.asarray(env_id)
+        if ids.dtype.kind not in "iu" or ids.ndim != 1 or len(set(ids.tolist())) != len(ids):
+            raise StoreError(f"env_id: {ids.tolist()}, expected different whole numbers")
+        if not len(ids) or ids.min() < 0 or ids.max() >= self.num_envs:
+            raise StoreError(f"env_id: {ids.tolist()}, expected envs of 0 to {self.num_envs - 1}")
+        if self._sent:
+            raise StoreError("envs are still stepping; recv() them first")
+        return ids.astype(np.int32)
+
+    def _outcome(self, number: int, ids: np.ndarray) -> Outcome:
+        batch, world = self._batches[number], self.worlds[number]
+        some = slice(None) if len(ids) == world.num_envs else ids - self._ids[number][0]
+        observations = batch.observe()
+        if isinstance(observations, dict):
+            seen: Any = {key: part[some] for key, part in observations.items()}
+        else:
+            seen = observations[some]
+        infos = {"env_id": ids, "elapsed_step": self._elapsed[number]()[some]}
+        return seen, batch.rewards()[some], batch.terminated()[some], batch.truncated()[some], infos
+
+
+def _mask(world: World, chosen: np.ndarray) -> Any:
+    import torch
+
+    mask = torch.zeros(world.num_envs, dtype=torch.bool)
+    mask[torch.from_numpy(chosen).long()] = True
+    return mask.to(world.device)
