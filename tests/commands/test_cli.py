@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import os
+import re
 import subprocess
 import sys
 import types
@@ -320,7 +321,8 @@ def test_eval(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     def evaluate(run: Run, **options: object) -> dict[str, dict[str, float]]:
         seen.update(options, path=run.path)
         result = {"mean_return": 1234.567, "confidence": 0.5, "against_random": 7.0, "random_return": -2.0}
-        return dict.fromkeys(run.config.policy, result)
+        own = {"chaser": {"env/chaser/tags": 0.123456}, "evader": {"env/evader/tags": 1e6}}
+        return {name: {**result, **own[name], "env/tags_left": 2.0} for name in run.config.policy}
 
     module = types.ModuleType("warpworld.trainers.evaluate")
     module.evaluate = evaluate  # type: ignore[attr-defined]
@@ -332,6 +334,11 @@ def test_eval(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
         "policy  mean return  95% confidence  all at random  others at random",
         "chaser  1,234.57     +- 0.50         -2.00          7.00",
         "evader  1,234.57     +- 0.50         -2.00          7.00",
+        "",
+        "metric        mean",
+        "chaser: tags  0.1235",
+        "tags left     2",
+        "evader: tags  1e+06",
     ]
 
 
@@ -400,6 +407,23 @@ def test_lines_where_there_is_no_terminal() -> None:
         "100%  1,600 env steps  -  0:00:00 left  mean return: chaser -, evader 10.00",
     ]
     assert (progress.first, progress.last) == ({"chaser": None, "evader": 3.0}, {"chaser": None, "evader": 10.0})
+
+
+def test_metrics_of_the_environments_own_stand_behind_returns() -> None:
+    out, terminal = io.StringIO(), io.StringIO()
+    for console in (Console(file=out), Console(file=terminal, force_terminal=True, width=80, color_system=None)):
+        progress = TrainingProgress(load_config("run.yaml"), console, 0.0)
+        with progress:
+            for tags in (float("nan"), 3.0, float("nan"), 4.5):
+                progress.update({"env_steps": 160, "env/chaser/tags_made": tags, "env/left": 1.0})
+    assert [line.split("mean return: ")[1] for line in out.getvalue().splitlines()] == [
+        "chaser -, evader -; left 1.00",
+        "chaser -, evader -; left 1.00; chaser: tags made 3.00",
+        "chaser -, evader -; left 1.00; chaser: tags made 3.00",
+        "chaser -, evader -; left 1.00; chaser: tags made 4.50",
+    ]
+    assert re.search(r"metric +mean +at first", terminal.getvalue())
+    assert re.search(r"chaser: tags made +4\.50 +3\.00", terminal.getvalue())
 
 
 def test_a_resumed_run_estimates_from_its_own_session() -> None:

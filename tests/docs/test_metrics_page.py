@@ -7,7 +7,9 @@ from pathlib import Path
 
 from tests.docs.pages import page
 from warpworld.config import load_config
+from warpworld.environment import get_environment, packaged_names, placed_groups
 from warpworld.runs import Run
+from warpworld.trainers.collecting.metrics import own_metrics
 from warpworld.trainers.trainer import Trainer
 
 
@@ -27,24 +29,43 @@ def logged(tmp_path: Path, *words: str) -> set[str]:
     return {re.sub(r"/(tagger|runner)/", "/<policy>/", name) for name in metrics}
 
 
+def own() -> set[str]:
+    """Those that an environment declares."""
+    return {name for name in on_the_page() if name.startswith("env/")}
+
+
 def of_self_play() -> set[str]:
     """Those that only runs with opponents have."""
     return {name for name in on_the_page() if name.startswith("league/")}
 
 
 def test_the_page_and_a_run_have_the_same_names(tmp_path: Path) -> None:
-    assert logged(tmp_path) == on_the_page() - of_self_play()
+    assert logged(tmp_path) == on_the_page() - of_self_play() - own()
     (other,) = tmp_path.iterdir()
     opponents = f"opponents: [greedy, random, '{other}']"
     everybody = logged(tmp_path, f"policy.tagger.self_play={{slots: 1, {opponents}}}")
-    assert everybody == on_the_page()
+    assert everybody == on_the_page() - own()
     assert len(of_self_play()) == 8
+
+
+def test_metrics_of_environments_are_those_of_the_page() -> None:
+    named = re.search(r"deathmatch logs `(\w+)` and `(\w+)`, tag_continuous\s+`(\w+)`", page("metrics"))
+    assert named is not None
+    found = {}
+    for name in packaged_names():
+        environment = get_environment(name)()
+        found[name] = [metric.name for metric in own_metrics(environment, placed_groups(environment))]
+    assert {name: names for name, names in found.items() if names} == {
+        "deathmatch": [f"env/{group}/{what}" for what in named.groups()[:2] for group in ("player", "rival")],
+        "tag_continuous": [f"env/{named[3]}"],
+    }
+    assert own() == {"env/<array>", "env/<group>/<array>"}
 
 
 def test_what_is_said_to_be_of_ppo_alone(tmp_path: Path) -> None:
     frozen = logged(tmp_path, "policy.tagger.train=false", "policy.runner.train=false")
     learning = {name for name in on_the_page() if "losses/" in name or name.endswith("learning_rate")}
-    assert frozen == on_the_page() - learning - of_self_play()
+    assert frozen == on_the_page() - learning - of_self_play() - own()
     text = page("metrics")
     of_ppo = set(re.findall(r"^\| `([^`]+)` \| PPO only", text, re.MULTILINE))
     path = tmp_path / "a2c.yaml"
@@ -57,5 +78,5 @@ def test_what_is_said_to_be_of_ppo_alone(tmp_path: Path) -> None:
     run = Run.create(config, tmp_path)
     names = {name.replace("/agent/", "/<policy>/") for name in Trainer(config).train(run)}
     run.close()
-    assert on_the_page() - of_self_play() - names == of_ppo
+    assert on_the_page() - of_self_play() - own() - names == of_ppo
     assert len(of_ppo) == 3

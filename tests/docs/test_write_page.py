@@ -87,7 +87,9 @@ def test_the_page_can_be_followed(
     reader = Reader(tmp_path, capsys)
     for block in shown(PAGE):
         reader.follow(block)
-    (run,) = (tmp_path / "runs").iterdir()
+    run, measured = sorted((tmp_path / "runs").iterdir())
+    assert '"env/bumps"' not in (run / "metrics.jsonl").read_text()
+    assert '"env/bumps"' in (measured / "metrics.jsonl").read_text()
     assert (run / "replay.html").is_file() and (run / "curve.png").is_file()
     assert "has no draw()" not in reader.printed
     sys.modules.pop("skaters", None)

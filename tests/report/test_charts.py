@@ -106,6 +106,17 @@ def test_curves_show_each_policy_against_env_steps(figures: list[Figure], tmp_pa
         assert axis.get_xlim()[0] == 0.0
 
 
+def test_curves_show_the_environments_own_metrics(figures: list[Figure], tmp_path: Path) -> None:
+    own = [{"env/num_runners": None}, {"env/num_runners": 3.0, "env/left/tags_made": 0.5}]
+    curves_of([{**row(i, left=1.0), **own[i - 1]} for i in (1, 2)], tmp_path)
+    axes = figures[0].axes[2:]
+    assert [axis.get_title() for axis in axes] == ["num runners", "left: tags made"]
+    assert [axis.get_ylabel() for axis in axes] == ["mean of an episode"] * 2
+    for axis, value in zip(axes, (3.0, 0.5), strict=True):
+        (line,) = axis.get_lines()
+        assert (line.get_xdata().tolist(), line.get_ydata().tolist()) == ([200], [value])
+
+
 @pytest.mark.parametrize(("points", "marker"), [(1, "o"), (2, "o"), (3, "")])
 def test_curves_of_few_points_show_them_as_dots(
     points: int, marker: str, figures: list[Figure], tmp_path: Path

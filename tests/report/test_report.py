@@ -102,6 +102,16 @@ def test_a_run_with_opponents(tmp_path: Path) -> None:
     assert "Self-play" not in written([run_with(tmp_path / "other")], tmp_path / "other.html")
 
 
+def test_the_environments_own_metrics(tmp_path: Path) -> None:
+    own = [{"env/left/tags_made": 0.5 * i, "env/num_runners": 2.0 if i > 1 else None} for i in (1, 2, 3)]
+    run = run_with(tmp_path, [{**row, **more} for row, more in zip(ROWS, own, strict=True)])
+    page = written([run], tmp_path / "report.html")
+    curves = next(part for part in page.split("<section") if "<h2>Curves" in part)
+    for heading, points in (("left: tags made", 3), ("num runners", 2)):
+        figure = next(part for part in curves.split("<figure") if heading in part)
+        assert [len(line.split()) for line in re.findall(r'class="line c\d" points="([^"]*)"', figure)] == [points]
+
+
 def test_several_runs(tmp_path: Path) -> None:
     first, second = run_with(tmp_path / "a"), run_with(tmp_path / "b", ROWS[:2], length=4)
     page = written([first, second], tmp_path / "report.html")

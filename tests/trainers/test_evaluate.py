@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.trainers.measured import AGENTS, Course, expected
 from warpworld.config import config_from_dict, load_config
 from warpworld.errors import RunError
 from warpworld.runs import Run
@@ -62,6 +63,31 @@ def test_lengths_and_returns_of_each_episode(tmp_path: Path) -> None:
     assert played.lengths.tolist() == [3, 5, 3, 5]  # envs in turn
     assert played.returns["left"].tolist() == [4.5, 7.5, 4.5, 7.5]  # 1 and 2 a step, mean over both agents
     assert played.returns["right"].tolist() == [12.0, 20.0, 12.0, 20.0]
+
+
+def test_metrics_of_the_environments_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(playing, "MAX_ENVS", 5)
+    policies = {name: {"algorithm": "random"} for name in AGENTS}
+    data = {"name": "tests.trainers.measured:Measured", "trainer": TRAINER, "policy": policies}
+    played = playing.play(config_from_dict(data), dict.fromkeys(AGENTS), episodes=13, seed=4)  # three of each env
+    finished = Course(5, seed=4).steps(60)
+    of_envs = [[each for each in finished if each[0]["env"] == env][:3] for env in range(5)]
+    assert played.metrics == pytest.approx(expected([each for env in of_envs for each in env]), rel=1e-12)
+    assert played.lengths.tolist() == [len(each) for env in of_envs for each in env]
+
+
+def test_each_policy_has_the_metrics_of_its_groups(tmp_path: Path) -> None:
+    policies = {name: {"num_minibatches": 1} for name in AGENTS}
+    data = {"name": "tests.trainers.measured:Measured", "trainer": TRAINER, "policy": policies}
+    run = Run.create(config_from_dict(data), tmp_path)
+    built = build_policies(run.config, build_world(run.config, num_envs=1).environment, torch.Generator())
+    run.save_checkpoint(0, {"policies": {name: policy.state_dict() for name, policy in built.items()}})
+    results = evaluate(run, episodes=8)
+    of_env = ["env/score", "env/lucky"]
+    for name in AGENTS:
+        assert list(results[name])[4:] == [f"env/{name}/height", f"env/{name}/leaps", *of_env]
+    assert [results["left"][name] for name in of_env] == [results["right"][name] for name in of_env]
+    assert results["left"]["env/score"] > 0
 
 
 def test_one_episode_has_no_confidence(tmp_path: Path) -> None:

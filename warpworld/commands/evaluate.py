@@ -27,6 +27,7 @@ def add_parsers(commands: Any) -> None:
 
 
 def _eval(arguments: argparse.Namespace) -> int:
+    from warpworld.report.metrics import own_metrics
     from warpworld.runs import Run
 
     run = Run.open(arguments.run)
@@ -45,4 +46,9 @@ def _eval(arguments: argparse.Namespace) -> int:
         confidence = f"+- {result['confidence']:,.2f}"
         rows.append([name, f"{result['mean_return']:,.2f}", confidence, *(f"{result[key]:,.2f}" for key in keys)])
     print_columns([row[: 5 if len(results) > 1 else 4] for row in rows])
+    found = {name: value for result in results.values() for name, value in result.items()}
+    own = own_metrics(found)
+    if own:
+        print()
+        print_columns([["metric", "mean"], *([heading, f"{found[name]:,.4g}"] for name, heading in own.items())])
     return 0

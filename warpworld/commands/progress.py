@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from warpworld.config import RunConfig
+from warpworld.report.metrics import own_metrics
 from warpworld.report.numbers import duration, shown
 
 
@@ -37,6 +38,7 @@ class TrainingProgress:
         timed: how many of them were timed: those that were logged or saved.
         first: each policy's first mean return.
         last: each policy's latest mean return.
+        own: the first and the latest of each of the environment's own metrics, by heading.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class TrainingProgress:
         self._agents = 0  # of an env; known from the first metrics on
         self.first: dict[str, float | None] = dict.fromkeys(config.policy)
         self.last: dict[str, float | None] = dict.fromkeys(config.policy)
+        self.own: dict[str, tuple[float, float]] = {}
         rollout = trainer.num_envs * trainer.num_steps
         self._total = trainer.total_env_steps // rollout * rollout
         self._speed: float | None = None  # env steps a second, of the latest iteration that was timed
@@ -107,6 +110,10 @@ class TrainingProgress:
             if value is not None:
                 self.first[name] = value if self.first[name] is None else self.first[name]
                 self.last[name] = value
+        for name, heading in own_metrics(metrics).items():
+            value = _number(metrics[name])
+            if value is not None:
+                self.own[heading] = self.own.get(heading, (value, value))[0], value
         if self._live is None and (self._clock() >= self._next_line or self.env_steps >= self._total):
             self._next_line = self._clock() + self._interval
             self._console.print(self._line(), markup=False, highlight=False, soft_wrap=True)
@@ -120,8 +127,9 @@ class TrainingProgress:
 
     def _line(self) -> str:
         returns = ", ".join(f"{name} {shown(value)}" for name, value in self.last.items())
+        own = "".join(f"; {heading} {shown(value)}" for heading, (_, value) in self.own.items())
         done = f"{self._fraction():4.0%}  {self.env_steps:,} env steps"
-        return f"{done}  {self._speeds()}  {self._left()} left  mean return: {returns}"
+        return f"{done}  {self._speeds()}  {self._left()} left  mean return: {returns}{own}"
 
     def _speeds(self) -> str:
         if not self._agents:
@@ -146,7 +154,16 @@ class TrainingProgress:
             table.add_column(heading, justify="right")
         for name, value in self.last.items():
             table.add_row(Text(name), shown(value), shown(self.first[name]))
-        return Group(bar, clock, table)
+        return Group(bar, clock, table, self._own_table()) if self.own else Group(bar, clock, table)
+
+    def _own_table(self) -> Table:
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        table.add_column("metric")
+        for heading in ("mean", "at first"):
+            table.add_column(heading, justify="right")
+        for heading, (first, last) in self.own.items():
+            table.add_row(Text(heading), shown(last), shown(first))
+        return table
 
 
 def _number(value: Any) -> float | None:

@@ -3,6 +3,7 @@
 from warpworld.environment.declarations import (
     DTYPES,
     MAX_THREADS_PER_ENV,
+    METRICS,
     Array,
     Group,
     Kernel,
@@ -17,6 +18,7 @@ from warpworld.environment.registry import environment_names, get_environment, p
 __all__ = [
     "DTYPES",
     "MAX_THREADS_PER_ENV",
+    "METRICS",
     "Array",
     "Environment",
     "Group",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -21,6 +21,9 @@ MAX_THREADS_PER_ENV = 1024  # what a CUDA block holds, so that what runs on a CP
 
 Per = Literal["agent", "env", "world"]
 OnReset = Literal["kernel", "initial", "keep"]
+Metric = Literal["mean", "sum", "last"]
+METRICS: tuple[Metric, ...] = get_args(Metric)  # in the order of Metric in cuda/metrics.cu
+METRIC_DTYPES = ("bool", "int32", "float32")
 Phase = str | Callable[..., None]
 Script = Callable[[Any, "Group"], Any]  # from torch views to a tensor of logits
 
@@ -75,6 +78,8 @@ class Array:
         read_only: kernels must take it as a pointer to const.
         on_reset: who restores an ended env's part: the reset kernel, a copy of ``initial``, or neither.
         doc: what it holds, with units.
+        metric: log a number for each episode: the "mean" or the "sum" of its steps, or the "last" value, before the
+            reset; of True and False as 1 and 0.
     """
 
     name: str
@@ -86,6 +91,7 @@ class Array:
     read_only: bool = False
     on_reset: OnReset = "kernel"
     doc: str = ""
+    metric: Metric | None = None
 
     def __post_init__(self) -> None:
         check_identifier("array", self.name)
@@ -105,6 +111,20 @@ class Array:
         object.__setattr__(self, "shape", tuple(int(n) for n in self.shape))
         if self.bounds is not None and not _are_bounds(self.bounds):
             raise DeclarationError(f"{where}: bounds {self.bounds!r}, expected (lowest, highest)")
+        if self.metric is not None:
+            self._check_metric(where)
+
+    def _check_metric(self, where: str) -> None:
+        if self.metric not in METRICS:
+            hint = suggest(str(self.metric), METRICS)
+            raise DeclarationError(f"{where}: metric={self.metric!r}, expected 'mean', 'sum' or 'last'.{hint}")
+        if self.per == "world":
+            raise DeclarationError(f"{where}: a metric is per agent or per env, this is per world")
+        if self.shape != ():
+            raise DeclarationError(f"{where}: a metric is one number per {self.per}, this has shape {self.shape}")
+        if self.dtype not in METRIC_DTYPES:
+            known = ", ".join(METRIC_DTYPES)
+            raise DeclarationError(f"{where}: a metric is one of {known}, this is {self.dtype}")
 
     def full_shape(self, num_envs: int, num_agents: int) -> tuple[int, ...]:
         """Shape of the whole array in a world of ``num_envs`` envs with ``num_agents`` agents each."""

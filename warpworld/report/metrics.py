@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -12,6 +12,8 @@ from warpworld.errors import RunError
 from warpworld.files import read_file, reason
 
 Point = tuple[float, float]
+
+OWN = "env/"  # what the names of an environment's own metrics begin with
 
 
 def read_metrics(metrics_path: str | Path) -> list[dict[str, Any]]:
@@ -32,6 +34,12 @@ def read_metrics(metrics_path: str | Path) -> list[dict[str, Any]]:
             if number < len(lines):
                 raise RunError(f"'{metrics_path}', line {number}: not JSON: {error}") from error
     return [row for row in rows if isinstance(row, dict)]
+
+
+def own_metrics(names: Iterable[str]) -> dict[str, str]:
+    """The environment's own metrics among names, each with a heading: ``env/tagger/kills`` is "tagger: kills"."""
+    own = [name for name in names if name.startswith(OWN)]
+    return {name: name.removeprefix(OWN).replace("/", ": ").replace("_", " ") for name in own}
 
 
 def points_of(rows: Sequence[Mapping[str, Any]], key: str) -> list[Point]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warpworld.files import readable
-from warpworld.report.metrics import Point, points_of, read_metrics
+from warpworld.report.metrics import Point, own_metrics, points_of, read_metrics
 from warpworld.report.pages import replacing
 from warpworld.report.palette import ROLES, SERIES
 
@@ -21,7 +21,7 @@ _INK, _GRID = ROLES["ink"][0], ROLES["grid"][0]
 
 
 def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | None = None) -> Path:
-    """Draw every policy's episodic return, and the episodes' length, against env steps.
+    """Draw every policy's episodic return, the episodes' length and the environment's own metrics against env steps.
 
     Args:
         metrics_path: a run's ``metrics.jsonl``.
@@ -43,13 +43,15 @@ def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | Non
         (f"{name}: return", "rewards per agent and episode", f"charts/{name}/episodic_return") for name in policies
     ]
     panels.append(("episode length", "steps", _LENGTH))
+    own = own_metrics(dict.fromkeys(name for row in rows for name in row))
+    panels += [(heading, "mean of an episode", name) for name, heading in own.items()]
 
     figure = Figure(figsize=(4.4 * len(panels), 3.6), dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(readable(title or Path(metrics_path).resolve().parent.name), color=_INK, fontsize=11)
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for index, (axis, (heading, unit, key)) in enumerate(zip(axes, panels, strict=True)):
-        colour = SERIES[-1] if key == _LENGTH else SERIES[index % (len(SERIES) - 1)]
+        colour = SERIES[index % (len(SERIES) - 1)] if _RETURN.match(key) else SERIES[-1 if key == _LENGTH else -2]
         _draw_panel(axis, heading, unit, points_of(rows, key), colour)
 
     with replacing(Path(png_path)) as unfinished:

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from warpworld.report.charts import Panel, Series, legend_of, panel_figure
+from warpworld.report.metrics import own_metrics
 from warpworld.report.numbers import duration, shown
 from warpworld.report.pages import escaped
 from warpworld.report.replay import replay_element
@@ -75,13 +76,15 @@ def _figures(run: RunData) -> dict[str, tuple[str, str]]:
 
 
 def curves(data: Sequence[RunData]) -> str:
-    """Returns of each policy and length of episodes over env steps."""
+    """Returns of each policy, length of episodes and the environment's own metrics over env steps."""
     policies = list(dict.fromkeys(name for run in data for name in run.config.policy))
     panels = [
         Panel(f"{name}: return", "rewards per agent and episode", _lines(data, RETURN.format(name), i))
         for i, name in enumerate(policies)
     ]
     panels.append(Panel("episode length", "steps", _lines(data, LENGTH, -1)))
+    own = own_metrics(dict.fromkeys(key for run in data for key in run.metrics()))
+    panels += [Panel(heading, "", _lines(data, key, -2)) for key, heading in own.items()]
     return _section("Curves", _panels(panels), "over env steps; means over the episodes that ended in a rollout")
 
 

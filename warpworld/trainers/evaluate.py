@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -43,7 +43,8 @@ def evaluate(
     Returns:
         For each policy: ``mean_return`` with all policies as trained, ``confidence``, the half-width of its 95%
         interval, ``against_random``, its mean return while the other policies act at random, and ``random_return``, its
-        mean return with random actions of all.
+        mean return with random actions of all; then the environment's own metrics with all policies as trained, those
+        per env and those of its groups: means over the episodes, by the names that a run logs them under.
 
     Raises:
         RunError: there is no checkpoint, or it does not fit; or episodes do not end.
@@ -54,7 +55,8 @@ def evaluate(
     def returns_of(policies: Mapping[str, Policy | None]) -> dict[str, Tensor]:
         return play(config, policies, episodes, seed, greedy).returns
 
-    together, at_random = returns_of(trained), returns_of(dict.fromkeys(trained))
+    played = play(config, trained, episodes, seed, greedy)
+    together, at_random = played.returns, returns_of(dict.fromkeys(trained))
     results = {}
     for name in trained:
         others_random = {other: policy if other == name else None for other, policy in trained.items()}
@@ -65,6 +67,7 @@ def evaluate(
             "confidence": confidence,
             "against_random": float(alone[name].mean()),
             "random_return": float(at_random[name].mean()),
+            **_metrics_of(config.policy[name].groups, played.metrics),
         }
     return results
 
@@ -101,6 +104,12 @@ def _check_fits(state: Mapping[str, Any], policies: Mapping[str, Policy | None],
     if not isinstance(weights, Mapping):
         raise RunError("it holds no policies")
     check_weights(policies, weights)
+
+
+def _metrics_of(groups: Sequence[str], metrics: Mapping[str, float]) -> dict[str, float]:
+    """The metrics per env, and those of some groups."""
+    parts = {name: name.split("/") for name in metrics}
+    return {name: metrics[name] for name, (_, *group, _) in parts.items() if not group or group[0] in groups}
 
 
 def _mean_and_confidence(returns: Tensor) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from torch import Tensor
 from warpworld.config import RunConfig
 from warpworld.errors import TrainingError
 from warpworld.trainers.collecting.episodes import EpisodeStatistics, Finished
+from warpworld.trainers.collecting.metrics import EpisodeMetrics
 from warpworld.trainers.distributed import ProcessGroup
 from warpworld.world import World
 
@@ -25,11 +26,20 @@ class Measurements:
         config: which policy plays which groups.
         world: whose groups these are.
         episodes: what adds up the rollouts' episodes.
+        own: what adds up the environment's own metrics.
         processes: those that share the envs.
     """
 
-    def __init__(self, config: RunConfig, world: World, episodes: EpisodeStatistics, processes: ProcessGroup) -> None:
-        self._config, self._world, self._episodes, self._processes = config, world, episodes, processes
+    def __init__(
+        self,
+        config: RunConfig,
+        world: World,
+        episodes: EpisodeStatistics,
+        own: EpisodeMetrics,
+        processes: ProcessGroup,
+    ) -> None:
+        self._config, self._world, self._processes = config, world, processes
+        self._episodes, self._own = episodes, own
         self._diagnostics: dict[str, Tensor] = {}
         self._charts: dict[str, Mapping[str, float]] = {}
 
@@ -44,12 +54,14 @@ class Measurements:
         Raises:
             TrainingError: a diagnostic is not finite, in all processes then.
         """
-        sums = self._processes.sum(self._episodes.sums())
+        episodes, own = self._episodes.sums(), self._own.sums()
+        sums = self._processes.sum(torch.cat((episodes, own)))
         names, values = list(self._diagnostics), list(self._diagnostics.values())
         numbers = torch.cat((sums, torch.stack(values).double())).tolist() if values else sums.tolist()
         diagnostics = dict(zip(names, numbers[len(sums) :], strict=True))
         _check_finite(diagnostics)
-        metrics = self._of_episodes(Finished.of_sums(numbers[: len(sums)]))
+        metrics = self._of_episodes(Finished.of_sums(numbers[: len(episodes)]))
+        metrics |= self._own.of_sums(numbers[len(episodes) : len(sums)])
         for policy, charts in self._charts.items():
             metrics |= {name: value for name, value in diagnostics.items() if name.startswith(f"losses/{policy}/")}
             metrics |= {f"charts/{policy}/{name}": value for name, value in charts.items()}

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from warpworld.config import LearnerConfig, RunConfig
-from warpworld.environment import Array
 from warpworld.errors import RunError
 from warpworld.policies import Policy
 from warpworld.trainers.algorithms import get_algorithm
 from warpworld.trainers.building import build_world
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.players import Player
+from warpworld.trainers.of_step import PlayedMetrics, Rewards
 from warpworld.world import World
 
 MAX_ENVS = 1024
@@ -31,10 +31,13 @@ class Played:
         returns: for each policy (episodes,) float64: the sum of an agent's rewards over the episode, undiscounted and
             without the rows that do not count, mean over the agents that the policy plays.
         lengths: (episodes,) int64, steps.
+        metrics: the environment's own, by name: means over the episodes, and over the agents that took part in each;
+            NaN if none did.
     """
 
     returns: dict[str, Tensor]
     lengths: Tensor
+    metrics: dict[str, float]
 
 
 def play(
@@ -60,12 +63,13 @@ def play(
     """
     world, rounds = _world(config, episodes, seed)
     actors = build_actors(world, config, policies, greedy)
-    totals, lengths = _play(world, actors, rounds, config.title)
+    metrics = PlayedMetrics(world, rounds)
+    totals, lengths = _play(world, actors, rounds, config.title, metrics)
     returns = {}
     for name in policies:
         agents = [totals[:, :, world.groups[group].slice] for group in config.policy[name].groups]
         returns[name] = torch.cat(agents, dim=2).mean(2).flatten()
-    return Played(returns, lengths.flatten())
+    return Played(returns, lengths.flatten(), metrics.means())
 
 
 def play_groups(
@@ -134,9 +138,11 @@ def _actor(world: World, group: str, player: Player, greedy: bool) -> Actor:
     return Actor(world, group, player, "act_greedily" if greedy and player is not None else "act")
 
 
-def _play(world: World, actors: Sequence[Actor], rounds: int, name: str) -> tuple[Tensor, Tensor]:
+def _play(
+    world: World, actors: Sequence[Actor], rounds: int, name: str, metrics: PlayedMetrics | None = None
+) -> tuple[Tensor, Tensor]:
     """Each agent's return in each episode, (num_envs, rounds, num_agents) float64, and lengths (num_envs, rounds)."""
-    rewards = _Rewards(world)
+    rewards = Rewards(world)
     world.reset()
     # what comes after an env's last round falls into a spare column
     totals = torch.zeros(world.num_envs, rounds + 1, world.num_agents, dtype=torch.float64)
@@ -151,26 +157,11 @@ def _play(world: World, actors: Sequence[Actor], rounds: int, name: str) -> tupl
         episode = finished.clamp(max=rounds)
         totals[envs, episode] += rewards.of_step().cpu()
         lengths[envs, episode] += 1
+        if metrics is not None:
+            metrics.take(episode, rewards.mask())
         ended = (world["terminated"] | world["truncated"]).cpu()
         finished += ended
         steps_without_end = 0 if bool(ended.any()) else steps_without_end + 1
         if steps_without_end == PATIENCE:
             raise RunError(f"no episode of {name} ended in {PATIENCE:,} steps; give it a time limit")
     return totals[:, :rounds], lengths[:, :rounds]
-
-
-class _Rewards:
-    """The rewards of a step that count."""
-
-    def __init__(self, world: World) -> None:
-        """Take an unsealed world. The mask is recorded, as in a rollout: a reset may write it for the next episode."""
-        self._world = world
-        self._masked = "agent_mask" in world.data
-        if self._masked:
-            world.add(Array("mask_of_step", "bool"), kept="scratch")
-            world.record("agent_mask", "mask_of_step")
-
-    def of_step(self) -> Tensor:
-        """(num_envs, num_agents) float32, 0 where the agent's row does not count."""
-        rewards = self._world["rewards"]
-        return rewards.masked_fill(~self._world["mask_of_step"], 0.0) if self._masked else rewards

@@ -19,6 +19,7 @@ from warpworld.trainers.algorithms import Progress
 from warpworld.trainers.building import build_algorithms, build_policies, build_world, fuse_policies
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EpisodeStatistics
+from warpworld.trainers.collecting.metrics import EpisodeMetrics
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.league import League, check_processes
@@ -87,7 +88,8 @@ class Trainer:
         self.collector = Collector(self.world, trainer.num_steps, trainer.graph_steps, self.league.slots)
         self._declare(config)
         self.episodes = EpisodeStatistics(self.world, trainer.num_steps, self.league.slots)
-        self._measurements = Measurements(config, self.world, self.episodes, self.processes)
+        self.own_metrics = EpisodeMetrics(self.world, trainer.num_steps, self.league.slots)
+        self._measurements = Measurements(config, self.world, self.episodes, self.own_metrics, self.processes)
 
     def _declare(self, config: RunConfig) -> None:
         """Settle how every group acts, and what is recorded of it."""
@@ -165,6 +167,7 @@ class Trainer:
         self.league.begin(self.iteration)
         self.collector.collect()
         self.episodes.add_up()
+        self.own_metrics.add_up()
         self.league.take_results()
         self.collector.check_finite()
         collected = time.perf_counter()

@@ -98,7 +98,14 @@ class TagContinuous(Environment):
             Array("direction", "float32", bounds=circle, doc="counter-clockwise from the x axis, radians"),
             Array("acceleration", "float32", doc="lengths per step, per step; it accumulates"),
             Array("still_in_the_game", "int32", bounds=(0, 1), doc="0 once a runner has been tagged and left"),
-            Array("num_runners", "int32", per="env", bounds=(0, p.num_runners), doc="runners still in the game"),
+            Array(
+                "num_runners",
+                "int32",
+                per="env",
+                bounds=(0, p.num_runners),
+                doc="runners still in the game",
+                metric="last",
+            ),
             _table("agent_types", "int32", np.repeat([1, 0], [p.num_taggers, p.num_runners]), "1 tagger, 0 runner"),
             *(_table(name, "float32", values, doc) for name, (values, doc) in self._numbers().items()),
         ]

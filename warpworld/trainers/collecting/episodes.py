@@ -11,7 +11,7 @@ from torch import Tensor
 
 from warpworld.environment import Array
 from warpworld.errors import StoreError
-from warpworld.trainers.collecting.players import Slot
+from warpworld.trainers.collecting.players import Slot, own_agents
 from warpworld.world import World
 
 EPISODES_SOURCE = Path(__file__).resolve().parents[2] / "cuda" / "episodes.cu"
@@ -80,11 +80,7 @@ class EpisodeStatistics:
         """Bind the kernel to the sealed store."""
         world = self._world
         self.add_up = world.program([self._functions.step(self._kernel, index=0)])
-        own = torch.ones(world.num_envs, world.num_agents, dtype=torch.float64)
-        for slot in self._slots:
-            for group in slot.groups:
-                own[slot.envs, world.groups[group].slice] = 0.0
-        self._own = own.to(world.device)
+        self._own = own_agents(world, self._slots)
 
     def _not_sealed(self) -> None:
         raise StoreError("there are no episodes to add up yet; call the world's reset() first")

@@ -134,6 +134,15 @@ class Slot:
     player: Player = None
 
 
+def own_agents(world: World, slots: Sequence[Slot]) -> Tensor:
+    """(num_envs, num_agents) float64 on the world's device: 0 for agents that an opponent plays, else 1."""
+    own = torch.ones(world.num_envs, world.num_agents, dtype=torch.float64)
+    for slot in slots:
+        for group in slot.groups:
+            own[slot.envs, world.groups[group].slice] = 0.0
+    return own.to(world.device)
+
+
 def split_envs(slots: Sequence[Slot], num_envs: int) -> list[tuple[Slot | None, slice]]:
     """All envs as successive ranges: each slot's, and between them those that belong to none.
 

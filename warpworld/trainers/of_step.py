@@ -1,0 +1,88 @@
+"""What single steps of a world come to, read on the host: rewards, and the environment's own metrics."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from warpworld.environment import Array
+from warpworld.trainers.collecting.metrics import OwnMetric, own_metrics
+from warpworld.world import World
+
+
+class Rewards:
+    """The rewards of a step that count.
+
+    Args:
+        world: an unsealed world. Its mask is recorded, as in a rollout: a reset may write it for the next episode.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._masked = "agent_mask" in world.data
+        if self._masked:
+            world.add(Array("mask_of_step", "bool"), kept="scratch")
+            world.record("agent_mask", "mask_of_step")
+
+    def of_step(self) -> Tensor:
+        """(num_envs, num_agents) float32, 0 where the agent's row does not count."""
+        rewards = self._world["rewards"]
+        return rewards.masked_fill(~self._world["mask_of_step"], 0.0) if self._masked else rewards
+
+    def mask(self) -> Tensor:
+        """(num_envs, num_agents) bool on the host: whose rows count."""
+        world = self._world
+        if self._masked:
+            return world["mask_of_step"].cpu()
+        return torch.ones(world.num_envs, world.num_agents, dtype=torch.bool)
+
+
+class PlayedMetrics:
+    """The environment's own metrics over whole episodes.
+
+    Args:
+        world: an unsealed world.
+        rounds: episodes of each env that count.
+    """
+
+    def __init__(self, world: World, rounds: int) -> None:
+        self._world, self._rounds = world, rounds
+        self.metrics = own_metrics(world.environment, world.groups)
+        self._values: dict[str, Tensor] = {}  # array -> (num_envs, rounds + 1, entries) float64, a sum or the last
+        self._rows: dict[str, Tensor] = {}  # how many steps count
+        self._arrays = list({metric.array.name: metric.array for metric in self.metrics}.values())
+        for array in self._arrays:
+            name = f"metric_of_step_{array.name}"
+            world.add(Array(name, array.dtype, per=array.per), kept="scratch")
+            world.record(array.name, name)
+            entries = world.num_agents if array.per == "agent" else 1
+            self._values[array.name] = torch.zeros(world.num_envs, rounds + 1, entries, dtype=torch.float64)
+            self._rows[array.name] = torch.zeros(world.num_envs, rounds + 1, entries, dtype=torch.int64)
+
+    def take(self, episode: Tensor, mask: Tensor) -> None:
+        """Take in a step.
+
+        Args:
+            episode: (num_envs,) int64, which episode of its env the step is of.
+            mask: (num_envs, num_agents) bool, the agents whose rows count.
+        """
+        envs = torch.arange(self._world.num_envs)
+        for array in self._arrays:
+            name = array.name
+            step = self._world[f"metric_of_step_{name}"].cpu().double().view(self._world.num_envs, -1)
+            counts = mask if array.per == "agent" else torch.ones_like(step, dtype=torch.bool)
+            before = self._values[name][envs, episode]
+            taken = step if array.metric == "last" else before + step
+            self._values[name][envs, episode] = torch.where(counts, taken, before)
+            self._rows[name][envs, episode] += counts
+
+    def means(self) -> dict[str, float]:
+        """Of each metric the mean over the episodes and the agents that took part; NaN if none did."""
+        return {metric.name: self._mean(metric) for metric in self.metrics}
+
+    def _mean(self, metric: OwnMetric) -> float:
+        agents = slice(None) if metric.group is None else metric.group.slice
+        values = self._values[metric.array.name][:, : self._rounds, agents]
+        rows = self._rows[metric.array.name][:, : self._rounds, agents]
+        of_episodes = values / rows if metric.array.metric == "mean" else values
+        return float(of_episodes[rows > 0].mean())
