@@ -1,7 +1,7 @@
 """Multi-agent reinforcement learning on one device: environments as CUDA kernels, on a GPU or on a CPU."""
 
 from warpworld.adapters.registration import register_all
-from warpworld.checking import check
+from warpworld.checking import check, compare
 from warpworld.environment import (
     Array,
     Environment,
@@ -27,6 +27,7 @@ __all__ = [
     "WarpworldError",
     "World",
     "check",
+    "compare",
     "eager_phase",
     "environment_names",
     "make",

@@ -1,6 +1,7 @@
-"""`warpworld check`: what is wrong with an environment's kernels, found on a CPU."""
+"""What is wrong with an environment's kernels: found by watching them, and by a reference beside them."""
 
 from warpworld.checking.check import check
+from warpworld.checking.compare import Comparison, Difference, compare
 from warpworld.checking.findings import KINDS, Finding, Place, Report
 
-__all__ = ["KINDS", "Finding", "Place", "Report", "check"]
+__all__ = ["KINDS", "Comparison", "Difference", "Finding", "Place", "Report", "check", "compare"]

@@ -1,0 +1,190 @@
+"""Kernels beside a reference: both make each step from the same state, and must come to the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from warpworld.checking.accesses import element_name
+from warpworld.checking.references import Arrays, Load, Reference, reference_of
+from warpworld.environment import Environment, get_environment
+from warpworld.errors import DeclarationError, suggest
+from warpworld.world import World
+from warpworld.world.kernel_constants import whole_number
+from warpworld.world.random_actions import RandomActions
+
+_LEAVE_OUT = ("active", "clock", "random_key", "random_stream")  # the world's own
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first element in which kernel and reference differ.
+
+    Attributes:
+        array: its array.
+        index: of the element in the world's array: (env, agent, component ...).
+        step: of the world, from 1.
+        kernel: the value after the kernel.
+        reference: the value after the reference.
+        before: the env's arrays before the step, its actions among them.
+    """
+
+    array: str
+    index: tuple[int, ...]
+    step: int
+    kernel: float
+    reference: float
+    before: Arrays = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a comparison found.
+
+    Attributes:
+        environment: its name.
+        num_envs: envs that were stepped.
+        steps: that were compared, up to the first difference.
+        worst: for each array that was compared, the largest absolute difference that was seen.
+        ends: episodes that ended on the way.
+        difference: the first difference that is more than rounding, or None.
+    """
+
+    environment: str
+    num_envs: int
+    steps: int
+    worst: dict[str, float]
+    ends: int
+    difference: Difference | None
+    where: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no difference was found."""
+        return self.difference is None
+
+    def __str__(self) -> str:
+        course = f"{self.steps} steps of {self.num_envs} envs, {self.ends} episodes ended"
+        worst = ", ".join(f"{name} {value:.3g}" for name, value in self.worst.items())
+        if self.difference is None:
+            return f"{self.environment}: kernel and reference agree ({course}; largest differences: {worst})"
+        found = self.difference
+        return (
+            f"{self.environment}: step {found.step}: {self.where} is {found.kernel:.9g} after the kernel, "
+            f"{found.reference:.9g} after the reference"
+        )
+
+
+def compare(
+    environment: str | type[Environment] | Environment,
+    reference: Reference,
+    load: Load | None = None,
+    *,
+    num_envs: int = 5,
+    steps: int = 200,
+    seed: int = 0,
+    rtol: float = 1e-5,
+    atol: float = 1e-5,
+    device: str = "cpu",
+    **params: Any,
+) -> Comparison:
+    """Step an environment's kernels beside a reference in Python, each step from the state that the kernels are in.
+
+    Args:
+        environment: a registered name, ``module:Class``, ``file.py:Class``, a class, or an Environment.
+        reference: a function of an env's arrays before a step, by name, its actions among them: each (agents, *shape)
+            per agent or (*shape) per env. It returns those that it computes as they are after the step, before a reset.
+            Or an env of Gymnasium, for environments of one agent: its observation, reward and ends are compared.
+        load: for an env of Gymnasium, ``load(env, arrays)``: puts it into the state that the arrays are in.
+        num_envs: envs to step.
+        steps: how many, with random actions; envs that ended are reset.
+        seed: of the world and of the actions.
+        rtol: relative difference of floats that is rounding.
+        atol: absolute difference of floats that is; whole numbers and ends must be equal.
+        device: "cpu", "cuda", or "auto".
+        **params: the environment's Params, if it is given by name or class.
+
+    Raises:
+        DeclarationError: the reference has other spaces than the environment, or returns something else than arrays of
+            the environment; an argument is wrong.
+    """
+    count, world = whole_number("steps", steps, 1), _world(environment, num_envs, device, seed, params)
+    world.reset()
+    predict, actions = reference_of(world, reference, load), RandomActions(world, seed)
+    worst, ends = dict[str, float](), 0
+    for step in range(1, count + 1):
+        actions.draw()
+        actions.put(world, slice(0, world.num_envs))
+        before = _arrays(world)
+        world.step()
+        after = _arrays(world)
+        for env in range(world.num_envs):
+            state = {name: array[env].copy() for name, array in before.items()}
+            found = _checked(world, predict(state))
+            for name, expected in found.items():
+                gap, index = _largest_gap(after[name][env], expected, rtol, atol)
+                worst[name] = max(worst.get(name, 0.0), gap)
+                if index is not None:
+                    place = (env, *index)
+                    own = {each: array[env].copy() for each, array in before.items()}
+                    values = float(after[name][place]), float(expected[index])
+                    difference = Difference(name, place, step, *values, own)
+                    where = element_name(world.data, name, place)
+                    return Comparison(world.environment.name, world.num_envs, step, worst, ends, difference, where)
+        ended = world["terminated"] | world["truncated"]
+        ends += int(ended.sum())
+        if bool(ended.any()):
+            world.reset(ended)
+    return Comparison(world.environment.name, world.num_envs, count, worst, ends, None)
+
+
+def _world(
+    environment: str | type[Environment] | Environment, num_envs: int, device: str, seed: int, params: dict[str, Any]
+) -> World:
+    made = get_environment(environment) if isinstance(environment, str) else environment
+    if isinstance(made, type):
+        made = made(**params)
+    elif params:
+        raise DeclarationError(f"{made.name} has its parameters already; {', '.join(params)} cannot be given")
+    return World(made, num_envs, device, seed, autoreset="disabled")
+
+
+def _arrays(world: World) -> dict[str, np.ndarray]:
+    """A copy of each array that has a part for each env."""
+    names = [name for name in world.data if world.data.array(name).per != "world" and name not in _LEAVE_OUT]
+    return {name: np.array(world.data.numpy(name)) for name in names}
+
+
+def _checked(world: World, found: Any) -> dict[str, np.ndarray]:
+    """What a reference returned, in the shapes of the world's arrays."""
+    if not isinstance(found, Mapping):
+        raise DeclarationError(f"compare: the reference returned {type(found).__name__}, expected arrays by name")
+    arrays = {}
+    for name, value in found.items():
+        if name not in world.data:
+            known = [each for each in world.data if each not in _LEAVE_OUT]
+            raise DeclarationError(
+                f"compare: the reference returned '{name}', which is no array.{suggest(name, known)}"
+            )
+        shape, given = tuple(world[name].shape[1:]), np.asarray(value)
+        if given.shape != shape:
+            raise DeclarationError(f"compare: the reference returned '{name}' of shape {given.shape}, expected {shape}")
+        arrays[name] = given
+    return arrays
+
+
+def _largest_gap(
+    own: np.ndarray, expected: np.ndarray, rtol: float, atol: float
+) -> tuple[float, tuple[int, ...] | None]:
+    """The largest absolute difference, and the index of the first element that differs by more than rounding."""
+    first, second = own.astype(np.float64), expected.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        gaps = np.where(first == second, 0.0, np.abs(first - second))
+    gaps = np.where(np.isnan(first) & np.isnan(second), 0.0, np.where(np.isnan(gaps), np.inf, gaps))
+    allowed = atol + rtol * np.abs(np.nan_to_num(second)) if own.dtype.kind == "f" else np.zeros_like(gaps)
+    wrong = gaps > allowed
+    index = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape)) if wrong.any() else None
+    return float(gaps.max(initial=0.0)), index

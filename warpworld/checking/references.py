@@ -1,0 +1,69 @@
+"""What kernels are compared with: a function of an env's arrays, or an env of Gymnasium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from warpworld.environment.spaces import action_start
+from warpworld.errors import DeclarationError
+from warpworld.world import World
+
+Arrays = Mapping[str, np.ndarray]
+Predict = Callable[[Arrays], Mapping[str, Any]]
+Load = Callable[[Any, Arrays], None]
+Reference = Predict | gymnasium.Env
+
+
+def reference_of(world: World, reference: Any, load: Load | None) -> Predict:
+    """A reference as a function of an env's arrays.
+
+    Raises:
+        DeclarationError: it is none, it has other spaces than the world's agents, or ``load`` is missing.
+    """
+    if isinstance(reference, gymnasium.Env):
+        return _of_gymnasium(world, reference, load)
+    if not callable(reference):
+        raise DeclarationError(
+            f"compare: the reference is {reference!r}, expected a function of arrays or an env of Gymnasium"
+        )
+    if load is not None:
+        raise DeclarationError("compare: load= is for an env of Gymnasium; a function gets the arrays itself")
+    return reference
+
+
+def _of_gymnasium(world: World, env: gymnasium.Env, load: Load | None) -> Predict:
+    if world.num_agents != 1:
+        raise DeclarationError(
+            f"compare: an env of Gymnasium has one agent, {world.environment.name} has {world.num_agents}; give a "
+            "function of arrays"
+        )
+    if load is None:
+        raise DeclarationError("compare: load= is missing; it puts the env of Gymnasium into the state of the arrays")
+    (group,) = world.groups.values()
+    for kind, own, other in (
+        ("observation", group.observation, env.observation_space),
+        ("action", group.action, env.action_space),
+    ):
+        if own.shape != other.shape or type(own) is not type(other) or getattr(own, "n", 0) != getattr(other, "n", 0):
+            raise DeclarationError(f"compare: the reference's {kind} space is {other}, expected {own}")
+    start, space = action_start(group.action), group.action
+    plain = env.unwrapped  # a time limit of its own has no place in steps from given states
+    env.reset(seed=0)
+
+    def predict(arrays: Arrays) -> Mapping[str, Any]:
+        load(plain, arrays)
+        entries = arrays["actions"][0] + start
+        whole = entries.astype(space.dtype)
+        action = whole.reshape(space.shape) if space.shape else whole[0]
+        observation, reward, terminated, _, _ = plain.step(action)
+        return {
+            "observations": np.asarray(observation)[None],
+            "rewards": np.asarray([reward]),
+            "terminated": np.asarray(terminated),
+        }
+
+    return predict
