@@ -51,6 +51,8 @@ def test_their_test_of_agents_in_turn(name: str) -> None:
 def test_agents_leave_when_their_part_has_ended() -> None:
     tag, plain = env(), world("tag_continuous", 1, autoreset="disabled")
     left = 0
+    for number, agent in enumerate(tag.possible_agents):
+        tag.action_space(agent).seed(number)
     for seed in range(8):
         plain.reset(seed=seed)
         observations, infos = tag.reset(seed=seed)
@@ -75,7 +77,7 @@ def test_agents_leave_when_their_part_has_ended() -> None:
             stay = [agent for agent in before if not gone[tag.possible_agents.index(agent)]]
             assert tag.agents == ([] if any(over) else stay)
             left += len(before) - len(stay)
-    assert left > 3
+    assert left > 3, left
 
 
 def test_observations_are_of_the_group_and_kept() -> None:

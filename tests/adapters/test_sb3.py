@@ -119,7 +119,9 @@ def test_refusals() -> None:
     zeros = np.zeros(6, np.int64)
     assert refusal(StoreError, lambda: env.step(zeros)) == "no episode has begun; call reset() before step()"
     env.set_options({"mass": 2.0})
-    assert refusal(DeclarationError, env.reset) == "options: no 'mass'. Known: none"
+    assert refusal(DeclarationError, env.reset) == "options: no 'mass'. Known: gravity"
+    env.set_options([{"gravity": 9.0}, *([{}] * 5)])
+    assert refusal(DeclarationError, env.reset) == "options: give the same names for every env"
     env.set_options()
     env.reset()
     assert refusal(StoreError, lambda: env.step(zeros + 2)) == "actions: env 0 has 2, expected 0 to 1"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,10 +80,28 @@ class Batch:
 
         return finals
 
-    def array(self, name: str) -> Read:
-        """What returns a copy of an array per agent, (*entries, *its shape)."""
-        view = self._array(name)
-        return view.reshape(*self._lead, *view.shape[2:]).copy
+    def arrays(self, names: Iterable[str], prefix: str = "") -> Callable[[], dict[str, np.ndarray]]:
+        """What returns copies of arrays by name, (size, *shape); of each agent in a row or along an axis.
+
+        Args:
+            names: of arrays per agent or per env.
+            prefix: of the arrays that are handed out under these names: "final_" for those of ended episodes.
+        """
+        results = HostArrays(self._world) if prefix else self._results
+        reads = {name: self._of_entries(f"{prefix}{name}", results) for name in names}
+
+        def arrays() -> dict[str, np.ndarray]:
+            if prefix:
+                results.pull()
+            return {name: read() for name, read in reads.items()}
+
+        return arrays
+
+    def _of_entries(self, name: str, results: HostArrays) -> Read:
+        view, repeats = results.read(self._world[name]), self.per_env
+        if self._world.data.array(name).per == "agent":
+            return view.reshape(*self._lead, *view.shape[2:]).copy
+        return view.copy if repeats == 1 else lambda: np.repeat(view, repeats, axis=0)
 
     def of_envs(self, name: str) -> Read:
         """What returns a copy of an array per env."""

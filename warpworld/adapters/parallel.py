@@ -13,6 +13,7 @@ from pettingzoo.utils.conversions import parallel_to_aec
 from warpworld.adapters.group_views import GroupViews
 from warpworld.adapters.host_arrays import HostArrays
 from warpworld.adapters.rendering import check_render_mode, rendered
+from warpworld.adapters.reset_options import set_options
 from warpworld.adapters.wrong_times import has_ended, is_closed, not_begun
 from warpworld.errors import StoreError, suggest
 from warpworld.world import World
@@ -24,7 +25,7 @@ class ParallelEnv(pettingzoo.ParallelEnv):
 
     An agent leaves once its part of the episode has ended, and comes back at the next reset. One that takes no part
     in a step (``agent_mask``) is not among ``agents`` until it does. An agent's infos hold its "action_mask" where the
-    environment has one. The names in ``reset(options=...)`` are not looked at.
+    environment has one, and its part of the arrays that it names in its ``infos``.
 
     Attributes:
         world: what is stepped.
@@ -60,6 +61,7 @@ class ParallelEnv(pettingzoo.ParallelEnv):
         self.action_spaces = {name: agent.group.action for name, agent in self._agents.items()}
         size = sum(part.size for agent in self._agents.values() for part in agent.parts)
         self.state_space = Box(-np.inf, np.inf, (size,))
+        self._named = {name: arrays.read(world[name])[0, ...] for name in world.infos}
         self._left: set[str] = set()
         self._advance, self._refuse_step = arrays.around(world.step), not_begun
 
@@ -82,11 +84,14 @@ class ParallelEnv(pettingzoo.ParallelEnv):
 
         Args:
             seed: of all random numbers from here on.
-            options: not looked at.
+            options: values of the environment's parameters per env. Other names are not looked at: PettingZoo's own
+                tests give such.
 
         Returns:
             Observations and infos of the agents that act.
         """
+        params = {name: value for name, value in (options or {}).items() if name in self.world.environment.per_env}
+        set_options(self.world, params)
         self.world.reset(seed=seed)
         self._arrays.pull()
         self._left, self._refuse_step = set(), has_ended
@@ -147,12 +152,16 @@ class ParallelEnv(pettingzoo.ParallelEnv):
         return {name: self._agents[name].observe() for name in names}
 
     def _infos(self, names: list[str]) -> dict[str, dict[str, Any]]:
-        if self._masks is None:
-            return {name: {} for name in names}
-        masks, agents = self._masks, self._agents
-        return {
-            name: {"action_mask": masks[self._index[name], : agents[name].choices].astype(np.int8)} for name in names
+        return {name: self._info(self._index[name], self._agents[name].choices) for name in names}
+
+    def _info(self, index: int, choices: int) -> dict[str, Any]:
+        found = {
+            name: np.copy(values[index] if self.world.data.array(name).per == "agent" else values)
+            for name, values in self._named.items()
         }
+        if self._masks is not None:
+            found["action_mask"] = self._masks[index, :choices].astype(np.int8)
+        return found
 
     def state(self) -> np.ndarray:
         """What all agents see, those that have left included: one vector, float32."""

@@ -10,9 +10,9 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from warpworld.adapters.batch import Batch
 from warpworld.adapters.rendering import check_render_mode, frame
-from warpworld.adapters.reset_options import check_options
+from warpworld.adapters.reset_options import check_names, set_options
 from warpworld.adapters.wrong_times import is_closed, not_begun
-from warpworld.errors import suggest
+from warpworld.errors import DeclarationError, suggest
 from warpworld.world import World
 from warpworld.world.protocols import PROTOCOLS
 
@@ -41,22 +41,23 @@ class Sb3VecEnv(VecEnv):
         PROTOCOLS["sb3"].check(world)
         check_render_mode(render_mode)
         world.request("final_observations")
+        world.keep_last_infos()
         self.world, self.render_mode = world, render_mode
         self._batch = batch = Batch(world, agents)
         super().__init__(batch.size, batch.single_observation_space, batch.single_action_space)
         self._finals, self._advance = batch.finals(copy=False), not_begun
-        self._masks = batch.array("action_mask") if "action_mask" in world else None
+        self._masks = batch.arrays(["action_mask"]) if "action_mask" in world else None
+        self._names, self._now, self._last = world.infos, batch.arrays(world.infos), batch.arrays(world.infos, "final_")
         self._nothing: list[dict[str, Any]] = [{} for _ in range(batch.size)]  # infos of a step in which none ended
 
     def reset(self) -> Any:
         """Start new episodes everywhere, with the seeds of ``seed``; observations of all envs."""
-        for options in self._options:
-            check_options(options, ())
+        set_options(self.world, self._joined_options())
         seeds = self._seeds[:: self._batch.per_env]
         self.world.reset(seed=None if all(seed is None for seed in seeds) else seeds)
         self._batch.pull()
         self._advance = self._batch.step
-        self.reset_infos = [{} for _ in range(self.num_envs)]
+        self.reset_infos = self._infos_now() if self._names else [{} for _ in range(self.num_envs)]
         self._reset_seeds()
         self._reset_options()
         return self._batch.observe()
@@ -70,7 +71,8 @@ class Sb3VecEnv(VecEnv):
         batch = self._batch
         self._advance()
         terminated, truncated = batch.terminated(), batch.truncated()
-        dones, infos = terminated | truncated, self._nothing.copy()
+        dones = terminated | truncated
+        infos = self._infos_now() if self._names else self._nothing.copy()
         if _TRUE in dones.tobytes():
             self._note_ends(infos, np.flatnonzero(dones), truncated & ~terminated)
         return batch.observe(), batch.rewards(), dones, infos
@@ -84,6 +86,22 @@ class Sb3VecEnv(VecEnv):
             lasts = finals[rows]
         for row, last, limit in zip(rows.tolist(), lasts, cut[rows].tolist(), strict=True):
             infos[row] = {"terminal_observation": last, "TimeLimit.truncated": limit}
+        if self._names:
+            for name, values in self._last().items():
+                for row in rows.tolist():
+                    infos[row][name] = values[row]
+
+    def _infos_now(self) -> list[dict[str, Any]]:
+        arrays = self._now()
+        return [dict(zip(arrays, values, strict=True)) for values in zip(*arrays.values(), strict=True)]
+
+    def _joined_options(self) -> dict[str, np.ndarray]:
+        """What ``set_options`` set: of each parameter one value for each env."""
+        options = self._options[:: self._batch.per_env]
+        if any(each.keys() != options[0].keys() for each in options):
+            raise DeclarationError("options: give the same names for every env")
+        check_names(options[0], self.world.environment.per_env)
+        return {name: np.array([each[name] for each in options]) for name in options[0]}
 
     def close(self) -> None:
         """Close the world."""
@@ -101,7 +119,7 @@ class Sb3VecEnv(VecEnv):
         if attr_name in self.world.data and self.world.data.array(attr_name).per != "world":
             return [self._part(attr_name, row).cpu().numpy().copy() for row in rows]
         if attr_name == "action_masks" and self._masks is not None:
-            masks = self._masks()
+            masks = self._masks()["action_mask"]
             return [masks[row] for row in rows]
         for holder in (self.world.environment.params, self):
             if hasattr(holder, attr_name):

@@ -11,8 +11,9 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from warpworld.adapters.batch import Batch
+from warpworld.adapters.infos import Infos
 from warpworld.adapters.rendering import check_render_mode, rendered
-from warpworld.adapters.reset_options import reset_mask
+from warpworld.adapters.reset_options import set_options
 from warpworld.adapters.wrong_times import is_closed, not_begun
 from warpworld.errors import StoreError
 from warpworld.world import World
@@ -32,7 +33,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     ``reset(seed=s)`` starts each env on a course of its own of seed s; a list of seeds starts each on the course of a
     single env of its seed. ``reset(options={"reset_mask": mask})`` resets some. A step's infos hold "final_obs" and
-    "_final_obs" where envs ended and were reset in the same step, and "action_mask" where the environment has one.
+    "_final_obs" where envs ended and were reset in the same step, "action_mask" where the environment has one, and the
+    arrays that it names in its ``infos``; those of ended episodes are then in "final_info".
 
     Attributes:
         world: what is stepped.
@@ -56,6 +58,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         check_render_mode(render_mode)
         if world.autoreset == "same_step":
             world.request("final_observations")
+            world.keep_last_infos()
         self.world, self.render_mode, self.autoreset_mode = world, render_mode, MODES[world.autoreset]
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": 30, "autoreset_mode": self.autoreset_mode}
         self._batch = batch = Batch(world, agents, copy)
@@ -67,7 +70,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
         self._write, self._advance, self._observe = batch.write, not_begun, batch.observe
         self._rewards, self._terminated, self._truncated = batch.rewards, batch.terminated, batch.truncated
-        self._action_mask = batch.array("action_mask") if "action_mask" in world else None
+        self._infos = Infos(batch, world)
+        self._has_infos = bool(self._infos)
         self._finals = batch.finals(copy) if world.autoreset == "same_step" else None
         self._over: np.ndarray | None = None  # ended envs that nobody has reset, where that is checked
         self._heeds_ends = self._finals is not None or (world.autoreset == "disabled" and world.checks_actions)
@@ -77,7 +81,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
         Args:
             seed: of all random numbers, or a list of one for each env, None leaving an env's as they are.
-            options: "reset_mask", (num_envs,) bool: which envs; all others keep every bit.
+            options: "reset_mask", (num_envs,) bool: which envs; all others keep every bit. And values of the
+                environment's parameters per env.
 
         Returns:
             Observations and infos of all envs.
@@ -87,17 +92,16 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             TypeError, ValueError: the mask is.
             StoreError: the first reset is of some envs only.
         """
-        mask = reset_mask(options, self.world.num_envs, self._batch.per_env)
-        if mask is not None and self._advance is not_begun:
+        active = set_options(self.world, options, self._batch.per_env)
+        if active is not None and self._advance is not_begun:
             raise StoreError("the first reset() starts every env; call it without a mask")
-        self.world.reset(None if mask is None else _tensor(mask), seed)
+        self.world.reset(active, seed)
         if isinstance(seed, (int, np.integer)):
             super().reset(seed=int(seed))
         self._advance = self._batch.step
-        left = None if mask is None or self._over is None else self._over & ~np.repeat(mask, self._batch.per_env)
-        self._over = left if left is not None and left.any() else None
+        self._over = self._still_over(None if active is None else active.numpy())
         self._batch.pull()
-        return self._observe(), self._infos()
+        return self._observe(), self._infos.now()
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """One step of all envs.
@@ -117,18 +121,22 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self._write(actions)
         self._advance()
         terminated, truncated = self._terminated(), self._truncated()
-        infos = {} if self._action_mask is None else self._infos()
+        infos = self._infos.now() if self._has_infos else {}
         if self._heeds_ends and (_TRUE in terminated.tobytes() or _TRUE in truncated.tobytes()):
             if self._finals is None:
                 self._over = terminated | truncated
             else:
-                infos["final_obs"], infos["_final_obs"] = self._finals(), terminated | truncated
+                infos["final_obs"], infos["_final_obs"] = self._finals(), (ended := terminated | truncated)
+                if self._has_infos:
+                    infos |= self._infos.of_ended(ended)
         return self._observe(), self._rewards(), terminated, truncated, infos
 
-    def _infos(self) -> dict[str, Any]:
-        if self._action_mask is None:
-            return {}
-        return {"action_mask": self._action_mask(), "_action_mask": np.ones(self.num_envs, np.bool_)}
+    def _still_over(self, reset: np.ndarray | None) -> np.ndarray | None:
+        """The ended envs that a reset of these, None meaning all, leaves; None if there are none."""
+        if reset is None or self._over is None:
+            return None
+        left = self._over & ~np.repeat(reset, self._batch.per_env)
+        return left if left.any() else None
 
     def render(self, envs: Iterable[int] | None = None) -> tuple[np.ndarray, ...]:
         """Pictures (height, width, 3) uint8 of envs of the world, all of them if none are named."""
@@ -146,9 +154,3 @@ def _have_ended(over: np.ndarray) -> str:
         others, last = others[:3], f"{len(others) - 2} more"
     envs = f"envs {', '.join(others)} and {last} have" if others else f"env {last} has"
     return f'{envs} ended; reset {"them" if others else "it"} with options={{"reset_mask": ...}}'
-
-
-def _tensor(mask: np.ndarray) -> Any:
-    import torch
-
-    return torch.from_numpy(mask)

@@ -134,9 +134,7 @@ class WorldStore:
         if name == "final_observations":
             self._require_same_step("final observations are")
             for array in observation_arrays(self.groups):
-                if f"final_{array.name}" not in self.data:
-                    self.data.add(dataclasses.replace(array, name=f"final_{array.name}"))
-                    self._plan.recorded.append(Copy(array.name, f"final_{array.name}", active_only=True))
+                self._keep_last(array)
         elif name not in self.data:
             array = requested_array(name, self.groups)
             check_indices(array, self.num_envs, self.num_agents)
@@ -144,6 +142,22 @@ class WorldStore:
             if name == "agent_terminated" and self.autoreset == "next_step":
                 self._plan.restored.append(array)
                 self._add_initial_values()
+
+    def keep_last_infos(self) -> None:
+        """Keep what the arrays in ``infos`` held when an episode ended, in twins called "final_" and their names.
+
+        Raises:
+            StoreError: after the first reset(); without autoreset in the same step.
+        """
+        self._require_same_step("the last infos of an episode are")
+        for name in self.infos:
+            self._keep_last(self.data.array(name))
+
+    def _keep_last(self, array: Array) -> None:
+        twin = f"final_{array.name}"
+        if twin not in self.data:
+            self.data.add(dataclasses.replace(array, name=twin, initial=None, on_reset="kernel", read_only=False))
+            self._plan.recorded.append(Copy(array.name, twin, active_only=True))
 
     def record(self, source: str, target: str, row: str | None = None) -> None:
         """In every step, copy array ``source`` into ``target``, or into one of its rows.
