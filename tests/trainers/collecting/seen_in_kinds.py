@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
+from torch import Tensor
 
 from warpworld import Array, Environment, Group
 from warpworld.config import config_from_dict
@@ -33,6 +35,7 @@ class SeenAs(Environment):
     @dataclass(frozen=True)
     class Params:
         kind: str = "bytes"
+        rests: bool = False  # whether agents sit every third step out
 
     params: Params
 
@@ -40,17 +43,28 @@ class SeenAs(Environment):
         return [Group("walker", 2, SPACES[self.params.kind], Discrete(3))]
 
     def arrays(self) -> Sequence[Array]:
-        return [Array("x", "int32")]
+        mask = Array("agent_mask", "bool", initial=True, on_reset="keep")
+        return [Array("x", "int32"), *([mask] if self.params.rests else [])]
 
     def phases(self) -> Sequence[Any]:
-        return ["walk", f"see_{self.params.kind}"]
+        return ["walk", *([self._rest] if self.params.rests else []), f"see_{self.params.kind}"]
 
     def resets(self) -> Sequence[Any]:
         return ["place", f"see_{self.params.kind}"]
 
+    @staticmethod
+    def _rest(arrays: Any, active: Tensor) -> None:
+        timestep = arrays["timestep"]
+        arrays["agent_mask"] = torch.stack([timestep % 3 != 0, timestep % 3 != 1], 1)
+
 
 def trainer(
-    kind: str, updates: int = 3, num_envs: int = 6, model: dict[str, Any] | None = None, **policy: Any
+    kind: str,
+    updates: int = 3,
+    num_envs: int = 6,
+    rests: bool = False,
+    model: dict[str, Any] | None = None,
+    **policy: Any,
 ) -> Trainer:
     """A trainer of a small policy for that kind of observations."""
     learner = {"model": {"hidden_sizes": [8], **(model or {})}, "update_epochs": 2, "num_minibatches": 2, **policy}
@@ -58,7 +72,7 @@ def trainer(
         config_from_dict(
             {
                 "name": f"{__name__}:SeenAs",
-                "env": {"kind": kind},
+                "env": {"kind": kind, "rests": rests},
                 "trainer": {
                     "num_envs": num_envs,
                     "num_steps": 16,

@@ -29,10 +29,11 @@ def both(kind: str, floats: str, **settings: Any) -> tuple[Trainer, Trainer]:
 
 
 @pytest.mark.parametrize(("kind", "floats"), TWINS)
+@pytest.mark.parametrize("rests", [False, True], ids=["", "in turn"])
 @pytest.mark.parametrize("model", [{}, {"recurrent": "gru", "recurrent_size": 4}], ids=["mlp", "gru"])
-def test_learning_is_the_same_as_from_floats(kind: str, floats: str, model: dict[str, Any]) -> None:
-    """Rewards and weights, after rollouts with episodes that were cut off."""
-    ours, theirs = both(kind, floats, model=model)
+def test_learning_is_the_same_as_from_floats(kind: str, floats: str, model: dict[str, Any], rests: bool) -> None:
+    """Rewards and weights, after rollouts with episodes that were cut off, and steps that agents sat out."""
+    ours, theirs = both(kind, floats, model=model, rests=rests)
     assert ours.world["rollout_truncated"].any()
     assert torch.equal(ours.world["rollout_rewards"], theirs.world["rollout_rewards"])
     mine, expected = (dict(each.policies["walker"].named_parameters()) for each in (ours, theirs))

@@ -52,7 +52,7 @@ class Sequences:
         """The sequences of one group's rollout.
 
         What is not finite in a row that does not count is taken as 0, and so is a state: an agent that is out may see
-        what it likes, and a weight of 0 would not keep NaN from the gradient.
+        what it likes, and a weight of 0 would not keep NaN from the gradient. In rows of bytes a policy does so itself.
 
         Args:
             rows: T * S rows, step by step.
@@ -66,7 +66,8 @@ class Sequences:
         }
         if rows.mask is not None:
             seen = turned["observations"]
-            turned["observations"] = torch.where(turned["mask"].unsqueeze(-1) | seen.isfinite(), seen, 0.0)
+            if seen.is_floating_point():
+                turned["observations"] = torch.where(turned["mask"].unsqueeze(-1) | seen.isfinite(), seen, 0.0)
             states = torch.nan_to_num(states, nan=0.0, posinf=0.0, neginf=0.0)
         return Sequences(Batch(**turned), states, starts.t(), (agents,))
 
