@@ -48,7 +48,7 @@ def test_from_yaml_and_back(load: Load, tmp_path: Path) -> None:
         ),
         ("env.randomize=8", "env: Drift: randomize=8, expected a range for each of its names"),
         ("env.randomise={}", "env.randomise is not a known key. Did you mean 'randomize'?"),
-        ("env.randomize.gravity=[-1, 2]", "env: gravity=-1: expected more than 0"),
+        ("env.randomize.gravity=[-1, 2]", "env: gravity=-1: expected more than 0 and less than 100"),
     ],
 )
 def test_mistakes(load: Load, override: str, message: str) -> None:

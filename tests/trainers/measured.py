@@ -13,7 +13,7 @@ from warpworld import Array, Environment, Group, World
 
 
 class Measured(Environment):
-    """All numbers are drawn; agents leave one after the other, and agent 1 of odd envs is never there."""
+    """All numbers are drawn; agents leave one after the other, and agent 1 misses every second episode."""
 
     source = Path(__file__).with_suffix(".cu")
 
@@ -22,12 +22,13 @@ class Measured(Environment):
         return [agents(2, "left"), agents(1, "right")]
 
     def arrays(self) -> list[Array]:
-        """One metric of each kind and dtype."""
+        """One metric of each kind and dtype, and whether agent 1 is away."""
         return [
             Array("height", "float32", metric="mean"),
             Array("leaps", "int32", metric="sum"),
             Array("score", "int32", per="env", metric="last"),
             Array("lucky", "bool", per="env", metric="mean"),
+            Array("absent", "bool", per="env"),
         ]
 
 

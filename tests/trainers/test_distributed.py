@@ -89,6 +89,7 @@ CASES = {
         num_envs=5,
     ),
     "v-trace": configured("cartpole", {"agent": {**PPO, "value_targets": "vtrace"}}),
+    "metrics": configured("tests.trainers.measured:Measured", {"left": PPO, "right": A2C}, num_envs=5),
     "target_kl": configured("cartpole", {"agent": {**PPO, "update_epochs": 20, "target_kl": 1e-3}}),
 }
 

@@ -65,6 +65,12 @@ COURSES: dict[str, dict[str, Any]] = {
         "env": {"wolves": 2, "sheep": 3},
         "policy": {"wolf": ONE, "sheep": {"algorithm": "a2c"}},
     },
+    "metrics": {"name": "tests.trainers.measured:Measured", "policy": {"left": ONE, "right": ONE}},
+    "parameters that are drawn": {
+        "name": "tests.world.drift:Drift",
+        "env": {"randomize": {"gravity": [8.0, 12.0], "windy": [False, True]}},
+        "policy": {"agent": ONE},
+    },
     "tag on a plane": {
         "name": "tag_continuous",
         "env": {"num_taggers": 2, "num_runners": 3, "episode_length": 11},

@@ -26,8 +26,8 @@ class Drift(Environment):
         scale: float = 0.5
 
         def __post_init__(self) -> None:
-            if self.gravity <= 0:
-                raise DeclarationError(f"gravity={self.gravity}: expected more than 0")
+            if not 0 < self.gravity < 100:
+                raise DeclarationError(f"gravity={self.gravity}: expected more than 0 and less than 100")
 
     def groups(self) -> list[Group]:
         """Two agents."""

@@ -256,7 +256,8 @@ def test_per_env_is_a_tuple_of_names() -> None:
         (dict(gravity=[[1.0], 2.0]), "Drift: gravity=[[1.0], 2.0], expected one number for each env"),
         (dict(lives=["a", "b"]), "Drift: lives=['a', 'b'], expected one number for each env"),
         (dict(lives=[1.5, 2.0]), "Drift: lives=1.5, expected int"),
-        (dict(gravity=[1.0, -2.0]), "gravity=-2.0: expected more than 0"),
+        (dict(gravity=[1.0, -2.0]), "gravity=-2.0: expected more than 0 and less than 100"),
+        (dict(gravity=[1.0, 100.0]), "gravity=100.0: expected more than 0 and less than 100"),
         (dict(gravity=[1.0, float("nan")]), "Drift: gravity=nan, expected float"),
         (dict(scale=[1.0, 2.0]), "Drift: scale=[1.0, 2.0], expected float"),
         (dict(randomize=3), "Drift: randomize=3, expected a range for each of its names"),
@@ -288,7 +289,8 @@ def test_per_env_is_a_tuple_of_names() -> None:
                 ("windy", [0, 1], "bool"),
             ]
         ),
-        (dict(randomize={"gravity": [-1.0, 2.0]}), "gravity=-1.0: expected more than 0"),
+        (dict(randomize={"gravity": [1, 100]}), "gravity=100: expected more than 0 and less than 100"),
+        (dict(randomize={"gravity": [-1.0, 2.0]}), "gravity=-1.0: expected more than 0 and less than 100"),
         (
             dict(gravity=[1.0, 2.0], randomize={"gravity": [1, 2]}),
             "Drift: randomize: gravity=[1, 2], but gravity is given for each env too; leave one of them out",
@@ -301,10 +303,11 @@ def test_values_that_are_none(params: dict[str, Any], message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_a_wrong_number_of_values() -> None:
+@pytest.mark.parametrize("number", [1, 3, 5])
+def test_a_wrong_number_of_values(number: int) -> None:
     with pytest.raises(DeclarationError) as caught:
-        drift(4, gravity=[1.0, 2.0, 3.0])
-    assert str(caught.value) == "Drift: gravity has 3 values, expected one for each of 4 envs"
+        drift(4, gravity=[1.0] * number)
+    assert str(caught.value) == f"Drift: gravity has {number} values, expected one for each of 4 envs"
 
 
 @pytest.mark.parametrize(
