@@ -12,22 +12,23 @@ from warpworld.errors import BuildError, DeclarationError, suggest
 from warpworld.managers.cpu.host_compiler import find_compiler
 from warpworld.managers.cpu.workers import available_cores
 
-from . import brute_force, learning, peers, shares, worlds
-from .rows import print_learning, print_shares, print_table
+from . import adapters, brute_force, learning, peers, shares, worlds
+from .rows import print_adapters, print_learning, print_shares, print_table
 
 
 def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None = None) -> None:
     """Measure and print.
 
     Args:
-        only: worlds whose name contains this; peers are left out then. "ppo" and "rollout" name the tables of learning.
+        only: worlds whose name contains this; peers are left out then. "adapters", "ppo" and "rollout" name other
+            tables.
         seconds: length of one window; every figure is the median of five.
         save: JSON file to write the rows to, with machine, date and commit.
 
     Raises:
         DeclarationError: no world's name contains ``only``.
     """
-    names = [*(name for name, *_ in worlds.CASES), *brute_force.CASES, learning.NAME, shares.NAME]
+    names = [*(name for name, *_ in worlds.CASES), *brute_force.CASES, adapters.NAME, learning.NAME, shares.NAME]
     if only is not None and not any(only in name for name in names):
         raise DeclarationError(
             f"no benchmark's name contains '{only}'.{suggest(only, names)} Known: {', '.join(names)}"
@@ -38,9 +39,12 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
     if only is None:
         rows += list(peers.rows(seconds))
     learnt = list(learning.rows(seconds)) if only is None or only in learning.NAME else []
+    adapted = list(adapters.rows(seconds)) if only is None or only in adapters.NAME else []
     shared = list(shares.rows(seconds)) if only is None or only in shares.NAME else []
     if rows:
         print_table(rows)
+    if adapted:
+        print_adapters(adapted)
     if learnt:
         print_learning(learnt)
     if shared:
@@ -50,9 +54,8 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
     if save:
         path = Path(save)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(
-            json.dumps({**conditions(), "rows": [row.as_dict() for row in (*rows, *learnt, *shared)]}, indent=1) + "\n"
-        )
+        every = [row.as_dict() for row in (*rows, *adapted, *learnt, *shared)]
+        path.write_text(json.dumps({**conditions(), "rows": every}, indent=1) + "\n")
 
 
 def _processor() -> str:

@@ -109,6 +109,31 @@ class ShareRow:
         return dataclasses.asdict(self)
 
 
+@dataclass(frozen=True)
+class AdapterRow:
+    """A step through a protocol.
+
+    Attributes:
+        world: what is stepped.
+        system: through what.
+        num_envs: envs of a call.
+        seconds_per_call: wall time, median.
+        cpu_seconds_per_call: of all threads, median.
+        spread: of the windows' wall times, relative to the median.
+    """
+
+    world: str
+    system: str
+    num_envs: int
+    seconds_per_call: float
+    cpu_seconds_per_call: float
+    spread: float
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        return dataclasses.asdict(self)
+
+
 def print_table(rows: Iterable[Row]) -> None:
     """Print rows, each with its speed as a multiple of the fastest peer on the same world and number of envs."""
     rows = list(rows)
@@ -195,5 +220,27 @@ def print_shares(rows: Iterable[ShareRow]) -> None:
             f"{row.own_seconds * 1e6:.3f}",
             f"{row.policy_seconds * 1e6:.3f}",
             f"{row.spread:.0%}",
+        )
+    Console(width=140).print(table)
+
+
+def print_adapters(rows: Iterable[AdapterRow]) -> None:
+    """Print rows, each with its CPU time as a multiple of the first system's on the same world and number of envs."""
+    rows = list(rows)
+    table = Table(title="a call with new actions, one core; medians")
+    table.add_column("world")
+    table.add_column("system")
+    for name in ("envs", "µs/call", "CPU µs/call", "spread", "x first"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        first = next(r for r in rows if (r.world, r.num_envs) == (row.world, row.num_envs))
+        table.add_row(
+            row.world,
+            row.system,
+            f"{row.num_envs}",
+            f"{row.seconds_per_call * 1e6:.2f}",
+            f"{row.cpu_seconds_per_call * 1e6:.2f}",
+            f"{row.spread:.0%}",
+            f"{row.cpu_seconds_per_call / first.cpu_seconds_per_call:.2f}",
         )
     Console(width=140).print(table)

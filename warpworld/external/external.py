@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ class External(Environment):
         probe = self._opened(1, 0)
         self._groups, self.requested = tuple(probe.groups), tuple(probe.requested)
         probe.close()
-        self._placed = placed_groups(self)
+        self._places = _places(placed_groups(self))
         self._envs: Envs | None = None
         self._seed, self._has_begun = 0, False
 
@@ -115,31 +115,53 @@ class External(Environment):
         self._show(arrays, observations, active)
 
     def _actions(self, arrays: Any) -> dict[str, np.ndarray]:
-        return {name: self._part(arrays, "actions", group).cpu().numpy() for name, group in self._placed.items()}
+        return {place.group: place.of(arrays).cpu().numpy() for place in self._places if place.key is None}
 
     def _show(self, arrays: Any, observations: Observations, envs: torch.Tensor | None) -> None:
         """Write observations into the store, of the envs that are marked or of all."""
-        for name, group in self._placed.items():
-            for key, array in observation_names(self._placed, group).items():
-                values = observations[name][key] if key else observations[name]
-                _write(self._part(arrays, array, group), values, envs)
+        for place in self._places:
+            if place.key is not None:
+                values = observations[place.group]
+                _write(place.of(arrays), values[place.key] if place.key else values, envs)
 
-    def _part(self, arrays: Any, array: str, group: Group) -> torch.Tensor:
-        """A group's part of an array of actions or observations: (num_envs, group size, ...)."""
-        kind = "actions" if array == "actions" else "observations"
-        suffix = group_suffix(self._placed, group, kind)
-        if kind == "actions":
-            array += suffix
-        return arrays[array] if suffix else arrays[array][:, group.slice]
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a group's actions (``key`` is None), or a part of its observations, lie in the store."""
+
+    group: str
+    key: str | None
+    array: str
+    agents: slice
+
+    def of(self, arrays: Any) -> torch.Tensor:
+        """The part: (num_envs, group size, ...)."""
+        return arrays[self.array][:, self.agents]
+
+
+def _places(groups: Mapping[str, Group]) -> list[_Place]:
+    places = []
+    for name, group in groups.items():
+        suffix = group_suffix(groups, group, "actions")
+        places.append(_Place(name, None, f"actions{suffix}", slice(None) if suffix else group.slice))
+        suffix = group_suffix(groups, group, "observations")
+        for key, array in observation_names(groups, group).items():
+            places.append(_Place(name, key, array, slice(None) if suffix else group.slice))
+    return places
 
 
 def _write(view: torch.Tensor, values: np.ndarray, envs: torch.Tensor | None = None) -> None:
     """Copy values into a view of the store, in its dtype and shape."""
     import torch
 
-    given = torch.from_numpy(np.ascontiguousarray(values)).to(view.device)
-    given = given.reshape(view.shape).to(view.dtype)
-    if envs is None:
-        view.copy_(given)
-    else:
-        view[envs] = given[envs]
+    shaped = np.asarray(values).reshape(view.shape)
+    if view.device.type == "cpu":  # NumPy copies on this thread alone, which costs less than to wake others
+        np.copyto(view.numpy(), shaped, casting="unsafe", where=True if envs is None else _along(envs.numpy(), shaped))
+        return
+    given = torch.from_numpy(np.ascontiguousarray(shaped)).to(view.device).to(view.dtype)
+    view.copy_(given if envs is None else torch.where(_along(envs, given), given, view))
+
+
+def _along(envs: Any, values: Any) -> Any:
+    """A mask of envs in a shape that broadcasts against values (num_envs, ...)."""
+    return envs.reshape(-1, *[1] * (values.ndim - 1))
