@@ -13,7 +13,10 @@ from warpworld.world.protocols import Protocol, protocol_of
 from warpworld.world.world import World
 
 if TYPE_CHECKING:
+    from warpworld.adapters.dm import DmEnv
+    from warpworld.adapters.old_gym import Gym21, Gym26
     from warpworld.adapters.parallel import ParallelEnv
+    from warpworld.adapters.pool import Pool
     from warpworld.adapters.sb3 import Sb3VecEnv
     from warpworld.adapters.single import Env
     from warpworld.adapters.vector import VectorEnv
@@ -26,8 +29,8 @@ _Count: TypeAlias = int | None
 
 @overload
 def make(
-    name: _Name = None,
-    num_envs: _Count = None,
+    name: str | None = None,
+    num_envs: int | None = None,
     device: str | None = None,
     seed: int | None = None,
     num_workers: int | None = None,
@@ -47,9 +50,26 @@ def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["single"],
 @overload
 def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["parallel"], **params: Any) -> ParallelEnv: ...
 @overload
+def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["dm"], **params: Any) -> DmEnv: ...
+@overload
+def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["gym"], **params: Any) -> Gym26: ...
+@overload
+def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["gym21"], **params: Any) -> Gym21: ...
+@overload
+def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["pool"], **params: Any) -> Pool: ...
+@overload
 def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["sb3"], **params: Any) -> Sb3VecEnv: ...
 @overload
-def make(name: _Name = None, num_envs: _Count = None, *, api: str, **params: Any) -> Any: ...
+def make(
+    name: str | None = None,
+    num_envs: int | None = None,
+    device: str | None = None,
+    seed: int | None = None,
+    num_workers: int | None = None,
+    *,
+    api: str,
+    **params: Any,
+) -> Any: ...
 
 
 def make(

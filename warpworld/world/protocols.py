@@ -79,6 +79,9 @@ PROTOCOLS = {
         Protocol("single", "warpworld.adapters.single:Env", one_env=True),
         Protocol("parallel", "warpworld.adapters.parallel:ParallelEnv", one_env=True, package="pettingzoo"),
         Protocol("aec", "warpworld.adapters.parallel:aec_env", one_env=True, package="pettingzoo"),
+        Protocol("dm", "warpworld.adapters.dm:DmEnv", ("next_step",), package="dm_env"),
+        Protocol("gym", "warpworld.adapters.old_gym:Gym26", one_env=True),
+        Protocol("gym21", "warpworld.adapters.old_gym:Gym21", one_env=True),
         Protocol("sb3", "warpworld.adapters.sb3:Sb3VecEnv", ("same_step",), package="stable_baselines3"),
         Protocol("pool", "warpworld.adapters.pool:Pool", ("next_step", "same_step")),
     )

@@ -1,0 +1,113 @@
+"""A World as a ``dm_env.Environment``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dm_env
+import numpy as np
+from dm_env import specs
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
+
+from warpworld.adapters.single import first
+from warpworld.adapters.vector import VectorEnv
+from warpworld.errors import DeclarationError
+from warpworld.world import World
+from warpworld.world.protocols import PROTOCOLS
+from warpworld.world.seeding import Seed
+
+_FIRST, _MID, _LAST = (np.int32(kind) for kind in (dm_env.StepType.FIRST, dm_env.StepType.MID, dm_env.StepType.LAST))
+
+
+class DmEnv(dm_env.Environment):
+    """Envs whose steps are first, mid or last; the step behind a last one ignores its action and is a first one.
+
+    A discount is 0 where an episode ended by itself, and 1 where a limit cut it. Of one env, a time step holds what
+    dm_env says. Of several, each of its parts has an axis of envs in front, as EnvPool's have: ``step_type``
+    (num_envs,) int32, ``reward`` and ``discount`` (num_envs,) float32, 0 and 1 in first steps. Specs are of one env.
+
+    Attributes:
+        world: what is stepped.
+
+    Args:
+        world: with ``autoreset="next_step"``. Several agents of an env are an axis.
+
+    Raises:
+        DeclarationError: the world resets in another way; groups of it are unlike each other.
+    """
+
+    def __init__(self, world: World) -> None:
+        PROTOCOLS["dm"].check(world)
+        self.world = world
+        self._batch = VectorEnv(world, agents="auto" if world.num_agents == 1 else "axis")
+        self._over: np.ndarray | None = None  # whose last step was their last; None before the first reset
+
+    def reset(self, seed: Seed | None = None) -> dm_env.TimeStep:
+        """Start new episodes everywhere; ``seed`` is one number, or one for each env, see VectorEnv."""
+        observations, _ = self._batch.reset(seed=seed)
+        self._over = np.zeros(self.world.num_envs, np.bool_)
+        ones = np.ones(self.world.num_envs, np.float32)
+        return self._time_step(np.full(self.world.num_envs, _FIRST), 0 * ones, ones, observations)
+
+    def step(self, action: Any) -> dm_env.TimeStep:
+        """One step; before any reset it is one.
+
+        Raises:
+            StoreError: an action is illegal; after ``close``.
+        """
+        if self._over is None:
+            return self.reset()
+        actions = np.asarray(action)[None] if self.world.num_envs == 1 else action
+        observations, rewards, terminated, truncated, _ = self._batch.step(actions)
+        over = terminated | truncated
+        kinds = np.where(self._over, _FIRST, np.where(over, _LAST, _MID))
+        self._over = over
+        return self._time_step(kinds, rewards, 1 - terminated.astype(np.float32), observations)
+
+    def _time_step(self, kinds: np.ndarray, rewards: np.ndarray, discounts: np.ndarray, seen: Any) -> dm_env.TimeStep:
+        if self.world.num_envs > 1:
+            return dm_env.TimeStep(kinds, rewards, discounts, seen)
+        if kinds[0] == _FIRST:
+            return dm_env.restart(first(seen))
+        return dm_env.TimeStep(dm_env.StepType(kinds[0]), float(rewards[0]), float(discounts[0]), first(seen))
+
+    def observation_spec(self) -> Any:
+        """What one env shows: a spec, or one for each key."""
+        return spec_of(self._batch.single_observation_space, "observation")
+
+    def action_spec(self) -> Any:
+        """What is done in one env."""
+        return spec_of(self._batch.single_action_space, "action")
+
+    def close(self) -> None:
+        """Close the world."""
+        self._batch.close()
+
+
+def spec_of(space: Space, name: str) -> Any:
+    """A space as dm_env's specs.
+
+    Raises:
+        DeclarationError: dm_env has no such spec.
+    """
+    if isinstance(space, Dict):
+        return {key: spec_of(part, key) for key, part in space.spaces.items()}
+    if isinstance(space, Discrete) and space.start == 0:
+        return specs.DiscreteArray(int(space.n), np.int64, name)
+    low, high = _bounds(space)
+    if not (np.isfinite(low).any() or np.isfinite(high).any()):
+        return specs.Array(space.shape, space.dtype, name)
+    return specs.BoundedArray(space.shape, space.dtype, low, high, name)
+
+
+def _bounds(space: Space) -> tuple[np.ndarray, np.ndarray]:
+    """Least and greatest value of each entry."""
+    if isinstance(space, Box):
+        return space.low, space.high
+    if isinstance(space, Discrete):
+        return np.asarray(space.start), np.asarray(space.start + space.n - 1)
+    if isinstance(space, MultiDiscrete):
+        return space.start, space.start + space.nvec - 1
+    if isinstance(space, MultiBinary):
+        return np.zeros(space.shape, np.int8), np.ones(space.shape, np.int8)
+    raise DeclarationError(f"dm_env has no spec for {space}")
