@@ -336,9 +336,9 @@ def test_eval(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
         "evader  1,234.57     +- 0.50         -2.00          7.00",
         "",
         "metric        mean",
-        "chaser: tags  0.1235",
-        "tags left     2",
-        "evader: tags  1e+06",
+        "chaser: tags  0.123",
+        "tags left     2.00",
+        "evader: tags  1,000,000.00",
     ]
 
 
@@ -414,16 +414,16 @@ def test_metrics_of_the_environments_own_stand_behind_returns() -> None:
     for console in (Console(file=out), Console(file=terminal, force_terminal=True, width=80, color_system=None)):
         progress = TrainingProgress(load_config("run.yaml"), console, 0.0)
         with progress:
-            for tags in (float("nan"), 3.0, float("nan"), 4.5):
+            for tags in (float("nan"), 0.00321, float("nan"), 4.5):
                 progress.update({"env_steps": 160, "env/chaser/tags_made": tags, "env/left": 1.0})
     assert [line.split("mean return: ")[1] for line in out.getvalue().splitlines()] == [
         "chaser -, evader -; left 1.00",
-        "chaser -, evader -; left 1.00; chaser: tags made 3.00",
-        "chaser -, evader -; left 1.00; chaser: tags made 3.00",
+        "chaser -, evader -; left 1.00; chaser: tags made 0.00321",
+        "chaser -, evader -; left 1.00; chaser: tags made 0.00321",
         "chaser -, evader -; left 1.00; chaser: tags made 4.50",
     ]
     assert re.search(r"metric +mean +at first", terminal.getvalue())
-    assert re.search(r"chaser: tags made +4\.50 +3\.00", terminal.getvalue())
+    assert re.search(r"chaser: tags made +4\.50 +0\.00321", terminal.getvalue())
 
 
 def test_a_resumed_run_estimates_from_its_own_session() -> None:

@@ -15,8 +15,9 @@ import warpworld
 from tests.envs.courses import assert_same_course, ended
 from tests.envs.test_autoreset import events
 from tests.random_numbers import random_numbers
+from tests.toys import agents
 from tests.world.drift import Drift
-from warpworld import Environment, World
+from warpworld import Environment, Group, World
 from warpworld.errors import BindError, DeclarationError, StoreError
 
 NAMES = ("gravity", "lives", "windy")
@@ -65,6 +66,16 @@ def test_each_env_moves_by_its_own(gravity: Any) -> None:
     for _ in range(30):
         world.step()
     assert world["gravity"].tolist() == [1.0, 2.0, 3.0, 0.5]
+
+
+def test_parts_of_a_world_have_their_envs_values() -> None:
+    world = drift(4, gravity=[1.0, 2.0, 3.0, 4.0], lives=7)
+    parts = [world.part(0, 1), world.part(1, 3)]
+    for each in (world, *parts):
+        each.reset()
+    assert [part["gravity"].tolist() for part in parts] == [[1.0], [2.0, 3.0, 4.0]]
+    assert parts[1]["lives"].tolist() == [7, 7, 7]
+    assert torch.equal(torch.cat([part["x"] for part in parts]), world["x"])
 
 
 def test_setting_them() -> None:
@@ -183,6 +194,44 @@ def test_copies_and_captured_steps_take_the_same_course() -> None:
 def test_workers_do_not_matter() -> None:
     worlds = [World(Drift(randomize=RANGES), 200, "cpu", num_workers=workers) for workers in (1, 2)]
     assert assert_same_course(*worlds, 20) > 100
+
+
+class InPython(Environment):
+    """An environment without kernels, whose parameter is drawn all the same."""
+
+    per_env = ("gravity",)
+
+    @dataclass(frozen=True)
+    class Params:
+        """Parameters of InPython."""
+
+        gravity: float = 9.8
+
+    def groups(self) -> list[Group]:
+        """One agent."""
+        return [agents(1)]
+
+    def phases(self) -> list[Any]:
+        """Falls."""
+        return [lambda arrays, active: arrays["observations"].add_(arrays["gravity"][:, None, None])]
+
+    def resets(self) -> list[Any]:
+        """Begins where gravity says."""
+        return [self._reset]
+
+    def _reset(self, arrays: Any, active: torch.Tensor) -> None:
+        gravity = arrays["gravity"][:, None, None]
+        arrays["observations"] = torch.where(active[:, None, None], gravity, arrays["observations"])
+
+
+def test_python_phases_read_what_was_drawn() -> None:
+    world = World(InPython(randomize={"gravity": (1, 3)}), 5, "cpu")
+    world.reset()
+    gravity = world["gravity"].clone()
+    assert 1 <= gravity.min() < gravity.max() <= 3
+    assert torch.equal(world["observations"].flatten(), gravity)
+    world.step()
+    torch.testing.assert_close(world["observations"].flatten(), 2 * gravity)
 
 
 def test_a_check_finds_nothing() -> None:

@@ -28,6 +28,7 @@ def add_parsers(commands: Any) -> None:
 
 def _eval(arguments: argparse.Namespace) -> int:
     from warpworld.report.metrics import own_metrics
+    from warpworld.report.numbers import shown_metric
     from warpworld.runs import Run
 
     run = Run.open(arguments.run)
@@ -50,5 +51,5 @@ def _eval(arguments: argparse.Namespace) -> int:
     own = own_metrics(found)
     if own:
         print()
-        print_columns([["metric", "mean"], *([heading, f"{found[name]:,.4g}"] for name, heading in own.items())])
+        print_columns([["metric", "mean"], *([heading, shown_metric(found[name])] for name, heading in own.items())])
     return 0

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from warpworld.config import RunConfig
 from warpworld.report.metrics import own_metrics
-from warpworld.report.numbers import duration, shown
+from warpworld.report.numbers import duration, shown, shown_metric
 
 
 class TrainingProgress:
@@ -127,7 +127,7 @@ class TrainingProgress:
 
     def _line(self) -> str:
         returns = ", ".join(f"{name} {shown(value)}" for name, value in self.last.items())
-        own = "".join(f"; {heading} {shown(value)}" for heading, (_, value) in self.own.items())
+        own = "".join(f"; {heading} {shown_metric(value)}" for heading, (_, value) in self.own.items())
         done = f"{self._fraction():4.0%}  {self.env_steps:,} env steps"
         return f"{done}  {self._speeds()}  {self._left()} left  mean return: {returns}{own}"
 
@@ -162,7 +162,7 @@ class TrainingProgress:
         for heading in ("mean", "at first"):
             table.add_column(heading, justify="right")
         for heading, (first, last) in self.own.items():
-            table.add_row(Text(heading), shown(last), shown(first))
+            table.add_row(Text(heading), shown_metric(last), shown_metric(first))
         return table
 
 

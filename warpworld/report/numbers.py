@@ -14,6 +14,11 @@ def shown(value: float | None) -> str:
     return "-" if value is None else f"{value:,.2f}"
 
 
+def shown_metric(value: float) -> str:
+    """A number whose size nobody knows beforehand: two decimals, or three digits of one below 1."""
+    return f"{value:,.2f}" if abs(value) >= 1 or value == 0 else f"{value:.3g}"
+
+
 def number(value: float) -> str:
     """A number for an axis: 1500 as 1.5k."""
     for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):

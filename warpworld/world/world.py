@@ -303,7 +303,9 @@ class World(WorldStore):
         first, num_envs = whole_number("first", first, 0), whole_number("num_envs", num_envs, 1)
         if first + num_envs > self.num_envs:
             raise DeclarationError(f"part({first}, {num_envs}): this world has {self.num_envs} envs")
-        return self._like(self._copied_environment({}), self.first_env + first, num_envs)
+        environment, chosen = self._copied_environment({}), slice(first, first + num_envs)
+        environment.per_env_values = {name: values[chosen] for name, values in environment.per_env_values.items()}
+        return self._like(environment, self.first_env + first, num_envs)
 
     def _like(self, environment: Environment, first_env: int, num_envs: int) -> World:
         """A new world that is made as this one."""
