@@ -62,6 +62,7 @@ setup(
     ],
     extras_require={
         "adapters": ["dm-env>=1.6", "pettingzoo>=1.24", "stable-baselines3>=2.3"],
+        "external": ["ale-py>=0.11", "envpool>=1.1", "pettingzoo>=1.24"],
         "cuda": ["pycuda>=2024.1"],
         "compiler": ["ziglang>=0.13"],
         "gym": ["gym>=0.26"],

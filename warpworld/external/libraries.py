@@ -24,12 +24,12 @@ def get_opener(library: str) -> Opener:
     Raises:
         DeclarationError: there is no such library or function; the nearest is named.
     """
-    if library in _OPENERS:
-        return _OPENERS[library]
+    if library in LIBRARIES:
+        return LIBRARIES[library]
     if ":" not in library:
         raise DeclarationError(
-            f"external: library='{library}', expected one of {', '.join(_OPENERS)}, or module:function."
-            f"{suggest(library, _OPENERS)}"
+            f"external: library='{library}', expected one of {', '.join(LIBRARIES)}, or module:function."
+            f"{suggest(library, LIBRARIES)}"
         )
     try:
         make = import_named(library)
@@ -113,4 +113,4 @@ def _unknown(library: str, name: str, names: Any) -> DeclarationError:
     return DeclarationError(f"external: {library} has no environment '{name}'.{suggest(name, names)}")
 
 
-_OPENERS: dict[str, Opener] = {"gymnasium": _gymnasium, "envpool": _envpool, "ale": _ale, "pettingzoo": _pettingzoo}
+LIBRARIES: dict[str, Opener] = {"gymnasium": _gymnasium, "envpool": _envpool, "ale": _ale, "pettingzoo": _pettingzoo}

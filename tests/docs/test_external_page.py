@@ -1,0 +1,41 @@
+"""docs/external.md and docs/from-envpool.md: what they show is run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import blocks, files, page
+from warpworld.adapters.pool import Pool
+from warpworld.cli import main
+from warpworld.external.libraries import LIBRARIES
+from warpworld.world.protocols import PROTOCOLS
+
+pytestmark = pytest.mark.cpu_backend
+
+
+@pytest.mark.long
+def test_the_page_of_external_environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = page("external")
+    for name, contents in files(text):
+        (tmp_path / name).write_text(contents)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (command,) = blocks(text, "console")
+    assert main(command.removeprefix("$ warpworld ").split()) == 0
+    (program,) = [block for block in blocks(text, "python") if "world.close()" in block]
+    exec(compile(program, "external.md", "exec"), {})
+    sys.modules.pop("my_envs")
+    for library in LIBRARIES:
+        assert f"| `{library}` |" in text
+
+
+def test_the_page_for_users_of_envpool() -> None:
+    text = page("from-envpool")
+    for program in blocks(text, "python"):
+        exec(compile(program, "from-envpool.md", "exec"), {})
+    for word in ("async_reset", "send", "recv", "step", "reset"):
+        assert f"`{word}" in text and hasattr(Pool, word)
+    assert PROTOCOLS["pool"].autoresets == ("next_step", "same_step")
