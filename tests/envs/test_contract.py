@@ -21,7 +21,7 @@ from warpworld.managers.devices import open_backend
 
 # Few agents and short episodes, so that a handful of steps sees many ends. A name that is not here is run as it is.
 SMALL: dict[str, list[dict[str, Any]]] = {
-    "cartpole": [dict(episode_length=25)],
+    "cartpole": [dict(episode_length=25), dict(episode_length=25, randomize={"gravity": (5.0, 15.0)})],
     "deathmatch": [
         dict(
             **dict(plans="box", res=32, subsample=4, episode_length=9, fire_cone=45.0, cooldown=1, kills_to_win=1),
@@ -50,6 +50,8 @@ def label(params: dict[str, Any]) -> str:
     """The parameters that tell a case from the others of its environment."""
     if "observe_own_state" in params:
         return "own-state"
+    if "randomize" in params:
+        return "randomized"
     if "start" in params:
         return f"{params['start']}-start"
     return {True: "full", False: "partial", None: "default"}[params.get("use_full_observation")]
