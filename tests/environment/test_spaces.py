@@ -91,8 +91,11 @@ def test_dict_spaces_that_differ() -> None:
 def test_a_group_and_a_key_that_make_the_same_name() -> None:
     fox = Group("fox", 1, Dict({"red_eye": box(3)}), Discrete(2))
     red = Group("fox_red", 1, Dict({"eye": box(4)}), Discrete(2))
-    with pytest.raises(DeclarationError, match="make the array 'observations_fox_red_eye'; rename a group or a key"):
+    with pytest.raises(DeclarationError) as refused:
         observation_arrays(placed(fox, red))
+    assert str(refused.value) == (
+        "two groups' observations make the array 'observations_fox_red_eye'; rename a group or a key"
+    )
 
 
 def test_actions_are_zero_until_written_and_belong_to_the_caller() -> None:

@@ -89,6 +89,12 @@ CASES = {
         num_envs=5,
     ),
     "v-trace": configured("cartpole", {"agent": {**PPO, "value_targets": "vtrace"}}),
+    "bytes, choices and floats": configured(
+        "tests.trainers.collecting.seen_in_kinds:SeenAs",
+        {"walker": {**PPO, "model": NORMALISED}},
+        num_envs=5,
+        env={"kind": "mixed", "rests": True},
+    ),
     "metrics": configured("tests.trainers.measured:Measured", {"left": PPO, "right": A2C}, num_envs=5),
     "target_kl": configured("cartpole", {"agent": {**PPO, "update_epochs": 20, "target_kl": 1e-3}}),
 }

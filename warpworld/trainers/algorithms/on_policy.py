@@ -221,12 +221,21 @@ class OnPolicy(Algorithm):
     def _fused_gradients(
         self, fused: FusedNetworks, loss: Loss, rows: Batch, epoch: Epoch
     ) -> Iterator[dict[str, Tensor]]:
-        """The same without autograd, and without a copy of the rows."""
-        rows = dataclasses.replace(rows, observations=self.policy.features(rows.observations))
+        """The same without autograd, and without a copy of the rows, but of those of bytes."""
+        is_plain = self.policy.preprocessing is None
+        if is_plain:
+            rows = dataclasses.replace(rows, observations=self.policy.features(rows.observations))
         with _one_torch_thread():
             for part in epoch.order.split(epoch.lengths):
-                found = fused.gradient(rows, part, loss).float() if len(part) else ()
+                batch, index = (rows, part) if is_plain else self._features_of(rows, part)
+                found = fused.gradient(batch, index, loss).float() if len(part) else ()
                 yield dict(zip(FUSED_DIAGNOSTICS, found, strict=False))
+
+    def _features_of(self, rows: Batch, part: Tensor) -> tuple[Batch, Tensor]:
+        """Some rows with features in place of bytes, and the numbers of all these; images get four times as large."""
+        taken = rows.take(part)
+        features = self.policy.features(taken.observations)
+        return dataclasses.replace(taken, observations=features), torch.arange(len(part))
 
     def _step(self, diagnostics: dict[str, Tensor], share: float) -> dict[str, Tensor]:
         """One step of Adam along the present gradient; adds its length to the loss's diagnostics."""
