@@ -234,6 +234,7 @@ def test_python_phases_read_what_was_drawn() -> None:
     torch.testing.assert_close(world["observations"].flatten(), 2 * gravity)
 
 
+@pytest.mark.long
 def test_a_check_finds_nothing() -> None:
     for environment in (Drift(randomize=RANGES), Drift(gravity=[1.0, 2.0])):
         assert not warpworld.check(environment, steps=30).findings

@@ -16,7 +16,7 @@ from warpworld.trainers.algorithms import get_algorithm
 from warpworld.trainers.building import build_world
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.players import Player
-from warpworld.trainers.of_step import PlayedMetrics, Rewards
+from warpworld.trainers.readings import PlayedMetrics, Rewards
 from warpworld.world import World
 
 MAX_ENVS = 1024

@@ -149,6 +149,7 @@ def test_by_hand() -> None:
 # ---- in a run --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_run_logs_them(tmp_path: Path) -> None:
     data = {
         "name": "tests.trainers.measured:Measured",
