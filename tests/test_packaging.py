@@ -126,6 +126,7 @@ def test_metadata(metadata: Message) -> None:
     requirements = metadata.get_all("Requires-Dist") or []
     assert names(requirements, "cuda") == {"pycuda"}
     assert names(requirements, "gym") == {"gym"}
+    assert names(requirements, "adapters") == {"dm-env", "pettingzoo", "stable-baselines3"}
     assert names(requirements, "compiler") == {"ziglang"}
     assert names(requirements) & {"pycuda", "gym", "ziglang"} == set()
 
@@ -133,7 +134,8 @@ def test_metadata(metadata: Message) -> None:
 @pytest.mark.long
 def test_requirement_files_name_what_is_needed(metadata: Message) -> None:
     needed = names(metadata.get_all("Requires-Dist") or [])
-    needed |= names(metadata.get_all("Requires-Dist") or [], "test")
+    for extra in ("test", "adapters"):
+        needed |= names(metadata.get_all("Requires-Dist") or [], extra)
     on_cpu = names(listed("requirements-cpu.txt"))
     assert needed - on_cpu == set()
     assert "pycuda" not in on_cpu
@@ -176,6 +178,16 @@ def test_installed_package_runs_outside_the_repository(installed: Path, tmp_path
     shown = run([python, "-m", "warpworld", "list"], cwd=tmp_path).stdout
     for name in ("cartpole", "tag_continuous", "tag_gridworld"):
         assert name in shown
+
+
+@pytest.mark.long
+def test_gymnasium_makes_what_is_installed(installed: Path, tmp_path: Path) -> None:
+    program = (
+        "import gymnasium; env = gymnasium.make_vec('warpworld:warpworld/cartpole', num_envs=5, device='cpu'); "
+        "print(env, env.reset(seed=1)[0].shape)"
+    )
+    done = run([installed / "bin" / "python", "-c", program], cwd=tmp_path, WARPWORLD_CACHE=str(tmp_path / "cache"))
+    assert done.stdout.strip() == "VectorEnv(warpworld/cartpole, num_envs=5) (5, 4)"
 
 
 @pytest.mark.slow

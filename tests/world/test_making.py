@@ -25,6 +25,20 @@ class TestMaking:
         world.reset()
         assert (world.num_envs, world.environment.params.episode_length) == (3, 7)
 
+    def test_how_it_resets_and_what_it_checks(self) -> None:
+        plain = warpworld.make("cartpole", 2, "cpu")
+        asked = warpworld.make("cartpole", 2, "cpu", autoreset="disabled", check_actions=True)
+        assert (plain.autoreset, plain.checks_actions) == ("same_step", False)
+        assert (asked.autoreset, asked.checks_actions) == ("disabled", True)
+
+    def test_what_speaks_for_it_has_its_own_ways(self) -> None:
+        usual = warpworld.make("cartpole", 2, "cpu", api="gymnasium")
+        asked = warpworld.make("cartpole", 2, "cpu", api="gymnasium", autoreset="same_step", check_actions=False)
+        assert (usual.world.autoreset, usual.world.checks_actions) == ("next_step", True)
+        assert (asked.world.autoreset, asked.world.checks_actions) == ("same_step", False)
+        assert warpworld.make("cartpole", api="single", device="cpu", episode_length=9).world.num_envs == 1
+        assert warpworld.make(config="cartpole", api="single", device="cpu").world.num_envs == 1
+
     def test_a_name_is_the_game_of_the_config_of_that_name(self) -> None:
         world = warpworld.make("tag_gridworld", num_envs=2, device="cpu")
         assert world.environment.params == build_world(load_config("tag_gridworld"), num_envs=2).environment.params

@@ -51,9 +51,9 @@ class HostArrays:
             host.copy_(stored, non_blocking=count < len(self._read))
 
     def push(self) -> None:
-        """Hand over what was written."""
+        """Hand over what was written; it may be written again once ``pull`` was called."""
         for host, stored in self._written:
-            stored.copy_(host)
+            stored.copy_(host, non_blocking=True)
 
     def around(self, run: Callable[[], None]) -> Callable[[], None]:
         """``run``, between handing over and bringing up to date; ``run`` itself where all are views."""

@@ -10,7 +10,7 @@ import pettingzoo
 from gymnasium.spaces import Box, Space
 from pettingzoo.utils.conversions import parallel_to_aec
 
-from warpworld.adapters.group_views import GroupViews
+from warpworld.adapters.agent_views import agent_views
 from warpworld.adapters.host_arrays import HostArrays
 from warpworld.adapters.rendering import check_render_mode, rendered
 from warpworld.adapters.reset_options import set_options
@@ -49,25 +49,25 @@ class ParallelEnv(pettingzoo.ParallelEnv):
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": 30, "name": name, "is_parallelizable": True}
         self.world, self.render_mode = world, render_mode
         self._arrays = arrays = HostArrays(world)
-        views = [GroupViews(world, group, arrays) for group in world.groups.values()]
-        self._agents = {name: agent for view in views for name, agent in view.agents().items()}
-        self._index = {name: index for index, name in enumerate(self._agents)}
+        self._agents = agents = agent_views(world, arrays)
         self._rewards = arrays.read(world["rewards"])[0]
         self._terminated, self._truncated = (arrays.read(world[name]) for name in ("terminated", "truncated"))
-        self._gone, self._present, self._masks = (self._optional(name) for name in _OPTIONAL)
-        self.possible_agents = list(self._agents)
+        self._gone, self._present = (self._optional(name) for name in ("agent_terminated", "agent_mask"))
+        self.possible_agents = list(agents)
         self.agents: list[str] = []
-        self.observation_spaces = {name: agent.group.observation for name, agent in self._agents.items()}
-        self.action_spaces = {name: agent.group.action for name, agent in self._agents.items()}
-        size = sum(part.size for agent in self._agents.values() for part in agent.parts)
-        self.state_space = Box(-np.inf, np.inf, (size,))
-        self._named = {name: arrays.read(world[name])[0, ...] for name in world.infos}
+        self.observation_spaces = {name: agent.group.observation for name, agent in agents.items()}
+        self.action_spaces = {name: agent.group.action for name, agent in agents.items()}
+        self.state_space = Box(-np.inf, np.inf, (sum(part.size for part in self._parts()),))
         self._left: set[str] = set()
         self._advance, self._refuse_step = arrays.around(world.step), not_begun
 
     def _optional(self, name: str) -> np.ndarray | None:
-        """One of the env's arrays on request, (agents, ...), if its kernels write it."""
+        """One of the env's arrays on request, (agents,), if its kernels write it."""
         return self._arrays.read(self.world[name])[0] if name in self.world else None
+
+    def _parts(self) -> list[np.ndarray]:
+        """What all agents see."""
+        return [part for agent in self._agents.values() for part in agent.parts]
 
     def observation_space(self, agent: str) -> Space:
         """What this agent sees."""
@@ -118,14 +118,14 @@ class ParallelEnv(pettingzoo.ParallelEnv):
         self._write(actions)
         self._advance()
         ended, cut = bool(self._terminated[0]), bool(self._truncated[0])
-        gone = {name for name in self.agents if self._gone is not None and self._gone[self._index[name]]}
+        gone = {name for name in self.agents if self._gone is not None and self._gone[self._agents[name].index]}
         self._left |= gone
         after = [] if ended or cut else self._acting()
         reported = [*self.agents, *(name for name in after if name not in self.agents)]
         self.agents = after
         return (
             self._observed(reported),
-            {name: float(self._rewards[self._index[name]]) for name in reported},
+            {name: float(self._rewards[self._agents[name].index]) for name in reported},
             {name: ended or name in gone for name in reported},
             dict.fromkeys(reported, cut),
             self._infos(reported),
@@ -144,29 +144,19 @@ class ParallelEnv(pettingzoo.ParallelEnv):
         present = self._present
         return [
             name
-            for name, index in self._index.items()
-            if name not in self._left and (present is None or present[index])
+            for name, agent in self._agents.items()
+            if name not in self._left and (present is None or present[agent.index])
         ]
 
     def _observed(self, names: list[str]) -> dict[str, Any]:
         return {name: self._agents[name].observe() for name in names}
 
     def _infos(self, names: list[str]) -> dict[str, dict[str, Any]]:
-        return {name: self._info(self._index[name], self._agents[name].choices) for name in names}
-
-    def _info(self, index: int, choices: int) -> dict[str, Any]:
-        found = {
-            name: np.copy(values[index] if self.world.data.array(name).per == "agent" else values)
-            for name, values in self._named.items()
-        }
-        if self._masks is not None:
-            found["action_mask"] = self._masks[index, :choices].astype(np.int8)
-        return found
+        return {name: self._agents[name].infos() for name in names}
 
     def state(self) -> np.ndarray:
         """What all agents see, those that have left included: one vector, float32."""
-        parts = [part.ravel() for agent in self._agents.values() for part in agent.parts]
-        return np.concatenate(parts).astype(np.float32)
+        return np.concatenate([part.ravel() for part in self._parts()]).astype(np.float32)
 
     def render(self) -> np.ndarray:
         """A picture (height, width, 3) uint8 of the env as it stands."""
@@ -180,9 +170,6 @@ class ParallelEnv(pettingzoo.ParallelEnv):
     def aec(self) -> pettingzoo.AECEnv:
         """This env as one whose agents act in turn; it is stepped once all have."""
         return parallel_to_aec(self)
-
-
-_OPTIONAL = ("agent_terminated", "agent_mask", "action_mask")
 
 
 def aec_env(world: World, *, render_mode: str | None = None) -> pettingzoo.AECEnv:
