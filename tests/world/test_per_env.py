@@ -292,6 +292,13 @@ def test_parameters_that_cannot_be_per_env(named: str, message: str) -> None:
     assert str(caught.value) == message
 
 
+def test_an_annotation_that_is_no_type() -> None:
+    params = make_dataclass("Params", [("limit", int | None, 3)])
+    with pytest.raises(DeclarationError) as caught:
+        type("Mistaken", (Environment,), {"Params": params, "per_env": ("limit",)})()
+    assert str(caught.value) == "Mistaken: per_env: 'limit' is no number"
+
+
 def test_per_env_is_a_tuple_of_names() -> None:
     with pytest.raises(DeclarationError) as caught:
         type("Mistaken", (Mistaken,), {"per_env": "gravity"})(size=3)

@@ -36,7 +36,7 @@ def per_env_dtypes(cls: type[Environment]) -> dict[str, str]:
         if name not in fields:
             raise DeclarationError(f"{cls.name}: per_env: no parameter '{name}'.{suggest(name, fields)}")
         annotation: Any = fields[name].type
-        dtype = PER_ENV_DTYPES.get(annotation if isinstance(annotation, str) else annotation.__name__)
+        dtype = PER_ENV_DTYPES.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""))
         if dtype is None:
             raise DeclarationError(f"{cls.name}: per_env: '{name}' is no number")
         if name in cls.compile_time:
@@ -77,21 +77,24 @@ def checked_ranges(cls: type[Environment], randomize: Any, taken: Iterable[str])
     dtypes = per_env_dtypes(cls)
     ranges = {name: _plain(given) for name, given in randomize.items()}
     for name, given in ranges.items():
-        where = f"{cls.name}: randomize: {name}={given!r}"
         if name not in dtypes:
             known = ", ".join(dtypes) or "none"
             raise DeclarationError(
                 f"{cls.name}: randomize: '{name}' is no parameter per env.{suggest(str(name), dtypes)} Known: {known}"
             )
-        if not _is_pair(given) or not all(_holds(dtypes[name], end) for end in given):
-            raise DeclarationError(
-                f"{where}, expected two numbers that {dtypes[name]} holds, the lowest and the highest"
-            )
-        if given[0] > given[1]:
-            raise DeclarationError(f"{where} is reversed, expected the lowest first")
+        where = f"{cls.name}: randomize: {name}={given!r}"
+        _check_range(where, given, dtypes[name])
         if name in taken:
             raise DeclarationError(f"{where}, but {name} is given for each env too; leave one of them out")
     return {name: (given[0], given[1]) for name, given in ranges.items()}
+
+
+def _check_range(where: str, given: Any, dtype: str) -> None:
+    is_pair = isinstance(given, list) and len(given) == 2 and all(isinstance(end, (int, float)) for end in given)
+    if not is_pair or not all(_holds(dtype, end) for end in given):
+        raise DeclarationError(f"{where}, expected two numbers that {dtype} holds, the lowest and the highest")
+    if given[0] > given[1]:
+        raise DeclarationError(f"{where} is reversed, expected the lowest first")
 
 
 def try_ends(cls: type[Environment], plain: Mapping[str, Any], ends: Mapping[str, Range]) -> None:
@@ -124,10 +127,6 @@ def _plain(given: Any) -> Any:
     if not isinstance(given, (list, tuple)):
         return given
     return [end.item() if isinstance(end, np.generic) else end for end in given]
-
-
-def _is_pair(given: Any) -> bool:
-    return isinstance(given, list) and len(given) == 2 and all(isinstance(end, (int, float)) for end in given)
 
 
 def _holds(dtype: str, value: float) -> bool:
