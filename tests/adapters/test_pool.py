@@ -166,6 +166,17 @@ def test_resets_at_any_time() -> None:
         pool.recv()
 
 
+def test_a_reset_hides_no_fault() -> None:
+    pool = cartpole(batch_size=8)
+    pool.async_reset()
+    envs = pool.recv()[-1]["env_id"]
+    pool.send(np.full(8, 9), envs)
+    with pytest.raises(StoreError, match="actions: env 0 has 9, expected 0 to 1"):
+        pool.async_reset()
+    pool.async_reset()
+    assert [pool.recv()[-1]["elapsed_step"].tolist() for _ in range(2)] == [[0] * 8] * 2
+
+
 def test_a_fault_of_the_thread_is_received() -> None:
     pool = cartpole(batch_size=8)
     pool.async_reset()

@@ -190,6 +190,10 @@ def test_whole_ranges_are_legal(toy: Toy) -> None:
     world["actions"] = torch.randint(0, 2, (6, 2, 1), dtype=torch.int32, device=world.device)
     for _ in range(5):
         world.step()
+    unlike = toy(COUNT, *COUNTS, groups=[agents(1, "a", choices=2), agents(1, "b", choices=5)], check_actions=True)
+    unlike.reset()
+    unlike["actions"][:, 1] = 4
+    unlike.step()
 
 
 @pytest.mark.parametrize("name", ["tag_gridworld", "tag_continuous"])

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Envs = Sequence[int] | slice
 
 _LAYOUT_BYTES = 8  # in front of each state: a number for the arrays that it holds
+_OF_A_CALL = ("active", "resetting")  # which envs a call is for: written anew by each
 _MASK = 0xFFFFFFFF
 
 
@@ -33,7 +34,7 @@ class EnvStates:
         import torch
 
         self._data, self._num_envs = data, num_envs
-        names = [name for name in data.names("state") if data.array(name).per != "world"]
+        names = [name for name in data.names("state") if data.array(name).per != "world" and name not in _OF_A_CALL]
         self._parts = [data[name].view(num_envs, -1).view(torch.uint8) for name in names]
         layout = [(name, data.array(name).dtype, tuple(data[name].shape[1:])) for name in names]
         number = hashlib.blake2b(repr(layout).encode(), digest_size=_LAYOUT_BYTES).digest()
