@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from gymnasium.spaces import Box, Dict
+from gymnasium.spaces import Box, Dict, Discrete
 from torch import nn
 
+from warpworld.config import ModelConfig
+from warpworld.environment import Group
 from warpworld.errors import ConfigError
-from warpworld.policies import MultiInput
+from warpworld.policies import MultiInput, build_policy
 from warpworld.policies.encoders import BranchEncoder
 
 
@@ -104,14 +106,53 @@ def test_the_fewest_pixels_are_enough(pixels: int) -> None:
         MultiInput(Dict({"depth": box(1, 19)}), 2)
 
 
-def test_pictures_are_refused() -> None:
-    with pytest.raises(
-        ConfigError,
-        match=r"^model 'multi_input': observation 'view' has shape \(3, 8, 8\), expected \(channels, pixels\) or",
-    ):
-        MultiInput(Dict({"view": box(3, 8, 8)}), 2)
-    with pytest.raises(ConfigError, match=r"^model 'multi_input': the observation has shape \(3, 8, 8\), expected"):
-        MultiInput(box(3, 8, 8), 2)
+@pytest.mark.parametrize(("height", "width"), [(20, 20), (21, 30)])
+def test_the_least_pictures_are_enough(height: int, width: int) -> None:
+    MultiInput(Dict({"view": box(3, height, width)}), 2)
+    with pytest.raises(ConfigError) as refused:
+        MultiInput(Dict({"view": box(3, height, 19)}), 2)
+    assert str(refused.value) == (
+        f"model 'multi_input': observation 'view' has {height} x 19 pixels, expected at least 20 in height and width "
+        "for kernel_sizes [8, 4] with strides [4, 2]; take smaller or fewer of them"
+    )
+
+
+def test_a_picture_goes_through_convolutions_of_two_dimensions() -> None:
+    """All of it in float64, window by window, from bytes on."""
+    space = Dict({"own": Discrete(3), "view": Box(0, 255, (2, 7, 9), np.uint8)})
+    torch.manual_seed(3)
+    settings = {"channels": [4, 5], "kernel_sizes": [3, 2], "strides": [2, 1], "branch_size": 6, "hidden_sizes": [8]}
+    config = ModelConfig.model_validate({"type": "multi_input", **settings})
+    policy = build_policy(config, Group("agent", 1, space, Discrete(5)), torch.Generator().manual_seed(0))
+    generator = np.random.default_rng(0)
+    view, own = generator.integers(0, 256, (2, 7, 9), np.uint8), np.array([2], np.int32)
+    rows = torch.from_numpy(np.concatenate([own.view(np.uint8), view.ravel()]))
+    encoder, last = policy.model.actor_layers
+    numbers = view / 255.0
+    for layer in encoder.branches[1][0]:
+        numbers = convolved_2d(numbers, layer) if isinstance(layer, nn.Conv2d) else numbers
+    flat = np.eye(3)[2], numbers.reshape(-1)
+    said = [np.maximum(0.0, affine(part, branch[2][0])) for branch, part in zip(encoder.branches, flat, strict=True)]
+    expected = affine(np.maximum(0.0, affine(np.concatenate(said), encoder.joined[0])), last)
+    np.testing.assert_allclose(policy.outputs(rows).detach().numpy(), expected, rtol=1e-4, atol=1e-6)
+
+
+def convolved_2d(pixels: np.ndarray, layer: nn.Conv2d) -> np.ndarray:
+    """One convolution and its rectifier: (channels, height, width) -> the same."""
+    weight, bias = layer.weight.detach().double().numpy(), layer.bias.detach().double().numpy()
+    size, stride = layer.kernel_size, layer.stride
+    windows = np.lib.stride_tricks.sliding_window_view(pixels, size, (1, 2))[:, :: stride[0], :: stride[1]]
+    return np.maximum(0.0, np.einsum("ihwkl,oikl->ohw", windows, weight) + bias[:, None, None])
+
+
+def test_what_is_neither_pixels_nor_a_picture_is_refused() -> None:
+    for space, what in ((Dict({"view": box(3, 8, 8, 8)}), "observation 'view'"), (box(3, 8, 8, 8), "the observation")):
+        with pytest.raises(ConfigError) as refused:
+            MultiInput(space, 2)
+        assert str(refused.value) == (
+            f"model 'multi_input': {what} has shape (3, 8, 8, 8), expected (channels, pixels), "
+            "(channels, height, width) or (numbers,); give the Box another shape, or write a model of your own"
+        )
 
 
 def test_the_encoder_is_a_branch_for_each_part() -> None:

@@ -12,12 +12,16 @@ from torch import Tensor, nn
 from warpworld.errors import ConfigError
 from warpworld.policies.layers import ACTIVATIONS, HIDDEN_GAIN, Layers, hidden_layers, linear
 
+Convolution = type[nn.Conv1d] | type[nn.Conv2d]
+_CONVOLUTIONS: dict[int, Convolution] = {2: nn.Conv1d, 3: nn.Conv2d}  # by the dimensions of a part
+
 
 class BranchEncoder(nn.Module):
     """Gives each part of an observation a branch of its own, and joins what these say.
 
     A part of shape (channels, pixels), such as what a one-dimensional camera sees, goes through one-dimensional
-    convolutions and then a linear layer; a vector goes through a linear layer. Each layer has an activation behind it.
+    convolutions and then a linear layer, a picture of shape (channels, height, width) through two-dimensional ones; a
+    vector goes through a linear layer. Each layer has an activation behind it.
 
     Attributes:
         branches: one for each part, in the order in which they lie in an observation.
@@ -40,14 +44,14 @@ class BranchEncoder(nn.Module):
         Args:
             shapes: of the parts, by name, in their order.
             channels: of each convolution, those that it gives.
-            kernel_sizes: of each convolution, pixels.
-            strides: of each convolution, pixels.
+            kernel_sizes: of each convolution, pixels; of a picture, in height and width.
+            strides: of each convolution, pixels; the same.
             branch_size: numbers that each branch gives.
             hidden_sizes: width of each layer over all branches; may be empty.
             activation: behind each layer: "tanh" or "relu".
 
         Raises:
-            ConfigError: a part is neither of (channels, pixels) nor a vector, or has fewer pixels than the convolutions
+            ConfigError: a part is neither pixels, a picture nor a vector, or has fewer pixels than the convolutions
                 need.
         """
         super().__init__()
@@ -76,30 +80,32 @@ def _convolutions(
 ) -> nn.Sequential:
     """The convolutions for one part, (rows, *shape) -> (rows, channels, pixels that are left)."""
     what = f"observation '{name}'" if name else "the observation"
-    if len(shape) != 2:
+    if len(shape) not in _CONVOLUTIONS:
         raise ConfigError(
-            f"model 'multi_input': {what} has shape {shape}, expected (channels, pixels) or (numbers,); "
-            "give the Box another shape, or write a model of your own"
+            f"model 'multi_input': {what} has shape {shape}, expected (channels, pixels), (channels, height, width) or "
+            "(numbers,); give the Box another shape, or write a model of your own"
         )
     needed = 1  # pixels, from the last convolution back to the first
     for _, kernel_size, stride in reversed(kernels):
         needed = (needed - 1) * stride + kernel_size
-    if shape[1] < needed:
+    if min(shape[1:]) < needed:
         sizes, strides = [kernel[1] for kernel in kernels], [kernel[2] for kernel in kernels]
+        pixels, each = " x ".join(map(str, shape[1:])), "" if len(shape) == 2 else " in height and width"
         raise ConfigError(
-            f"model 'multi_input': {what} has {shape[1]} pixels, expected at least {needed} for kernel_sizes {sizes} "
-            f"with strides {strides}; take smaller or fewer of them"
+            f"model 'multi_input': {what} has {pixels} pixels, expected at least {needed}{each} for kernel_sizes "
+            f"{sizes} with strides {strides}; take smaller or fewer of them"
         )
     widths = [shape[0], *(kernel[0] for kernel in kernels)]
     layers: list[nn.Module] = []
     for (inputs, outputs), (_, kernel_size, stride) in zip(pairwise(widths), kernels, strict=True):
-        layers += [_convolution(inputs, outputs, kernel_size, stride), ACTIVATIONS[activation]()]
+        kind = _CONVOLUTIONS[len(shape)]
+        layers += [_convolution(kind, inputs, outputs, kernel_size, stride), ACTIVATIONS[activation]()]
     return nn.Sequential(*layers)
 
 
-def _convolution(inputs: int, outputs: int, kernel_size: int, stride: int) -> nn.Conv1d:
+def _convolution(kind: Convolution, inputs: int, outputs: int, kernel_size: int, stride: int) -> nn.Module:
     """A convolution with orthogonal weights and zero biases."""
-    layer: nn.Conv1d = nn.utils.skip_init(nn.Conv1d, inputs, outputs, kernel_size, stride)
+    layer = nn.utils.skip_init(kind, inputs, outputs, kernel_size, stride)
     nn.init.orthogonal_(layer.weight, HIDDEN_GAIN)
     assert layer.bias is not None
     nn.init.zeros_(layer.bias)

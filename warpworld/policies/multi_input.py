@@ -39,11 +39,12 @@ class MultiInput(nn.Module):
         """Build both networks on the CPU in float32, from torch's global generator.
 
         Args:
-            observation: what one agent sees: a Dict of Boxes or one Box, of shapes (channels, pixels) and (numbers,).
+            observation: what one agent sees: a Dict or one space, of shapes (channels, pixels),
+                (channels, height, width) and (numbers,).
             num_outputs: numbers that the action distribution takes.
             channels: of each convolution over pixels; may be empty.
-            kernel_sizes: of each convolution, pixels.
-            strides: of each convolution, pixels.
+            kernel_sizes: of each convolution, pixels; of a picture, in height and width.
+            strides: of each convolution, pixels; the same.
             branch_size: numbers that each part's branch gives.
             hidden_sizes: width of each layer over all branches; may be empty.
             activation: behind each layer: "tanh" or "relu".
