@@ -103,6 +103,16 @@ def test_views_are_of_the_store_itself() -> None:
     assert observations.ctypes.data == env.world["observations"].data_ptr()
 
 
+@pytest.mark.cpu_backend
+def test_other_libraries_see_the_store_through_dlpack() -> None:
+    env = VectorEnv(world(num_envs=2))
+    env.reset()
+    seen = np.from_dlpack(env.world["observations"])
+    for _ in range(3):
+        observations = env.step(np.ones(2, np.int64))[0]
+        assert np.array_equal(seen[:, 0], observations)
+
+
 def test_several_agents_as_an_axis_and_as_rows() -> None:
     axis = VectorEnv(agents_world(2, Discrete(3)), agents="auto")
     rows = VectorEnv(agents_world(2, Discrete(3)), agents="rows")

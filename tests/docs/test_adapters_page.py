@@ -8,7 +8,6 @@ import io
 import re
 from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 
@@ -46,15 +45,26 @@ def test_every_api_is_on_the_page() -> None:
         assert resets[name].startswith(words[protocol.autoresets[0]]), name
 
 
+def example(name: str) -> Any:
+    """A module of examples/."""
+    spec = importlib.util.spec_from_file_location(name, DOCS.parent / "examples" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.mark.slow
 @pytest.mark.cpu_backend
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
-def test_the_example_learns(autoreset: str) -> None:
-    path = DOCS.parent / "examples" / "cleanrl_ppo.py"
-    spec = importlib.util.spec_from_file_location("cleanrl_ppo", path)
-    assert spec is not None and spec.loader is not None
-    example = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(example)
-    returns = example.train(autoreset)
+def test_the_ppo_in_one_file_learns(autoreset: str) -> None:
+    returns = example("cleanrl_ppo").train(autoreset)
     assert np.mean(returns[:100]) < 40 and np.mean(returns[-100:]) > 180
-    assert "warpworld/cartpole" in gymnasium.registry
+
+
+@pytest.mark.slow
+@pytest.mark.cpu_backend
+def test_the_ppo_of_torchrl_learns() -> None:
+    pytest.importorskip("torchrl")
+    returns = example("torchrl_ppo").train()
+    assert np.mean(returns[:100]) < 40 and np.mean(returns[-100:]) > 150
