@@ -15,6 +15,7 @@ from warpworld.environment import Group
 from warpworld.environment.spaces import action_heads, action_layout, observation_parts
 from warpworld.errors import ConfigError, WarpworldError, said, suggest
 from warpworld.importing import import_named
+from warpworld.policies.callers_spaces import CallersSpaces
 from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian
 from warpworld.policies.mlp import MLP
 from warpworld.policies.multi_input import MultiInput
@@ -109,9 +110,13 @@ def build_policy(
     rows = ObservationRows(group.observation)
     normaliser = _normaliser(rows, group) if model.normalise_observations else None
     preprocessing = None if rows.is_plain else Preprocessing(rows)
-    if isinstance(network, Recurrent):
-        return RecurrentPolicy(network, distribution, normaliser, preprocessing).eval()
-    return Policy(network, distribution, normaliser, critic_input, preprocessing).eval()
+    policy = (
+        RecurrentPolicy(network, distribution, normaliser, preprocessing)
+        if isinstance(network, Recurrent)
+        else Policy(network, distribution, normaliser, critic_input, preprocessing)
+    )
+    policy.spaces = CallersSpaces(group.observation, group.action)
+    return policy.eval()
 
 
 def _normaliser(rows: ObservationRows, group: Group) -> ObservationNormaliser:

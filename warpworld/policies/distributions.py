@@ -37,6 +37,27 @@ class Categorical(nn.Module):
         """What draws from this distribution for a group."""
         return ChoiceSampler(seat, kernel, self.head_sizes)
 
+    def choose(
+        self, logits: Tensor, greedy: bool, generator: torch.Generator | None = None, allowed: Tensor | None = None
+    ) -> Tensor:
+        """What to do, without a world: ``sample.cu`` does the same for the agents of one.
+
+        Args:
+            logits: (..., num_outputs) float.
+            greedy: take the first of the likeliest choices; otherwise draw.
+            generator: of the draws; None takes torch's global one.
+            allowed: (..., num_outputs) bool, False for choices that are forbidden; where a head has none that is
+                allowed, all are.
+
+        Returns:
+            (..., heads) int64, each counted from 0.
+        """
+        scores = (logits if allowed is None else torch.where(allowed, logits, FORBIDDEN)).double()
+        if not greedy:  # the Gumbel-max trick; in float64, where it moves even forbidden choices
+            scores = scores - torch.empty_like(scores).exponential_(generator=generator).log()
+        scores = scores.masked_fill(scores.isnan(), -math.inf)
+        return torch.stack([head.argmax(-1) for head in scores.split(list(self.head_sizes), -1)], -1)
+
     def log_prob_and_entropy(
         self, logits: Tensor, actions: Tensor, action_masks: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
@@ -78,6 +99,25 @@ class Gaussian(nn.Module):
     def sampler(self, seat: Seat, kernel: str) -> BoxSampler:
         """What draws from this distribution for a group."""
         return BoxSampler(seat, kernel)
+
+    def choose(
+        self, means: Tensor, greedy: bool, generator: torch.Generator | None = None, allowed: Tensor | None = None
+    ) -> Tensor:
+        """What to do, without a world: neither scaled nor cut off.
+
+        Args:
+            means: (..., size) float.
+            greedy: take the means; otherwise draw.
+            generator: of the draws; None takes torch's global one.
+            allowed: not used; there is nothing to forbid.
+
+        Returns:
+            (..., size) of the dtype of ``means``.
+        """
+        if greedy:
+            return means
+        noise = torch.empty_like(means).normal_(generator=generator)
+        return means + self.log_std.exp() * noise
 
     def log_prob_and_entropy(
         self, means: Tensor, actions: Tensor, action_masks: Tensor | None = None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
+import numpy as np
+import torch
 from gymnasium.spaces import Box
 from torch import Tensor, nn
 
-from warpworld.policies.distributions import ActionDistribution
+from warpworld.errors import StoreError
+from warpworld.policies.callers_spaces import CallersSpaces, Observed
+from warpworld.policies.distributions import ActionDistribution, Gaussian
 from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.preprocessing import Preprocessing
 
@@ -52,7 +56,14 @@ class Policy(nn.Module):
         normaliser: applied to floats of observations before the model reads them, or None.
         critic_input: what the critic reads; None where that is the observations.
         preprocessing: makes features of rows of bytes; None where rows are features.
+        spaces: of the agents that it plays, for ``act``; None where nobody said.
+        needs_mask: whether it learnt with an ``action_mask``, which ``act`` then asks for.
+        acts_greedily: whether ``act`` always takes the likeliest actions, since its algorithm is one that does.
     """
+
+    spaces: CallersSpaces | None = None
+    needs_mask: bool = False
+    acts_greedily: bool = False
 
     def __init__(
         self,
@@ -74,6 +85,67 @@ class Policy(nn.Module):
     def has_critic(self) -> bool:
         """Whether the model has a critic."""
         return callable(getattr(self.model, "critic", None))
+
+    def act(
+        self,
+        observations: Any,
+        greedy: bool = False,
+        *,
+        action_mask: Any = None,
+        state: Any = None,
+        generator: torch.Generator | None = None,
+    ) -> Any:
+        """Actions of the environment's own space, for observations of its own space.
+
+        Args:
+            observations: of one agent, (*shape); or of many, (..., *shape). In NumPy or torch; for a Dict space a dict.
+            greedy: take the likeliest actions instead of drawing.
+            action_mask: (..., choices of all heads) bool, False for choices that are forbidden.
+            state: of a policy that remembers: what the last call returned, with 0 for agents that begin an episode;
+                None begins one for all.
+            generator: of the draws, on the policy's device; None takes torch's global one.
+
+        Returns:
+            The actions, (..., *shape of the space): in NumPy where observations are. Of a policy that remembers: the
+            actions, and the state (..., state size) float32 for the next call.
+
+        Raises:
+            StoreError: an argument has another shape or dtype, or is missing, or the policy knows no spaces.
+        """
+        if self.spaces is None:
+            raise StoreError("act(): this policy knows no spaces; take one that load_policy or a Trainer made")
+        with torch.no_grad():
+            observed = self.spaces.observed(observations, self._device)
+            allowed = self._allowed(action_mask, observed)
+            outputs, after = self._outputs_and_state(observed, state)
+            chosen = self.distribution.choose(outputs, greedy or self.acts_greedily, generator, allowed)
+            actions = observed.handed_back(self.spaces.actions(chosen))
+            return actions if after is None else (actions, observed.handed_back(after))
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.parameters()).device
+
+    def _allowed(self, action_mask: Any, observed: Observed) -> Tensor | None:
+        """The mask in rows: (n, num_outputs) bool."""
+        expected = (*observed.lead, self.distribution.num_outputs)
+        if action_mask is None:
+            if self.needs_mask:
+                raise StoreError(f"act(): the policy learnt with a mask; give action_mask=, bool of shape {expected}")
+            return None
+        if isinstance(self.distribution, Gaussian):
+            raise StoreError("action_mask: actions in a Box cannot be forbidden; leave it out")
+        mask = action_mask if isinstance(action_mask, Tensor) else torch.from_numpy(np.array(action_mask))
+        if mask.dtype != torch.bool or tuple(mask.shape) != expected:
+            given = f"{str(mask.dtype).removeprefix('torch.')} of shape {tuple(mask.shape)}"
+            raise StoreError(f"action_mask: {given}, expected bool of shape {expected}")
+        return mask.reshape(len(observed.rows), expected[-1]).to(self._device)
+
+    def _outputs_and_state(self, observed: Observed, state: Any) -> tuple[Tensor, Tensor | None]:
+        """What the action distribution is made from, and the state after it; None of a policy that has none."""
+        if state is not None:
+            raise StoreError("state: this policy does not remember; leave it out")
+        return self.outputs(observed.rows), None
 
     def outputs(self, observations: Tensor) -> Tensor:
         """What the action distribution is made from: logits of all heads, or means.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from warpworld.errors import ConfigError
+from warpworld.errors import ConfigError, StoreError
+from warpworld.policies.callers_spaces import Observed
 from warpworld.policies.distributions import ActionDistribution
 from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, linear
 from warpworld.policies.normaliser import ObservationNormaliser
@@ -134,6 +136,16 @@ class RecurrentPolicy(Policy):
     ) -> None:
         super().__init__(model, distribution, normaliser, None, preprocessing)
         self.state_size = model.state_size
+
+    def _outputs_and_state(self, observed: Observed, state: Any) -> tuple[Tensor, Tensor]:
+        expected = (*observed.lead, self.state_size)
+        before = torch.zeros(expected) if state is None else torch.as_tensor(state)
+        if before.dtype != torch.float32 or tuple(before.shape) != expected:
+            given = f"{str(before.dtype).removeprefix('torch.')} of shape {tuple(before.shape)}"
+            raise StoreError(f"state: {given}, expected float32 of shape {expected}: what the last act() returned")
+        rows = before.reshape(len(observed.rows), self.state_size).to(self._device)
+        outputs, _, after = self.step(observed.rows, rows)
+        return outputs, after
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """``Recurrent.step`` of raw observations."""

@@ -52,9 +52,11 @@ def build_policies(
     for name, entry in config.policy.items():
         policies[name] = None
         if isinstance(entry, LearnerConfig):
-            group, needs_critic = groups[entry.groups[0]], get_algorithm(entry.algorithm).needs_critic
+            group, algorithm = groups[entry.groups[0]], get_algorithm(entry.algorithm)
             read = critic_space(environment, group)
-            policies[name] = build_policy(entry.model, group, generator, needs_critic, read).to(device)
+            policy = build_policy(entry.model, group, generator, algorithm.needs_critic, read).to(device)
+            policy.acts_greedily = algorithm.acts_greedily
+            policies[name] = policy
     return policies
 
 

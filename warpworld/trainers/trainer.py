@@ -76,6 +76,8 @@ class Trainer:
         trainer = config.trainer
         self.world = build_world(config, processes=self.processes)
         self.policies = build_policies(config, self.world.environment, self.generator, self.world.device)
+        for policy in filter(None, self.policies.values()):
+            policy.needs_mask = "action_mask" in self.world.data
         if initial_weights:
             load_initial_weights(config, self.policies)
         self.league = League(config, self.world, self.policies, initial_weights)
