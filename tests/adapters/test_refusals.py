@@ -201,6 +201,21 @@ def test_steps_of_envs_that_have_ended(ended: Any, message: str) -> None:
     env.step(actions)
 
 
+def test_ended_envs_that_a_reset_leaves_out() -> None:
+    env = VectorEnv(world(autoreset="disabled"))
+    env.reset()
+    over = np.array([False, True, False, True, False, False])
+    env.step(np.ones(6, np.int64))
+    env.world["truncated"] = over
+    env.step(np.ones(6, np.int64))
+    env.reset(options={"reset_mask": np.arange(6) == 1})
+    assert refusal(StoreError, lambda: env.step(np.ones(6, np.int64))) == (
+        'env 3 has ended; reset it with options={"reset_mask": ...}'
+    )
+    env.reset()
+    env.step(np.ones(6, np.int64))
+
+
 def test_ended_envs_sit_steps_out_where_nothing_is_checked() -> None:
     env = VectorEnv(world(autoreset="disabled", check_actions=False))
     env.reset()

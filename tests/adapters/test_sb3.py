@@ -63,6 +63,14 @@ def test_seeds_are_those_of_single_envs() -> None:
     assert not np.array_equal(again, alone)
 
 
+def test_seeds_of_rows_are_those_of_their_envs() -> None:
+    env = Sb3VecEnv(world("tag_gridworld", 2))
+    env.seed(20)
+    plain = world("tag_gridworld", 2)
+    plain.reset(seed=[20, 23])
+    assert np.array_equal(env.reset(), plain.data.numpy("observations").reshape(6, -1))
+
+
 def test_agents_as_rows() -> None:
     env = Sb3VecEnv(world("tag_gridworld"))
     assert env.num_envs == 18 and env.reset().shape == (18, env.observation_space.shape[0])

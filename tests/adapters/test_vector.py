@@ -189,6 +189,15 @@ def test_continuous_actions_are_cast_once() -> None:
     assert np.array_equal(env.step(np.ones((4, 2), np.int8))[0], np.ones((4, 2), np.float32))
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "uint64"])
+def test_choices_that_count_from_elsewhere(dtype: str) -> None:
+    env = VectorEnv(agents_world(1, MultiDiscrete([3, 2], start=[5, 1])))
+    env.reset()
+    actions = np.array([[5, 1], [6, 2], [7, 1], [5, 2]], dtype)
+    assert env.step(actions)[0].tolist() == [[0, 0], [1, 1], [2, 0], [0, 1]]
+    assert env.world["actions"][:, 0].tolist() == [[0, 0], [1, 1], [2, 0], [0, 1]]
+
+
 def agents_world(size: int, action: Any, observation: Any = None, **options: Any) -> World:
     """Agents that see what they did and are paid by its first part; 2 by the first agent ends an env's episode."""
 

@@ -34,7 +34,7 @@ def action_writer(target: np.ndarray, space: Space, must_fit: bool, name: str = 
             _check(given, shape, is_whole, name)
             known = given.dtype
         if counts_from_elsewhere:
-            given = given - start
+            given = np.subtract(given, start, dtype=np.int64, casting="unsafe")
         target[...] = given
         if must_fit and is_whole and known.itemsize > 4 and target.astype(known).tobytes() != given.tobytes():
             raise _too_large(given, target, name)
