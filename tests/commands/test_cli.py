@@ -306,7 +306,7 @@ def test_a_benchmark_that_is_unknown(capsys: pytest.CaptureFixture[str]) -> None
     assert out == ""
     assert err == (
         "error: no benchmark's name contains 'cartpol_e'. Did you mean 'cartpole'? "
-        "Known: cartpole, tag_gridworld, tag_continuous, explorer, deathmatch, ppo, rollout\n"
+        "Known: cartpole, tag_gridworld, tag_continuous, explorer, deathmatch, adapters, ppo, rollout\n"
     )
 
 

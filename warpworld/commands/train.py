@@ -118,9 +118,10 @@ def _is_reached(stop_at: int | None, trainer: Trainer) -> bool:
 
 def _run(trainer: Trainer, run: Run, stop_at: int | None) -> int:
     from warpworld.commands.progress import TrainingProgress
+    from warpworld.environment import get_environment
     from warpworld.runs.machine import describe_machine
 
-    environment = trainer.world.environment
+    environment = get_environment(run.config.name)
     if not environment.resumable:
         print(f"{environment.name}: checkpoints do not hold its envs; a resumed run begins new episodes", flush=True)
     machine = describe_machine(str(trainer.world.device))
