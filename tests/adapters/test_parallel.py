@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
 from tests.adapters.test_vector import agents_world
 from tests.adapters.worlds import world
 from tests.toys import environment
 from warpworld import Array, Group, World, make, masked_phase
+from warpworld.adapters.masks import space_mask
 from warpworld.errors import StoreError
 
 pytest.importorskip("pettingzoo")
@@ -126,6 +127,26 @@ def test_agents_that_sit_out_come_back_and_masks_are_infos() -> None:
     seen = [(list(herd.step(dict.fromkeys(herd.agents, 0))[1]), list(herd.agents)) for _ in range(3)]
     both = ["wolf_0", "sheep_0"]
     assert seen == [(both, ["wolf_0"]), (both, both), (both, ["wolf_0"])]
+
+
+@pytest.mark.parametrize(
+    ("space", "row", "legal"),
+    [
+        (Discrete(3, start=4), [0, 1, 1], [[5], [6]]),
+        (MultiDiscrete([2, 3]), [1, 0, 0, 1, 1], [[0, 1], [0, 2]]),
+        (MultiDiscrete([[2, 2], [3, 1]]), [0, 1, 1, 0, 0, 0, 1, 1], [[1, 0, 2, 0]]),
+        (MultiBinary(3), [1, 1, 0, 1, 1, 0], [[0, 1, 0], [1, 1, 0]]),
+    ],
+)
+def test_masks_are_what_their_spaces_take(space: Any, row: list[int], legal: list[list[int]]) -> None:
+    mask = space_mask(space, np.array(row, bool))
+    space.seed(0)
+    drawn = {tuple(np.ravel(space.sample(mask)).tolist()) for _ in range(60)}
+    assert drawn == {tuple(one) for one in legal}
+
+
+def test_nothing_to_choose_has_no_mask() -> None:
+    assert space_mask(Box(-1, 1, (2,)), np.ones(4, bool)) is None
 
 
 def test_api_names_make_them() -> None:

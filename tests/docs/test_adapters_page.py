@@ -6,12 +6,15 @@ import contextlib
 import importlib.util
 import io
 import re
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.docs.pages import DOCS, page, shown
+import warpworld
+from tests.docs.pages import DOCS, files, page, shown
 from warpworld.world.protocols import PROTOCOLS
 
 PAGE = page("adapters")
@@ -43,6 +46,24 @@ def test_every_api_is_on_the_page() -> None:
     assert resets.keys() == PROTOCOLS.keys()
     for name, protocol in PROTOCOLS.items():
         assert resets[name].startswith(words[protocol.autoresets[0]]), name
+
+
+@pytest.mark.slow
+@pytest.mark.cpu_backend
+def test_groups_unlike_each_other_are_pettingzoos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The world of docs/groups.md: pictures beside flags, masks, death and rebirth."""
+    pytest.importorskip("pettingzoo")
+    from pettingzoo.test import api_test, parallel_api_test
+
+    monkeypatch.chdir(tmp_path)
+    for name, text in files(page("groups")):
+        Path(name).write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parallel_api_test(warpworld.make("yard.py", api="parallel"), num_cycles=200)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Observation|Action|Agents|The class of observation spaces")
+        api_test(warpworld.make("yard.py", api="aec"), num_cycles=100)
 
 
 def example(name: str) -> Any:

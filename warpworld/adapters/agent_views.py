@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Dict, Space
+from gymnasium.spaces import Box, Dict, Space
 
 from warpworld.adapters.actions import action_writer
 from warpworld.adapters.batch import reader
 from warpworld.adapters.host_arrays import HostArrays, part_of
+from warpworld.adapters.masks import space_mask
 from warpworld.environment import Group
-from warpworld.environment.spaces import action_heads, observation_names
+from warpworld.environment.spaces import observation_names
 from warpworld.world import World
 
 
@@ -27,7 +28,7 @@ class AgentViews:
         parts: views of what it sees, of each key of a Dict space.
         observe: returns a copy of what it sees.
         infos: returns copies of its part of the arrays that the environment names in ``infos``, and its "action_mask",
-            (choices,) int8, if it has one.
+            if it has one, as its space takes it.
         write: takes its action.
     """
 
@@ -61,14 +62,14 @@ class _Infos:
         self._named = {name: arrays.read(world[name])[0, ...] for name in world.infos}
         self._masks = arrays.read(world["action_mask"])[0] if "action_mask" in world else None
 
-    def of(self, index: int, choices: int) -> Callable[[], dict[str, Any]]:
-        """What returns those of one agent, whose actions are so many choices."""
+    def of(self, index: int, action: Space) -> Callable[[], dict[str, Any]]:
+        """What returns those of one agent, whose actions are of this space."""
         views = {name: view[index, ...] if self._of_agents[name] else view for name, view in self._named.items()}
-        mask = None if self._masks is None else self._masks[index, :choices]
+        row = None if self._masks is None or isinstance(action, Box) else self._masks[index]
 
         def infos() -> dict[str, Any]:
             found = {name: view.copy() for name, view in views.items()}
-            return found if mask is None else {**found, "action_mask": mask.astype(np.int8)}
+            return found if row is None else {**found, "action_mask": space_mask(action, row)}
 
         return infos
 
@@ -92,6 +93,4 @@ class _GroupViews:
         observe = reads[""] if "" in reads else lambda: {key: read() for key, read in reads.items()}
         target, name = self._done[number].reshape(space.shape), f"actions of '{self.group.name}_{number}'"
         write = action_writer(target, space, self._checks, name)
-        return AgentViews(
-            self.group, index, tuple(parts.values()), observe, infos.of(index, sum(action_heads(space))), write
-        )
+        return AgentViews(self.group, index, tuple(parts.values()), observe, infos.of(index, space), write)

@@ -23,9 +23,10 @@ from warpworld.world.protocols import PROTOCOLS
 class ParallelEnv(pettingzoo.ParallelEnv):
     """All agents of one env, named by their group and their number in it, as in "tagger_0".
 
-    An agent leaves once its part of the episode has ended, and comes back at the next reset. One that takes no part
-    in a step (``agent_mask``) is not among ``agents`` until it does. An agent's infos hold its "action_mask" where the
-    environment has one, and its part of the arrays that it names in its ``infos``.
+    An agent leaves once its part of the episode has ended, and comes back at the next reset, whatever its environment
+    does with it until then: PettingZoo's agents die once. One that takes no part in a step (``agent_mask``) is not
+    among ``agents`` until it does. An agent's infos hold its "action_mask" where the environment has one, and its part
+    of the arrays that it names in its ``infos``.
 
     Attributes:
         world: what is stepped.
