@@ -185,7 +185,8 @@ def test_kinds_of_actions(space: Any, heads: tuple[int, ...], layout_of_one: tup
     """A space's own samples lie, from their start on, within what the store may hold."""
     assert (action_heads(space), action_layout(space)) == (heads, layout_of_one)
     groups = placed(Group("fox", 2, box(1), space))
-    ((name, (low, high)),) = action_bounds(groups).items()
+    ((name, (low, high, start)),) = action_bounds(groups).items()
+    assert np.array_equal(start, 2 * np.broadcast_to(action_start(space).ravel(), layout_of_one[1]).tolist())
     assert (name, len(low), len(high)) == ("actions", 2 * layout_of_one[1], 2 * layout_of_one[1])
     samples = np.stack([np.ravel(space.sample() - action_start(space)) for _ in range(300)])
     assert (samples >= low[: len(low) // 2]).all() and (samples <= high[: len(high) // 2]).all()
@@ -196,7 +197,7 @@ def test_kinds_of_actions(space: Any, heads: tuple[int, ...], layout_of_one: tup
 def test_bounds_of_a_box_lie_as_its_numbers_do() -> None:
     space = Box(np.array([[0, 1], [2, 3]], np.float32), np.array([[4, 5], [6, 7]], np.float32))
     groups = placed(Group("fox", 1, box(1), space), Group("hen", 2, box(1), Box(-1.0, 1.0, (4,))))
-    assert action_bounds(groups) == {"actions": ((0, 1, 2, 3, *(-1,) * 8), (4, 5, 6, 7, *(1,) * 8))}
+    assert action_bounds(groups) == {"actions": ((0, 1, 2, 3, *(-1,) * 8), (4, 5, 6, 7, *(1,) * 8), (0,) * 12)}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
@@ -140,16 +141,38 @@ def action_arrays(groups: Mapping[str, Group]) -> list[Array]:
     return list(found.values())
 
 
-def action_bounds(groups: Mapping[str, Group]) -> dict[str, tuple[tuple[float, ...], tuple[float, ...]]]:
-    """For each actions array the least and the greatest legal value of each entry of an env, as they lie in it."""
-    found: dict[str, tuple[list[float], list[float]]] = {}
+class LegalValues(NamedTuple):
+    """What is legal in an actions array: a value for each entry of an env, in the order in which they lie.
+
+    Attributes:
+        low: the least legal value.
+        high: the greatest.
+        start: what the space counts from where the store counts from 0; 0 elsewhere.
+    """
+
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    start: tuple[float, ...] = ()
+
+
+def action_bounds(groups: Mapping[str, Group]) -> dict[str, LegalValues]:
+    """What is legal in each actions array."""
+    found: dict[str, LegalValues] = {}
     for group in groups.values():
-        low, high = found.setdefault("actions" + group_suffix(groups, group, "actions"), ([], []))
-        heads = action_heads(group.action)
-        box = group.action
-        low += ([0.0] * len(heads) if heads else box.low.ravel().tolist()) * group.size  # type: ignore[attr-defined]
-        high += ([n - 1.0 for n in heads] if heads else box.high.ravel().tolist()) * group.size  # type: ignore[attr-defined]
-    return {name: (tuple(low), tuple(high)) for name, (low, high) in found.items()}
+        name = "actions" + group_suffix(groups, group, "actions")
+        before, own = found.get(name, LegalValues()), _bounds_of_one(group.action)
+        found[name] = LegalValues(*(rows + group.size * row for rows, row in zip(before, own, strict=True)))
+    return found
+
+
+def _bounds_of_one(space: Space) -> LegalValues:
+    """Of one agent's entry."""
+    heads = action_heads(space)
+    if heads:
+        start = np.broadcast_to(action_start(space).ravel(), len(heads))
+        return LegalValues((0.0,) * len(heads), tuple(n - 1.0 for n in heads), tuple(map(float, start)))
+    low, high = (tuple(bound.ravel().tolist()) for bound in (space.low, space.high))  # type: ignore[attr-defined]
+    return LegalValues(low, high, (0.0,) * len(low))
 
 
 def space_constants(groups: Mapping[str, Group]) -> dict[str, int]:

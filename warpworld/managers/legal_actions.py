@@ -51,8 +51,11 @@ class ActionBounds:
             return
         env, entry = (int(index) for index in illegal.nonzero()[0])
         value, low, high = entries[env, entry].item(), self._step.low[entry], self._step.high[entry]
+        start = self._step.start[entry]
+        counted = f", counted from 0 where its space counts from {_text(start)}" if start else ""
         raise StoreError(
-            f"{self._step.array}: {self._place(env, entry)} has {_text(value)}, expected {_text(low)} to {_text(high)}"
+            f"{self._step.array}: {self._place(env, entry)} has {_text(value)}, expected {_text(low)} to "
+            f"{_text(high)}{counted}"
         )
 
     def _place(self, env: int, entry: int) -> str:

@@ -124,11 +124,13 @@ class CheckActions:
         array: per agent or per env, int32 or float32.
         low: least legal value of each entry of an env, in the order in which they lie.
         high: most.
+        start: what an action's space counts from where the array counts from 0, for messages; else 0.
     """
 
     array: str
     low: tuple[float, ...]
     high: tuple[float, ...]
+    start: tuple[float, ...]
 
 
 Step = BeginStep | BeginReset | EndStep | RunKernel | Copy | KeepFinal | CheckActions

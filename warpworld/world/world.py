@@ -193,7 +193,7 @@ class World(WorldStore):
 
     def _action_checks(self) -> list[Step]:
         bounds = action_bounds(self.groups) if self._checks_actions else {}
-        return [CheckActions(name, low, high) for name, (low, high) in bounds.items()]
+        return [CheckActions(name, *of_array) for name, of_array in bounds.items()]
 
     def _freeze(self) -> None:
         # The frozen program itself: a method around it would cost a small world a tenth of its step.

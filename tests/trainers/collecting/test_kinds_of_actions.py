@@ -103,8 +103,17 @@ def test_random_actions_are_legal(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "wrong", "message"),
     [
-        ("choice from 5", 5, "actions: env 1, agent 1 has 5, expected 0 to 2"),
+        (
+            "choice from 5",
+            5,
+            "actions: env 1, agent 1 has 5, expected 0 to 2, counted from 0 where its space counts from 5",
+        ),
         ("flags of two axes", 2, "actions: env 1, agent 1, part 2 has 2, expected 0 to 1"),
+        (
+            "choices from -1 and 4",
+            2,
+            "actions: env 1, agent 1, part 1 has 2, expected 0 to 1, counted from 0 where its space counts from 4",
+        ),
         ("choices of two axes", -1, "actions: env 1, agent 1, part 1 has -1, expected 0 to 1"),
         ("box of two axes", 1.5, "actions: env 1, agent 1, part 2 has 1.5, expected 2 to 9"),
     ],
