@@ -85,6 +85,21 @@ def test_agents_as_rows() -> None:
     assert [part.shape for part in env.get_attr("rewards", [0, 5])] == [(), ()]
 
 
+def test_parts_of_an_observation() -> None:
+    from gymnasium.spaces import Box, Dict, Discrete
+
+    from tests.adapters.test_vector import agents_world
+
+    space = Dict(near=Box(-9, 9, (2,)), far=Box(-9, 9, (2, 3)))
+    env = Sb3VecEnv(agents_world(1, Discrete(3), space))
+    assert {key: part.shape for key, part in env.reset().items()} == {"near": (4, 2), "far": (4, 2, 3)}
+    _, _, dones, infos = env.step(np.array([0, 2, 1, 2]))
+    assert dones.tolist() == [False, True, False, True] and infos[0] == {}
+    for row in (1, 3):
+        last = infos[row]["terminal_observation"]
+        assert last["near"].tolist() == [2, 2] and last["far"].tolist() == [[2, 2, 2], [2, 2, 2]]
+
+
 def test_arrays_and_parameters_by_name() -> None:
     env = Sb3VecEnv(world(num_envs=3), render_mode="rgb_array")
     env.reset()

@@ -176,8 +176,9 @@ def test_spaces_of_several_parts() -> None:
     assert env.observation_space.contains(observations)
     assert {key: part.shape for key, part in observations.items()} == {"far": (4, 2, 3), "near": (4, 2)}
     actions = np.array([[0, 1], [1, 0], [2, 1], [2, 0]])
-    observations, rewards, *_ = env.step(actions)
+    observations, rewards, *_, infos = env.step(actions)
     assert np.array_equal(observations["near"], actions) and rewards.tolist() == [0, 1, 2, 2]
+    assert infos["final_obs"]["near"][infos["_final_obs"]].tolist() == [[2, 1], [2, 0]]
     assert np.array_equal(observations["far"], np.broadcast_to(actions[:, :1, None], (4, 2, 3)))
 
 
