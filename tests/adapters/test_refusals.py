@@ -114,6 +114,19 @@ def test_actions_of_choices(actions: Any, message: str) -> None:
     env.step(np.ones(6, np.uint8))
 
 
+@pytest.mark.parametrize("place", [0, 1500, 1999])
+@pytest.mark.parametrize("others", [1, -1])
+@pytest.mark.parametrize("number", [2**31, -(2**63), 2**32])
+def test_many_actions_that_an_int32_does_not_hold(number: int, others: int, place: int) -> None:
+    env = VectorEnv(world(num_envs=2000))
+    env.reset()
+    actions = np.full(2000, others)
+    actions[place] = number
+    assert refusal(StoreError, lambda: env.step(actions)) == (
+        f"actions: env {place} has {number}, which an int32 does not hold"
+    )
+
+
 @pytest.mark.parametrize(
     ("actions", "message"),
     [

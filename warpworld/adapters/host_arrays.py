@@ -55,9 +55,14 @@ class HostArrays:
         for host, stored in self._written:
             stored.copy_(host, non_blocking=True)
 
+    @property
+    def are_views(self) -> bool:
+        """Whether nothing is to be pulled or pushed."""
+        return not self._read and not self._written
+
     def around(self, run: Callable[[], None]) -> Callable[[], None]:
         """``run``, between handing over and bringing up to date; ``run`` itself where all are views."""
-        if not self._read and not self._written:
+        if self.are_views:
             return run
 
         def through() -> None:

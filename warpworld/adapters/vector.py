@@ -122,7 +122,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self._advance()
         terminated, truncated = self._terminated(), self._truncated()
         infos = self._infos.now() if self._has_infos else {}
-        if self._heeds_ends and (_TRUE in terminated.tobytes() or _TRUE in truncated.tobytes()):
+        if self._heeds_ends and _TRUE in b"".join((terminated, truncated)):
             if self._finals is None:
                 self._over = terminated | truncated
             else:
