@@ -13,6 +13,7 @@ from gymnasium.spaces import Box, Discrete
 
 import warpworld
 from tests.toys import HEADER, agents, box, environment
+from tests.trainers.collecting.seen_in_kinds import SeenAs
 from warpworld import Array, Group, Trace, World
 from warpworld.errors import DeclarationError, KernelError, RunError, StoreError
 
@@ -164,6 +165,17 @@ def test_arrays_of_one_group_stand_in_its_rows(tmp_path: Path) -> None:
     assert [third[name] for name in columns] == ["", "", "11.0"]
     assert [third[f"actions_hen[{i}]"] for i in range(3)] == ["0.0"] * 3
     assert (first["actions_hen[0]"], first["actions_fox[0]"], third["actions_fox[0]"]) == ("", "0", "")
+
+
+def test_bytes_and_choices_are_written_as_numbers(tmp_path: Path) -> None:
+    world = World(SeenAs(kind="mixed"), 2, device="cpu")
+    with Trace(world, 1, tmp_path / "trace.csv") as trace:
+        list(stepped(world, trace, 2))
+    for row in rows(trace.path):
+        own = int(row["x"])
+        seen = [row[f"observations_{name}[0]"] for name in ("own", "place")]
+        assert seen == [str(own), str(10.0 * own)]
+        assert row[f"observations_eye[{row['agent']}]"] == str(36 * own)
 
 
 def test_a_reset_of_ones_own_begins_an_episode(world: World, tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ __device__ void walk(int* x, int action, const int* timestep, float* rewards, bo
 }
 
 // ---- with arrays of each group's own --------------------------------------------------------------------------------
-__device__ int wolf_index() { return env_id() * WOLF_COUNT + agent_id(); }
-__device__ int sheep_index() { return env_id() * SHEEP_COUNT + agent_id() - SHEEP_FIRST; }
+__device__ int wolf_index() { return group_index(WOLF_FIRST, WOLF_COUNT); }
+__device__ int sheep_index() { return group_index(SHEEP_FIRST, SHEEP_COUNT); }
 
 __device__ void look_from_own(const int* x, float* observations_wolf, float* observations_sheep) {
   look(x, observations_wolf + wolf_index() * SHEEP_COUNT, observations_sheep + sheep_index() * WOLF_COUNT);

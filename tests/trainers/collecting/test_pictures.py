@@ -56,6 +56,7 @@ def pictures(spot: Tensor) -> Tensor:
     return (255 * (cells == spot[:, None])).to(torch.uint8).view(-1, 1, SIDE, SIDE)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "model",
     [{"hidden_sizes": [32]}, {"type": "multi_input", "channels": [8], "kernel_sizes": [3], "strides": [1]}],
