@@ -18,11 +18,11 @@ from rich.console import Console
 
 from tests.chase import NAME, TEXT, changed
 from warpworld.cli import main
-from warpworld.commands.progress import TrainingProgress
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import BuildError, KernelError
 from warpworld.report.numbers import duration
 from warpworld.runs import Run
+from warpworld.sessions.progress import TrainingProgress
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,7 +52,7 @@ class StubTrainer:
         self.config, self.iteration, self.env_steps = config, 0, 0
         self.num_iterations = config.trainer.total_env_steps // (config.trainer.num_envs * config.trainer.num_steps)
 
-    def create_run(self) -> Run:
+    def create_run(self, directory: None = None) -> Run:
         return Run.create(self.config, first_state={"iteration": self.iteration})
 
     def train(

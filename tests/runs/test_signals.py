@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.runs.processes import SMALL, appeared, finish, start
-from warpworld.commands.signals import StopOnSignal
 from warpworld.runs import Run
+from warpworld.sessions.signals import StopOnSignal
 
 LONG = (*SMALL, "trainer.total_env_steps=12800000", "saving.checkpoint_every=100000")
 

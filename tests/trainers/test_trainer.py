@@ -12,13 +12,13 @@ import pytest
 import torch
 from rich.console import Console
 
-from warpworld.commands.progress import TrainingProgress
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.policies.distributions import log_prob
 from warpworld.policies.fused import FusedNetworks, fused_gradient
 from warpworld.report.metrics import read_metrics
 from warpworld.report.plots import draw_curves
 from warpworld.runs import Run
+from warpworld.sessions.progress import TrainingProgress
 from warpworld.trainers import building
 from warpworld.trainers.algorithms import ppo
 from warpworld.trainers.algorithms.batch import Batch

@@ -1,1 +1,1 @@
-"""The commands of the command line, one a file; with ``progress.py`` and the benchmark, all that prints."""
+"""The commands of the command line, one a file; with ``sessions`` and the benchmark, all that prints."""

@@ -9,10 +9,10 @@ import inspect
 import platform
 from typing import Any
 
-from warpworld.commands.columns import print_columns
 from warpworld.config import packaged_configs
 from warpworld.environment import environment_names, get_environment
 from warpworld.errors import BuildError, WarpworldError
+from warpworld.report.columns import print_columns
 
 
 def add_parsers(commands: Any) -> None:

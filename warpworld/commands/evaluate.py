@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from warpworld.commands.argument_types import MOST_EPISODES, at_least
-from warpworld.commands.columns import print_columns
+from warpworld.report.columns import print_columns
 
 
 def add_parsers(commands: Any) -> None:

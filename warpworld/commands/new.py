@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from warpworld.commands.columns import print_columns
+from warpworld.report.columns import print_columns
 
 
 def add_parsers(commands: Any) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.argument_types import at_least
-from warpworld.commands.columns import print_columns
+from warpworld.report.columns import print_columns
 
 if TYPE_CHECKING:
     from warpworld.eyes.plans import Plan

@@ -84,14 +84,16 @@ def load_config(source: str | Path, overrides: Iterable[str] = ()) -> RunConfig:
         ConfigError: of one or two lines: where, which key, what was given, what was expected.
     """
     document, folder = _read(source)
-    for text in overrides:
-        _refuse_new_policy(document, text)
-        document.override(text)
-    return _build(document, folder)
+    return _overridden(document, overrides, folder)
 
 
-def config_from_dict(data: Mapping[str, Any], source: str = "config") -> RunConfig:
+def config_from_dict(data: Mapping[str, Any], source: str = "config", overrides: Iterable[str] = ()) -> RunConfig:
     """Check a configuration that is already in memory: nested mappings as in the YAML file.
+
+    Args:
+        data: sections by name.
+        source: what errors call it.
+        overrides: as ``load_config``'s.
 
     Raises:
         ConfigError: as ``load_config``.
@@ -100,7 +102,7 @@ def config_from_dict(data: Mapping[str, Any], source: str = "config") -> RunConf
         plain = json.loads(json.dumps(dict(data)))
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigError(f"{source}: {error}, expected plain numbers, texts, lists and dicts") from error
-    return _build(Document(source, plain), Path())
+    return _overridden(Document(source, plain), overrides, Path())
 
 
 def packaged_configs() -> dict[str, Traversable]:
@@ -131,6 +133,13 @@ def _read(source: str | Path) -> tuple[Document, Path]:
         raise ConfigError(f"'{source}' is a folder, expected a YAML file or one of {', '.join(packaged)}") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"config '{source}' cannot be read: {reason(error)}") from error
+
+
+def _overridden(document: Document, overrides: Iterable[str], folder: Path) -> RunConfig:
+    for text in overrides:
+        _refuse_new_policy(document, text)
+        document.override(text)
+    return _build(document, folder)
 
 
 def _refuse_new_policy(document: Document, text: str) -> None:

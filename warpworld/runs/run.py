@@ -41,6 +41,9 @@ class Run(RunFolder):
         self._opened_loggers: list[Logger] | None = None
         self._lock: BinaryIO | None = None
 
+    def __repr__(self) -> str:
+        return f"<Run '{self.path}': {self.config.title}>"
+
     # ---- making and opening ------------------------------------------------------------------------------------------
     @classmethod
     def create(

@@ -94,7 +94,14 @@ def load_policies(run: Run, checkpoint: int | None = None) -> dict[str, Policy |
     for name, policy in policies.items():
         if policy is not None:
             policy.load_state_dict(state["policies"][name])
+            policy.needs_mask = _has_mask(state.get("layout"))
     return policies
+
+
+def _has_mask(layout: Any) -> bool:
+    """Whether a store with these arrays, entries of name, dtype and shape, has an ``action_mask``."""
+    entries = layout if isinstance(layout, list) else []
+    return any(isinstance(entry, (list, tuple)) and "action_mask" in entry[:1] for entry in entries)
 
 
 def _check_fits(state: Mapping[str, Any], policies: Mapping[str, Policy | None], config: RunConfig) -> None:

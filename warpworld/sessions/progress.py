@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ class TrainingProgress:
 
     Args:
         config: the run's configuration.
-        console: where to show; None takes standard output.
+        console: where to show; None takes standard output, and a notebook for no terminal.
         interval: seconds between two lines where there is no terminal.
         clock: seconds that only rise.
         env_steps: env steps that earlier sessions of the run have done.
@@ -61,7 +62,7 @@ class TrainingProgress:
         self._total = trainer.total_env_steps // rollout * rollout
         self._speed: float | None = None  # env steps a second, of the latest iteration that was timed
         self._length: float | None = None
-        self._console = console or Console(file=sys.stdout)
+        self._console = console or standard_output()
         self._clock = clock
         self._started = clock()
         self._interval = interval
@@ -164,6 +165,17 @@ class TrainingProgress:
         for heading, (first, last) in self.own.items():
             table.add_row(Text(heading), shown_metric(last), shown_metric(first))
         return table
+
+
+def standard_output() -> Console:
+    """Standard output, as a terminal only where a live display can stand on it."""
+    is_terminal = sys.stdout is not None and sys.stdout.isatty() and not _in_notebook()
+    return Console(file=sys.stdout, force_terminal=None if is_terminal else False, force_jupyter=False)
+
+
+def _in_notebook() -> bool:
+    """Whether this process is a notebook's kernel, or was started in one with ``!``, which gives it a terminal."""
+    return "JPY_PARENT_PID" in os.environ or os.environ.get("MPLBACKEND", "").endswith("backend_inline")
 
 
 def _number(value: Any) -> float | None:

@@ -1,0 +1,87 @@
+"""``warpworld.train``: what the command ``warpworld train`` does, as a function."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from warpworld.config import RunConfig, config_from_dict, load_config
+from warpworld.errors import ConfigError, ProcessError
+from warpworld.runs import Run
+from warpworld.sessions.session import begin_run, make_trainer, run_session
+
+
+def train(
+    config: str | Path | Mapping[str, Any] | RunConfig,
+    overrides: Iterable[str] = (),
+    *,
+    on_iteration: Callable[[dict[str, Any]], Any] | None = None,
+    directory: str | Path | None = None,
+) -> Run:
+    """Train the policies of a configuration, to the same weights and metrics as ``warpworld train``.
+
+    The first Ctrl-C, or SIGTERM, ends the training after its iteration, with a checkpoint, and the second at once; both
+    then end in the exception that the signal stands for. ``warpworld train --resume RUN`` goes on. Torch's global
+    generator, precision and number of threads are afterwards what they were.
+
+    Args:
+        config: a YAML file, the name of a packaged config, the same as nested dicts, or what ``load_config`` returned.
+        overrides: of its values, such as "trainer.num_envs=64".
+        on_iteration: called with each iteration's metrics: counters, and all others if it is logged or saved.
+        directory: where the run folder is made; None takes the config's ``saving.directory``.
+
+    Returns:
+        The finished run, closed: its folder, metrics and checkpoints.
+
+    Raises:
+        WarpworldError: of the kinds that the command reports; ConfigError before anything is written.
+        KeyboardInterrupt: Ctrl-C.
+        SystemExit: SIGTERM, with status 143.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ProcessError(
+            "warpworld.train() is of one process; under torchrun use the command: warpworld train CONFIG"
+        )
+    with _torch_as_it_was():
+        trainer = make_trainer(_config(config, overrides))
+        run = begin_run(trainer, directory)
+        assert run is not None  # this process is the only one
+        with contextlib.closing(run):
+            status = run_session(trainer, run, on_iteration=on_iteration)
+    if status:
+        raise KeyboardInterrupt if status == 130 else SystemExit(status)
+    return run
+
+
+def _config(given: str | Path | Mapping[str, Any] | RunConfig, overrides: Iterable[str]) -> RunConfig:
+    if isinstance(overrides, str):
+        raise ConfigError(f"overrides={overrides!r}: expected a list of such texts")
+    if isinstance(given, RunConfig):
+        overrides = list(overrides)
+        return config_from_dict(given.to_dict(), overrides=overrides) if overrides else given
+    if isinstance(given, Mapping):
+        return config_from_dict(given, overrides=overrides)
+    if isinstance(given, (str, Path)):
+        return load_config(given, overrides)
+    raise ConfigError(
+        f"config is {type(given).__name__}, expected a YAML file's path, the name of a packaged config, a dict or a "
+        "RunConfig"
+    )
+
+
+@contextlib.contextmanager
+def _torch_as_it_was() -> Iterator[None]:
+    """Give torch back as the caller had it."""
+    precision, threads = torch.get_float32_matmul_precision(), torch.get_num_threads()
+    devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+    try:
+        with torch.random.fork_rng(devices):
+            yield
+    finally:
+        torch.set_float32_matmul_precision(precision)
+        torch.set_num_threads(threads)

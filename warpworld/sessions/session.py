@@ -1,0 +1,110 @@
+"""What ``warpworld train`` and ``warpworld.train`` have in common."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from warpworld.config import RunConfig
+from warpworld.environment import get_environment
+from warpworld.runs.machine import describe_machine
+from warpworld.sessions.progress import TrainingProgress
+from warpworld.sessions.signals import StopOnSignal
+from warpworld.sessions.summary import drawn_curve, print_summary
+from warpworld.trainers.distributed import ALONE, ProcessGroup
+
+if TYPE_CHECKING:
+    from warpworld.runs import Run
+    from warpworld.trainers.trainer import Trainer
+
+
+def make_trainer(config: RunConfig, processes: ProcessGroup = ALONE, initial_weights: bool = True) -> Trainer:
+    """Seed torch, make the trainer, and take the settings that make torch quicker; arguments as ``Trainer``'s."""
+    from warpworld.trainers.cpu_tuning import tune_for_cpu
+    from warpworld.trainers.trainer import Trainer
+
+    torch.manual_seed(config.trainer.seed)  # the library draws nothing from it, but a user's model may
+    trainer = Trainer(config, initial_weights, processes)
+    if trainer.world.device.type == "cpu":
+        tune_for_cpu()
+    return trainer
+
+
+def begin_run(trainer: Trainer, directory: str | Path | None = None) -> Run | None:
+    """Make the folder of a new run, and say where it is; arguments, errors and result as ``Trainer.create_run``'s."""
+    run, config = trainer.create_run(directory), trainer.config
+    if run is not None:
+        print(f"training {config.title} with {config.trainer.num_envs:,} envs; run folder: {run.path}", flush=True)
+    return run
+
+
+def run_session(
+    trainer: Trainer,
+    run: Run,
+    stop_at: int | None = None,
+    on_iteration: Callable[[dict[str, Any]], Any] | None = None,
+) -> int:
+    """Train to the end of the budget or to a signal, with progress on the way and a summary in the end.
+
+    Args:
+        trainer: at the start of the run, or resumed.
+        run: its folder, open and locked.
+        stop_at: env steps; the session ends at the first checkpoint from there on.
+        on_iteration: called with each iteration's metrics, see ``Trainer.train``.
+
+    Returns:
+        The exit status: 0, or 128 and the number of the signal that ended it.
+    """
+    environment = get_environment(run.config.name)
+    if not environment.resumable:
+        print(f"{environment.name}: checkpoints do not hold its envs; a resumed run begins new episodes", flush=True)
+    machine = describe_machine(str(trainer.world.device))
+    run.add_session({"from_env_steps": trainer.env_steps, "processes": trainer.processes.size, **machine})
+    progress = TrainingProgress(run.config, env_steps=trainer.env_steps)
+
+    def follow(metrics: dict[str, Any]) -> None:
+        progress.update(metrics)
+        if on_iteration is not None:
+            on_iteration(metrics)
+
+    try:
+        with StopOnSignal() as signals, progress:
+            trainer.train(run, on_iteration=follow, stop=lambda: signals() or is_reached(stop_at, trainer))
+    except KeyboardInterrupt:
+        drawn_curve(run)
+        print(f"interrupted after {progress.env_steps:,} env steps; run folder: {run.path}", file=sys.stderr)
+        print(f"go on from its last checkpoint: {resume_command(run)}", file=sys.stderr)
+        if trainer.processes.several:
+            raise SystemExit(signals.exit_status) from None  # the others are told
+        return signals.exit_status
+    if trainer.iteration == trainer.num_iterations:
+        print_summary(run, progress)
+        return 0
+    drawn_curve(run)
+    out = sys.stderr if signals() else sys.stdout
+    how = f"ended by {signals.received.name}" if signals.received else "stopped"
+    print(f"{how} after {trainer.env_steps:,} env steps, with a checkpoint; run folder: {run.path}", file=out)
+    print(f"go on: {resume_command(run)}", file=out)
+    return signals.exit_status if signals() else 0
+
+
+def run_along(trainer: Trainer, stop_at: int | None) -> int:
+    """Train as one of several processes, of which another writes and speaks; the exit status."""
+    with StopOnSignal(quiet=True) as signals:
+        trainer.train(None, stop=lambda: signals() or is_reached(stop_at, trainer))
+    return signals.exit_status if signals() and trainer.iteration < trainer.num_iterations else 0
+
+
+def is_reached(stop_at: int | None, trainer: Trainer) -> bool:
+    """Whether the session has come to where it is to end."""
+    return stop_at is not None and trainer.env_steps >= stop_at
+
+
+def resume_command(run: Run) -> str:
+    """What goes on with a run."""
+    return f"warpworld train --resume {shlex.quote(str(run.path))}"

@@ -1,0 +1,45 @@
+"""What is said of a run that is finished."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from warpworld.errors import WarpworldError
+from warpworld.report.columns import print_columns
+from warpworld.report.numbers import duration, shown
+
+if TYPE_CHECKING:
+    from warpworld.runs import Run
+    from warpworld.sessions.progress import TrainingProgress
+
+
+def print_summary(run: Run, progress: TrainingProgress) -> None:
+    """Draw the learning curve, and print where everything is and how the session went."""
+    env_steps, agent_steps, seconds = progress.session
+    parts = f"{progress.rollout_seconds:,.1f} s in rollouts, {progress.update_seconds:,.1f} s in updates"
+    if progress.timed < progress.iterations:
+        parts += f", in the {progress.timed:,} of {progress.iterations:,} iterations that were logged or saved"
+    done = f"{env_steps:,} in {duration(seconds)} ({env_steps / seconds:,.0f} per second)"
+    rows = [
+        ("run folder", str(run.path)),
+        ("learning curve", drawn_curve(run)),
+        ("env steps", done),
+        ("agent steps", f"{agent_steps:,} ({agent_steps / seconds:,.0f} per second)"),
+        ("time", parts),
+    ]
+    for name, last in progress.last.items():
+        rows.append((f"{name}", f"mean return {shown(progress.first[name])} at first, {shown(last)} at last"))
+    print()
+    print_columns(rows)
+
+
+def drawn_curve(run: Run) -> str:
+    """Draw the learning curve; say where it is, or why it is not: the run itself does not fail for a picture."""
+    from warpworld.report.plots import draw_curves
+
+    if not run.metrics_path.is_file():
+        return "not drawn: no metrics were logged"
+    try:
+        return str(draw_curves(run.metrics_path, run.curve_path, title=run.path.name))
+    except (WarpworldError, ImportError) as error:
+        return f"not drawn: {error}"
