@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text
 
-from tests.adapters.worlds import world
+from tests.adapters.worlds import ends_in_both_ways, world
 from warpworld.adapters import old_gym
 from warpworld.adapters.single import Env
 from warpworld.errors import DeclarationError
@@ -54,6 +54,16 @@ def test_of_0_21_is_an_env_of_four() -> None:
         old.render(mode="human")
     assert str(caught.value) == "render(): mode='human', expected 'rgb_array'"
     old.close()
+
+
+def test_an_end_at_the_limit_is_no_limit() -> None:
+    both, steps = ends_in_both_ways(autoreset="disabled")
+    env = old_gym.Gym21(both)
+    env.reset()
+    for _ in range(steps):
+        *_, done, infos = env.step(1)
+    assert done and both["truncated"].tolist() == both["terminated"].tolist() == [True]
+    assert infos == {"TimeLimit.truncated": False}
 
 
 @needs_gym

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.adapters.test_parallel import absences
-from tests.adapters.worlds import world
+from tests.adapters.worlds import ends_in_both_ways, world
 from warpworld import make
 from warpworld.errors import DeclarationError, StoreError
 
@@ -83,6 +83,16 @@ def test_agents_as_rows() -> None:
     for row in np.flatnonzero(dones):
         assert np.array_equal(infos[row]["terminal_observation"], last[row])
     assert [part.shape for part in env.get_attr("rewards", [0, 5])] == [(), ()]
+
+
+def test_an_end_at_the_limit_is_no_limit() -> None:
+    both, steps = ends_in_both_ways()
+    env = Sb3VecEnv(both)
+    env.reset()
+    for _ in range(steps):
+        _, _, dones, infos = env.step(np.ones(1, np.int64))
+    assert dones.tolist() == [True] and both["truncated"].tolist() == both["terminated"].tolist() == [True]
+    assert infos[0]["TimeLimit.truncated"] is False
 
 
 def test_parts_of_an_observation() -> None:

@@ -22,3 +22,15 @@ def world(name: str = "cartpole", num_envs: int = 6, **options: Any) -> World:
     """A world of short episodes that checks its actions."""
     made = {"seed": 3, "num_workers": 1, "check_actions": True, **options}
     return World(get_environment(name)(**PARAMS[name]), num_envs, "cpu", **made)
+
+
+def ends_in_both_ways(**options: Any) -> tuple[World, int]:
+    """A world of one cart that falls, pushed to the right, in the step of its time limit; and how many steps that is."""
+    made = {"seed": 3, "num_workers": 1, **options}
+    plain, steps = World(get_environment("cartpole")(), 1, "cpu", **made), 0
+    plain.reset()
+    plain["actions"] = 1
+    while not plain["terminated"].any():
+        plain.step()
+        steps += 1
+    return World(get_environment("cartpole")(episode_length=steps), 1, "cpu", **made), steps
