@@ -25,7 +25,7 @@ def world(name: str = "cartpole", num_envs: int = 6, **options: Any) -> World:
 
 
 def ends_in_both_ways(**options: Any) -> tuple[World, int]:
-    """A world of one cart that falls, pushed to the right, in the step of its time limit; and how many steps that is."""
+    """A world of one cart that, pushed right, falls in the step of its time limit; and how many steps that is."""
     made = {"seed": 3, "num_workers": 1, **options}
     plain, steps = World(get_environment("cartpole")(), 1, "cpu", **made), 0
     plain.reset()
