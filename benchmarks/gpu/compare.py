@@ -23,7 +23,7 @@ import torch
 
 import warpworld
 from warpworld import Environment, World
-from warpworld.environment import environment_names, get_environment
+from warpworld.environment import get_environment, packaged_names
 from warpworld.eyes.indoor import Indoor
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.rollout import Rollout
@@ -125,7 +125,7 @@ COURSES = (
 def courses() -> list[Course]:
     """Those above, and one for every registered env that is not among them."""
     named = {course.name for course in COURSES}
-    others = [name for name in environment_names() if name not in named]
+    others = [name for name in packaged_names() if name not in named]
     return [*COURSES, *(Course(name, {}, rays=issubclass(get_environment(name), Indoor)) for name in others)]
 
 

@@ -18,7 +18,7 @@ def test_every_system_steps(system: adapters.System) -> None:
         pytest.skip(f"{system.package} is not installed")
     row = adapters._row("cartpole", system, 3, seconds=0.001)
     assert (row.world, row.system, row.num_envs) == ("cartpole", system.name, 3)
-    assert 0.0 < row.seconds_per_call < 1.0 and row.cpu_seconds_per_call > 0.0
+    assert 0.0 < row.seconds_per_call < 1.0 and row.cpu_seconds_per_call >= 0.0  # a clock of a few milliseconds
 
 
 def test_other_libraries_envs_are_beside_themselves(capsys: pytest.CaptureFixture[str]) -> None:

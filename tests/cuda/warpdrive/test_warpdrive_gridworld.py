@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-import warpworld
 from tests.cuda.warpdrive.warpdrive_worlds import Gridworld, Votes
+from tests.packaged import packaged
 from tests.toys import agents, environment
 from warpworld import Kernel, World
 from warpworld.errors import BuildError
@@ -86,9 +86,7 @@ def test_the_same_course_as_the_built_in_one(full: bool) -> None:
     starts = dict(starting_location_x=(1, 7, 3, 5, 8), starting_location_y=(8, 1, 6, 2, 4))
     num_envs, settings = 40, dict(EXACT, use_full_observation=full, num_taggers=4)
     ported = make(num_envs, **settings, **starts)
-    own = warpworld.make(
-        "tag_gridworld", num_envs=num_envs, device="cpu", final_observations=True, **settings, **starts
-    )
+    own = packaged("tag_gridworld", num_envs=num_envs, device="cpu", final_observations=True, **settings, **starts)
     own.reset()
     drawn = np.random.default_rng(0)
     names = ("observations", "final_observations", "rewards", "loc_x", "loc_y", "actions")
