@@ -22,6 +22,7 @@ from warpworld.world import World, make
 if TYPE_CHECKING:
     from warpworld.config import load_config
     from warpworld.python_api.load_policy import load_policy
+    from warpworld.python_api.rollout import rollout
     from warpworld.python_api.train import train
     from warpworld.runs import Run
     from warpworld.trainers.trainer import Trainer
@@ -47,6 +48,7 @@ __all__ = [
     "make",
     "masked_phase",
     "register",
+    "rollout",
     "train",
 ]
 
@@ -55,6 +57,7 @@ _IMPORTED_WHEN_ASKED_FOR = {  # with torch, which takes its time
     "Trainer": "warpworld.trainers.trainer",
     "load_config": "warpworld.config",
     "load_policy": "warpworld.python_api.load_policy",
+    "rollout": "warpworld.python_api.rollout",
     "train": "warpworld.python_api.train",
 }
 

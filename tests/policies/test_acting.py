@@ -30,7 +30,8 @@ def sharpened(policy: Policy) -> Policy:
     """With larger weights, so that what is seen decides."""
     with torch.no_grad():
         for weight in policy.parameters():
-            weight.mul_(3.0).add_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(1)) * 0.5)
+            noise = torch.randn(weight.shape, generator=torch.Generator().manual_seed(1))
+            weight.mul_(3.0).add_(0.5 * noise.to(weight.device))
     return policy
 
 

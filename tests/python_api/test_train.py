@@ -172,7 +172,7 @@ def test_an_attribute_that_is_not_there() -> None:
     with pytest.raises(AttributeError) as error:
         warpworld.trian  # noqa: B018
     assert str(error.value) == "module 'warpworld' has no attribute 'trian'"
-    assert {"Run", "Trainer", "load_config", "load_policy", "train"} <= set(dir(warpworld))
+    assert {"Run", "Trainer", "load_config", "load_policy", "rollout", "train"} <= set(dir(warpworld))
 
 
 # --- what is printed --------------------------------------------------------------------------------------------------

@@ -1,1 +1,1 @@
-"""What Python programs and notebooks call, one function a file: ``warpworld.train``, ``warpworld.load_policy``."""
+"""What Python programs and notebooks call, one function a file: ``warpworld.train``, ``load_policy``, ``rollout``."""

@@ -1,0 +1,55 @@
+"""A group's part of a world's arrays, in the shapes and dtypes of its spaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from gymnasium.spaces import Space
+from torch import Tensor
+
+from warpworld.environment import Group
+from warpworld.environment.observation_parts import subspaces
+from warpworld.environment.spaces import action_heads, action_start
+from warpworld.world import World
+
+
+def observations(world: World, group: Group) -> Any:
+    """What a group sees, (num_envs, size, *shape) in its space; a dict of such for a Dict space."""
+    stored, spaces = world.observations(group.name), subspaces(group.observation)
+    if isinstance(stored, dict):
+        return {key: _in_space(part, spaces[key]) for key, part in stored.items()}
+    return _in_space(stored, group.observation)
+
+
+def _in_space(stored: Tensor, space: Space) -> Tensor:
+    """(num_envs, size, numbers) -> (num_envs, size, *shape of the space) of its dtype."""
+    shape = (*stored.shape[:2], *(space.shape or ()))
+    return stored.reshape(shape).to(getattr(torch, str(space.dtype)))
+
+
+def stored_actions(world: World, group: Group) -> Tensor:
+    """The group's part of the array that holds its actions: a view (num_envs, size, numbers)."""
+    name, first = world.action_array(group.name)
+    return world[name][:, first : first + group.size]
+
+
+def actions(world: World, group: Group) -> Tensor:
+    """What a group does, in its space."""
+    counted = _in_space(stored_actions(world, group), group.action)
+    return counted + torch.as_tensor(action_start(group.action), dtype=counted.dtype, device=counted.device)
+
+
+def action_mask(world: World, group: Group) -> Tensor | None:
+    """What a group may do, (num_envs, size, choices) bool; None where nothing says so."""
+    heads = action_heads(group.action)
+    return world["action_mask"][:, group.slice, : sum(heads)] if heads and "action_mask" in world else None
+
+
+def ends(world: World, group: Group) -> tuple[Tensor, Tensor]:
+    """Whose episode ended in the latest step, by itself and cut by a limit: (num_envs, size) bool each."""
+    shape = (world.num_envs, group.size)
+    terminated = world["terminated"].unsqueeze(1).expand(shape)
+    if "agent_terminated" in world:
+        terminated = terminated | world["agent_terminated"][:, group.slice]
+    return terminated, world["truncated"].unsqueeze(1).expand(shape)
