@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 from pathlib import Path
@@ -29,6 +30,7 @@ from warpworld.drawing import (
     Wedges,
 )
 from warpworld.errors import RunError
+from warpworld.report import replay
 from warpworld.report.encoding import encode
 from warpworld.report.recording import record
 from warpworld.report.replay import replay_text, write_replay
@@ -140,3 +142,16 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"replay.html' cannot be written: "):
         write_replay(recording_of([]), tmp_path / "file" / "replay.html")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_recording_shows_itself_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = recording_of(ALL_KINDS, [], [], ends={1: "terminated"})
+    assert repr(recording) == "<Recording toy: 2 episodes, 3 frames, by hand>"
+    assert repr(recording_of([])) == "<Recording toy: 1 episode, 1 frames, by hand>"
+    assert len(repr(recording.frames[0])) < 200
+    shown = recording._repr_html_()
+    assert shown is not None
+    (inner,) = re.findall(r'^<iframe srcdoc="([^"]*)" style="[^"]*"></iframe>$', shown)
+    assert data_of(html.unescape(inner)) == json.loads(replay_text(recording))
+    monkeypatch.setattr(replay, "LARGEST_IN_NOTEBOOK", 1000)
+    assert recording._repr_html_() is None

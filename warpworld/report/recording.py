@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class Frame:
 
     episode: int
     timestep: int
-    drawing: Drawing
+    drawing: Drawing = field(repr=False)
     rewards: np.ndarray
     returns: np.ndarray
     end: str = ""
@@ -74,6 +74,16 @@ class Recording:
     def episodes(self) -> int:
         """Episodes that it holds, an unfinished last one included."""
         return self.frames[-1].episode
+
+    def __repr__(self) -> str:
+        episodes = f"{self.episodes} episode{'s' * (self.episodes != 1)}"
+        return f"<Recording {self.title}: {episodes}, {len(self.frames):,} frames, {self.about}>"
+
+    def _repr_html_(self) -> str | None:
+        """A player in a notebook; None where the notebook would get too large, which then shows the line above."""
+        from warpworld.report.replay import notebook_player
+
+        return notebook_player(self)
 
     def group_returns(self, frame: Frame) -> dict[str, float]:
         """Each group's return up to a frame: the mean over its agents."""

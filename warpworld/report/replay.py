@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 STYLES = ("page.css", "replay.css")
 SCRIPT = "replay.js"
+LARGEST_IN_NOTEBOOK = 2_000_000  # characters, which are saved with it
 _ELEMENT = '<div class="replay"><script type="application/json">{}</script></div>'
 _SAVED = re.compile(re.escape(_ELEMENT).replace(r"\{\}", "(.*?)"), re.DOTALL)
 
@@ -33,9 +34,20 @@ def write_replay(recording: Recording, path: str | Path) -> Path:
     Raises:
         RunError: it cannot be written.
     """
+    return write_whole(Path(path), _page(recording) + "\n")
+
+
+def notebook_player(recording: Recording) -> str | None:
+    """The page in a frame of its own, as HTML; None where it has more than ``LARGEST_IN_NOTEBOOK`` characters."""
+    text = _page(recording)
+    if len(text) > LARGEST_IN_NOTEBOOK:
+        return None
+    return f'<iframe srcdoc="{escaped(text)}" style="width: 100%; height: 640px; border: 0"></iframe>'
+
+
+def _page(recording: Recording) -> str:
     parts = {"title": escaped(recording.title), "style": style(*STYLES), "script": asset(SCRIPT)}
-    element = replay_element(replay_text(recording))
-    return write_whole(Path(path), fill("replay.html", replay=element, **parts) + "\n")
+    return fill("replay.html", replay=replay_element(replay_text(recording)), **parts)
 
 
 def replay_text(recording: Recording) -> str:
