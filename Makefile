@@ -17,6 +17,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 STAMP := $(VENV)/.installed-$(notdir $(REQUIREMENTS))
 CUDA_STAMP := $(VENV)/.installed-cuda-tools
+PEERS_STAMP := $(VENV)/.installed-peers
 # What is tested on the cuda backend too, and of that what is tested once more on tensors that say they are on a GPU.
 CUDA_TESTS := $(addprefix tests/,adapters managers world envs trainers cuda eyes/blocks eyes/plans/test_plan_set.py runs/test_resume.py) \
   $(wildcard tests/eyes/test_*.py) $(patsubst %,tests/docs/test_%_page.py,eyes from_warpdrive plans self_play)
@@ -26,7 +27,7 @@ AS_CUDA_TESTS := $(addprefix tests/,adapters world envs eyes/blocks managers/cud
 OPTIMISED_TESTS := $(addprefix tests/,cuda envs eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train quick test test-slow test-optimised cuda-tools test-cuda mutants lint types bench gpu pictures clean
+.PHONY: help setup train quick test test-slow test-optimised peers cuda-tools test-cuda mutants lint types bench gpu pictures clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -48,6 +49,8 @@ test-slow: $(STAMP) ## Run the tests that are marked slow
 
 test-optimised: $(STAMP) ## Run the tests of kernels as users' kernels are compiled, which the other tests are not
 	WARPWORLD_CXXFLAGS= $(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(OPTIMISED_TESTS) $(ARGS)
+
+peers: $(PEERS_STAMP) ## Install the libraries that some tests compare with
 
 cuda-tools: $(CUDA_STAMP) ## Install what test-cuda needs on a machine without a GPU
 
@@ -104,6 +107,10 @@ $(STAMP): $(REQUIREMENTS) requirements-cpu.txt constraints.txt setup.py pyprojec
 	@for compiler in $${CXX%% *} g++ clang++; do command -v $$compiler >/dev/null 2>&1 && exit 0; done; \
 	  echo "No C++ compiler found (CXX, g++, clang++): installing the ziglang wheel, which holds one."; \
 	  $(INSTALL) ziglang
+	@touch $@
+
+$(PEERS_STAMP): $(STAMP) requirements-peers.txt constraints.txt
+	$(INSTALL) --requirement requirements-peers.txt
 	@touch $@
 
 # Leaves no stamp where something could not be had: the next make tries again.
