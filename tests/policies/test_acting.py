@@ -12,6 +12,7 @@ from torch import Tensor
 from tests.trainers.algorithms.q_learner import QLearner
 from tests.trainers.collecting.seen_in_kinds import SPACES as SEEN
 from tests.trainers.collecting.test_kinds_of_actions import SPACES as DONE
+from warpworld.adapters.masks import space_mask
 from warpworld.config import config_from_dict, load_config
 from warpworld.environment import get_environment, placed_groups
 from warpworld.environment.spaces import action_start
@@ -172,6 +173,25 @@ def test_forbidden_choices_are_never_drawn() -> None:
     assert [len(set(actions)) for actions in everything.T.tolist()] == [3, 2]
 
 
+@pytest.mark.parametrize("kind", [kind for kind in DONE if not kind.startswith("box")])
+def test_masks_in_the_form_of_the_space(kind: str) -> None:
+    _, policy = made("tests.trainers.collecting.test_kinds_of_actions:Guess", "guesser", kind=kind)
+    space, seen = policy.spaces.action, np.zeros(2, np.float32)  # type: ignore[union-attr]
+    masks = torch.rand(40, policy.distribution.num_outputs, generator=torch.Generator().manual_seed(0)) < 0.7
+    whole = policy.act(np.zeros((40, 2), np.float32), greedy=True, action_mask=masks.numpy())
+    for row, expected in zip(masks.numpy(), whole, strict=True):
+        own = policy.act(seen, greedy=True, action_mask=space_mask(space, row))
+        if all(head.any() for head in np.split(row, np.cumsum(policy.distribution.head_sizes)[:-1])):
+            np.testing.assert_array_equal(own, expected)
+            np.testing.assert_array_equal(policy.act(seen, greedy=True, action_mask=row.astype(np.int8)), expected)
+
+
+def test_actions_in_a_box_need_no_mask() -> None:
+    _, policy = made(f"{SMALL}:Aim", "archer")
+    policy.needs_mask = True  # of its world, in which others have choices
+    assert policy.act(np.zeros(2)).shape == (2,)
+
+
 def test_numbers_that_are_not_finite_still_give_an_action() -> None:
     _, policy = made("cartpole", "agent")
     seen = np.full((3, 4), np.nan, np.float32)
@@ -249,8 +269,14 @@ SEEN_4 = np.zeros(4, np.float32)
         (
             CARTPOLE,
             SEEN_4,
-            {"action_mask": [1, 1]},
-            "action_mask: int64 of shape (2,), expected bool of shape (2,)",
+            {"action_mask": [0.5, 1.0]},
+            "action_mask: float64 of shape (2,), expected bool of shape (2,)",
+        ),
+        (
+            CARTPOLE,
+            SEEN_4,
+            {"action_mask": "ab"},
+            "action_mask: str, expected an array of bool",
         ),
         (CARTPOLE, SEEN_4, {"state": SEEN_4}, "state: this policy does not remember; leave it out"),
         (

@@ -16,7 +16,7 @@ import torch
 
 import warpworld
 from warpworld.cli import main
-from warpworld.errors import ConfigError, ProcessError, RunError
+from warpworld.errors import ConfigError, DeviceError, ProcessError, RunError
 from warpworld.policies import MLP, Policy
 from warpworld.trainers.evaluate import load_policies
 
@@ -125,6 +125,34 @@ def test_what_on_iteration_raises_comes_through(here: Path) -> None:
         warpworld.train("cartpole", WORDS, on_iteration=fail)
     (path,) = Path("runs").iterdir()
     warpworld.Run.open(path).lock()  # which nobody holds any more
+
+
+def test_what_torch_says_of_a_gpu_is_explained() -> None:
+    def fail(metrics: dict[str, Any]) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.\nmore")
+
+    with pytest.raises(DeviceError) as error:
+        warpworld.train("cartpole", WORDS, on_iteration=fail)
+    assert str(error.value) == (
+        "the GPU's memory is full (CUDA out of memory. Tried to allocate 2.00 GiB.); ask for fewer envs, shorter "
+        "rollouts or more minibatches"
+    )
+
+
+def test_a_second_signal_ends_at_once(capfd: pytest.CaptureFixture[str]) -> None:
+    def interrupt(metrics: dict[str, Any]) -> None:
+        if metrics["iteration"] == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        warpworld.train("cartpole", WORDS, on_iteration=interrupt)
+    (path,) = Path("runs").iterdir()
+    assert warpworld.Run.open(path).checkpoints() == [0, 2]
+    assert capfd.readouterr().err.splitlines()[-2:] == [
+        f"interrupted after 96 env steps; run folder: {path}",
+        f"go on from its last checkpoint: warpworld train --resume {path}",
+    ]
 
 
 def test_in_another_thread() -> None:

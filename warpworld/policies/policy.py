@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import numpy as np
 import torch
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Space
 from torch import Tensor, nn
 
 from warpworld.errors import StoreError
+from warpworld.policies.callers_masks import mask_rows
 from warpworld.policies.callers_spaces import CallersSpaces, Observed
 from warpworld.policies.distributions import ActionDistribution, Gaussian
 from warpworld.policies.normaliser import ObservationNormaliser
@@ -100,7 +100,8 @@ class Policy(nn.Module):
         Args:
             observations: of one agent, (*shape); or of many, (..., *shape). In NumPy or torch; for a Dict space a dict.
             greedy: take the likeliest actions instead of drawing.
-            action_mask: (..., choices of all heads) bool, False for choices that are forbidden.
+            action_mask: (..., choices of all heads) bool, False for choices that are forbidden; or as PettingZoo's
+                agents have it, in the form that Gymnasium's spaces take.
             state: of a policy that remembers: what the last call returned, with 0 for agents that begin an episode;
                 None begins one for all.
             generator: of the draws, on the policy's device; None takes torch's global one.
@@ -116,7 +117,7 @@ class Policy(nn.Module):
             raise StoreError("act(): this policy knows no spaces; take one that load_policy or a Trainer made")
         with torch.no_grad():
             observed = self.spaces.observed(observations, self._device)
-            allowed = self._allowed(action_mask, observed)
+            allowed = self._allowed(action_mask, observed, self.spaces.action)
             outputs, after = self._outputs_and_state(observed, state)
             chosen = self.distribution.choose(outputs, greedy or self.acts_greedily, generator, allowed)
             actions = observed.handed_back(self.spaces.actions(chosen))
@@ -126,20 +127,17 @@ class Policy(nn.Module):
     def _device(self) -> torch.device:
         return next(self.parameters()).device
 
-    def _allowed(self, action_mask: Any, observed: Observed) -> Tensor | None:
+    def _allowed(self, action_mask: Any, observed: Observed, action: Space) -> Tensor | None:
         """The mask in rows: (n, num_outputs) bool."""
-        expected = (*observed.lead, self.distribution.num_outputs)
+        is_box = isinstance(self.distribution, Gaussian)
         if action_mask is None:
-            if self.needs_mask:
+            if self.needs_mask and not is_box:
+                expected = (*observed.lead, self.distribution.num_outputs)
                 raise StoreError(f"act(): the policy learnt with a mask; give action_mask=, bool of shape {expected}")
             return None
-        if isinstance(self.distribution, Gaussian):
+        if is_box:
             raise StoreError("action_mask: actions in a Box cannot be forbidden; leave it out")
-        mask = action_mask if isinstance(action_mask, Tensor) else torch.from_numpy(np.array(action_mask))
-        if mask.dtype != torch.bool or tuple(mask.shape) != expected:
-            given = f"{str(mask.dtype).removeprefix('torch.')} of shape {tuple(mask.shape)}"
-            raise StoreError(f"action_mask: {given}, expected bool of shape {expected}")
-        return mask.reshape(len(observed.rows), expected[-1]).to(self._device)
+        return mask_rows(action_mask, action, observed.lead).to(self._device)
 
     def _outputs_and_state(self, observed: Observed, state: Any) -> tuple[Tensor, Tensor | None]:
         """What the action distribution is made from, and the state after it; None of a policy that has none."""

@@ -12,6 +12,7 @@ import torch
 
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError, ProcessError
+from warpworld.managers.cuda.faults import explain_torch_error
 from warpworld.runs import Run
 from warpworld.sessions.session import begin_run, make_trainer, run_session
 
@@ -47,7 +48,7 @@ def train(
         raise ProcessError(
             "warpworld.train() is of one process; under torchrun use the command: warpworld train CONFIG"
         )
-    with _torch_as_it_was():
+    with _torch_as_it_was(), _torch_errors_explained():
         trainer = make_trainer(_config(config, overrides))
         run = begin_run(trainer, directory)
         assert run is not None  # this process is the only one
@@ -72,6 +73,18 @@ def _config(given: str | Path | Mapping[str, Any] | RunConfig, overrides: Iterab
         f"config is {type(given).__name__}, expected a YAML file's path, the name of a packaged config, a dict or a "
         "RunConfig"
     )
+
+
+@contextlib.contextmanager
+def _torch_errors_explained() -> Iterator[None]:
+    """Raise what the command would say where torch meets what kernels did on a GPU."""
+    try:
+        yield
+    except RuntimeError as error:
+        explained = explain_torch_error(error)
+        if explained is None:
+            raise
+        raise explained from error
 
 
 @contextlib.contextmanager
