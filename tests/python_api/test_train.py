@@ -54,14 +54,16 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def test_the_run_is_that_of_the_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("model", ["own", "fused"])
+def test_the_run_is_that_of_the_command(model: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [word for word in WORDS if model == "own" or ".model." not in word]
     torch.manual_seed(77)
     before, seen = settings_of_torch(), list[dict[str, Any]]()
-    run = warpworld.train("cartpole", WORDS, on_iteration=seen.append, directory="mine")
+    run = warpworld.train("cartpole", words, on_iteration=seen.append, directory="mine")
     assert settings_of_torch() == before
     assert run.path.parent == Path("mine")
     said = capsys.readouterr().out
-    assert main(["train", "cartpole", *WORDS]) == 0
+    assert main(["train", "cartpole", *words]) == 0
     (theirs,) = map(warpworld.Run.open, (here / "runs").iterdir())
     assert run.metrics_path.read_bytes() == theirs.metrics_path.read_bytes()
     assert run.checkpoints() == theirs.checkpoints() == [0, 2, 4, 6]

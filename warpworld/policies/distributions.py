@@ -52,11 +52,11 @@ class Categorical(nn.Module):
         Returns:
             (..., heads) int64, each counted from 0.
         """
-        scores = (logits if allowed is None else torch.where(allowed, logits, FORBIDDEN)).double()
-        if not greedy:  # the Gumbel-max trick; in float64, where it moves even forbidden choices
-            scores = scores - torch.empty_like(scores).exponential_(generator=generator).log()
-        scores = scores.masked_fill(scores.isnan(), -math.inf)
-        return torch.stack([head.argmax(-1) for head in scores.split(list(self.head_sizes), -1)], -1)
+        allowed_logits = logits if allowed is None else torch.where(allowed, logits, FORBIDDEN)
+        heads = allowed_logits.split(list(self.head_sizes), -1)
+        if not greedy:  # of clocks that ring after exponential times, each is the first with its rate's share
+            heads = tuple(head.softmax(-1) / torch.empty_like(head).exponential_(generator=generator) for head in heads)
+        return torch.stack([head.masked_fill(head.isnan(), -math.inf).argmax(-1) for head in heads], -1)
 
     def log_prob_and_entropy(
         self, logits: Tensor, actions: Tensor, action_masks: Tensor | None = None
