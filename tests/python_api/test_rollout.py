@@ -179,11 +179,13 @@ def sealed_with_a_mask() -> World:
 @pytest.mark.parametrize(
     ("world", "policies", "more", "error", "message"),
     [
+        (lambda: "cartpole", None, {}, DeclarationError, "rollout() is of a World, not of 'cartpole'"),
         (tag, {"taggr": None}, {}, StoreError, "policies: no group 'taggr'. Did you mean 'tagger'? Groups: tagger, "
          "runner"),
         (tag, {"tagger": None}, {}, StoreError, "policies: none for group 'runner'; None takes actions at random"),
         (tag, "runs/x", {}, StoreError, "policies: str for group 'tagger', expected a Policy or None"),
         (tag, None, {"steps": 0}, DeclarationError, "steps=0: expected a whole number of at least 1"),
+        (tag, None, {"seed": -1}, DeclarationError, "seed=-1: expected a whole number of at least 0 and below 2^64"),
         (tag, None, {"frames": [3]}, DeclarationError, "render(): env 3, expected 0 to 2"),
         (lambda: tag(autoreset="next_step"), None, {}, StoreError,
          "rollout(): an env of autoreset='next_step' has steps without actions; make it 'same_step'"),

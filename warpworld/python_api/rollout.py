@@ -10,7 +10,7 @@ from torch import Tensor
 
 from warpworld.environment import Group
 from warpworld.environment.spaces import action_start
-from warpworld.errors import StoreError, suggest
+from warpworld.errors import DeclarationError, StoreError, suggest
 from warpworld.policies import Policy, RecurrentPolicy
 from warpworld.python_api.group_arrays import action_mask, ends, observations, stored_actions
 from warpworld.python_api.step_recorder import StepRecorder, stacked
@@ -34,7 +34,7 @@ def rollout(
         world: with autoreset in the same step, or disabled; the envs that end then begin anew here, on the same course.
         policies: by group, None for actions at random; or one that plays every group.
         steps: T.
-        seed: of the world and of the actions.
+        seed: of the world and of the actions; the envs of another library keep the seed that they were opened with.
         greedy: take the likeliest actions instead of drawing; random ones stay random.
         frames: envs to paint before each step.
 
@@ -48,9 +48,11 @@ def rollout(
 
     Raises:
         StoreError: a group has no policy, or the world cannot be recorded; it was stepped before, or steps otherwise.
-        DeclarationError: a number is out of its range.
+        DeclarationError: a number is out of its range, or ``world`` is no World.
     """
-    steps = whole_number("steps", steps, 1)
+    if not isinstance(world, World):
+        raise DeclarationError(f"rollout() is of a World, not of {world!r}")
+    steps, seed = whole_number("steps", steps, 1), whole_number("seed", seed, 0, bits=64)
     if world.autoreset == "next_step":
         raise StoreError("rollout(): an env of autoreset='next_step' has steps without actions; make it 'same_step'")
     recorder = StepRecorder(world, frames)
