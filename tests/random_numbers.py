@@ -12,4 +12,5 @@ def random_numbers(clock: torch.Tensor, num_agents: int, first_env: int, seed: i
     """Those of the envs from ``first_env`` on in a world of ``seed``; arguments as of Random."""
     key = np.full(len(clock), seed, np.uint64)
     stream = (first_env + np.arange(len(clock), dtype=np.uint64)).astype(np.uint32)
-    return Random(clock, torch.from_numpy(key), torch.from_numpy(stream), num_agents, index)
+    own = (torch.from_numpy(words).to(clock.device) for words in (key, stream))
+    return Random(clock, *own, num_agents, index)

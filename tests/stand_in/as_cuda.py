@@ -116,8 +116,12 @@ class MadeOnGpu(TorchFunctionMode):
             args = [torch.tensor(each) if isinstance(each, (bool, int, float)) else each for each in args]
         if func is torch.Tensor.cuda:
             return args[0] if isinstance(args[0], OnGpu) else OnGpu(args[0].clone())
-        if device is None or torch.device(device).type != "cuda" or isinstance(args[0] if args else None, OnGpu):
+        if device is None or torch.device(device).type != "cuda":
             return func(*args, **kwargs)
+        if isinstance(args[0] if args else None, OnGpu):
+            if func is torch.Tensor.to:  # it is there already
+                del kwargs["device"]
+            return func(*args, **kwargs) if func is not torch.Tensor.to or len(args) > 1 or kwargs else args[0]
         made = func(*args, **{**kwargs, "device": "cpu"})
         return made if isinstance(made, OnGpu) else OnGpu(made.clone() if made is (args or [None])[0] else made)
 
