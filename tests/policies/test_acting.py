@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from warpworld.config import config_from_dict, load_config
 from warpworld.environment import get_environment, placed_groups
 from warpworld.environment.spaces import action_start
 from warpworld.errors import StoreError
-from warpworld.policies import Policy, RecurrentPolicy
+from warpworld.policies import Categorical, Policy, RecurrentPolicy
 from warpworld.trainers.building import build_policies, build_world, fuse_policies
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.trainer import Trainer
@@ -196,6 +197,7 @@ def test_numbers_that_are_not_finite_still_give_an_action() -> None:
     _, policy = made("cartpole", "agent")
     seen = np.full((3, 4), np.nan, np.float32)
     assert policy.act(seen).tolist() == policy.act(seen, greedy=True).tolist() == [0, 0, 0]
+    assert Categorical((3,)).choose(torch.tensor([1.0, math.nan, 5.0]), greedy=True).tolist() == [2]
 
 
 def test_a_state_is_handed_back_and_one_agent_needs_no_axes() -> None:

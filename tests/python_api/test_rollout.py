@@ -11,6 +11,7 @@ import torch
 import warpworld
 from tests.policies.test_acting import LSTM, made
 from tests.trainers.collecting.test_kinds_of_actions import SPACES as DONE
+from tests.trainers.recall import Departed
 from warpworld import World
 from warpworld.environment import get_environment
 from warpworld.environment.spaces import action_start
@@ -86,8 +87,16 @@ def test_disabled_autoreset_is_the_same_course() -> None:
     assert rollouts[0]["truncated"]["tagger"].sum() == 2 * 3 * 2
 
 
+class Returned(Departed):
+    """Its resets write the mask of the next episode."""
+
+    def _reset(self, arrays: Any, active: torch.Tensor) -> None:
+        super()._reset(arrays, active)
+        arrays["agent_mask"] = arrays["agent_mask"] | active[:, None]
+
+
 def test_masks_are_those_of_the_step() -> None:
-    world = World(get_environment("tests.trainers.recall:Departed")(episode_length=6, ending=0.0), 2)
+    world = World(Returned(episode_length=6, ending=0.0), 2)
     played = warpworld.rollout(world, None, 13)
     counts = played["agent_mask"]["left"]
     assert counts[:, 0, 0].tolist() == [True, True, *[False] * 4, True, True, *[False] * 4, True]

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import warpworld
 from warpworld.cli import main
 from warpworld.errors import ConfigError, DeviceError, ProcessError, RunError
 from warpworld.policies import MLP, Policy
+from warpworld.trainers import cpu_tuning
 from warpworld.trainers.evaluate import load_policies
 
 pytestmark = pytest.mark.cpu_backend
@@ -35,10 +37,14 @@ WORDS = (
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Each test in a folder of its own, with torch left as it was."""
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Each test in a folder of its own; torch's threads and precision are put back, which commands change."""
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    precision, threads = torch.get_float32_matmul_precision(), torch.get_num_threads()
+    torch.set_float32_matmul_precision("highest")
+    yield tmp_path
+    torch.set_float32_matmul_precision(precision)
+    torch.set_num_threads(threads)
 
 
 def settings_of_torch() -> tuple[Any, ...]:
@@ -63,6 +69,7 @@ def test_the_run_is_that_of_the_command(model: str, here: Path, capsys: pytest.C
     assert settings_of_torch() == before
     assert run.path.parent == Path("mine")
     said = capsys.readouterr().out
+    torch.manual_seed(78)
     assert main(["train", "cartpole", *words]) == 0
     (theirs,) = map(warpworld.Run.open, (here / "runs").iterdir())
     assert run.metrics_path.read_bytes() == theirs.metrics_path.read_bytes()
@@ -78,6 +85,18 @@ def test_the_run_is_that_of_the_command(model: str, here: Path, capsys: pytest.C
     assert lines[0] == f"training cartpole with 4 envs; run folder: {run.path}"
     assert lines[1].startswith("100%  192 env steps")
     assert lines[2:4] == ["", f"run folder      {run.path}"]
+
+
+def test_settings_of_torch_are_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu_tuning, "tune_for_cpu", lambda: torch.set_float32_matmul_precision("medium"))
+    torch.set_num_threads(2)
+    before, within = settings_of_torch(), list[Any]()
+    warpworld.train(
+        "cartpole", [*WORDS, "trainer.torch_threads=1"], on_iteration=lambda _: within.append(settings_of_torch())
+    )
+    assert within[0][1:] == ("medium", 1)
+    assert settings_of_torch() == before
+    assert before[1:] == ("highest", 2)
 
 
 def test_configs_of_every_kind(here: Path) -> None:
