@@ -206,6 +206,17 @@ def test_states_are_not_in_the_store() -> None:
         warpworld.check("external", id="CartPole-v1")
 
 
+def test_seeds_are_settled_where_the_world_is_made() -> None:
+    world = counted()
+    world.reset()
+    with pytest.raises(StoreError) as caught:
+        world.reset(seed=3)
+    assert str(caught.value) == (
+        "reset(seed=): envs of 'external' draw their random numbers outside of the store; give the seed where the "
+        "world is made"
+    )
+
+
 def test_one_external_is_of_one_world() -> None:
     environment = get_environment("external")(library="tests.external.counting:counting")
     world = World(environment, 3, "cpu")

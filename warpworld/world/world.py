@@ -123,6 +123,11 @@ class World(WorldStore):
             if active is not None:
                 raise StoreError("the first reset() starts every env; call it without a mask")
             self.seal()
+        if seed is not None and not self.environment.resumable:
+            raise StoreError(
+                f"reset(seed=): envs of '{self.environment.name}' draw their random numbers outside of the store; give "
+                "the seed where the world is made"
+            )
         self.data["active"] = True if active is None else active
         if seed is not None:
             seed_envs(self.data, self.constants, seed)
