@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from warpworld.adapters.making import make
 from warpworld.adapters.registration import register_all
 from warpworld.checking import check, compare
 from warpworld.environment import (
@@ -17,7 +18,7 @@ from warpworld.environment import (
 )
 from warpworld.errors import WarpworldError
 from warpworld.tracing import Trace
-from warpworld.world import World, make
+from warpworld.world import World
 
 if TYPE_CHECKING:
     from warpworld.config import load_config

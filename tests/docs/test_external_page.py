@@ -9,9 +9,9 @@ import pytest
 
 from tests.docs.pages import blocks, files, page
 from warpworld.adapters.pool import Pool
+from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.cli import main
 from warpworld.external.libraries import LIBRARIES
-from warpworld.world.protocols import PROTOCOLS
 
 pytestmark = pytest.mark.cpu_backend
 

@@ -1,1 +1,1 @@
-"""Worlds as the environments of others: each file lets a World speak one protocol, and imports what that needs."""
+"""Worlds by name, and as the environments of others: a file a protocol, which imports what that needs."""

@@ -9,11 +9,11 @@ import numpy as np
 from dm_env import specs
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
+from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.single import first
 from warpworld.adapters.vector import VectorEnv
 from warpworld.errors import DeclarationError
 from warpworld.world import World
-from warpworld.world.protocols import PROTOCOLS
 from warpworld.world.seeding import Seed
 
 _FIRST, _MID, _LAST = (np.int32(kind) for kind in (dm_env.StepType.FIRST, dm_env.StepType.MID, dm_env.StepType.LAST))

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
+from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.single import Env
 from warpworld.errors import DeclarationError
 from warpworld.world import World
-from warpworld.world.protocols import PROTOCOLS
 
 gym: Any = importlib.import_module("gym") if importlib.util.find_spec("gym") else None
 _Base: Any = object if gym is None else gym.Env

@@ -12,12 +12,12 @@ from pettingzoo.utils.conversions import parallel_to_aec
 
 from warpworld.adapters.agent_views import agent_views
 from warpworld.adapters.host_arrays import HostArrays
+from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.rendering import check_render_mode, rendered
 from warpworld.adapters.reset_options import set_options
 from warpworld.adapters.wrong_times import has_ended, is_closed, not_begun
 from warpworld.errors import StoreError, suggest
 from warpworld.world import World
-from warpworld.world.protocols import PROTOCOLS
 
 
 class ParallelEnv(pettingzoo.ParallelEnv):

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from warpworld.adapters.batch import Batch
+from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.world import World
-from warpworld.world.protocols import PROTOCOLS
 
 Outcome = tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 

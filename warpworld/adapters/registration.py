@@ -10,8 +10,8 @@ from typing import Any
 
 import gymnasium
 
+from warpworld.adapters.making import make
 from warpworld.environment.registry import packaged_names
-from warpworld.world.making import make
 
 NAMESPACE = "warpworld"
 

@@ -9,12 +9,12 @@ import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
 from warpworld.adapters.batch import Batch
+from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.rendering import check_render_mode, frame
 from warpworld.adapters.reset_options import check_names, set_options
 from warpworld.adapters.wrong_times import is_closed, not_begun
 from warpworld.errors import DeclarationError, suggest
 from warpworld.world import World
-from warpworld.world.protocols import PROTOCOLS
 
 _TRUE = b"\1"  # looked for in the bytes of ends: a third of the time of any()
 

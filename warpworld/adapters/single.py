@@ -7,10 +7,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.vector import VectorEnv
 from warpworld.adapters.wrong_times import has_ended
 from warpworld.world import World
-from warpworld.world.protocols import PROTOCOLS
 
 
 class Env(gymnasium.Env):

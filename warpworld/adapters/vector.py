@@ -12,12 +12,12 @@ from gymnasium.vector.utils import batch_space
 
 from warpworld.adapters.batch import Batch
 from warpworld.adapters.infos import Infos
+from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.rendering import check_render_mode, rendered
 from warpworld.adapters.reset_options import set_options
 from warpworld.adapters.wrong_times import is_closed, not_begun
 from warpworld.errors import StoreError
 from warpworld.world import World
-from warpworld.world.protocols import PROTOCOLS
 from warpworld.world.seeding import Seed
 
 MODES = {

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
+from warpworld.adapters.protocols import Protocol, protocol_of
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
 from warpworld.managers.program import Autoreset
-from warpworld.world.protocols import Protocol, protocol_of
 from warpworld.world.world import World
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def make(
         config: instead of ``name``: a run's YAML file, or the name of a packaged config.
         overrides: of the config's values, such as "env.grid_length=30".
         api: "world" for the World itself, or whose environment it is to be: "gymnasium" for a vector environment, and
-            those of ``warpworld.world.protocols``.
+            those of ``warpworld.adapters.protocols``.
         autoreset: what becomes of an env whose episode ended, see World; by default what suits ``api``.
         check_actions: whether a step refuses illegal actions; by default it does for every ``api`` but "world".
         **params: the environment's Params, and the options of the class that speaks for the world, such as

@@ -1,4 +1,4 @@
-"""What ``make(api=...)`` can make of a world; the classes stand above this package and are imported when asked for."""
+"""What ``make(api=...)`` can make of a world; the classes are imported when they are asked for."""
 
 from __future__ import annotations
 
