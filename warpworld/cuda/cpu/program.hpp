@@ -136,16 +136,20 @@ static inline void begin_reset(const ww_context& world, unsigned first, unsigned
 // and its course, are the same. That of WW_NEXT_STEP did when the step began.
 static inline void end_step(const ww_context& world, unsigned first, unsigned end) {
   const bool same_step = world.autoreset == WW_SAME_STEP;
-  if (same_step)
-    for (unsigned env = first; env < end; env++)
-      world.active[env] =
-          (bool)((unsigned)world.active[env] & ((unsigned)world.terminated[env] | (unsigned)world.truncated[env]));
+  if (same_step) {
+    uint8_t* __restrict active = (uint8_t*)world.active;
+    const uint8_t *__restrict terminated = (const uint8_t*)world.terminated,
+                  *__restrict truncated = (const uint8_t*)world.truncated;
+    for (unsigned env = first; env < end; env++) active[env] &= (uint8_t)(terminated[env] | truncated[env]);
+  }
   else
     memcpy(world.active + first, world.resetting + first, end - first);
   for_active(world.active, first, end, [&](unsigned a, unsigned b) {
-    memset(world.timestep + a, 0, (b - a) * sizeof *world.timestep);
-    if (same_step)
-      for (unsigned env = a; env < b; env++) world.clock[env]++;
+    for (unsigned env = a; env < b; env++) {
+      asm volatile("");  // no vectors: runs of ended envs are short
+      world.timestep[env] = 0;
+      world.clock[env] += same_step;
+    }
   });
 }
 
