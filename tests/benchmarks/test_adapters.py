@@ -21,6 +21,7 @@ def test_every_system_steps(system: adapters.System) -> None:
     assert 0.0 < row.seconds_per_call < 1.0 and row.cpu_seconds_per_call >= 0.0  # a clock of a few milliseconds
 
 
+@pytest.mark.long
 def test_other_libraries_envs_are_beside_themselves(capsys: pytest.CaptureFixture[str]) -> None:
     (_, _, bare), (_, _, wrapped), *_ = adapters.EXTERNAL
     rows = [adapters._row("acrobot", system, 2, seconds=0.05) for system in (bare, wrapped)]

@@ -148,6 +148,7 @@ def test_a_bad_string_is_a_fault_of_the_kernel(capfd: pytest.CaptureFixture[str]
     assert len(printed(world, 6, capfd)) == 15
 
 
+@pytest.mark.long
 def test_an_endless_loop_that_prints_is_ended(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

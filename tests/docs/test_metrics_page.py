@@ -48,6 +48,7 @@ def test_the_page_and_a_run_have_the_same_names(tmp_path: Path) -> None:
     assert len(of_self_play()) == 8
 
 
+@pytest.mark.long
 def test_metrics_of_environments_are_those_of_the_page() -> None:
     named = re.search(r"deathmatch logs `(\w+)` and `(\w+)`, tag_continuous\s+`(\w+)`", page("metrics"))
     assert named is not None

@@ -150,6 +150,7 @@ def test_envpool() -> None:
     assert ends > 3
 
 
+@pytest.mark.long
 def test_atari_keeps_bytes() -> None:
     ale = pytest.importorskip("ale_py.vector_env")
     options = {"img_height": 21, "img_width": 16, "stack_num": 2, "noop_max": 3}

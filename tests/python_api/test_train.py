@@ -99,6 +99,7 @@ def test_settings_of_torch_are_given_back(monkeypatch: pytest.MonkeyPatch) -> No
     assert before[1:] == ("highest", 2)
 
 
+@pytest.mark.long
 def test_configs_of_every_kind(here: Path) -> None:
     config = warpworld.load_config("cartpole", WORDS)
     small = "trainer.total_env_steps=32"
@@ -291,6 +292,7 @@ def test_policies_by_name() -> None:
         assert str(error.value) == message
 
 
+@pytest.mark.long
 def test_policies_that_act_at_random() -> None:
     run = several("Clockwork", right={"algorithm": "random"})
     assert warpworld.load_policy(run) is not None and not warpworld.load_policy(run).needs_mask

@@ -246,6 +246,7 @@ def test_another_device_or_other_threads_are_warned_about(run: Run, caplog: pyte
     assert caplog.text == ""
 
 
+@pytest.mark.long
 def test_a_finished_run_says_how_to_go_on(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "--resume", str(run.path)]) == 0
     before = run.metrics_path.read_bytes()

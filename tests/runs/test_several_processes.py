@@ -219,6 +219,7 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
+@pytest.mark.long
 def test_fewer_envs_than_processes(tmp_path: Path) -> None:
     assert finish_group(tmp_path, 3, "train", *SMALL, "trainer.num_envs=2") == [2, 2, 2]
     lines = [line for line in said(tmp_path) if line]

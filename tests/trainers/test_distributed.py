@@ -21,7 +21,8 @@ from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World
 
-pytestmark = pytest.mark.cpu_backend  # its processes know nothing of --stand-in
+# its processes know nothing of --stand-in
+pytestmark = [pytest.mark.cpu_backend, pytest.mark.long]
 
 UPDATES = 3
 PPO: dict[str, Any] = {"num_minibatches": 4, "update_epochs": 2, "learning_rate": 1e-2}

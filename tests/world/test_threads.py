@@ -66,6 +66,7 @@ extern "C" __global__ void third(long long* x) { if (is_active()) x[agent_index(
 
 
 @pytest.mark.cpu_backend  # the stand-in's tensors are on cuda in the main thread alone
+@pytest.mark.long
 def test_of_python_phases(toy: Toy) -> None:
     def double(arrays: Any, active: torch.Tensor) -> None:
         arrays["x"].mul_(2).remainder_(1009)
