@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.docs.pages import page
 from warpworld.config import load_config
 from warpworld.environment import get_environment, packaged_names, placed_groups
