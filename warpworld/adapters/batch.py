@@ -15,10 +15,10 @@ from warpworld.environment.spaces import observation_names
 from warpworld.errors import DeclarationError, suggest
 from warpworld.world import World
 
-AGENTS = ("auto", "axis", "rows")
 if TYPE_CHECKING:
     import torch
 
+AGENTS = ("auto", "axis", "rows")
 Read = Callable[[], Any]
 
 
@@ -39,7 +39,7 @@ class Batch:
         pull: brings up to date what is read, where that is not done by ``step``.
 
     Args:
-        world: seals it. One of several agents has no agent that is unlike another.
+        world: is sealed. Its groups have the same spaces.
         agents: "axis" keeps the agents of an env together, in an axis behind that of the envs; "rows" makes each an
             entry, with the ends of its env. "auto" is "axis" for one group of several agents, else "rows".
         copy: hand out copies; else views of the store, where it lies in host memory, valid until the next step.

@@ -33,7 +33,7 @@ class DmEnv(dm_env.Environment):
         world: with ``autoreset="next_step"``. Several agents of an env are an axis.
 
     Raises:
-        DeclarationError: the world resets in another way; groups of it are unlike each other.
+        DeclarationError: the world resets in another way; its groups differ in their spaces.
     """
 
     def __init__(self, world: World) -> None:

@@ -31,7 +31,7 @@ class _OldGym(_Base):
         render_mode: "rgb_array" for ``render``.
 
     Raises:
-        DeclarationError: the world is of several envs or resets them by itself; groups of it are unlike each other;
+        DeclarationError: the world is of several envs or resets them by itself; its groups differ in their spaces;
             gym has no such space.
     """
 

@@ -34,7 +34,7 @@ class Sb3VecEnv(VecEnv):
         render_mode: "rgb_array" for ``render``.
 
     Raises:
-        DeclarationError: the world resets in another way; groups of it are unlike each other.
+        DeclarationError: the world resets in another way; its groups differ in their spaces.
     """
 
     def __init__(self, world: World, *, agents: str = "rows", render_mode: str | None = None) -> None:

@@ -24,7 +24,7 @@ class Env(gymnasium.Env):
         render_mode: "rgb_array" for ``render``.
 
     Raises:
-        DeclarationError: the world is of several envs or resets them by itself; groups of it are unlike each other.
+        DeclarationError: the world is of several envs or resets them by itself; its groups differ in their spaces.
     """
 
     def __init__(self, world: World, *, render_mode: str | None = None) -> None:

@@ -73,7 +73,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self._infos = Infos(batch, world)
         self._has_infos = bool(self._infos)
         self._finals = batch.finals(copy) if world.autoreset == "same_step" else None
-        self._over: np.ndarray | None = None  # ended envs that nobody has reset, where that is checked
+        self._over: np.ndarray | None = None  # ended envs that wait for a reset, where that is checked
         self._heeds_ends = self._finals is not None or (world.autoreset == "disabled" and world.checks_actions)
 
     def reset(self, *, seed: Seed | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -114,7 +114,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
         Raises:
             StoreError: actions of another shape or kind, or illegal ones; before the first reset; after ``close``;
-                envs have ended that nobody has reset.
+                envs have ended and were not reset.
         """
         if self._over is not None:
             raise StoreError(_have_ended(self._over))

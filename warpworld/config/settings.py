@@ -27,7 +27,7 @@ _MISSING = inspect.Parameter.empty
 def checked_params(cls: type[Environment], given: dict[str, Any], document: Document) -> dict[str, Any]:
     """All of an environment's parameters: those given, checked against the annotations, and the others' defaults.
 
-    ``randomize``, which environments with parameters per env have besides, is for the environment itself to check.
+    The environment itself checks ``randomize``, which environments with parameters per env also take.
 
     Raises:
         ConfigError: one is unknown, missing or of another type.

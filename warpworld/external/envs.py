@@ -24,7 +24,8 @@ class Outcome:
         terminated: (num_envs,) bool: the episode ended by itself.
         truncated: (num_envs,) bool: it was cut by a limit.
         agent_mask: (num_envs, num_agents) bool: who took part in the step; None: everyone.
-        agent_terminated: (num_envs, num_agents) bool: whose part of the episode ended in it; None: nobody's alone.
+        agent_terminated: (num_envs, num_agents) bool: whose part of the episode ended in it; None if agents
+            only end with their env.
     """
 
     observations: Observations

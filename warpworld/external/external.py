@@ -97,7 +97,7 @@ class External(Environment):
         if outcome.agent_mask is not None:
             _write(arrays["agent_mask"], outcome.agent_mask)
             made = torch.from_numpy(outcome.agent_mask.any(axis=1))
-            arrays["timestep"] -= (~made).to(arrays["timestep"])  # where nobody took part, no step was made
+            arrays["timestep"] -= (~made).to(arrays["timestep"])  # a step without agents does not count
         if outcome.agent_terminated is not None:
             _write(arrays["agent_terminated"], outcome.agent_terminated)
 

@@ -75,7 +75,7 @@ class WaitingVectorEnvs(VectorEnvs):
 class NextStepVectorEnvs(VectorEnvs):
     """A vector environment that resets ended envs in the next step, in which it ignores their actions.
 
-    Nobody takes part in that step: the mask keeps it from learners, so that no transition leads from one episode into
+    No agent takes part in that step: the mask keeps it from learners, so that no transition leads from one episode into
     the next.
     """
 

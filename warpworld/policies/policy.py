@@ -56,7 +56,7 @@ class Policy(nn.Module):
         normaliser: applied to floats of observations before the model reads them, or None.
         critic_input: what the critic reads; None where that is the observations.
         preprocessing: makes features of rows of bytes; None where rows are features.
-        spaces: of the agents that it plays, for ``act``; None where nobody said.
+        spaces: of the agents that it plays, for ``act``; None if they are not known.
         needs_mask: whether it learnt with an ``action_mask``, which ``act`` then asks for.
         acts_greedily: whether ``act`` always takes the likeliest actions, since its algorithm is one that does.
     """

@@ -27,7 +27,7 @@ def train(
     """Train the policies of a configuration, to the same weights and metrics as ``warpworld train``.
 
     The first Ctrl-C, or SIGTERM, ends the training after its iteration, with a checkpoint, and the second at once; both
-    then end in the exception that the signal stands for. ``warpworld train --resume RUN`` goes on. Torch's global
+    then end in the exception that the signal stands for. ``warpworld train --resume RUN`` continues it. Torch's global
     generator, precision and number of threads are afterwards what they were.
 
     Args:

@@ -15,7 +15,7 @@ def shown(value: float | None) -> str:
 
 
 def shown_metric(value: float) -> str:
-    """A number whose size nobody knows beforehand: two decimals, or three digits of one below 1."""
+    """A number of any size: two decimals, or three digits of one below 1."""
     return f"{value:,.2f}" if abs(value) >= 1 or value == 0 else f"{value:.3g}"
 
 

@@ -1,1 +1,1 @@
-"""A session of training, whoever asks for it: from a trainer and its run folder to the end, with lines on the way."""
+"""A session of training, for the command and for Python: from a trainer and its run folder to the end of training."""

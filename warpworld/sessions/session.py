@@ -106,5 +106,5 @@ def is_reached(stop_at: int | None, trainer: Trainer) -> bool:
 
 
 def resume_command(run: Run) -> str:
-    """What goes on with a run."""
+    """The command that continues a run."""
     return f"warpworld train --resume {shlex.quote(str(run.path))}"

@@ -111,7 +111,7 @@ class World(WorldStore):
 
         Args:
             active: (num_envs,) bool, which envs; None means all, as the first call does.
-            seed: of these envs' random numbers from here on; None goes on with those they have. With one number, env i
+            seed: of these envs' random numbers from here on; None keeps those they have. With one number, env i
                 walks the course that it has in a new world of that seed. With one for each env, or None in its place,
                 it walks the course of a world of one env of its seed.
 

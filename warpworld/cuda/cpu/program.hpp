@@ -132,8 +132,8 @@ static inline void begin_reset(const ww_context& world, unsigned first, unsigned
   });
 }
 
-// The clock of an env that is reset advances once, before its reset, whoever resets it and when: so its random numbers,
-// and its course, are the same. That of WW_NEXT_STEP did when the step began.
+// The clock of an env advances once before each reset, in all ways of autoreset: so its random numbers, and its course,
+// are the same. With WW_NEXT_STEP it did so when the step began.
 static inline void end_step(const ww_context& world, unsigned first, unsigned end) {
   const bool same_step = world.autoreset == WW_SAME_STEP;
   if (same_step) {

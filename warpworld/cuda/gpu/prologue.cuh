@@ -26,8 +26,8 @@ WW_FUNCTION void ww_begin_reset(const ww_context& world, int env) {
   world.terminated[env] = world.truncated[env] = false;
 }
 
-// The clock of an env that is reset advances once, before its reset, whoever resets it and when: so its random numbers,
-// and its course, are the same. That of WW_NEXT_STEP did when the step began.
+// The clock of an env advances once before each reset, in all ways of autoreset: so its random numbers, and its course,
+// are the same. With WW_NEXT_STEP it did so when the step began.
 WW_FUNCTION void ww_end_step(const ww_context& world, int env) {
   const bool same_step = world.autoreset == WW_SAME_STEP;
   const bool is_reset =
