@@ -14,13 +14,13 @@ LENGTHS = (2, 3, 5)  # env i's episodes; those of env 1 are truncated
 
 
 class Counting(VectorEnv):
-    """Agents see (episode, step) and are paid 10 * step + action."""
+    """Agents see (episode, step) and are paid 10 * step + action; the first action is 5."""
 
     def __init__(self, num_envs: int, mode: str = "SAME_STEP", heeds_masks: bool = True) -> None:
         self.metadata = {"autoreset_mode": AutoresetMode[mode]}
         self.num_envs, self._heeds_masks = num_envs, heeds_masks
         self.single_observation_space = Box(-np.inf, np.inf, (2,), np.float64)
-        self.single_action_space = Discrete(2)
+        self.single_action_space = Discrete(2, start=5)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._state = np.zeros((num_envs, 2))
@@ -37,7 +37,7 @@ class Counting(VectorEnv):
 
     def step(self, actions: np.ndarray) -> Any:
         mode = self.metadata["autoreset_mode"]
-        assert np.isin(actions, (0, 1)).all()
+        assert np.isin(actions, (5, 6)).all()
         assert mode is not AutoresetMode.DISABLED or not self._ended.any()
         skipped = self._ended if mode is AutoresetMode.NEXT_STEP else np.zeros_like(self._ended)
         self._state[~skipped, 1] += 1

@@ -79,7 +79,7 @@ def test_envs_that_reset_at_once_or_on_request(mode: str) -> None:
         steps += 1
         over = steps == LENGTHS
         seen = np.stack([episodes, steps], 1)
-        assert (world.data.numpy("rewards")[:, 0] == 10 * steps + 1).all()
+        assert (world.data.numpy("rewards")[:, 0] == 10 * steps + 6).all()
         assert (world.data.numpy("terminated") == over & np.array([True, False, True])).all()
         assert (world.data.numpy("truncated") == over & np.array([False, True, False])).all()
         assert (world.data.numpy("final_observations")[over, 0] == seen[over]).all()
@@ -97,13 +97,13 @@ def test_a_step_in_which_an_env_only_resets_is_nobodys() -> None:
         row = arrays(world, "observations", "rewards", "terminated", "agent_mask", "timestep")
         seen.append([row[0][0], *(part[0][0] for part in row[1:])])
     assert seen == [
-        [[1, 1], 10, False, True, 1],
-        [[1, 2], 20, True, True, 0],
+        [[1, 1], 15, False, True, 1],
+        [[1, 2], 25, True, True, 0],
         [[2, 0], 0, False, False, 0],  # only reset
-        [[2, 1], 10, False, True, 1],
-        [[2, 2], 20, True, True, 0],
+        [[2, 1], 15, False, True, 1],
+        [[2, 2], 25, True, True, 0],
         [[3, 0], 0, False, False, 0],
-        [[3, 1], 10, False, True, 1],
+        [[3, 1], 15, False, True, 1],
     ]
 
 

@@ -105,10 +105,6 @@ class Batch:
             return view.reshape(*self._lead, *view.shape[2:]).copy
         return view.copy if repeats == 1 else lambda: np.repeat(view, repeats, axis=0)
 
-    def of_envs(self, name: str) -> Read:
-        """What returns a copy of an array per env."""
-        return self._array(name).copy
-
     def write_some(self, actions: Any, entries: np.ndarray) -> None:
         """Take the actions of some entries, in the order of their indices; all others keep theirs."""
         own = self._actions[entries]

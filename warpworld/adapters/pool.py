@@ -49,14 +49,14 @@ class Pool:
         starts = range(0, self.num_envs, self.batch_size)
         self.worlds = [world.part(first, self.batch_size) for first in starts] if self.is_async else [world]
         self._batches = [Batch(each, "rows" if world.num_agents == 1 else "axis") for each in self.worlds]
-        self._elapsed = [batch.of_envs("timestep") for batch in self._batches]
+        self._elapsed = [batch.arrays(["timestep"]) for batch in self._batches]
         self.observation_space = self._batches[0].single_observation_space
         self.action_space = self._batches[0].single_action_space
         self.all_env_ids = np.arange(self.num_envs, dtype=np.int32)
         self._ids = np.split(self.all_env_ids, len(self.worlds))
         self._is_closed = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="warpworld-pool")
-        self._sent: deque[tuple[int, np.ndarray, Future[None]]] = deque()
+        self._sent: deque[tuple[int, Future[None]]] = deque()  # numbers of batches
 
     def __len__(self) -> int:
         return self.num_envs
@@ -66,8 +66,8 @@ class Pool:
         """Begin new episodes in all envs, once the batches that were sent are done; each is received in its turn."""
         while self._sent:
             self._sent.popleft()[-1].result()
-        for number, ids in enumerate(self._ids):
-            self._submit(number, ids, self._reset_of(number))
+        for number in range(len(self._ids)):
+            self._submit(number, self._reset_of(number))
 
     def send(self, action: Any, env_id: np.ndarray | None = None) -> None:
         """Have a batch stepped.
@@ -82,7 +82,7 @@ class Pool:
         number, order = self._batch_of(env_id)
         batch = self._batches[number]
         batch.write(np.asarray(action)[order])
-        self._submit(number, self._ids[number], batch.step)
+        self._submit(number, batch.step)
 
     def recv(self) -> Outcome:
         """The batch that was sent first: observations, rewards, terminated, truncated, infos with "env_id".
@@ -93,9 +93,9 @@ class Pool:
         """
         if not self._sent:
             raise StoreError("recv(): nothing was sent; call async_reset() or send() first")
-        number, ids, future = self._sent.popleft()
+        number, future = self._sent.popleft()
         future.result()
-        return self._outcome(number, ids)
+        return self._outcome(number, self._ids[number])
 
     # ---- as one call -------------------------------------------------------------------------------------------------
     def step(self, action: Any, env_id: np.ndarray | None = None) -> Outcome:
@@ -132,10 +132,10 @@ class Pool:
             world.close()
 
     # ---- inside ------------------------------------------------------------------------------------------------------
-    def _submit(self, number: int, ids: np.ndarray, run: Callable[[], None]) -> None:
+    def _submit(self, number: int, run: Callable[[], None]) -> None:
         if self._is_closed:
             raise StoreError("the pool is closed")
-        self._sent.append((number, ids, self._thread.submit(run)))
+        self._sent.append((number, self._thread.submit(run)))
 
     def _reset_of(self, number: int) -> Callable[[], None]:
         world, batch = self.worlds[number], self._batches[number]
@@ -157,7 +157,7 @@ class Pool:
             number, order = int(ids.min()) // self.batch_size if ids.size else 0, np.argsort(ids, kind="stable")
             if number >= len(self._ids) or not np.array_equal(ids[order], self._ids[number]):
                 raise StoreError("send(): env_id is no batch; send the envs that recv() gave together")
-        if any(number == sent for sent, _, _ in self._sent):
+        if any(number == sent for sent, _ in self._sent):
             first, last = self._ids[number][0], self._ids[number][-1]
             raise StoreError(f"send(): envs {first}-{last} are still stepping; recv() them first")
         return number, order
@@ -180,7 +180,7 @@ class Pool:
             seen: Any = {key: part[some] for key, part in observations.items()}
         else:
             seen = observations[some]
-        infos = {"env_id": ids, "elapsed_step": self._elapsed[number]()[some]}
+        infos = {"env_id": ids, "elapsed_step": self._elapsed[number]()["timestep"][some]}
         return seen, batch.rewards()[some], batch.terminated()[some], batch.truncated()[some], infos
 
 

@@ -15,8 +15,7 @@ from warpworld.errors import DeclarationError, suggest
 from warpworld.world import World
 from warpworld.world.kernel_constants import whole_number
 from warpworld.world.random_actions import RandomActions
-
-_LEAVE_OUT = ("active", "clock", "random_key", "random_stream")  # the world's own
+from warpworld.world.reserved import BOOKKEEPING
 
 
 @dataclass(frozen=True)
@@ -24,6 +23,7 @@ class Difference:
     """The first element in which kernel and reference differ.
 
     Attributes:
+        element: the element in words, such as "rewards[env 3, agent 0]".
         array: its array.
         index: of the element in the world's array: (env, agent, component ...).
         step: of the world, from 1.
@@ -32,6 +32,7 @@ class Difference:
         before: the env's arrays before the step, its actions among them.
     """
 
+    element: str
     array: str
     index: tuple[int, ...]
     step: int
@@ -59,7 +60,6 @@ class Comparison:
     worst: dict[str, float]
     ends: int
     difference: Difference | None
-    where: str = ""
 
     @property
     def agrees(self) -> bool:
@@ -73,7 +73,7 @@ class Comparison:
             return f"{self.environment}: kernel and reference agree ({course}; largest differences: {worst})"
         found = self.difference
         return (
-            f"{self.environment}: step {found.step}: {self.where} is {found.kernel:.9g} after the kernel, "
+            f"{self.environment}: step {found.step}: {found.element} is {found.kernel:.9g} after the kernel, "
             f"{found.reference:.9g} after the reference"
         )
 
@@ -131,9 +131,9 @@ def compare(
                     place = (env, *index)
                     own = {each: array[env].copy() for each, array in before.items()}
                     values = float(after[name][place]), float(expected[index])
-                    difference = Difference(name, place, step, *values, own)
-                    where = element_name(world.data, name, place)
-                    return Comparison(world.environment.name, world.num_envs, step, worst, ends, difference, where)
+                    element = element_name(world.data, name, place)
+                    difference = Difference(element, name, place, step, *values, own)
+                    return Comparison(world.environment.name, world.num_envs, step, worst, ends, difference)
         ended = world["terminated"] | world["truncated"]
         ends += int(ended.sum())
         if bool(ended.any()):
@@ -154,7 +154,7 @@ def _world(
 
 def _arrays(world: World) -> dict[str, np.ndarray]:
     """A copy of each array that has a part for each env."""
-    names = [name for name in world.data if world.data.array(name).per != "world" and name not in _LEAVE_OUT]
+    names = [name for name in world.data if world.data.array(name).per != "world" and name not in BOOKKEEPING]
     return {name: np.array(world.data.numpy(name)) for name in names}
 
 
@@ -165,7 +165,7 @@ def _checked(world: World, found: Any) -> dict[str, np.ndarray]:
     arrays = {}
     for name, value in found.items():
         if name not in world.data:
-            known = [each for each in world.data if each not in _LEAVE_OUT]
+            known = [each for each in world.data if each not in BOOKKEEPING]
             raise DeclarationError(
                 f"compare: the reference returned '{name}', which is no array.{suggest(name, known)}"
             )

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from warpworld.environment.spaces import action_start
+from warpworld.environment.spaces import space_actions
 from warpworld.errors import DeclarationError
 from warpworld.world import World
 
@@ -50,15 +50,12 @@ def _of_gymnasium(world: World, env: gymnasium.Env, load: Load | None) -> Predic
     ):
         if own.shape != other.shape or type(own) is not type(other) or getattr(own, "n", 0) != getattr(other, "n", 0):
             raise DeclarationError(f"compare: the reference's {kind} space is {other}, expected {own}")
-    start, space = action_start(group.action), group.action
     plain = env.unwrapped  # a time limit of its own has no place in steps from given states
     env.reset(seed=0)
 
     def predict(arrays: Arrays) -> Mapping[str, Any]:
         load(plain, arrays)
-        entries = arrays["actions"][0] + start
-        whole = entries.astype(space.dtype)
-        action = whole.reshape(space.shape) if space.shape else whole[0]
+        (action,) = space_actions(group.action, arrays["actions"])
         observation, reward, terminated, _, _ = plain.step(action)
         return {
             "observations": np.asarray(observation)[None],

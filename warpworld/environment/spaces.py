@@ -66,6 +66,11 @@ def action_start(space: Space) -> np.ndarray:
     return np.asarray(space.start if counted else 0)  # type: ignore[attr-defined]
 
 
+def space_actions(space: Space, entries: np.ndarray) -> np.ndarray:
+    """Actions of a space, (n, *shape) of its dtype, from what the store holds of n agents, (n, entries)."""
+    return (entries.reshape(-1, *(space.shape or ())) + action_start(space)).astype(space.dtype)
+
+
 def action_layout(space: Space) -> tuple[str, int]:
     """The dtype and the size of one agent's entry in the actions array, which is flat."""
     heads = action_heads(space)

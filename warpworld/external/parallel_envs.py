@@ -10,8 +10,9 @@ import numpy as np
 from gymnasium.spaces import Dict, Space
 
 from warpworld.environment import Group
+from warpworld.environment.spaces import space_actions
 from warpworld.external.envs import Observations, Outcome
-from warpworld.external.spaces import native_actions, stored_space
+from warpworld.external.spaces import stored_space
 
 _NUMBER = re.compile(r"_?\d+\Z")
 
@@ -64,7 +65,7 @@ class ParallelEnvs:
         """Each agent's actions in all envs, in its own space."""
         first = self._envs[0]
         return {
-            agent: native_actions(first.action_space(agent), actions[name][:, place])
+            agent: space_actions(first.action_space(agent), actions[name][:, place])
             for name, agents in self._members.items()
             for place, agent in enumerate(agents)
         }

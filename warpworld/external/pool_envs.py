@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from warpworld.environment import Group
+from warpworld.environment.spaces import space_actions
 from warpworld.external.envs import Observations, Outcome
-from warpworld.external.spaces import native_actions, stored_space
+from warpworld.external.spaces import stored_space
 from warpworld.external.vector_envs import AGENT, of_agent
 
 
@@ -37,7 +38,7 @@ class PoolEnvs:
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """See ``Envs``."""
         self._now, rewards, terminated, truncated, _ = self._pool.step(
-            native_actions(self._pool.action_space, actions[AGENT][:, 0])
+            space_actions(self._pool.action_space, actions[AGENT][:, 0])
         )
         return Outcome(of_agent(self._now), rewards[:, None], terminated, truncated)
 

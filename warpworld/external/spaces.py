@@ -1,9 +1,9 @@
-"""From other libraries' spaces to those that the store holds, and actions back."""
+"""From other libraries' spaces to those that the store holds."""
 
 from __future__ import annotations
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
+from gymnasium.spaces import Box, Dict, Space
 
 from warpworld.environment.gym_spaces import as_gymnasium
 
@@ -19,19 +19,3 @@ def stored_space(space: Space) -> Space:
     if not isinstance(space, Box) or space.dtype in (np.uint8, np.float16, np.float32):
         return space
     return Box(space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32)
-
-
-def native_actions(space: Space, entries: np.ndarray) -> np.ndarray:
-    """Actions as the library takes them.
-
-    Args:
-        space: the library's own, of one agent.
-        entries: (agents, entries) as the store holds them: choices count from 0.
-    """
-    if isinstance(space, Discrete):
-        return entries[:, 0].astype(space.dtype) + space.dtype.type(space.start)
-    if isinstance(space, MultiDiscrete):
-        return entries.reshape(-1, *space.shape).astype(space.dtype) + space.start
-    if isinstance(space, (Box, MultiBinary)):
-        return entries.reshape(-1, *space.shape).astype(space.dtype)
-    return entries

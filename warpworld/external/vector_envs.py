@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warpworld.environment import Group
+from warpworld.environment.spaces import space_actions
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.external.envs import Observations, Outcome
-from warpworld.external.spaces import native_actions, stored_space
+from warpworld.external.spaces import stored_space
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
@@ -41,7 +42,7 @@ class VectorEnvs:
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """See ``Envs``."""
-        native = native_actions(self._envs.single_action_space, actions[AGENT][:, 0])
+        native = space_actions(self._envs.single_action_space, actions[AGENT][:, 0])
         self._now, rewards, terminated, truncated, infos = self._envs.step(native)
         self._ended, last = terminated | truncated, self._now
         if self._ended.any():
@@ -67,7 +68,7 @@ class WaitingVectorEnvs(VectorEnvs):
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """See ``Envs``."""
-        native = native_actions(self._envs.single_action_space, actions[AGENT][:, 0])
+        native = space_actions(self._envs.single_action_space, actions[AGENT][:, 0])
         self._now, rewards, terminated, truncated, _ = self._envs.step(native)
         return Outcome(of_agent(self._now), np.asarray(rewards)[:, None], terminated, truncated)
 
@@ -83,7 +84,7 @@ class NextStepVectorEnvs(VectorEnvs):
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """See ``Envs``."""
-        native = native_actions(self._envs.single_action_space, actions[AGENT][:, 0])
+        native = space_actions(self._envs.single_action_space, actions[AGENT][:, 0])
         only_reset = self._ended
         self._now, rewards, terminated, truncated, _ = self._envs.step(native)
         self._ended = terminated | truncated

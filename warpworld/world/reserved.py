@@ -23,7 +23,7 @@ BOOKKEEPING = ("clock", "active", "resetting", "random_key", "random_stream")  #
 
 def reserved_arrays(groups: Mapping[str, Group], world: WorldConstants) -> list[Array]:
     """What every world of these groups has."""
-    stream = np.arange(world.first_env, world.first_env + world.num_envs, dtype=np.uint32)
+    stream = own_streams(world)
     next_step = [Array("resetting", "bool", per="env", initial=False, read_only=True, doc="is reset in this step")]
     return [
         *observation_arrays(groups),
@@ -38,6 +38,11 @@ def reserved_arrays(groups: Mapping[str, Group], world: WorldConstants) -> list[
         Array("random_key", "uint64", per="env", initial=world.seed, read_only=True, doc="seed of its random numbers"),
         Array("random_stream", "uint32", per="env", initial=stream, read_only=True, doc="its course of that seed"),
     ]
+
+
+def own_streams(world: WorldConstants) -> np.ndarray:
+    """(num_envs,) uint32: the global index of each env."""
+    return np.arange(world.first_env, world.first_env + world.num_envs, dtype=np.uint32)
 
 
 def own_arrays(environment: Environment, reserved: Iterable[Array]) -> list[Array]:

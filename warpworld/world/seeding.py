@@ -11,6 +11,7 @@ from warpworld.errors import DeclarationError
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.program import WorldConstants
 from warpworld.world.kernel_constants import whole_number
+from warpworld.world.reserved import own_streams
 
 Seed = int | Sequence[int | None] | np.ndarray
 
@@ -37,7 +38,7 @@ def seed_envs(data: DataManager, world: WorldConstants, seed: Seed) -> None:
     else:
         seeds = [whole_number("seed", seed, 0, bits=64)] * world.num_envs
         chosen = np.ones(world.num_envs, np.bool_)
-        streams = np.arange(world.first_env, world.first_env + world.num_envs, dtype=np.uint32)
+        streams = own_streams(world)
     _write(data, "random_key", np.array(seeds, np.uint64).view(np.int64), chosen)
     _write(data, "random_stream", streams.view(np.int32), chosen)
     _write(data, "clock", np.zeros(world.num_envs, np.int64), chosen)
