@@ -141,6 +141,10 @@ CARTPOLE = (
     System("NumPy view, step", views),
     System("VectorEnv, same step", lambda n: adapted(n, api="gymnasium", autoreset="same_step")),
     System("VectorEnv, no copies", lambda n: adapted(n, api="gymnasium", autoreset="same_step", copy=False)),
+    System(
+        "VectorEnv, same step, unchecked",
+        lambda n: adapted(n, api="gymnasium", autoreset="same_step", check_actions=False),
+    ),
     System("VectorEnv, next step", lambda n: adapted(n, api="gymnasium")),
     System("VectorEnv, disabled", disabled),
     System("Stable-Baselines3", lambda n: adapted(n, api="sb3"), "stable_baselines3"),
@@ -198,6 +202,38 @@ EXTERNAL = (
 )
 
 
+# ---- a policy beside the envs ----------------------------------------------------------------------------------------
+def with_policy(name: str, num_envs: int, num_batches: int) -> Call:
+    """A round over the batches of a pool, each acted in by a network of two layers of 64 while another is stepped."""
+    size = num_envs // num_batches
+    pool = warpworld.make(name, num_envs, "cpu", num_workers=1, api="pool", batch_size=size, check_actions=False)
+    features, space = pool.observation_space.shape[-1], pool.action_space
+    choices = int(space.n if hasattr(space, "n") else np.max(space.nvec))
+    network = torch.nn.Sequential(
+        *(torch.nn.Linear(features, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64), torch.nn.Tanh()),
+        torch.nn.Linear(64, choices),
+    ).requires_grad_(False)
+    pool.async_reset()
+
+    def call() -> None:
+        for _ in range(num_batches):
+            observations, *_, infos = pool.recv()
+            logits = network(torch.from_numpy(observations))
+            drawn = (logits - torch.rand_like(logits).log().neg().log()).argmax(-1)  # as from a Categorical
+            pool.send(drawn.numpy(), infos["env_id"])
+
+    return call
+
+
+def policy_systems(name: str) -> list[System]:
+    """A pool of one batch, of two and of four."""
+    words = {1: "pool and policy, one batch", 2: "two batches", 4: "four batches"}
+    return [System(text, lambda n, parts=parts: with_policy(name, n, parts)) for parts, text in words.items()]  # type: ignore[misc]
+
+
+POLICIES = (("cartpole, policy", "cartpole", 4096), ("tag_gridworld, policy", "tag_gridworld", 1024))
+
+
 # ---- measuring -------------------------------------------------------------------------------------------------------
 def rows(seconds: float) -> Iterator[AdapterRow]:
     """Every system that is installed, on every number of envs."""
@@ -208,6 +244,13 @@ def rows(seconds: float) -> Iterator[AdapterRow]:
     for world, num_envs, system in EXTERNAL:
         if importlib.util.find_spec(system.package) is not None:
             yield _row(world, system, num_envs, seconds)
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # the other core steps envs
+    for title, name, num_envs in POLICIES:
+        for system in policy_systems(name):
+            yield _row(title, system, num_envs, seconds)
+    torch.set_num_threads(threads)
 
 
 def _row(world: str, system: System, num_envs: int, seconds: float) -> AdapterRow:
