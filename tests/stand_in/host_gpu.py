@@ -71,6 +71,6 @@ class HostGpu:
 
     def capture(self, stream: int, run: Callable[[], None]) -> Callable[[], None]:
         """A function that repeats the work which ``run`` puts on ``stream``; see RecordedGraph."""
-        with RecordedGraph(stream) as graph:
+        with RecordedGraph(stream, run) as graph:
             self.on_stream(stream, run)
         return graph.replay

@@ -19,13 +19,18 @@ READS = ("_local_scalar_dense", "nonzero", "masked_select", "unique", "item", "e
 
 
 class RecordedGraph(TorchDispatchMode):
-    """Records while it is entered; ``replay`` repeats."""
+    """Records while it is entered; ``replay`` repeats.
+
+    Args:
+        stream: the one that is captured.
+        run: what is recorded; it is held, with the memory that its kernels work on.
+    """
 
     recording: RecordedGraph | None = None  # the one that kernels are kept in
 
-    def __init__(self, stream: int) -> None:
+    def __init__(self, stream: int, run: Callable[[], None]) -> None:
         super().__init__()
-        self.stream = stream
+        self.stream, self._run = stream, run
         self._work: list[Callable[[], None]] = []
         self._overwritten: list[tuple[torch.Tensor, torch.Tensor]] = []
 

@@ -57,7 +57,7 @@ class Backend(Protocol):
         """Compile a source. Raises BuildError with the compiler's words at the author's file and line."""
 
     def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Program:
-        """Freeze steps against a sealed store."""
+        """Freeze steps against a sealed store, whose memory lives as long as the program."""
 
     def random_state(self) -> torch.Tensor:
         """State of torch's own generator of the device."""
@@ -69,4 +69,7 @@ class Backend(Protocol):
         """Carry ``run`` out where it will be captured."""
 
     def capture(self, run: Callable[[], None]) -> Callable[[], None]:
-        """What repeats the device's work of ``run``, which is called but not carried out."""
+        """What repeats the device's work of ``run``, which is called but not carried out.
+
+        It holds ``run``, and with it the memory and the kernels that the work needs.
+        """

@@ -128,7 +128,7 @@ class DataManager:
         return -(-self._bytes_of(array) // ALIGNMENT) * ALIGNMENT + self._padding
 
     def close(self) -> None:
-        """Let go of the memory; it is freed once no view of it is left."""
+        """Let go of the memory; it is freed once no view of it and no program on it is left."""
         self._views, self._block, self._is_closed = {}, None, True
 
     # ---- at any time ------------------------------------------------------------------------------------------------
@@ -136,6 +136,13 @@ class DataManager:
     def sealed(self) -> bool:
         """Whether the block is allocated."""
         return self._block is not None
+
+    @property
+    def block(self) -> torch.Tensor:
+        """The memory of all arrays. Whatever holds addresses in it must hold it too, or it may be freed meanwhile."""
+        if self._block is None:
+            raise self._without_memory("the store")
+        return self._block
 
     @property
     def nbytes(self) -> int:
@@ -255,9 +262,7 @@ class DataManager:
 
     def copy_from(self, other: DataManager) -> None:
         """Copy the contents of all arrays, however they are kept, of a store that was laid out in the same way."""
-        if self._block is None or other._block is None:
-            raise StoreError("the store has no memory yet; call reset() first")
-        self._block.copy_(other._block)
+        self.block.copy_(other.block)
 
     def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
         """Write a snapshot of a store of the same state arrays back.
@@ -301,6 +306,4 @@ class DataManager:
 
     def _up_to(self, kind: Kept) -> torch.Tensor:
         """The bytes of the arrays of a kind and of those that lie before them."""
-        if self._block is None:
-            raise self._without_memory("the store")
-        return self._block[: self._ends[kind]]
+        return self.block[: self._ends[kind]]

@@ -249,7 +249,7 @@ class World(WorldStore):
         return check(self.environment, num_envs, steps, seed)
 
     def close(self) -> None:
-        """Give the store's memory back, once no tensor of it is left; a second call does nothing.
+        """Give the store's memory back, once no tensor of it and no step on it is left; a second call does nothing.
 
         Every other method then raises StoreError, also at the end of a ``with`` block that the world was opened in.
         """

@@ -42,7 +42,7 @@ class CpuProgram:
     def __init__(self, steps: Sequence[Step], data: DataManager, world: WorldConstants, num_workers: int) -> None:
         self._run = runtime().ww_run_program
         runtime().ww_prepare()
-        self._keep: list[Any] = [data]
+        self._keep: list[Any] = [data.block]
         self._bounds: list[ActionBounds] = []
         native = (NativeStep * max(len(steps), 1))(*(self._native(step, data, world) for step in steps))
         kernels = [step for step in steps if isinstance(step, RunKernel)]

@@ -134,7 +134,7 @@ class CudaBackend:
         """Freeze steps against a sealed store."""
         checks = [ActionBounds(step, data) for step in steps if isinstance(step, CheckActions)]
         launches = launches_of(steps, data, world, self._idle_kernel)
-        run = CudaProgram(self._gpu, self._driver, launches).frozen()
+        run = CudaProgram(self._gpu, self._driver, launches, data.block).frozen()
         return _checked(run, checks) if checks else run
 
     def _idle_kernel(self) -> RunKernel:

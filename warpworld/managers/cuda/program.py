@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from warpworld.errors import KernelError
 from warpworld.managers.cuda.driver import Driver
@@ -14,6 +14,9 @@ from warpworld.managers.cuda.faults import explain_earlier_fault, explain_launch
 from warpworld.managers.cuda.launches import Launch
 from warpworld.managers.cuda.torch_gpu import Gpu
 from warpworld.managers.program import Program
+
+if TYPE_CHECKING:
+    import torch
 
 
 class CudaProgram:
@@ -23,10 +26,11 @@ class CudaProgram:
         gpu: says which stream that is.
         driver: of the same GPU.
         launches: in order.
+        memory: the block that their arguments point into, which lives as long as the program.
     """
 
-    def __init__(self, gpu: Gpu, driver: Driver, launches: Sequence[Launch]) -> None:
-        self._gpu, self._driver, self._launches = gpu, driver, launches
+    def __init__(self, gpu: Gpu, driver: Driver, launches: Sequence[Launch], memory: torch.Tensor) -> None:
+        self._gpu, self._driver, self._launches, self._memory = gpu, driver, launches, memory
 
     def frozen(self) -> Program:
         """A plain function, which Python calls faster than an object."""

@@ -50,7 +50,7 @@ class Gpu(Protocol):
         """Call ``run`` with ``stream`` as the current one."""
 
     def capture(self, stream: int, run: Callable[[], None]) -> Callable[[], None]:
-        """A function that repeats the work which ``run`` puts on ``stream``; nothing is run yet."""
+        """A function that repeats the work which ``run`` puts on ``stream``; nothing is run yet. It holds ``run``."""
 
 
 class TorchGpu:
@@ -139,6 +139,7 @@ class TorchGpu:
                 gc.enable()
         if failure is not None:
             raise failure
+        graph.run = run  # type: ignore[attr-defined]  # holds the memory and kernels that the graph knows by address
         return graph.replay
 
     def on_stream(self, stream: int, run: Callable[[], None]) -> None:
