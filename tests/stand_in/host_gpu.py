@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 from collections.abc import Callable
 
 import torch
 
 from tests.stand_in.as_cuda import CUDA, OnGpu
 from tests.stand_in.recorded_graph import RecordedGraph
-
-ALIGNMENT = 512  # as torch's allocator on a GPU
 
 
 class HostGpu:
@@ -27,11 +26,13 @@ class HostGpu:
         self._stream = 0
 
     def allocate(self, nbytes: int) -> torch.Tensor:
-        """A zeroed block of bytes."""
-        block = torch.zeros(nbytes + ALIGNMENT, dtype=torch.uint8)
-        start = -block.data_ptr() % ALIGNMENT
-        room = block[start : start + nbytes]
-        return OnGpu(room) if self.device == CUDA else room
+        """A zeroed block of bytes, in pages of its own: a kernel that touches it once it is freed faults."""
+        try:
+            pages = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as error:
+            raise MemoryError(f"{nbytes} bytes: {error}") from error
+        block = torch.frombuffer(pages, dtype=torch.uint8)
+        return OnGpu(block) if self.device == CUDA else block
 
     def free_memory(self) -> int:
         """Bytes that the driver calls free."""
