@@ -51,10 +51,15 @@ def random_actions(world: warpworld.World, generator: np.random.Generator) -> di
         name, first = world.action_array(group.name)
         if name not in drawn:
             drawn[name] = torch.zeros_like(world[name])
-        heads = action_heads(group.action)
-        values = generator.integers(0, heads, (world.num_envs, group.size, len(heads)))
-        drawn[name][:, first : first + group.size] = torch.from_numpy(values).int()
+        view, heads = drawn[name][:, first : first + group.size], action_heads(group.action)
+        values = generator.integers(0, heads, view.shape) if heads else _within(group.action, generator, view.shape)
+        view.copy_(torch.from_numpy(values))
     return drawn
+
+
+def _within(box: Any, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Uniform between the bounds of a Box, which are finite."""
+    return generator.uniform(box.low.ravel(), box.high.ravel(), shape)
 
 
 def rows(workers: Sequence[int], seconds: float, only: str | None = None) -> Iterator[Row]:

@@ -28,6 +28,8 @@ NAMES = packaged_names()
 
 OTHER_PARAMS = [
     ("cartpole", dict(episode_length=20)),
+    ("pendulum", dict(episode_length=20)),
+    ("recall", dict(cues=2, delay=0)),
     ("tag_gridworld", dict(num_taggers=3, grid_length=3, episode_length=9, use_full_observation=False)),
     ("tag_gridworld", dict(num_taggers=40, episode_length=9, start="fixed")),
     ("tag_continuous", dict(num_taggers=2, num_runners=3, episode_length=9, use_full_observation=False)),

@@ -59,7 +59,9 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "cartpole": [{}],
     "deathmatch": [{}, {"players": 2, "rivals": 2}],
     "explorer": [{}],
+    "pendulum": [{}],
     "point_goal": [{}],
+    "recall": [{}],
     "tag_gridworld": [{"num_taggers": 4}],
     "tag_continuous": [
         {},

@@ -15,6 +15,7 @@ from warpworld.drawing import (
     Polygon,
     Rectangles,
     Segments,
+    Text,
     Wedges,
     check_colours,
 )
@@ -89,6 +90,44 @@ def test_cartpole(position: float, angle: float) -> None:
     foot, top = np.stack([pole.x, pole.y], -1)[:2].mean(0), np.stack([pole.x, pole.y], -1)[2:].mean(0)
     assert foot[0] == pytest.approx(position)
     assert top - foot == pytest.approx([np.sin(angle), np.cos(angle)])  # positive angles lean to the right
+
+
+@pytest.mark.parametrize(("angle", "torque"), [(0.0, 0.0), (0.5, 2.0), (-2.0, -1.0)])
+def test_pendulum(angle: float, torque: float) -> None:
+    drawn = drawing("pendulum", {"state": [[angle, 0.0]], "actions": [[torque]], "timestep": 1})
+    (rod,) = marks(drawn, Polygon)
+    foot, tip = np.stack([rod.x, rod.y], -1)[[0, 3]].mean(0), np.stack([rod.x, rod.y], -1)[1:3].mean(0)
+    assert foot == pytest.approx([0.0, 0.0])
+    assert tip == pytest.approx([-np.sin(angle), np.cos(angle)])  # positive angles and torques are counter-clockwise
+    (turn,) = marks(drawn, Wedges)
+    from_rod = turn.direction[0] - (angle + np.pi / 2)
+    assert (from_rod, turn.angle[0]) == pytest.approx((torque * np.pi / 8, abs(torque) * np.pi / 4))
+
+
+def test_a_pendulum_at_its_start_has_no_torque_of_the_last_episode() -> None:
+    drawn = drawing("pendulum", {"state": [[1.0, 0.0]], "actions": [[2.0]], "timestep": 0})
+    assert marks(drawn, Wedges)[0].angle[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("seen", "named", "full", "asked"),
+    [
+        ([0, 1, 0, 0, 0], None, [("agent", 1)], False),
+        ([0, 0, 0, 0, 0], None, [], False),
+        ([0, 0, 0, 0, 1], None, [], True),
+        ([0, 0, 0, 0, 0], 1, [("agent", 1)], False),
+        ([0, 0, 0, 0, 0], 3, [("alarm", 3)], False),
+    ],
+)
+def test_recall(seen: list[int], named: int | None, full: list[tuple[str, int]], asked: bool) -> None:
+    arrays = {"cue": 1, "observations": [seen], "actions": [[named or 0]], "terminated": named is not None}
+    drawn = drawing("recall", arrays)
+    places, ring = marks(drawn, Discs, fill="ground")[0], marks(drawn, Discs, outline="ink")[0]
+    at = {(round(x, 6), round(y, 6)): cue for cue, (x, y) in enumerate(zip(places.x, places.y, strict=True))}
+    assert len(at) == 4 and (ring.x[0], ring.y[0]) == pytest.approx((1.0, 0.0))
+    discs = [disc for fill in ("agent", "alarm") for disc in marks(drawn, Discs, fill=fill)]
+    assert [(disc.fill, at[round(disc.x[0], 6), round(disc.y[0], 6)]) for disc in discs] == full
+    assert bool(marks(drawn, Text)) == asked
 
 
 def test_explorer_shows_what_has_been_seen_and_what_is_seen() -> None:

@@ -14,8 +14,8 @@ from warpworld.importing import class_in_file, import_named, split_file
 _PACKAGED = {
     name: f"warpworld.envs.{name}.{name}"
     for name in (
-        *("cartpole", "deathmatch", "explorer", "point_goal"),
-        *("tag_continuous", "tag_gridworld", "waypoint"),
+        *("cartpole", "deathmatch", "explorer", "pendulum", "point_goal"),
+        *("recall", "tag_continuous", "tag_gridworld", "waypoint"),
     )
 }
 

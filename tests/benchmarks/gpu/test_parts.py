@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -232,6 +233,7 @@ CARTPOLE = Course("cartpole", {"episode_length": 10}, num_envs=6)
     "course",
     [
         CARTPOLE,
+        Course("pendulum", {"episode_length": 10}, num_envs=6),
         Course("tag_gridworld", {"num_taggers": 2, "grid_length": 3}, libm=False, num_envs=6),
         Course("tag_continuous", {"num_taggers": 2, "num_runners": 4, "num_other_agents_observed": 2}, nearest=True),
     ],
@@ -310,13 +312,15 @@ def test_of_a_reset_only_what_libm_makes_may_be_rounded(
     assert not found.bit_for_bit
 
 
-def test_the_columns_that_libm_makes_are_those_of_the_own_direction() -> None:
-    course = next(course for course in compare.COURSES if course.libm_columns)
+@pytest.mark.parametrize(
+    ("name", "angle"),
+    [("tag_continuous", lambda world: world["direction"]), ("pendulum", lambda world: world["state"][..., 0])],
+)
+def test_the_columns_that_libm_makes_are_cosine_and_sine(name: str, angle: Callable[[World], torch.Tensor]) -> None:
+    course = next(course for course in compare.COURSES if course.name == name and course.libm_columns)
     world = compare._world(course, "cpu")
-    seen, direction = world["observations"], world["direction"]
-    torch.testing.assert_close(
-        seen[..., list(course.libm_columns)], torch.stack([direction.cos(), direction.sin()], -1)
-    )
+    made = torch.stack([angle(world).cos(), angle(world).sin()], -1)
+    torch.testing.assert_close(world["observations"][..., list(course.libm_columns)], made)
 
 
 def test_a_difference_beyond_the_tolerance_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,1 @@
+"""Swing a pendulum up and keep it there."""

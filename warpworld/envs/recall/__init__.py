@@ -1,0 +1,1 @@
+"""Remember a cue until it is asked for."""

@@ -1,0 +1,72 @@
+"""Remember a cue until it is asked for: what an agent without memory cannot learn.
+
+Without memory the last step looks alike in all episodes, so that the mean return is 2 / cues - 1: -0.5 with 4 cues.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+from warpworld.drawing import Discs, Drawing, Mark, Text
+from warpworld.environment import Array, Environment, Group, register
+from warpworld.errors import DeclarationError
+
+
+@register("recall")
+class Recall(Environment):
+    """See a cue in the first step, nothing for ``delay`` steps, then name it: 1 if it is right, -1 if it is not."""
+
+    source = "recall.cu"
+
+    @dataclass(frozen=True)
+    class Params:
+        """Parameters of recall."""
+
+        cues: int = 4  # of which one is shown
+        delay: int = 20  # blank steps between the cue and the step that asks for it
+
+        def __post_init__(self) -> None:
+            if not 2 <= self.cues <= 1024:
+                raise DeclarationError(f"cues={self.cues}: expected 2 to 1024")
+            if not 0 <= self.delay < 2**31 - 2:
+                raise DeclarationError(f"delay={self.delay}: expected 0 to 2^31 - 3")
+
+    def groups(self) -> Sequence[Group]:
+        """One agent, which names a cue in every step."""
+        return [
+            Group("agent", 1, observation=Box(0.0, 1.0, (self.params.cues + 1,)), action=Discrete(self.params.cues))
+        ]
+
+    def arrays(self) -> Sequence[Array]:
+        """What the agent has to remember."""
+        return [Array("cue", "int32", per="env", bounds=(0, self.params.cues - 1), doc="the cue of this episode")]
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
+        """The cues in a circle; the one to be named is ringed, and full while it is shown.
+
+        A question mark asks for it. At the end the one that was named is full, in red if it is wrong.
+        """
+        cues, cue, seen = self.params.cues, int(arrays["cue"]), arrays["observations"][0]
+        x, y = _circle(cues)
+        radius = 0.6 * math.sin(math.pi / max(cues, 4))
+        marks: list[Mark] = [Discs(x, y, radius, fill="ground", outline="grid", line_width=0.03)]
+        if seen[:cues].any():
+            marks.append(Discs(x[cue], y[cue], radius, fill="agent"))
+        if seen[cues]:
+            marks.append(Text(0.0, 0.0, "?", 0.6, fill="ink"))
+        if arrays["terminated"]:
+            named = int(arrays["actions"][0, 0])
+            marks.append(Discs(x[named], y[named], radius, fill="agent" if named == cue else "alarm"))
+        marks.append(Discs(x[cue], y[cue], radius, fill=None, outline="ink", line_width=0.03))
+        return Drawing((-1.5, -1.5, 1.5, 1.5), marks, seconds=0.1)
+
+
+def _circle(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Places at equal distances on a circle, the first one at the top, clockwise."""
+    turn = 2.0 * np.pi * np.arange(count) / count
+    return np.sin(turn), np.cos(turn)
