@@ -162,8 +162,9 @@ def test_unreadable(tmp_path: Path) -> None:
         ("gamma: 1", "target_kl: x", "line 12: policy.evader.target_kl is 'x', expected a number"),
         (
             "gamma: 1",
-            "algorithm: dqn",
-            "line 12: policy.evader.algorithm: algorithm 'dqn', expected one of ppo, a2c, random, or module:Class.",
+            "algorithm: dqq",
+            "line 12: policy.evader.algorithm: algorithm 'dqq', expected one of ppo, a2c, dqn, random, or "
+            "module:Class. Did you mean 'dqn'?",
         ),
         (
             "gamma: 1",

@@ -14,7 +14,7 @@ from warpworld.config.types import Count, Device, Flag, Seed, Text
 
 Groups = tuple[str, ...]
 GROUPS = "agent groups that it plays; left out: the group of its own name"
-ALGORITHM = "how it learns: ppo, a2c, module:Class of your own, or random: not at all"
+ALGORITHM = "how it learns: a name such as ppo or dqn, module:Class of your own, or random: not at all"
 
 
 class Section(BaseModel):

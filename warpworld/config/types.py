@@ -67,4 +67,7 @@ PositiveSchedule = Annotated[
 NotNegativeSchedule = Annotated[
     Any, PlainValidator(partial(_read_schedule, limit=" of at least 0", is_legal=lambda value: value >= 0))
 ]
+FractionSchedule = Annotated[
+    Any, PlainValidator(partial(_read_schedule, limit=" from 0 to 1", is_legal=lambda value: 0 <= value <= 1))
+]
 AnySchedule = Annotated[Any, PlainValidator(partial(_read_schedule, limit="", is_legal=lambda value: True))]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from warpworld.errors import StoreError
 from warpworld.managers.data_manager import DataManager
-from warpworld.managers.program import Copy, KeepFinal, Step
+from warpworld.managers.program import Agents, Copy, KeepFinal, Step
+
+if TYPE_CHECKING:
+    import torch
 
 
 def check_copies(steps: Sequence[Step], data: DataManager) -> None:
@@ -26,8 +29,8 @@ def check_copies(steps: Sequence[Step], data: DataManager) -> None:
 def copy_fields(step: Copy | KeepFinal, data: DataManager, num_envs: int) -> dict[str, Any]:
     """Where a step copies from and to, in bytes and addresses, as the fields that C structs of both backends have.
 
-    ``bytes`` of each env go from ``source + env * source_stride`` to ``target + env * bytes + *row * row_stride``; with
-    ``slots``, to the env's next free one of them.
+    ``bytes`` of each env go from ``source + env * source_stride`` to ``target + env * target_stride + *row *
+    row_stride``; with ``slots``, to the env's next free one of them.
 
     Args:
         step: checked by ``check_copies``.
@@ -41,22 +44,53 @@ def copy_fields(step: Copy | KeepFinal, data: DataManager, num_envs: int) -> dic
         "source": source.data_ptr(),
         "target": target.data_ptr(),
         "source_stride": 0 if shared else nbytes,
+        "target_stride": nbytes,
         "bytes": nbytes,
         "row": data.pointer(step.row) if step.row else None,
     }
     if isinstance(step, Copy):
-        return fields | {"active_only": step.active_only, "row_stride": nbytes * num_envs}
+        fields |= {"active_only": step.active_only, "row_stride": nbytes * num_envs}
+        return fields if step.agents is None else fields | _of_agents(step.agents, fields, source, target)
     slots = {"slot_rows": data.pointer(step.slot_rows), "slots_used": data.pointer(step.slots_used)}
     return fields | slots | {"slots": target.shape[1], "active_only": True}
 
 
+def _of_agents(agents: Agents, fields: dict[str, Any], source: torch.Tensor, target: torch.Tensor) -> dict[str, Any]:
+    """What differs where some agents are copied. The target's dimensions begin with rows, then envs, then agents."""
+    of_one = fields["bytes"] // source.shape[1]
+    target_stride = of_one * target.shape[2]
+    return {
+        "source": fields["source"] + agents.source * of_one,
+        "target": fields["target"] + agents.target * of_one,
+        "target_stride": target_stride,
+        "bytes": agents.count * of_one,
+        "row_stride": target_stride * source.shape[0],
+    }
+
+
 def _check_copy(step: Copy, data: DataManager) -> None:
+    if step.agents is not None:
+        _check_copy_of_agents(step, step.agents, data)
+        return
     expected = tuple(data[step.source].shape)
     if step.shared or step.row:  # one more dimension: envs, or rows
         expected = (*tuple(data[step.target].shape)[:1], *expected)
     _check(data, step.source, step.target, expected)
     if step.row:
         _check_int32(data, step.row, ())
+
+
+def _check_copy_of_agents(step: Copy, agents: Agents, data: DataManager) -> None:
+    source, target = tuple(data[step.source].shape), tuple(data[step.target].shape)
+    if step.row is None:
+        raise StoreError(f"array '{step.target}': some agents are copied into a row, name its array")
+    _check(data, step.source, step.target, (*target[:1], source[0], *target[2:3], *source[2:]))
+    _check_int32(data, step.row, ())
+    for name, first, there_are in ((step.source, agents.source, source[1]), (step.target, agents.target, target[2])):
+        if not 0 <= first <= first + agents.count <= there_are:
+            raise StoreError(
+                f"array '{name}' has {there_are} agents, agents {first} to {first + agents.count - 1} are copied"
+            )
 
 
 def _check_keep_final(step: KeepFinal, data: DataManager) -> None:

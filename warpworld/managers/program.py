@@ -79,6 +79,21 @@ class RunKernel:
 
 
 @dataclass(frozen=True)
+class Agents:
+    """Some of an env's agents, in two arrays that have a dimension of agents.
+
+    Attributes:
+        source: place of the first of them in one array.
+        target: place of the first of them in the other.
+        count: how many they are.
+    """
+
+    source: int
+    target: int
+    count: int
+
+
+@dataclass(frozen=True)
 class Copy:
     """Copy each env's part of one array into another, or into one of its rows.
 
@@ -88,6 +103,7 @@ class Copy:
         active_only: copy the active envs only.
         shared: the source holds one env's part, the same for all.
         row: name of the array with the row's number, one int32 per world, or None.
+        agents: copy these agents only, from source (num_envs, agents, ...); the target may have more or fewer agents.
     """
 
     source: str
@@ -95,6 +111,7 @@ class Copy:
     active_only: bool = False
     shared: bool = False
     row: str | None = None
+    agents: Agents | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import torch
@@ -28,6 +28,7 @@ from warpworld.policies.recurrent import Recurrent, RecurrentPolicy, check_encod
 if TYPE_CHECKING:
     from warpworld.config import ModelConfig
 
+HeadsMaker = Callable[[nn.Module, int], nn.Module]
 MODELS: dict[str, type[nn.Module]] = {"mlp": MLP, "multi_input": MultiInput}
 
 
@@ -67,6 +68,7 @@ def build_policy(
     generator: torch.Generator,
     needs_critic: bool = True,
     critic_input: Box | None = None,
+    heads: HeadsMaker | None = None,
 ) -> Policy:
     """Build the policy that a group's spaces call for, on the CPU and in eval mode.
 
@@ -77,6 +79,7 @@ def build_policy(
             one is left as it is.
         needs_critic: whether the policy's algorithm reads values.
         critic_input: what the critic reads; None for the group's observations.
+        heads: makes the network from the model's encoder and its width; None takes the model's own actor and critic.
 
     Raises:
         ConfigError: unknown model, or one that does not do what a model does.
@@ -87,15 +90,15 @@ def build_policy(
         observation_size(group),
         action_distribution(group),
     )
-    if model.recurrent is not None:
-        check_encoder(cls, model.type)
+    if heads is not None or model.recurrent is not None:
+        check_encoder(cls, model.type, "made recurrent" if heads is None else "given heads of the algorithm's own")
     if critic_input is not None:
         _check_critic_input(cls, model, group)
     seed = int(torch.randint(2**63 - 1, (), generator=generator))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         try:
-            network = _network(cls, model, group, distribution.num_outputs, critic_input)
+            network = _network(cls, model, group, distribution.num_outputs, critic_input, heads)
         except WarpworldError:
             raise
         except Exception as error:  # a model's own code may raise anything, and torch does where memory is short
@@ -131,15 +134,23 @@ def _normaliser(rows: ObservationRows, group: Group) -> ObservationNormaliser:
 
 
 def _network(
-    cls: type[nn.Module], model: ModelConfig, group: Group, num_outputs: int, critic_input: Box | None
+    cls: type[nn.Module],
+    model: ModelConfig,
+    group: Group,
+    num_outputs: int,
+    critic_input: Box | None,
+    heads: HeadsMaker | None,
 ) -> nn.Module:
-    """The model itself, or its encoder with a recurrent cell and heads behind it."""
-    if model.recurrent is None:
+    """The model itself, or its encoder with other heads, or a recurrent cell and heads, behind it."""
+    if heads is None and model.recurrent is None:
         read = () if critic_input is None else (critic_input,)
         return cls(group.observation, num_outputs, *read, **model.settings)
     defaults = {name: p.default for name, p in inspect.signature(cls).parameters.items() if p.kind is p.KEYWORD_ONLY}
     encoder = cls.encoder(group.observation, **{**defaults, **model.settings})  # type: ignore[attr-defined]
     width = encoded_width(encoder.eval(), observation_size(group), model.type)
+    if heads is not None:
+        return heads(encoder, width)
+    assert model.recurrent is not None
     return Recurrent(encoder, width, num_outputs, model.recurrent, model.recurrent_size)
 
 

@@ -156,16 +156,16 @@ class RecurrentPolicy(Policy):
         return self.model.replay(self.features(observations), state, starts)
 
 
-def check_encoder(cls: type[nn.Module], name: str) -> None:
-    """Refuse to make a model recurrent that has no encoder.
+def check_encoder(cls: type[nn.Module], name: str, purpose: str = "made recurrent") -> None:
+    """Refuse to put something behind the encoder of a model that has none.
 
     Raises:
         ConfigError: see above.
     """
     if not callable(getattr(cls, "encoder", None)):
         raise ConfigError(
-            f"model '{name}' cannot be made recurrent: it has no encoder(observation, **settings), expected one that "
-            "gives a module (rows, features) -> (rows, width); add it, or leave model.recurrent out"
+            f"model '{name}' cannot be {purpose}: it has no encoder(observation, **settings), expected one that "
+            "gives a module (rows, features) -> (rows, width); add it, or take another model"
         )
 
 

@@ -8,7 +8,7 @@ import torch
 
 from warpworld.config import LearnerConfig, RunConfig
 from warpworld.environment import Environment, critic_space, get_environment, placed_groups
-from warpworld.policies import Policy, build_policy
+from warpworld.policies import Policy
 from warpworld.policies.fused import fuse
 from warpworld.trainers.algorithms import Algorithm, get_algorithm
 from warpworld.trainers.distributed import ALONE, ProcessGroup
@@ -54,7 +54,7 @@ def build_policies(
         if isinstance(entry, LearnerConfig):
             group, algorithm = groups[entry.groups[0]], get_algorithm(entry.algorithm)
             read = critic_space(environment, group)
-            policy = build_policy(entry.model, group, generator, algorithm.needs_critic, read).to(device)
+            policy = algorithm.build_policy(entry, group, generator, read).to(device)
             policy.acts_greedily = algorithm.acts_greedily
             policies[name] = policy
     return policies

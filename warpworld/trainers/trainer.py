@@ -87,10 +87,11 @@ class Trainer:
             for name, modules in self.league.modules.items():
                 for module in modules:
                     fuse_policies({name: module})
-        self.collector = Collector(self.world, trainer.num_steps, trainer.graph_steps, self.league.slots)
+        slots = self.league.slots
+        self.collector = Collector(self.world, trainer.num_steps, trainer.graph_steps, slots, trainer.num_envs)
         self._declare(config)
-        self.episodes = EpisodeStatistics(self.world, trainer.num_steps, self.league.slots)
-        self.own_metrics = EpisodeMetrics(self.world, trainer.num_steps, self.league.slots)
+        self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
+        self.own_metrics = EpisodeMetrics(self.world, trainer.num_steps, slots)
         self._measurements = Measurements(config, self.world, self.episodes, self.own_metrics, self.processes)
 
     def _declare(self, config: RunConfig) -> None:

@@ -170,7 +170,11 @@ class WorldStore:
             row: name of the array that holds the row's number, one int32 per world. The part that added it sets it, to
                 less than the number of rows.
         """
-        self._extend(Copy(source, target, row=row))
+        self.record_copy(Copy(source, target, row=row))
+
+    def record_copy(self, copy: Copy) -> None:
+        """In every step, make a copy; see ``record``."""
+        self._extend(copy)
 
     def keep_final(self, source: str, target: str, slot_rows: str, slots_used: str, row: str) -> None:
         """In every step, keep the final observation of each env that was truncated.

@@ -122,8 +122,8 @@ def test_a_resumed_run_is_the_uninterrupted_one(policy: dict[str, Any], tmp_path
 @pytest.mark.parametrize(
     ("algorithm", "message"),
     [
-        ("dqn", "algorithm 'dqn', expected one of ppo, a2c, random, or module:Class."),
-        ("pppo", "algorithm 'pppo', expected one of ppo, a2c, random, or module:Class. Did you mean 'ppo'?"),
+        ("reinforce", "algorithm 'reinforce', expected one of ppo, a2c, dqn, random, or module:Class."),
+        ("pppo", "algorithm 'pppo', expected one of ppo, a2c, dqn, random, or module:Class. Did you mean 'ppo'?"),
         ("nowhere:DQN", "algorithm 'nowhere:DQN' cannot be imported: No module named 'nowhere'"),
         (f"{FOLDER}.q_learner:Nobody", f"algorithm '{FOLDER}.q_learner:Nobody' cannot be imported: "),
         (

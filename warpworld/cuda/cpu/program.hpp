@@ -28,11 +28,11 @@ struct ww_step {
   unsigned envs_per_block;
   int kernel_index;
   // WW_COPY and WW_KEEP_FINAL: `bytes` of each env, from source + env * source_stride to
-  // target + env * bytes + *row * row_stride
+  // target + env * target_stride + *row * row_stride
   int slots;
   const char* source;
   char* target;
-  uint64_t source_stride, bytes, row_stride;
+  uint64_t source_stride, target_stride, bytes, row_stride;
   const int32_t* row;
   // WW_KEEP_FINAL: target is (num_envs, slots, bytes)
   int32_t* slot_rows;   // (num_envs, slots): the row that each slot belongs to
@@ -156,12 +156,12 @@ static inline void end_step(const ww_context& world, unsigned first, unsigned en
 static inline void copy(const ww_context& world, const ww_step& step, unsigned first, unsigned end) {
   char* target = step.target + (step.row ? (uint64_t)*step.row * step.row_stride : 0);
   const auto range = [&](unsigned a, unsigned b) {
-    if (step.source_stride == step.bytes) {
+    if (step.source_stride == step.bytes && step.target_stride == step.bytes) {
       memcpy(target + a * step.bytes, step.source + a * step.bytes, (b - a) * step.bytes);
       return;
     }
     for (unsigned env = a; env < b; env++)
-      memcpy(target + env * step.bytes, step.source + env * step.source_stride, step.bytes);
+      memcpy(target + env * step.target_stride, step.source + env * step.source_stride, step.bytes);
   };
   if (step.active_only)
     for_active(world.active, first, end, range);

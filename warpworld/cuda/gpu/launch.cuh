@@ -14,13 +14,13 @@ enum ww_transition {
   WW_BEGIN_SOME = 4,   // as WW_BEGIN_STEP, of the envs that the caller marked active
 };
 
-// Copies `bytes` of each env, from source + env * source_stride to target + env * bytes + *row * row_stride. With slots,
-// it keeps the final observations of an env that was truncated: target is (num_envs, slots, bytes), and the next free
+// Copies `bytes` of each env, from source + env * source_stride to target + env * target_stride + *row * row_stride. With
+// slots, it keeps the final observations of an env that was truncated: target is (num_envs, slots, bytes), and the next free
 // slot of the env is taken.
 struct ww_copy {
   const char* source;
   char* target;
-  uint64_t source_stride, bytes, row_stride;
+  uint64_t source_stride, target_stride, bytes, row_stride;
   const int32_t* row;   // null: there are no rows
   int32_t* slot_rows;   // (num_envs, slots): the row that each slot belongs to
   int32_t* slots_used;  // (num_envs,)
@@ -36,4 +36,4 @@ struct ww_launch {
   int32_t num_copies;
   ww_copy copies[WW_MAX_COPIES];
 };
-static_assert(sizeof(ww_launch) == 672, "as many bytes as cuda_launches.py packs");
+static_assert(sizeof(ww_launch) == 736, "as many bytes as cuda_launches.py packs");

@@ -70,8 +70,8 @@ WW_FUNCTION void ww_copy_own(const ww_context& world, const ww_copy& copy) {
   }
   __syncthreads();  // orders the reading of slots_used before its advance
   if (copies) {
-    const uint64_t row = copy.row && !copy.slots ? *copy.row : 0;
-    ww_copy_bytes(copy.target + place * copy.bytes + row * copy.row_stride,
+    const uint64_t row = copy.row && !copy.slots ? *copy.row : 0, stride = copy.slots ? copy.bytes : copy.target_stride;
+    ww_copy_bytes(copy.target + place * stride + row * copy.row_stride,
                   copy.source + (uint64_t)env * copy.source_stride, copy.bytes);
     if (copy.slots && lane() == 0) {
       copy.slot_rows[place] = *copy.row;

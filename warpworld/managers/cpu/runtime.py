@@ -50,8 +50,8 @@ NativeError = struct(
 NativeStep = struct(
     "NativeStep",
     **dict(kind=INT, active_only=INT, kernel=POINTER, args=POINTER, threads=UNSIGNED, envs_per_block=UNSIGNED),
-    **dict(kernel_index=INT, slots=INT, source=POINTER, target=POINTER, source_stride=UINT64, bytes=UINT64),
-    **dict(row_stride=UINT64, row=POINTER, slot_rows=POINTER, slots_used=POINTER),
+    **dict(kernel_index=INT, slots=INT, source=POINTER, target=POINTER, source_stride=UINT64, target_stride=UINT64),
+    **dict(bytes=UINT64, row_stride=UINT64, row=POINTER, slot_rows=POINTER, slots_used=POINTER),
     **dict(low=POINTER, high=POINTER, entries=INT, is_float=INT),
 )
 NativeProgram = struct(

@@ -29,7 +29,7 @@ MAX_COPIES = 8
 _STAY, _BEGIN_STEP, _BEGIN_RESET, _END_STEP, _BEGIN_SOME = range(5)
 _Copy = struct(
     "_Copy",
-    **dict(source=POINTER, target=POINTER, source_stride=UINT64, bytes=UINT64, row_stride=UINT64),
+    **dict(source=POINTER, target=POINTER, source_stride=UINT64, target_stride=UINT64, bytes=UINT64, row_stride=UINT64),
     **dict(row=POINTER, slot_rows=POINTER, slots_used=POINTER, slots=INT, active_only=INT),
 )
 _Launch = struct(

@@ -2,6 +2,7 @@
 
 from warpworld.policies.samplers.box import BoxSampler, scaling_to
 from warpworld.policies.samplers.choices import ChoiceSampler
+from warpworld.policies.samplers.explorer import Explorer
 from warpworld.policies.samplers.sampler import Sampler, SamplerMaker, Seat
 
-__all__ = ["BoxSampler", "ChoiceSampler", "Sampler", "SamplerMaker", "Seat", "scaling_to"]
+__all__ = ["BoxSampler", "ChoiceSampler", "Explorer", "Sampler", "SamplerMaker", "Seat", "scaling_to"]

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
+from gymnasium.spaces import Box
 from torch import Tensor
 
 from warpworld.config import LearnerConfig
-from warpworld.policies import Policy
+from warpworld.environment import Group
+from warpworld.policies import Policy, build_policy
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 
@@ -52,6 +54,18 @@ class Algorithm(ABC):
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         self.policy, self.settings, self.processes = policy, settings, processes
+
+    @classmethod
+    def build_policy(cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None) -> Policy:
+        """A fresh policy for a group, on the CPU; override it for networks that another algorithm has no use for.
+
+        Args:
+            settings: of the policy's section.
+            group: that it plays, the first if there are several.
+            generator: on the CPU, what weights are drawn from.
+            critic_input: what the critic reads; None for the group's observations.
+        """
+        return build_policy(settings.model, group, generator, cls.needs_critic, critic_input)
 
     @abstractmethod
     def declare(self, collector: Collector) -> None:

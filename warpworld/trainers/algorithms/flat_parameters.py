@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,25 +18,29 @@ ALIGNMENT = 4  # numbers; 16 bytes of float32, at whose multiples cuBLAS wants e
 _UNFIT = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)  # what torch meets a wrong state with
 
 
+OptimizerMaker = Callable[[nn.Parameter, float], torch.optim.Optimizer]
+
+
 class FlatParameters:
-    """All parameters of a module that require a gradient, as views of one vector, and Adam over it.
+    """All parameters of a module that require a gradient, as views of one vector, and an optimiser over it.
 
     The gradients are views of one vector too. The zeros between the views have no gradient, so that they stay zeros and
     count for nothing. Do not move the module afterwards.
 
     Attributes:
         vector: the parameters.
-        optimizer: Adam.
+        optimizer: of the vector.
 
     Args:
         module: on its device.
         learning_rate: of the first step.
+        optimizer: makes the optimiser of a vector, with a learning rate.
     """
 
-    def __init__(self, module: nn.Module, learning_rate: float) -> None:
-        self._module = module
+    def __init__(self, module: nn.Module, learning_rate: float, optimizer: OptimizerMaker | None = None) -> None:
+        self._module, self._make = module, optimizer or adam
         self.vector = flattened(module)
-        self.optimizer = _adam(self.vector, learning_rate)
+        self.optimizer = self._make(self.vector, learning_rate)
 
     @property
     def gradient(self) -> Tensor:
@@ -51,7 +57,7 @@ class FlatParameters:
     def learning_rate(self, rate: float) -> None:
         self.optimizer.param_groups[0]["lr"] = rate
 
-    def step(self, max_grad_norm: float) -> Tensor:
+    def step(self, max_grad_norm: float = math.inf) -> Tensor:
         """One step along the present gradient, which is scaled down to a length first; gives its length before that."""
         norm = nn.utils.clip_grad_norm_(self.vector, max_grad_norm)
         self.optimizer.step()
@@ -62,11 +68,11 @@ class FlatParameters:
         """Try a saved state of the optimiser on another one, whose step has no effect.
 
         Raises:
-            RunError: the state is none of Adam's, one of other sizes, or an older version's.
+            RunError: the state is not of this optimiser, or one of other sizes, or an older version's.
         """
         vector = nn.Parameter(torch.zeros_like(self.vector))
         vector.grad = torch.zeros_like(vector)
-        trial = _adam(vector, self.learning_rate)
+        trial = self._make(vector, self.learning_rate)
         try:
             trial.load_state_dict(copy.deepcopy(state))
             for key, moment in trial.state[vector].items():
@@ -131,9 +137,14 @@ def _padding(parameter: Tensor) -> int:
     return -parameter.numel() % ALIGNMENT
 
 
-def _adam(parameters: nn.Parameter, learning_rate: float) -> torch.optim.Adam:
+def adam(parameters: nn.Parameter, learning_rate: float, eps: float = ADAM_EPS) -> torch.optim.Adam:
     """Adam, fused into one kernel where this torch can do that for the policy's device."""
     try:
-        return torch.optim.Adam([parameters], lr=learning_rate, eps=ADAM_EPS, fused=True)
+        return torch.optim.Adam([parameters], lr=learning_rate, eps=eps, fused=True)
     except RuntimeError:
-        return torch.optim.Adam([parameters], lr=learning_rate, eps=ADAM_EPS)
+        return torch.optim.Adam([parameters], lr=learning_rate, eps=eps)
+
+
+def rmsprop(parameters: nn.Parameter, learning_rate: float, eps: float) -> torch.optim.RMSprop:
+    """RMSprop without momentum."""
+    return torch.optim.RMSprop([parameters], lr=learning_rate, eps=eps)

@@ -7,7 +7,11 @@ from warpworld.importing import import_named
 from warpworld.trainers.algorithms.algorithm import Algorithm
 
 # imported when they are asked for: a run loads what it uses
-ALGORITHMS = {"ppo": "warpworld.trainers.algorithms.ppo:PPO", "a2c": "warpworld.trainers.algorithms.a2c:A2C"}
+ALGORITHMS = {
+    "ppo": "warpworld.trainers.algorithms.ppo:PPO",
+    "a2c": "warpworld.trainers.algorithms.a2c:A2C",
+    "dqn": "warpworld.trainers.algorithms.dqn:DQN",
+}
 
 
 def get_algorithm(name: str) -> type[Algorithm]:

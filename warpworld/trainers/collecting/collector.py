@@ -28,6 +28,7 @@ class Collector:
         world: the world that is stepped.
         num_steps: T.
         slots: ranges of envs in which opponents play some groups.
+        total_envs: envs of all processes together.
         actors: what acts, by group.
         outcomes: rewards and ends of the latest T steps.
 
@@ -36,10 +37,19 @@ class Collector:
         num_steps: T.
         graph_steps: how many steps a CUDA graph holds at most, where the device has such; 0 takes every step by itself.
         slots: see above; their rows are not learned from.
+        total_envs: see above; None where this process is alone.
     """
 
-    def __init__(self, world: World, num_steps: int, graph_steps: int = 16, slots: Sequence[Slot] = ()) -> None:
+    def __init__(
+        self,
+        world: World,
+        num_steps: int,
+        graph_steps: int = 16,
+        slots: Sequence[Slot] = (),
+        total_envs: int | None = None,
+    ) -> None:
         self.world, self.num_steps, self.slots = world, num_steps, list(slots)
+        self.total_envs = world.num_envs if total_envs is None else total_envs
         self.actors: dict[str, Actor] = {}
         # in the groups' order, not in that of declaration: a kernel's number decides its random numbers
         self._indices = {group: world.kernel_index() for group in world.groups}

@@ -1,0 +1,153 @@
+// Draws items of a ring with a probability in proportion to their leaf, and keeps sums of leaves for it.
+//
+// Arrays: leaves (ITEMS,): priority^alpha, 0 where an item cannot be drawn. sums_1 (ITEMS / FAN,) and sums_2
+// (ITEMS / FAN^2,): sums of FAN numbers of the level below; sums_3 (SUMS_3,): of FAN sums_2; prefix (ITEMS / FAN^2,): the
+// running sum of sums_2. generation (blocks,): how often a block has been written. A sum is always added up anew, in one
+// order, in double: there is no drift, there are no atomics, and equal leaves give equal draws on both backends and with
+// any number of threads.
+#include "replay.cuh"
+
+constexpr int SUMS_1 = ITEMS / FAN, SUMS_2 = SUMS_1 / FAN, SUMS_3 = (SUMS_2 + FAN - 1) / FAN;
+
+// Sum number `block`, of FAN numbers, or of as many as there are.
+template <typename Number>
+__device__ double sum_of(const Number* numbers, int block, int count) {
+  const int first = block * FAN, end = first + FAN < count ? first + FAN : count;
+  double sum = 0.0;
+  for (int i = first; i < end; ++i) sum += (double)numbers[i];
+  return sum;
+}
+
+// ---- new leaves of a batch that was drawn --------------------------------------------------------------------------
+// Draws ascend, so equal items stand side by side: the first of them writes. What is not finite is not written, and so
+// is what belongs to a row that has been overwritten since the draw.
+extern "C" __global__ void set_leaves(const int* batch_items, const int* batch_generation, const float* batch_leaves,
+                                      const int* generation, float* leaves, int num_envs) {
+  for (int i = first_lane(); i < BATCH; i += all_lanes(num_envs)) {
+    const int item = batch_items[i];
+    if (i > 0 && batch_items[i - 1] == item) continue;
+    if (generation[item / BLOCK] == batch_generation[i] && is_finite(batch_leaves[i])) leaves[item] = batch_leaves[i];
+  }
+}
+
+extern "C" __global__ void add_up_batch_1(const int* batch_items, const float* leaves, double* sums_1, int num_envs) {
+  for (int i = first_lane(); i < BATCH; i += all_lanes(num_envs)) {
+    const int block = batch_items[i] / FAN;
+    if (i == 0 || batch_items[i - 1] / FAN != block) sums_1[block] = sum_of(leaves, block, ITEMS);
+  }
+}
+
+extern "C" __global__ void add_up_batch_2(const int* batch_items, const double* sums_1, double* sums_2, int num_envs) {
+  for (int i = first_lane(); i < BATCH; i += all_lanes(num_envs)) {
+    const int block = batch_items[i] / (FAN * FAN);
+    if (i == 0 || batch_items[i - 1] / (FAN * FAN) != block) sums_2[block] = sum_of(sums_1, block, SUMS_1);
+  }
+}
+
+// ---- the sums over blocks that were written --------------------------------------------------------------------------
+// The sums over a range of blocks: successive ones, and behind the ring's end those from 0 on.
+struct Touched {
+  int first, count, from_0;
+
+  __device__ int number(int k) const { return k < count ? first + k : k - count; }
+};
+
+// `touched` holds the first block and how many there are. A sum has `width` items.
+__device__ Touched touched_sums(const int* touched, int width, int sums) {
+  const int first = touched[0], end = first + touched[1], whole = end < BLOCKS ? end : BLOCKS;
+  Touched found{first * BLOCK / width, 0, 0};
+  found.count = (whole * BLOCK - 1) / width + 1 - found.first;
+  if (end > BLOCKS) found.from_0 = ((end - BLOCKS) * BLOCK - 1) / width + 1;
+  if (found.from_0 > found.first) found = Touched{0, sums, 0};  // each sum has one writer
+  return found;
+}
+
+extern "C" __global__ void add_up_blocks_1(const int* touched, const float* leaves, double* sums_1, int num_envs) {
+  const Touched sums = touched_sums(touched, FAN, SUMS_1);
+  for (int k = first_lane(); k < sums.count + sums.from_0; k += all_lanes(num_envs))
+    sums_1[sums.number(k)] = sum_of(leaves, sums.number(k), ITEMS);
+}
+
+extern "C" __global__ void add_up_blocks_2(const int* touched, const double* sums_1, double* sums_2, int num_envs) {
+  const Touched sums = touched_sums(touched, FAN * FAN, SUMS_2);
+  for (int k = first_lane(); k < sums.count + sums.from_0; k += all_lanes(num_envs))
+    sums_2[sums.number(k)] = sum_of(sums_1, sums.number(k), SUMS_1);
+}
+
+// ---- the running sum ---------------------------------------------------------------------------------------------------
+extern "C" __global__ void add_up_3(const double* sums_2, double* sums_3, int num_envs) {
+  for (int i = first_lane(); i < SUMS_3; i += all_lanes(num_envs)) sums_3[i] = sum_of(sums_2, i, SUMS_2);
+}
+
+// Each lane adds the sums_3 before its own part, then walks through that part. The last number of a part is the base of
+// the next, bit for bit, so the running sum never falls.
+extern "C" __global__ void add_up_prefix(const double* sums_2, const double* sums_3, double* prefix, int num_envs) {
+  for (int part = first_lane(); part < SUMS_3; part += all_lanes(num_envs)) {
+    double base = 0.0, sum = 0.0;
+    for (int i = 0; i < part; ++i) base += sums_3[i];
+    for (int i = part * FAN; i < (part + 1) * FAN && i < SUMS_2; ++i) {
+      sum += sums_2[i];
+      prefix[i] = base + sum;
+    }
+  }
+}
+
+// ---- drawing -----------------------------------------------------------------------------------------------------------
+// Of FAN numbers the first whose running sum exceeds `rest`, which becomes what is left of it; never a 0, unless all are.
+template <typename Number>
+__device__ int descend(const Number* numbers, int block, double* rest) {
+  int found = 0;
+  double left = *rest, before = left;
+  for (int k = 0; k < FAN; ++k) {
+    const double number = (double)numbers[block * FAN + k];
+    if (number > 0.0) {
+      found = k;
+      before = left;
+      if (left < number) break;
+    }
+    left -= number;
+  }
+  *rest = before;
+  return block * FAN + found;
+}
+
+// The first part of the running sum that exceeds `target`.
+__device__ int part_of(const double* prefix, double target) {
+  int low = 0, high = SUMS_2 - 1;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (prefix[middle] > target)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  while (low > 0 && prefix[low] == prefix[low - 1]) low--;  // rounding may lead behind the last leaf
+  return low;
+}
+
+// BATCH items, with replacement: one from each of as many equal parts of the total (stratified), so that they ascend.
+// Their random numbers are a function of the replay's key, the update's number, the process and the draw; 0xFFFE is no
+// agent, so no env draws the same ones. batch_shares receives each item's probability, 0 where nothing is drawable.
+extern "C" __global__ void draw(const float* leaves, const double* sums_1, const double* prefix, const uint64_t* key,
+                                const uint64_t* update, const int* generation, int* batch_items, int* batch_generation,
+                                float* batch_shares, int num_envs) {
+  const double total = prefix[SUMS_2 - 1];
+  const uint32_t low = (uint32_t)update[0], high = (uint32_t)(update[0] >> 32);
+  for (int i = first_lane(); i < BATCH; i += all_lanes(num_envs)) {
+    const ww_uint4 counter{(uint32_t)i, (uint32_t)ww_world().first_env, low, 0xFFFEu | high << 16};
+    const ww_uint4 words = ww_philox(counter, (uint32_t)key[0], (uint32_t)(key[0] >> 32));
+    const double uniform = ((double)words.x + 0.5) * (1.0 / 4294967296.0);
+    const double target = ((double)i + uniform) * (total / BATCH);
+    const int part = part_of(prefix, target);
+    double rest = part > 0 ? target - prefix[part - 1] : target;
+    const int item = descend(leaves, descend(sums_1, part, &rest), &rest);
+    batch_items[i] = item;
+    batch_generation[i] = generation[item / BLOCK];
+    batch_shares[i] = total > 0.0 ? (float)((double)leaves[item] / total) : 0.0f;
+  }
+}
+
+// The next draw has another number.
+extern "C" __global__ void count_update(uint64_t* update) {
+  if (first_lane() == 0) update[0] += 1;
+}

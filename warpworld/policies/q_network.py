@@ -1,0 +1,53 @@
+"""The network of a policy that acts by values: an encoder, and linear layers to the values of all choices."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from warpworld.policies.layers import VALUE_GAIN, linear
+
+
+class DuelingHeads(nn.Module):
+    """From an encoder's features to the values of the choices of all heads.
+
+    Dueling (Wang et al. 2016, arXiv 1511.06581, equation 9): a head's values are the state's value plus each choice's
+    advantage, less the mean of the head's advantages. All heads share the state's value (Tavakoli et al. 2018,
+    arXiv 1711.08946).
+
+    Attributes:
+        advantages: (..., width) -> (..., num_outputs).
+        value: (..., width) -> (..., 1); None without dueling, where ``advantages`` are the values.
+    """
+
+    def __init__(self, width: int, head_sizes: tuple[int, ...], dueling: bool) -> None:
+        super().__init__()
+        self.head_sizes = list(head_sizes)
+        self.advantages = linear(width, sum(head_sizes), VALUE_GAIN)
+        self.value = linear(width, 1, VALUE_GAIN) if dueling else None
+
+    def forward(self, features: Tensor) -> Tensor:
+        """(..., width) float32 -> (..., num_outputs) float32, head after head."""
+        advantages = self.advantages(features)
+        if self.value is None:
+            return advantages
+        heads = [head - head.mean(-1, keepdim=True) for head in advantages.split(self.head_sizes, -1)]
+        return self.value(features) + torch.cat(heads, -1)
+
+
+class QNetwork(nn.Module):
+    """Encoder -> values of all choices, as a model's ``actor``.
+
+    Attributes:
+        encoder: (rows, features) -> (rows, width).
+        heads: see ``DuelingHeads``.
+    """
+
+    def __init__(self, encoder: nn.Module, heads: DuelingHeads) -> None:
+        super().__init__()
+        self.encoder, self.heads = encoder, heads
+
+    def actor(self, observations: Tensor) -> Tensor:
+        """(..., features) float32 -> (..., num_outputs) float32."""
+        rows = observations.reshape(-1, observations.shape[-1])
+        return self.heads(self.encoder(rows)).view(*observations.shape[:-1], -1)

@@ -1,0 +1,37 @@
+"""Discrete, MultiDiscrete and MultiBinary actions of a policy whose outputs are values: epsilon-greedy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from warpworld.policies.samplers.choices import ChoiceSampler
+from warpworld.policies.samplers.sampler import CUDA_FOLDER, Seat
+
+
+class Explorer(ChoiceSampler):
+    """Takes each head's best choice, or with probability ``epsilon[env]`` any that is allowed.
+
+    Args:
+        seat: where the group's numbers lie. Where ``seat.recorded`` has ``ring_taken_values``, the values of what is
+            taken and of what would be best are noted, in the row and from the place that it names.
+        head_sizes: number of choices of each head.
+        epsilon: name of the array (num_envs,) float32.
+        crew: agents in a row of these arrays, and the place of the group's first.
+    """
+
+    source = CUDA_FOLDER / "explore.cu"
+    outputs_name = "values"
+
+    def __init__(self, seat: Seat, head_sizes: Sequence[int], epsilon: str, crew: tuple[int, int]) -> None:
+        self._epsilon, self._crew = epsilon, crew
+        notes = "ring_taken_values" in (seat.recorded or {})
+        super().__init__(seat, "explore_and_note" if notes else "explore", head_sizes)
+
+    def constants(self) -> dict[str, int]:
+        """Those of choices, and where the group stands in its crew."""
+        size, first = self._crew
+        return {**super().constants(), "CREW": size, "CREW_FIRST": first}
+
+    def arrays(self) -> dict[str, str]:
+        """Add ``head_sizes``."""
+        return {**super().arrays(), "epsilon": self._epsilon}

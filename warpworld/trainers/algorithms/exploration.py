@@ -1,0 +1,63 @@
+"""How far actions chosen by values explore: shares of random actions, one for each env."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from warpworld.config.schedules import value_at
+from warpworld.environment import Array
+from warpworld.environment.spaces import action_heads
+from warpworld.policies import Policy
+from warpworld.policies.samplers import Explorer, Seat
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.replay import TransitionReplay
+
+BASE, EXPONENT = 0.4, 7.0  # Horgan et al. 2018
+
+
+def epsilons(num_envs: int) -> torch.Tensor:
+    """The share of random actions of each of Ape-X's actors, here of each env: (num_envs,) float32.
+
+    epsilon_i = 0.4^(1 + 7 i / (N - 1)) (Horgan et al. 2018, arXiv 1803.00933, section 4.1); 0.4 where there is one env.
+    """
+    place = torch.arange(num_envs, dtype=torch.float64) / max(num_envs - 1, 1)
+    return (BASE ** (1 + EXPONENT * place)).float()
+
+
+class Epsilon:
+    """The array with each env's share of random actions.
+
+    Args:
+        collector: of an unsealed world.
+        name: keeps the array apart from other policies'.
+        exploration: "per_env", or a schedule for all.
+    """
+
+    def __init__(self, collector: Collector, name: str, exploration: Any) -> None:
+        self._collector, self._exploration = collector, exploration
+        self.array = f"epsilon_{name}"
+        collector.world.add(Array(self.array, "float32", per="env", initial=0.0, doc="share of random actions"))
+        collector.world.when_sealed(lambda: self.set(0))
+
+    def act(self, replay: TransitionReplay, group: str, policy: Policy) -> None:
+        """Let a policy explore for a group, whose steps a replay records."""
+        crew = replay.crew
+        place = crew.size, crew.first(group)
+
+        def sampler(seat: Seat, kernel: str) -> Explorer:
+            return Explorer(seat, action_heads(seat.group.action), self.array, place)
+
+        recorded: Mapping[str, str] = replay.value_arrays if replay.sizes.actors_priority else {}
+        replay.act(group, policy, "explore", sampler=sampler, recorded=recorded)
+
+    def set(self, env_steps: int) -> None:
+        """Settle the shares after so many env steps."""
+        world = self._collector.world
+        if self._exploration == "per_env":
+            first = world.first_env
+            world[self.array].copy_(epsilons(self._collector.total_envs)[first : first + world.num_envs])
+        else:
+            world[self.array].fill_(value_at(self._exploration, env_steps))

@@ -1,0 +1,178 @@
+"""What off-policy algorithms share: a replay, steps of an optimiser on what was drawn from it, target networks."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from warpworld.config import LearnerConfig
+from warpworld.config.sections import Fault, Sizes
+from warpworld.config.types import Count, Flag, Fraction, FractionSchedule, NotNegative, Positive, PositiveSchedule
+from warpworld.errors import RunError
+from warpworld.policies import Policy
+from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
+from warpworld.trainers.algorithms.flat_parameters import OptimizerMaker, adam, rmsprop
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.distributed import ALONE, ProcessGroup
+
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": adam, "rmsprop": rmsprop}
+SMALL_OBSERVATION = 256  # bytes; final observations of this size are kept unless the settings say otherwise
+
+
+class OffPolicySettings(LearnerConfig):
+    """Settings that all off-policy algorithms have."""
+
+    learning_rate: PositiveSchedule = Field(default=2.5e-4, description="step size")
+    optimizer: Literal["adam", "rmsprop"] = Field(default="adam", description="adam or rmsprop")
+    optimizer_eps: Positive = Field(default=1e-8, description="what the optimiser adds to its denominator")
+    gamma: Fraction = Field(default=0.99, description="discount per step")
+    n_step: Count = Field(default=1, le=1000, description="steps of a transition")
+    replay_size: Count = Field(default=100_000, description="transitions that are kept, rounded up to whole rows")
+    learning_starts: Count = Field(default=10_000, description="transitions before the first update")
+    batch_size: Count = Field(default=128, le=2**24, description="transitions of an update, in all processes together")
+    updates: Count = Field(default=1, description="gradient steps an iteration")
+    priority_alpha: Fraction = Field(default=0.0, description="how much priorities count in draws; 0 draws uniformly")
+    priority_beta: FractionSchedule = Field(
+        default=0.4, description="how far weights make up for priorities; 1 does so fully"
+    )
+    first_priority: Literal["max", "actor"] = Field(
+        default="max", description="of a new transition: max, the largest so far, or actor, its error as it was acted"
+    )
+    max_grad_norm: Positive | None = Field(
+        default=None, description="longest gradient; longer ones are scaled down; null leaves them"
+    )
+    final_observations: Flag | None = Field(
+        default=None,
+        description="keep final observations of truncated episodes; null keeps those of up to 256 bytes",
+    )
+    reward_clip: NotNegative | None = Field(
+        default=None, description="size at which rewards are cut off; null for none"
+    )
+
+    def rows(self, sizes: Sizes) -> int:
+        """Rows of the ring: steps of all envs."""
+        return math.ceil(self.replay_size / (sizes.num_envs * sizes.agents))
+
+    def faults(self, sizes: Sizes) -> Iterator[Fault]:
+        """The ring holds what an update needs, and learning starts when it is there."""
+        rows, needed = self.rows(sizes), self.least_rows(sizes)
+        row = sizes.num_envs * sizes.agents
+        if rows < needed:
+            yield Fault(
+                ("replay_size",),
+                f"replay_size is {self.replay_size}, expected at least {needed * row}: {needed} rows of num_envs "
+                f"{sizes.num_envs} x {sizes.agents} agent{'s' * (sizes.agents != 1)}",
+                of_sizes=True,
+            )
+        if rows * row >= 2**31:
+            yield Fault(("replay_size",), f"replay_size is {self.replay_size}, expected less than 2^31 transitions")
+        if self.learning_starts > self.replay_size:
+            text = f"learning_starts is {self.learning_starts}, expected at most replay_size, {self.replay_size}"
+            yield Fault(("learning_starts", "replay_size"), text)
+        if self.learning_starts < self.batch_size:
+            text = f"learning_starts is {self.learning_starts}, expected at least batch_size, {self.batch_size}"
+            yield Fault(("learning_starts", "batch_size"), text)
+
+    def least_rows(self, sizes: Sizes) -> int:
+        """Rows that the ring has at least."""
+        return sizes.num_steps + self.n_step + 1
+
+    @property
+    def optimizer_maker(self) -> OptimizerMaker:
+        """What makes the optimiser of a vector."""
+        return partial(OPTIMIZERS[self.optimizer], eps=self.optimizer_eps)
+
+
+class OffPolicy(Algorithm):
+    """Learns from transitions that are drawn from a replay: ``updates`` gradient steps an iteration.
+
+    Attributes:
+        diagnostics: names of the metrics that an update gives.
+        now: the settings of the present update, with the values of schedules.
+        num_updates: gradient steps done.
+    """
+
+    Settings: ClassVar[type[OffPolicySettings]] = OffPolicySettings
+    needs_critic = False
+    acts_greedily = True
+    diagnostics: ClassVar[tuple[str, ...]]
+    settings: OffPolicySettings
+
+    def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
+        super().__init__(policy, settings, processes)
+        self.now = settings.at(0)
+        self.num_updates = self._steps = 0
+
+    # ---- what an algorithm says --------------------------------------------------------------------------------------
+    @abstractmethod
+    def update(self) -> dict[str, Tensor]:
+        """Draw a batch and learn from it; gives ``diagnostics`` by name, () each."""
+
+    # ---- an algorithm's part of a run --------------------------------------------------------------------------------
+    def declare(self, collector: Collector) -> None:
+        """Make the replay and let the policy explore in all its groups."""
+        self._collector = collector
+
+    def learn(self, progress: Progress) -> dict[str, Tensor]:
+        """As many updates as the settings say, once enough is recorded."""
+        self.now = self.settings.at(progress.env_steps)
+        self._steps += self._collector.num_steps
+        self.set_exploration(progress)
+        if self.transitions < self.settings.learning_starts:
+            return {name: torch.zeros((), device=self._collector.world.device) for name in self.diagnostics}
+        self.set_learning_rate(self.now.learning_rate)
+        found = []
+        for _ in range(self.settings.updates):
+            found.append(self.update())
+            self.num_updates += 1
+            self.updated()
+        return {name: torch.stack([each[name] for each in found]).mean() for name in self.diagnostics}
+
+    @property
+    def agents(self) -> int:
+        """Agents of an env that the policy plays."""
+        groups = self._collector.world.groups
+        return sum(groups[name].size for name in self.settings.groups)
+
+    @property
+    def transitions(self) -> int:
+        """Steps of agents that were ever recorded, in all processes."""
+        return self._steps * self._collector.total_envs * self.agents
+
+    def set_exploration(self, progress: Progress) -> None:
+        """Settle how far the next iteration's actions explore."""
+
+    @abstractmethod
+    def set_learning_rate(self, rate: float) -> None:
+        """Settle the learning rate of the next updates."""
+
+    def updated(self) -> None:
+        """After each update."""
+
+    def charts(self) -> dict[str, float]:
+        """The learning rate, and how often each transition is learnt from."""
+        per_iteration = self._collector.num_steps * self._collector.total_envs * self.agents
+        ratio = self.settings.updates * self.settings.batch_size / per_iteration
+        return {"learning_rate": float(self.now.learning_rate), "replay_ratio": ratio}
+
+    # ---- saving ------------------------------------------------------------------------------------------------------
+    def state_dict(self) -> dict[str, Any]:
+        """Counters; a subclass adds optimisers and target networks."""
+        return {"num_updates": self.num_updates, "steps": self._steps}
+
+    def check_state(self, saved: Mapping[str, Any]) -> None:
+        """Whether all is there."""
+        missing = [key for key in self.state_dict() if key not in saved]
+        if missing:
+            raise RunError(f"the saved learner lacks {', '.join(missing)}")
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Continue from a ``state_dict``."""
+        self.num_updates, self._steps = int(saved["num_updates"]), int(saved["steps"])

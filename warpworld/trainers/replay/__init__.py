@@ -1,0 +1,8 @@
+"""Replay: rings of past steps in the store, and how algorithms draw from them."""
+
+from warpworld.trainers.replay.crew import Crew
+from warpworld.trainers.replay.priorities import Priorities
+from warpworld.trainers.replay.transition_replay import ReplaySizes, TransitionReplay
+from warpworld.trainers.replay.transitions import Transitions
+
+__all__ = ["Crew", "Priorities", "ReplaySizes", "TransitionReplay", "Transitions"]

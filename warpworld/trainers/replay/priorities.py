@@ -1,0 +1,148 @@
+"""Drawing items of a ring in proportion to their priority."""
+
+from __future__ import annotations
+
+import dataclasses
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from warpworld.environment import Array, Kernel
+from warpworld.managers.data_manager import Kept
+from warpworld.managers.program import Step
+from warpworld.world import World
+
+CUDA_FOLDER = Path(__file__).resolve().parents[2] / "cuda"
+FAN = 32  # as in cuda/replay.cuh
+SMALLEST_PRIORITY = 1e-6  # added to every error, so that what was learnt well is drawn again (Schaul et al. 2016)
+MOST_LANES = 256
+
+
+class Priorities:
+    """Leaves of all items of a ring, and the sums that draws go by (Schaul et al. 2016, arXiv 1511.05952).
+
+    An item is drawn with probability leaf / sum of leaves, where leaf = (|error| + 1e-6)^alpha; items that cannot be
+    drawn have leaf 0. Draws are stratified, with replacement, and a function of seed and number of the update.
+
+    Attributes:
+        items: number of leaves.
+        batch_size: items in a draw.
+        alpha: how much priorities count; 0 draws uniformly.
+        aliases: the arrays' names by those of the kernels' parameters.
+
+    Args:
+        world: an unsealed world.
+        name: keeps the arrays apart from those of other rings.
+        blocks: blocks of items in the ring.
+        block: items in a block.
+        batch_size: see above.
+        alpha: see above.
+    """
+
+    def __init__(self, world: World, name: str, blocks: int, block: int, batch_size: int, alpha: float) -> None:
+        self._world, self.batch_size, self.alpha = world, batch_size, alpha
+        self.items = -(-blocks * block // FAN**2) * FAN**2
+        self.aliases = self._add_arrays(name, blocks)
+        sizes = {"ITEMS": self.items, "BLOCKS": blocks, "BLOCK": block, "BATCH": batch_size}
+        self._kernels = world.kernels(CUDA_FOLDER / "priorities.cu", {**sizes, "NUM_AGENTS": 1}, aliases=self.aliases)
+        lanes = lanes_for(max(batch_size, block), world.num_envs)
+        self._kernels.build([Kernel(name, lanes, own_env_only=False) for name in self._kernels.signatures])
+        world.when_sealed(self._bind)
+
+    def _add_arrays(self, name: str, blocks: int) -> dict[str, str]:
+        """Add all arrays; what the course depends on is state, leaves are part of the ring's history."""
+        sums, parts, batch = self.items // FAN, self.items // FAN**2, self.batch_size
+        key = self._world.constants.seed ^ zlib.crc32(name.encode()) << 32
+        arrays: list[tuple[Array, Kept]] = [
+            (Array("update", "uint64", (1,), "world", initial=0, doc="number of the next draw"), "state"),
+            (Array("key", "uint64", (1,), "world", initial=key, doc="seed of the draws"), "state"),
+            (Array("largest_leaf", "float32", (1,), "world", initial=1.0, doc="of all that were set"), "state"),
+            (Array("leaves", "float32", (self.items,), "world", initial=0.0, doc="priority^alpha"), "history"),
+            (Array("generation", "int32", (blocks,), "world", initial=0, doc="how often it was written"), "history"),
+            (Array("sums_1", "float64", (sums,), "world", initial=0.0), "history"),
+            (Array("sums_2", "float64", (parts,), "world", initial=0.0), "history"),
+            (Array("sums_3", "float64", (-(-parts // FAN),), "world", initial=0.0), "history"),
+            (Array("prefix", "float64", (parts,), "world", initial=0.0), "history"),
+            (Array("touched", "int32", (2,), "world", initial=0, doc="first block, number of blocks"), "scratch"),
+            (Array("batch_items", "int32", (batch,), "world", initial=0), "scratch"),
+            (Array("batch_generation", "int32", (batch,), "world", initial=0), "scratch"),
+            (Array("batch_shares", "float32", (batch,), "world", initial=0.0), "scratch"),
+            (Array("batch_leaves", "float32", (batch,), "world", initial=0.0), "scratch"),
+        ]
+        return add_arrays(self._world, name, arrays)
+
+    # ---- what a program is made of -----------------------------------------------------------------------------------
+    def step(self, kernel: str) -> Step:
+        """One of the kernels, bound to the arrays."""
+        return self._kernels.step(kernel, index=0, own_env_only=False)
+
+    def draw_steps(self) -> list[Step]:
+        """Draw a batch; the next draw has another number."""
+        return [self.step("draw"), self.step("count_update")]
+
+    def add_up_steps(self) -> list[Step]:
+        """Add up the sums over the blocks in ``touched``."""
+        return [self.step(name) for name in ("add_up_blocks_1", "add_up_blocks_2", *self._RUNNING)]
+
+    _RUNNING = ("add_up_3", "add_up_prefix")
+
+    def _bind(self) -> None:
+        """Find arrays and freeze programs in the sealed store."""
+        world = self._world
+        names = ("set_leaves", "add_up_batch_1", "add_up_batch_2", *self._RUNNING)
+        self._set_leaves = world.program([self.step(name) for name in names])
+        self._add_up = world.program(self.add_up_steps())
+        self._shares, self._leaves = self._array("batch_shares"), self._array("batch_leaves")
+        self._largest = self._array("largest_leaf")
+
+    def _array(self, what: str) -> Tensor:
+        return self._world[self.aliases[what]]
+
+    # ---- drawing and learning ----------------------------------------------------------------------------------------
+    def weights(self, beta: float | Tensor) -> Tensor:
+        """Importance weights of the batch that was drawn last, divided by the largest: (batch,) float32.
+
+        w_i = (N * P(i))^-beta / max_j w_j, in which N cancels out. All are 0 where nothing was drawable.
+        """
+        smallest = self._shares.min()
+        return torch.where(self._shares > 0, (smallest / self._shares) ** beta, 0.0)
+
+    def update(self, errors: Tensor) -> None:
+        """Give the batch that was drawn last new priorities; nothing is done where draws are uniform.
+
+        Args:
+            errors: (batch,) float32, how far each item's value was off; the sign does not count. Of an item that was
+                drawn several times the first counts. What is not finite is left out.
+        """
+        if self.alpha == 0:
+            return
+        torch.pow(errors.detach().abs() + SMALLEST_PRIORITY, self.alpha, out=self._leaves)
+        finite = torch.where(self._leaves.isfinite(), self._leaves, 0.0)
+        torch.maximum(self._largest, finite.max(), out=self._largest)
+        self._set_leaves()
+
+    def add_up_all(self) -> None:
+        """Add all sums up anew from the leaves."""
+        blocks = len(self._array("generation"))
+        self._array("touched").copy_(torch.tensor([0, blocks], dtype=torch.int32))
+        self._add_up()
+
+
+def lanes_for(work: int, num_envs: int) -> tuple[int, int]:
+    """Fewest and most lanes of an env, for work that lanes of all envs share: where lanes take turns, one."""
+    lanes = FAN
+    while lanes < min(MOST_LANES, work / num_envs):
+        lanes *= 2
+    return 1, lanes
+
+
+def add_arrays(world: World, name: str, arrays: Sequence[tuple[Array, Kept]]) -> dict[str, str]:
+    """Add a ring's arrays to the store; gives their names there by those that kernels use."""
+    aliases = {}
+    for array, kept in arrays:
+        aliases[array.name] = f"replay_{array.name}_{name}"
+        world.add(dataclasses.replace(array, name=aliases[array.name]), kept=kept)
+    return aliases
