@@ -65,6 +65,7 @@ setup(
         "external": ["ale-py>=0.11", "envpool>=1.1", "pettingzoo>=1.24"],
         "cuda": ["pycuda>=2024.1"],
         "compiler": ["ziglang>=0.13"],
+        "export": ["onnx>=1.16", "onnxruntime>=1.18", "onnxscript>=0.2"],
         "gym": ["gym>=0.26"],
         "video": ["imageio-ffmpeg>=0.4.9"],
         "wandb": ["wandb>=0.16"],

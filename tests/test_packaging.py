@@ -128,13 +128,14 @@ def test_metadata(metadata: Message) -> None:
     assert names(requirements, "gym") == {"gym"}
     assert names(requirements, "adapters") == {"dm-env", "pettingzoo", "stable-baselines3"}
     assert names(requirements, "compiler") == {"ziglang"}
+    assert names(requirements, "export") == {"onnx", "onnxruntime", "onnxscript"}
     assert names(requirements) & {"pycuda", "gym", "ziglang"} == set()
 
 
 @pytest.mark.long
 def test_requirement_files_name_what_is_needed(metadata: Message) -> None:
     needed = names(metadata.get_all("Requires-Dist") or [])
-    for extra in ("test", "adapters"):
+    for extra in ("test", "adapters", "export"):
         needed |= names(metadata.get_all("Requires-Dist") or [], extra)
     on_cpu = names(listed("requirements-cpu.txt"))
     assert needed - on_cpu == set()

@@ -22,6 +22,7 @@ from warpworld.world import World
 
 if TYPE_CHECKING:
     from warpworld.config import load_config
+    from warpworld.exporting import export_policy
     from warpworld.python_api.load_policy import load_policy
     from warpworld.python_api.rollout import rollout
     from warpworld.python_api.train import train
@@ -44,6 +45,7 @@ __all__ = [
     "compare",
     "eager_phase",
     "environment_names",
+    "export_policy",
     "load_config",
     "load_policy",
     "make",
@@ -56,6 +58,7 @@ __all__ = [
 _IMPORTED_WHEN_ASKED_FOR = {  # with torch, which takes its time
     "Run": "warpworld.runs",
     "Trainer": "warpworld.trainers.trainer",
+    "export_policy": "warpworld.exporting",
     "load_config": "warpworld.config",
     "load_policy": "warpworld.python_api.load_policy",
     "rollout": "warpworld.python_api.rollout",

@@ -11,7 +11,21 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from warpworld.commands import about, bench, check, evaluate, league, new, params, plans, report, run, train, watch
+from warpworld.commands import (
+    about,
+    bench,
+    check,
+    evaluate,
+    export,
+    league,
+    new,
+    params,
+    plans,
+    report,
+    run,
+    train,
+    watch,
+)
 from warpworld.errors import WarpworldError
 from warpworld.managers.cuda.faults import explain_torch_error
 
@@ -87,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"warpworld {about.version('warpworld')}")
     parser.set_defaults(command=None, settings=None)  # settings: where a command keeps its key=value words
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module in (train, evaluate, league, watch, report, new, params, check, plans, run, about, bench):
+    for module in (train, evaluate, league, watch, report, export, new, params, check, plans, run, about, bench):
         module.add_parsers(commands)
     return parser
 

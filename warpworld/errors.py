@@ -54,6 +54,10 @@ class RunError(WarpworldError):
     """A run folder or a checkpoint cannot be read or written."""
 
 
+class ExportError(WarpworldError):
+    """A policy cannot be exported, or what was exported gives something else than the policy."""
+
+
 class ProcessError(WarpworldError):
     """Of the processes that train a run together, one is missing or ended."""
 

@@ -98,9 +98,11 @@ class CallersSpaces:
         space = self.action
         if isinstance(space, Box):
             centre, scale, low, high = torch.from_numpy(scaling_to(space)).to(chosen.device)
-            return torch.fmin(torch.fmax(centre + scale * chosen, low), high).reshape((len(chosen), *space.shape))
+            scaled = centre + scale * chosen
+            above = torch.where(scaled > low, scaled, low)  # NaN too becomes the bound, as by fmaxf in sample_box.cu
+            return torch.where(above < high, above, high).reshape((chosen.shape[0], *space.shape))
         start = torch.from_numpy(np.array(action_start(space), np.int64)).to(chosen.device)
-        return (chosen.reshape((len(chosen), *(space.shape or ()))) + start).to(getattr(torch, str(space.dtype)))
+        return (chosen.reshape((chosen.shape[0], *(space.shape or ()))) + start).to(getattr(torch, str(space.dtype)))
 
 
 def _part_of(given: Any, shape: tuple[int, ...], part: Part, name: str) -> tuple[Tensor, tuple[int, ...]]:

@@ -42,7 +42,8 @@ def linear_tanh(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         (..., outputs).
     """
     on_cpu = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32 and x.numel() > 0
-    if not on_cpu or torch.is_autocast_enabled("cpu") or pointwise() is None:
+    is_plain = torch.is_autocast_enabled("cpu") or torch.compiler.is_compiling()  # a graph for other programs to run
+    if not on_cpu or is_plain or pointwise() is None:
         return torch.tanh(F.linear(x, weight, bias))
     return _LinearTanh.apply(x.reshape(-1, x.shape[-1]), weight, bias).view(*x.shape[:-1], -1)
 

@@ -58,7 +58,9 @@ class ObservationRows:
 
     def floats(self, rows: Tensor) -> Tensor:
         """Rows (..., size) -> the numbers of all parts that hold floats, (..., numbers) float32; there may be none."""
-        if self.is_plain:
-            return rows
-        held = [values.float() for part, values in zip(self.parts, self.split(rows), strict=True) if part.is_float]
-        return torch.cat(held, -1) if held else rows.new_zeros((*rows.shape[:-1], 0), dtype=torch.float32)
+        return rows if self.is_plain else self.floats_of(self.split(rows))
+
+    def floats_of(self, values: Sequence[Tensor]) -> Tensor:
+        """What each part holds, (..., numbers) in its own dtype, -> the floats among them as ``floats`` has them."""
+        held = [numbers.float() for part, numbers in zip(self.parts, values, strict=True) if part.is_float]
+        return torch.cat(held, -1) if held else values[0].new_zeros((*values[0].shape[:-1], 0), dtype=torch.float32)

@@ -59,11 +59,13 @@ class Policy(nn.Module):
         spaces: of the agents that it plays, for ``act``; None if they are not known.
         needs_mask: whether it learnt with an ``action_mask``, which ``act`` then asks for.
         acts_greedily: whether ``act`` always takes the likeliest actions, since its algorithm is one that does.
+        state_size: numbers in one agent's state; 0 of a policy that does not remember.
     """
 
     spaces: CallersSpaces | None = None
     needs_mask: bool = False
     acts_greedily: bool = False
+    state_size: int = 0
 
     def __init__(
         self,
@@ -118,7 +120,7 @@ class Policy(nn.Module):
         with torch.no_grad():
             observed = self.spaces.observed(observations, self._device)
             allowed = self._allowed(action_mask, observed, self.spaces.action)
-            outputs, after = self._outputs_and_state(observed, state)
+            outputs, after = self.outputs_and_state(observed, state)
             chosen = self.distribution.choose(outputs, greedy or self.acts_greedily, generator, allowed)
             actions = observed.handed_back(self.spaces.actions(chosen))
             return actions if after is None else (actions, observed.handed_back(after))
@@ -139,8 +141,16 @@ class Policy(nn.Module):
             raise StoreError("action_mask: actions in a Box cannot be forbidden; leave it out")
         return mask_rows(action_mask, action, observed.lead).to(self._device)
 
-    def _outputs_and_state(self, observed: Observed, state: Any) -> tuple[Tensor, Tensor | None]:
-        """What the action distribution is made from, and the state after it; None of a policy that has none."""
+    def outputs_and_state(self, observed: Observed, state: Any) -> tuple[Tensor, Tensor | None]:
+        """What the action distribution is made from, and the state after it; None of a policy that has none.
+
+        Args:
+            observed: n observations.
+            state: as for ``act``.
+
+        Raises:
+            StoreError: the state is not such.
+        """
         if state is not None:
             raise StoreError("state: this policy does not remember; leave it out")
         return self.outputs(observed.rows), None

@@ -36,9 +36,12 @@ class Preprocessing(nn.Module):
             observations: rows.
             normaliser: of what the floats among the parts hold; all other features are between 0 and 1 anyway.
         """
-        values = self.rows.split(observations)
+        return self.of_parts(self.rows.split(observations), normaliser)
+
+    def of_parts(self, values: list[Tensor], normaliser: ObservationNormaliser | None = None) -> Tensor:
+        """What each part holds, (..., numbers) in its own dtype, -> (..., features) float32."""
         if normaliser is not None:
-            values = self._normalised(values, normaliser(self.rows.floats(observations)))
+            values = self._normalised(values, normaliser(self.rows.floats_of(values)))
         features = [make(part) for make, part in zip(self._features, values, strict=True)]
         return features[0] if len(features) == 1 else torch.cat(features, -1)
 

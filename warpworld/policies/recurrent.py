@@ -137,13 +137,14 @@ class RecurrentPolicy(Policy):
         super().__init__(model, distribution, normaliser, None, preprocessing)
         self.state_size = model.state_size
 
-    def _outputs_and_state(self, observed: Observed, state: Any) -> tuple[Tensor, Tensor]:
+    def outputs_and_state(self, observed: Observed, state: Any) -> tuple[Tensor, Tensor]:
+        """What the action distribution is made from, and the state after it."""
         expected = (*observed.lead, self.state_size)
         before = torch.zeros(expected) if state is None else torch.as_tensor(state)
         if before.dtype != torch.float32 or tuple(before.shape) != expected:
             given = f"{str(before.dtype).removeprefix('torch.')} of shape {tuple(before.shape)}"
             raise StoreError(f"state: {given}, expected float32 of shape {expected}: what the last act() returned")
-        rows = before.reshape(len(observed.rows), self.state_size).to(self._device)
+        rows = before.reshape(observed.rows.shape[0], self.state_size).to(self._device)
         outputs, _, after = self.step(observed.rows, rows)
         return outputs, after
 

@@ -1,0 +1,88 @@
+"""``warpworld.export_policy``: one file with a policy in it, and a JSON that says what its tensors are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import warpworld
+from warpworld.errors import ExportError
+from warpworld.exporting.comparing import Comparison, compare
+from warpworld.exporting.formats import FORMATS, format_of
+from warpworld.exporting.interface import Interface
+from warpworld.exporting.program import cannot, traced
+from warpworld.files import reason, replace_text, replacing
+from warpworld.policies import Policy
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A file that was written.
+
+    Attributes:
+        path: of the file; ``<path>.json`` describes it.
+        size: in bytes.
+        interface: the tensors that it takes and gives.
+        comparison: with the policy.
+    """
+
+    path: Path
+    size: int
+    interface: Interface
+    comparison: Comparison
+
+
+def export_policy(policy: Policy, path: str | Path, notes: Mapping[str, Any] | None = None) -> Exported:
+    """Write a policy as a file that runs without warpworld, and a JSON beside it.
+
+    The file takes raw observations and gives greedy actions, for batches of any size; what it gives is compared with
+    what the policy gives before anything is written.
+
+    Args:
+        policy: of ``load_policy`` or of a Trainer.
+        path: of the file; ``.onnx`` and ``.pt2`` are the formats. Its folder is made if it is not there.
+        notes: what else the JSON is to say, such as where the policy is from.
+
+    Raises:
+        ExportError: another ending, a package is missing, torch cannot make a graph of the model, the graph gives
+            something else than the policy, or the file cannot be written.
+    """
+    path = Path(path)
+    name = format_of(path)
+    form, interface = FORMATS[name], Interface.of(policy)
+    form.check_packages()
+    program = traced(policy, interface)
+    try:
+        data = form.write(program, interface)
+    except Exception as error:
+        raise cannot(policy, f"be written as {name}", error) from error
+    exported = Exported(path, len(data), interface, compare(policy, interface, form.open(data)))
+    _save(exported, data, name, notes or {})
+    return exported
+
+
+def _save(exported: Exported, data: bytes, name: str, notes: Mapping[str, Any]) -> None:
+    ports, path = exported.interface, exported.path
+    description = {
+        "format": name,
+        **notes,
+        "inputs": [port.described() for port in ports.inputs],
+        "outputs": [port.described() for port in ports.outputs],
+        "warpworld": warpworld.__version__,
+        "torch": str(torch.__version__),
+    }
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ExportError(f"folder '{path.parent}' cannot be made: {reason(error)}") from error
+    try:
+        with replacing(path) as file:
+            file.write(data)
+        replace_text(path.with_name(f"{path.name}.json"), json.dumps(description, indent=1) + "\n")
+    except OSError as error:
+        raise ExportError(f"'{path}' cannot be written: {reason(error)}") from error
