@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gc
 import weakref
 from collections.abc import Callable
 
@@ -33,7 +32,6 @@ def test_a_step_that_outlives_its_world(walk: Toy, made: Callable[[World], Step]
     if close:
         world.close()
     del world
-    gc.collect()
     block = memory()
     assert block is not None
     before = block.clone()
@@ -41,8 +39,18 @@ def test_a_step_that_outlives_its_world(walk: Toy, made: Callable[[World], Step]
     step()  # a fault of the first would show
     assert not torch.equal(block, before)
     del block, step
-    gc.collect()
-    assert memory() is None
+    assert memory() is None  # at once, without a collection of garbage
+
+
+@pytest.mark.parametrize("calls", [[], ["reset"], ["reset", "step"], ["reset", "close"]])
+def test_a_world_is_freed_where_it_is_dropped(walk: Toy, calls: list[str]) -> None:
+    """At once, and not later in the thread that happens to collect garbage."""
+    world = walk()
+    for call in calls:
+        getattr(world, call)()
+    dropped = weakref.ref(world)
+    del world
+    assert dropped() is None
 
 
 def test_a_copy_that_is_gone_before_its_step_has_begun(walk: Toy) -> None:

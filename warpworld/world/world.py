@@ -34,6 +34,15 @@ logger = logging.getLogger(__name__)
 _STEP = "World.step() reads actions from the store: write world['actions'] = actions, then world.step(). World.step"
 
 
+# In the place of a world's step. Methods would be references from the world to itself, so that it is freed late.
+def _without_memory() -> NoReturn:
+    raise StoreError("the world has no memory yet; call reset() before step()")
+
+
+def _closed() -> NoReturn:
+    raise StoreError("the world is closed")
+
+
 class World(WorldStore):
     """Many envs of one Environment.
 
@@ -86,7 +95,7 @@ class World(WorldStore):
         self._checks_actions = check_actions
         self._when_sealed: list[Callable[[], None]] = []
         self._turn = threading.RLock()  # reentrant: a phase that steps its own world is a RecursionError
-        self._reset: Callable[[], None] = self.step
+        self._reset: Callable[[], None] = _without_memory
         self._step_some: Callable[[], None] | None = None
 
     @property
@@ -170,7 +179,7 @@ class World(WorldStore):
             KernelError: a kernel faulted.
             StoreError: before the first reset().
         """
-        raise StoreError("the world has no memory yet; call reset() before step()")
+        _without_memory()
 
     def step_some(self, active: torch.Tensor) -> None:
         """One step of some envs; all others keep every bit.
@@ -254,12 +263,9 @@ class World(WorldStore):
         Every other method then raises StoreError, also at the end of a ``with`` block that the world was opened in.
         """
         self.__dict__.pop("_env_states", None)
-        self._reset = self._step_some = self.step = self._closed  # type: ignore[method-assign]
+        self._reset = self._step_some = self.step = _closed  # type: ignore[method-assign]
         self.environment.close()
         self.data.close()
-
-    def _closed(self) -> NoReturn:
-        raise StoreError("the world is closed")
 
     def __enter__(self) -> Self:
         return self

@@ -47,13 +47,15 @@ class CudaProgram:
         streams = {0: None, own_stream.handle: own_stream}
 
         def launch_on(stream: Any) -> None:
-            try:
-                for launch, grid, block, arguments in launches:
-                    launch(grid, block, arguments, 0, stream)
-            except drv_error as error:
-                if not driver.adopt_thread():
-                    raise self._explained(error, arguments) from error
-                launch_on(stream)  # the thread had no context, so that the first launch was refused
+            while True:  # a function that called itself would keep itself, its kernels and its memory
+                try:
+                    for launch, grid, block, arguments in launches:
+                        launch(grid, block, arguments, 0, stream)
+                    return
+                except drv_error as error:
+                    if not driver.adopt_thread():
+                        raise self._explained(error, arguments) from error
+                # the thread had no context, so that the first launch was refused
 
         acquire, release = driver.turn.acquire, driver.turn.release
 
