@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -107,6 +108,18 @@ def test_a_thread_gets_its_context_once(stand_in: StandIn) -> None:
 
     before = stand_in.calls("cuCtxSetCurrent") + stand_in.calls("cuCtxPushCurrent_v2")
     assert in_a_thread(step_often) == [before + 1] * 3
+
+
+def test_a_world_that_another_thread_drops(stand_in: StandIn, recwarn: pytest.WarningsRecorder) -> None:
+    gc.collect()
+    world()  # whatever was dropped before is unloaded
+    dropped = [world()]
+    dropped[0].reset()
+    unloaded = stand_in.calls("cuModuleUnload")
+    in_a_thread(dropped.clear)
+    in_a_thread(world)
+    assert stand_in.calls("cuModuleUnload") == unloaded + 1
+    assert not recwarn.list
 
 
 def test_a_world_of_a_thread_s_own(stand_in: StandIn) -> None:

@@ -63,7 +63,9 @@ def _loaded(source: KernelSource, path: Path, driver: Driver) -> Module:
     for each in source.filled:
         driver.fill(loaded, each)
     names = [signature.name for signature in source.signatures]
-    return Module(source, {name: loaded.get_function(cuda_entry(name)) for name in names})
+    functions = {name: loaded.get_function(cuda_entry(name)) for name in names}
+    driver.keep(loaded, functions.values())
+    return Module(source, functions)
 
 
 def _checked(run: Program, checks: Sequence[ActionBounds]) -> Program:
@@ -123,6 +125,7 @@ class CudaBackend:
         path = _build_cubin(source, text, driver.arch, compiler)
         try:
             with driver.active():
+                driver.drop_unused()
                 return _loaded(source, path, driver)
         except driver.drv.Error as error:
             raise DeviceError(

@@ -6,7 +6,8 @@ import contextlib
 import ctypes
 import functools
 import threading
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from warpworld.errors import BindError, DeviceError
@@ -54,6 +55,7 @@ class Driver:
             ) from error
         self._calls = ctypes.CDLL("libcuda.so.1")  # for what PyCUDA has no words
         self.turn = threading.RLock()
+        self._unused: list[Any] = []  # modules of which a function is gone
         self.ordinal = ordinal
         self.name = device.name()
         self.capability: tuple[int, int] = device.compute_capability()
@@ -92,6 +94,19 @@ class Driver:
         if current.value is not None:
             return False
         return bool(self._calls.cuCtxSetCurrent(ctypes.c_void_p(self._context.handle)) == 0)
+
+    def keep(self, module: Any, functions: Iterable[Any]) -> None:
+        """Hold a module until ``drop_unused``, which comes after its functions are gone.
+
+        PyCUDA unloads a module where its last function is freed, and any thread may do that: the one that happens to
+        collect garbage. In a thread other than the context's it leaves the module loaded for good, with a warning.
+        """
+        for function in functions:
+            weakref.finalize(function, self._unused.append, module).atexit = False
+
+    def drop_unused(self) -> None:
+        """Unload the modules whose functions are gone; this GPU's context is the calling thread's."""
+        self._unused.clear()
 
     def fill(self, module: Any, variable: Filled) -> None:
         """Write the contents of a module's variable, and wait until they are there."""
