@@ -240,20 +240,21 @@ def rows(seconds: float) -> Iterator[AdapterRow]:
     for num_envs in SIZES:
         for system in CARTPOLE:
             if importlib.util.find_spec(system.package) is not None and num_envs <= system.most:
-                yield _row("cartpole", system, num_envs, seconds)
+                yield measured("cartpole", system, num_envs, seconds)
     for world, num_envs, system in EXTERNAL:
         if importlib.util.find_spec(system.package) is not None:
-            yield _row(world, system, num_envs, seconds)
+            yield measured(world, system, num_envs, seconds)
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the other core steps envs
     for title, name, num_envs in POLICIES:
         for system in policy_systems(name):
-            yield _row(title, system, num_envs, seconds)
+            yield measured(title, system, num_envs, seconds)
     torch.set_num_threads(threads)
 
 
-def _row(world: str, system: System, num_envs: int, seconds: float) -> AdapterRow:
+def measured(world: str, system: System, num_envs: int, seconds: float) -> AdapterRow:
+    """One row of a table."""
     call = system.make(num_envs)
     windows = [_window(call, seconds / 2 if number == 0 else seconds) for number in range(WINDOWS + 1)][1:]
     wall, cpu = (statistics.median(figures) / system.steps for figures in zip(*windows, strict=True))

@@ -12,23 +12,24 @@ from warpworld.errors import BuildError, DeclarationError, suggest
 from warpworld.managers.cpu.host_compiler import find_compiler
 from warpworld.managers.cpu.workers import available_cores
 
-from . import adapters, brute_force, learning, peers, shares, worlds
-from .rows import print_adapters, print_learning, print_shares, print_table
+from . import adapters, brute_force, exported, learning, peers, shares, worlds
+from .rows import print_adapters, print_exported, print_learning, print_shares, print_table
 
 
 def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None = None) -> None:
     """Measure and print.
 
     Args:
-        only: worlds whose name contains this; peers are left out then. "adapters", "ppo" and "rollout" name other
-            tables.
+        only: worlds whose name contains this; peers are left out then. "adapters", "export", "ppo" and
+            "rollout" name other tables.
         seconds: length of one window; every figure is the median of five.
         save: JSON file to write the rows to, with machine, date and commit.
 
     Raises:
         DeclarationError: no world's name contains ``only``.
     """
-    names = [*(name for name, *_ in worlds.CASES), *brute_force.CASES, adapters.NAME, learning.NAME, shares.NAME]
+    tables = (adapters.NAME, exported.NAME, learning.NAME, shares.NAME)
+    names = [*(name for name, *_ in worlds.CASES), *brute_force.CASES, *tables]
     if only is not None and not any(only in name for name in names):
         raise DeclarationError(
             f"no benchmark's name contains '{only}'.{suggest(only, names)} Known: {', '.join(names)}"
@@ -40,11 +41,14 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
         rows += list(peers.rows(seconds))
     learnt = list(learning.rows(seconds)) if only is None or only in learning.NAME else []
     adapted = list(adapters.rows(seconds)) if only is None or only in adapters.NAME else []
+    files = list(exported.rows(seconds)) if only is None or only in exported.NAME else []
     shared = list(shares.rows(seconds)) if only is None or only in shares.NAME else []
     if rows:
         print_table(rows)
     if adapted:
         print_adapters(adapted)
+    if files:
+        print_exported(files)
     if learnt:
         print_learning(learnt)
     if shared:
@@ -54,7 +58,7 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
     if save:
         path = Path(save)
         path.parent.mkdir(parents=True, exist_ok=True)
-        every = [row.as_dict() for row in (*rows, *adapted, *learnt, *shared)]
+        every = [row.as_dict() for row in (*rows, *adapted, *files, *learnt, *shared)]
         path.write_text(json.dumps({**conditions(), "rows": every}, indent=1) + "\n")
 
 

@@ -226,11 +226,20 @@ def print_shares(rows: Iterable[ShareRow]) -> None:
 
 def print_adapters(rows: Iterable[AdapterRow]) -> None:
     """Print rows, each with its CPU time as a multiple of the first system's on the same world and number of envs."""
+    _print_calls(rows, "a call with new actions, one core; medians", ("world", "envs"))
+
+
+def print_exported(rows: Iterable[AdapterRow]) -> None:
+    """Print rows, each with its CPU time as a multiple of the first system's of the same policy and batch."""
+    _print_calls(rows, "greedy actions of a policy, one core; medians", ("policy", "batch"))
+
+
+def _print_calls(rows: Iterable[AdapterRow], title: str, headings: tuple[str, str]) -> None:
     rows = list(rows)
-    table = Table(title="a call with new actions, one core; medians")
-    table.add_column("world")
+    table = Table(title=title)
+    table.add_column(headings[0])
     table.add_column("system")
-    for name in ("envs", "µs/call", "CPU µs/call", "spread", "x first"):
+    for name in (headings[1], "µs/call", "CPU µs/call", "spread", "x first"):
         table.add_column(name, justify="right")
     for row in rows:
         first = next(r for r in rows if (r.world, r.num_envs) == (row.world, row.num_envs))
