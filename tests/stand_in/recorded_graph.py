@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 READS = ("_local_scalar_dense", "nonzero", "masked_select", "unique", "item", "equal", "is_nonzero")
 
@@ -43,7 +44,7 @@ class RecordedGraph(TorchDispatchMode):
         super().__exit__(*error)
         RecordedGraph.recording = None
         for tensor, before in reversed(self._overwritten):
-            tensor.copy_(before)
+            tensor.detach().copy_(before)
 
     def keep(self, launch: Callable[[], None]) -> None:
         """Take a kernel in."""
@@ -61,8 +62,9 @@ class RecordedGraph(TorchDispatchMode):
             raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
         given = [*args, *(kwargs.get(argument.name) for argument in operation._schema.arguments[len(args) :])]
         pairs = zip(operation._schema.arguments, given, strict=True)
-        written = [value for argument, value in pairs if value is not None and _is_written(argument)]  # also an out=
-        self._overwritten += [(tensor, tensor.clone()) for tensor in written]
+        written = tree_leaves([value for argument, value in pairs if _is_written(argument)])  # also an out=
+        written = [tensor for tensor in written if tensor is not None]
+        self._overwritten += [(tensor, tensor.detach().clone()) for tensor in written]
         result = operation(*args, **kwargs)
         if written or not _is_view(operation):
             self._work.append(_again(operation, args, kwargs, None if written else result))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
@@ -239,6 +239,24 @@ class World(WorldStore):
             logger.info("%s: steps are not captured, since %s is an eager phase", self.environment.name, names)
             return run
         return captured(self._backend, self.data, run)
+
+    @property
+    def captures(self) -> bool:
+        """Whether this device holds work in CUDA graphs."""
+        return self._backend.captures
+
+    def capture_update(self, run: Callable[[], None], tensors: Sequence[torch.Tensor]) -> Callable[[], None]:
+        """A function that does what ``run`` does, which learns from what lies in the store; on cuda as a CUDA graph.
+
+        Args:
+            run: as for ``capture``, but it does not step the world.
+            tensors: all that it writes besides the store's state and scratch arrays: weights, an optimiser's moments,
+                history that it changes. They are as before when this returns.
+
+        Raises:
+            DeviceError: ``run`` does what a graph cannot hold.
+        """
+        return captured(self._backend, self.data, run, tensors)
 
     def check(self, num_envs: int = 5, steps: int = 120, seed: int = 0) -> Report:
         """Look for faults in the kernels of this world's environment, as ``warpworld.check`` does.

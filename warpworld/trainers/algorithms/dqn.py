@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import torch
@@ -84,6 +84,7 @@ class DQN(OffPolicy):
         super().__init__(policy, settings, processes)
         self.parameters = FlatParameters(policy.model, self.now.learning_rate, settings.optimizer_maker)
         self.target = TargetNetwork(policy.model, self.parameters.vector)
+        self.learnt, self.targets = {"values": self.parameters}, {"values": self.target}
         assert isinstance(policy.distribution, Categorical)
         self._heads = list(policy.distribution.head_sizes)
 
@@ -129,15 +130,11 @@ class DQN(OffPolicy):
         """The share of random actions."""
         self._epsilon.set(progress.env_steps)
 
-    def set_learning_rate(self, rate: float) -> None:
-        """See ``OffPolicy``."""
-        self.parameters.learning_rate = rate
-
     def update(self) -> dict[str, Tensor]:
         """One gradient step."""
-        batch = self.replay.draw(self.now.priority_beta)
+        batch = self.replay.draw(self.beta)
         with torch.no_grad():
-            targets = self.targets(batch)
+            targets = self.targets_of(batch)
         values = self._of_actions(self.policy.outputs(batch.observations), batch.actions)
         errors = targets - values
         losses = functional.smooth_l1_loss(values, targets, reduction="none")
@@ -156,7 +153,7 @@ class DQN(OffPolicy):
             self.target.copy()
 
     # ---- values ------------------------------------------------------------------------------------------------------
-    def targets(self, batch: Transitions) -> Tensor:
+    def targets_of(self, batch: Transitions) -> Tensor:
         """What the values of the actions taken are to be: (B,) float32."""
         features = self.policy.features(batch.next_observations)
         by_target = self.target.module.actor(features)  # type: ignore[operator]
@@ -175,21 +172,3 @@ class DQN(OffPolicy):
         index = actions.long()
         heads = values.split(self._heads, -1)
         return torch.stack([head.gather(-1, index[:, i : i + 1]).squeeze(-1) for i, head in enumerate(heads)]).mean(0)
-
-    # ---- saving ------------------------------------------------------------------------------------------------------
-    def state_dict(self) -> dict[str, Any]:
-        """See ``OffPolicy``."""
-        own = {"optimizer": self.parameters.optimizer.state_dict(), "target": self.target.vector}
-        return {**super().state_dict(), **own}
-
-    def check_state(self, saved: Mapping[str, Any]) -> None:
-        """See ``OffPolicy``."""
-        super().check_state(saved)
-        self.parameters.check_state(saved["optimizer"])
-        self.target.check_state(saved["target"])
-
-    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        """See ``OffPolicy``."""
-        super().load_state_dict(saved)
-        self.parameters.load_state(saved["optimizer"])
-        self.target.vector.copy_(saved["target"])

@@ -42,6 +42,27 @@ class FlatParameters:
         self.vector = flattened(module)
         self.optimizer = self._make(self.vector, learning_rate)
 
+    def tensors(self) -> list[Tensor]:
+        """All that a step writes: the parameters, their gradients, the optimiser's moments."""
+        if not self.optimizer.state:
+            self._make_moments()
+        state = self.optimizer.state[self.vector]
+        return [self.vector, self.gradient, *(each for each in state.values() if isinstance(each, Tensor))]
+
+    def _make_moments(self) -> None:
+        """Let the optimiser make what it keeps, all zeros, which it does in its first step: one without effect."""
+        kept = self.vector.detach().clone(), self.gradient.clone()
+        self.gradient.zero_()
+        self.optimizer.step()
+        for each in self.optimizer.state[self.vector].values():
+            each.zero_()
+        self.vector.detach().copy_(kept[0])
+        self.gradient.copy_(kept[1])
+
+    def use_tensor_rate(self) -> None:
+        """Keep the learning rate on the device from here on, where a CUDA graph reads it anew in each step."""
+        self.optimizer.param_groups[0]["lr"] = torch.tensor(self.learning_rate, device=self.vector.device)
+
     @property
     def gradient(self) -> Tensor:
         """The vector's gradient."""
@@ -55,7 +76,11 @@ class FlatParameters:
 
     @learning_rate.setter
     def learning_rate(self, rate: float) -> None:
-        self.optimizer.param_groups[0]["lr"] = rate
+        held = self.optimizer.param_groups[0]["lr"]
+        if isinstance(held, Tensor):
+            held.fill_(rate)
+        else:
+            self.optimizer.param_groups[0]["lr"] = rate
 
     def step(self, max_grad_norm: float = math.inf) -> Tensor:
         """One step along the present gradient, which is scaled down to a length first; gives its length before that."""
@@ -143,8 +168,3 @@ def adam(parameters: nn.Parameter, learning_rate: float, eps: float = ADAM_EPS) 
         return torch.optim.Adam([parameters], lr=learning_rate, eps=eps, fused=True)
     except RuntimeError:
         return torch.optim.Adam([parameters], lr=learning_rate, eps=eps)
-
-
-def rmsprop(parameters: nn.Parameter, learning_rate: float, eps: float) -> torch.optim.RMSprop:
-    """RMSprop without momentum."""
-    return torch.optim.RMSprop([parameters], lr=learning_rate, eps=eps)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -18,11 +19,14 @@ from warpworld.config.types import Count, Flag, Fraction, FractionSchedule, NotN
 from warpworld.errors import RunError
 from warpworld.policies import Policy
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
-from warpworld.trainers.algorithms.flat_parameters import OptimizerMaker, adam, rmsprop
+from warpworld.trainers.algorithms.flat_parameters import FlatParameters, OptimizerMaker, adam
+from warpworld.trainers.algorithms.rmsprop import RMSprop
+from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.replay import TransitionReplay
 
-OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": adam, "rmsprop": rmsprop}
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": adam, "rmsprop": RMSprop}
 SMALL_OBSERVATION = 256  # bytes; final observations of this size are kept unless the settings say otherwise
 
 
@@ -97,6 +101,10 @@ class OffPolicy(Algorithm):
         diagnostics: names of the metrics that an update gives.
         now: the settings of the present update, with the values of schedules.
         num_updates: gradient steps done.
+        beta: () float32 on the device: how far importance weights make up for priorities.
+        learnt: what has an optimiser, by name; a subclass fills it in.
+        targets: networks that follow, by name; a subclass fills it in.
+        replay: what is drawn from; ``declare`` makes it.
     """
 
     Settings: ClassVar[type[OffPolicySettings]] = OffPolicySettings
@@ -104,11 +112,18 @@ class OffPolicy(Algorithm):
     acts_greedily = True
     diagnostics: ClassVar[tuple[str, ...]]
     settings: OffPolicySettings
+    replay: TransitionReplay
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)
         self.now = settings.at(0)
         self.num_updates = self._steps = 0
+        device = next(policy.parameters()).device
+        self.beta = torch.zeros((), device=device)
+        self._found = torch.zeros(len(self.diagnostics), device=device)
+        self._runs: dict[Hashable, Callable[[], None]] = {}
+        self.learnt: dict[str, FlatParameters] = {}
+        self.targets: dict[str, TargetNetwork] = {}
 
     # ---- what an algorithm says --------------------------------------------------------------------------------------
     @abstractmethod
@@ -128,12 +143,46 @@ class OffPolicy(Algorithm):
         if self.transitions < self.settings.learning_starts:
             return {name: torch.zeros((), device=self._collector.world.device) for name in self.diagnostics}
         self.set_learning_rate(self.now.learning_rate)
-        found = []
+        self._set_beta(self.now.priority_beta)
+        total = torch.zeros_like(self._found)
         for _ in range(self.settings.updates):
-            found.append(self.update())
+            self._next()()
+            total += self._found
             self.num_updates += 1
             self.updated()
-        return {name: torch.stack([each[name] for each in found]).mean() for name in self.diagnostics}
+        return dict(zip(self.diagnostics, total / self.settings.updates, strict=True))
+
+    # ---- one update --------------------------------------------------------------------------------------------------
+    def variant(self) -> Hashable:
+        """Which of the ways to update is next, where an algorithm has several: each is a CUDA graph of its own."""
+        return None
+
+    def written(self) -> list[Tensor]:
+        """All tensors that an update writes, besides state and scratch arrays of the store."""
+        of_optimisers = [tensor for parameters in self.learnt.values() for tensor in parameters.tensors()]
+        followers = [target.vector for target in self.targets.values()]
+        return [*of_optimisers, *followers, *self.replay.priorities.history()]
+
+    def _next(self) -> Callable[[], None]:
+        """The next update: as a CUDA graph where the device has such and no other process takes part."""
+        variant = self.variant()
+        if variant not in self._runs:
+            world = self._collector.world
+            if world.captures:  # also where nothing is captured, so that both ways round alike
+                for parameters in self.learnt.values():
+                    parameters.use_tensor_rate()
+            is_captured = self._collector.graph_steps and not self.processes.several
+            self._runs[variant] = world.capture_update(self._update, self.written()) if is_captured else self._update
+        return self._runs[variant]
+
+    def _update(self) -> None:
+        """An update whose diagnostics lie at one place."""
+        found = self.update()
+        torch.stack([found[name].float() for name in self.diagnostics], out=self._found)
+
+    def _set_beta(self, beta: float) -> None:
+        """Let the next updates' importance weights make up for priorities so far."""
+        self.beta.fill_(beta)
 
     @property
     def agents(self) -> int:
@@ -149,9 +198,10 @@ class OffPolicy(Algorithm):
     def set_exploration(self, progress: Progress) -> None:
         """Settle how far the next iteration's actions explore."""
 
-    @abstractmethod
     def set_learning_rate(self, rate: float) -> None:
         """Settle the learning rate of the next updates."""
+        for parameters in self.learnt.values():
+            parameters.learning_rate = rate
 
     def updated(self) -> None:
         """After each update."""
@@ -164,15 +214,33 @@ class OffPolicy(Algorithm):
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
-        """Counters; a subclass adds optimisers and target networks."""
-        return {"num_updates": self.num_updates, "steps": self._steps}
+        """Counters, optimisers and targets, as references to the live tensors; weights are saved with the policies."""
+        return {
+            "num_updates": self.num_updates,
+            "steps": self._steps,
+            "optimizers": {name: parameters.optimizer.state_dict() for name, parameters in self.learnt.items()},
+            "targets": {name: target.vector for name, target in self.targets.items()},
+        }
 
     def check_state(self, saved: Mapping[str, Any]) -> None:
-        """Whether all is there."""
-        missing = [key for key in self.state_dict() if key not in saved]
-        if missing:
-            raise RunError(f"the saved learner lacks {', '.join(missing)}")
+        """Whether all is there and fits."""
+        for key, own in self.state_dict().items():
+            if type(saved.get(key)) is not type(own):
+                raise RunError(f"the saved learner's {key} is {reprlib.repr(saved.get(key))}, expected another kind")
+        for key, parts in (("optimizers", self.learnt), ("targets", self.targets)):
+            missing = [name for name in parts if name not in saved[key]]
+            if missing:
+                raise RunError(f"the saved learner's {key} lack {', '.join(missing)}")
+        for name, parameters in self.learnt.items():
+            parameters.check_state(saved["optimizers"][name])
+        for name, target in self.targets.items():
+            target.check_state(saved["targets"][name])
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        """Continue from a ``state_dict``."""
-        self.num_updates, self._steps = int(saved["num_updates"]), int(saved["steps"])
+        """Continue from a ``state_dict``, copying its tensors."""
+        self.num_updates, self._steps = saved["num_updates"], saved["steps"]
+        for name, parameters in self.learnt.items():
+            parameters.load_state(saved["optimizers"][name])
+        for name, target in self.targets.items():
+            target.vector.copy_(saved["targets"][name])
+        self._runs = {}  # what an optimiser keeps lies elsewhere now

@@ -29,13 +29,14 @@ class Collector:
         num_steps: T.
         slots: ranges of envs in which opponents play some groups.
         total_envs: envs of all processes together.
+        graph_steps: how many steps a CUDA graph holds at most; 0 for no graphs.
         actors: what acts, by group.
         outcomes: rewards and ends of the latest T steps.
 
     Args:
         world: an unsealed world.
         num_steps: T.
-        graph_steps: how many steps a CUDA graph holds at most, where the device has such; 0 takes every step by itself.
+        graph_steps: see above.
         slots: see above; their rows are not learned from.
         total_envs: see above; None where this process is alone.
     """
@@ -48,7 +49,7 @@ class Collector:
         slots: Sequence[Slot] = (),
         total_envs: int | None = None,
     ) -> None:
-        self.world, self.num_steps, self.slots = world, num_steps, list(slots)
+        self.world, self.num_steps, self.graph_steps, self.slots = world, num_steps, graph_steps, list(slots)
         self.total_envs = world.num_envs if total_envs is None else total_envs
         self.actors: dict[str, Actor] = {}
         # in the groups' order, not in that of declaration: a kernel's number decides its random numbers

@@ -124,6 +124,10 @@ class Priorities:
         torch.maximum(self._largest, finite.max(), out=self._largest)
         self._set_leaves()
 
+    def history(self) -> list[Tensor]:
+        """What an update writes that is kept as history."""
+        return [self._array(name) for name in ("leaves", "sums_1", "sums_2", "sums_3", "prefix")]
+
     def add_up_all(self) -> None:
         """Add all sums up anew from the leaves."""
         blocks = len(self._array("generation"))
