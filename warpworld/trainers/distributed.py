@@ -83,6 +83,20 @@ class ProcessGroup:
                 dist.all_reduce(tensor)
         return tensor
 
+    def smallest(self, tensor: Tensor) -> Tensor:
+        """The least of all processes' numbers, in place."""
+        if self.several:
+            with _said_clearly():
+                dist.all_reduce(tensor, op=dist.ReduceOp.MIN)
+        return tensor
+
+    def largest(self, tensor: Tensor) -> Tensor:
+        """The greatest of all processes' numbers, in place."""
+        if self.several:
+            with _said_clearly():
+                dist.all_reduce(tensor, op=dist.ReduceOp.MAX)
+        return tensor
+
     def stack(self, tensor: Tensor) -> Tensor:
         """All processes' tensors of one shape: (size, *shape)."""
         if not self.several:

@@ -102,7 +102,7 @@ class DQN(OffPolicy):
     def declare(self, collector: Collector) -> None:
         """Make the replay; let the policy explore in all its groups."""
         super().declare(collector)
-        self.replay = TransitionReplay(collector, self.settings.groups, self._sizes(collector))
+        self.replay = TransitionReplay(collector, self.settings.groups, self._sizes(collector), self.processes)
         self._epsilon = Epsilon(collector, self.replay.crew.name, self.settings.exploration)
         for group in self.settings.groups:
             self._epsilon.act(self.replay, group, self.policy)
@@ -141,6 +141,7 @@ class DQN(OffPolicy):
         loss = (batch.weights * losses).mean()
         self.parameters.gradient.zero_()
         loss.backward()
+        self.share_gradient(self.parameters)
         norm = self.parameters.step(self.settings.max_grad_norm or float("inf"))
         if self.settings.tau is not None:
             self.target.follow(self.settings.tau)

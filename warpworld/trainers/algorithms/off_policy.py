@@ -16,7 +16,7 @@ from torch import Tensor
 from warpworld.config import LearnerConfig
 from warpworld.config.sections import Fault, Sizes
 from warpworld.config.types import Count, Flag, Fraction, FractionSchedule, NotNegative, Positive, PositiveSchedule
-from warpworld.errors import RunError
+from warpworld.errors import ConfigError, RunError
 from warpworld.policies import Policy
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters, OptimizerMaker, adam
@@ -116,6 +116,11 @@ class OffPolicy(Algorithm):
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)
+        if settings.batch_size % processes.size:
+            raise ConfigError(
+                f"batch_size is {settings.batch_size}, expected a multiple of the {processes.size} processes, each of "
+                "which draws an equal part of a batch"
+            )
         self.now = settings.at(0)
         self.num_updates = self._steps = 0
         device = next(policy.parameters()).device
@@ -163,6 +168,11 @@ class OffPolicy(Algorithm):
         followers = [target.vector for target in self.targets.values()]
         return [*of_optimisers, *followers, *self.replay.priorities.history()]
 
+    def share_gradient(self, parameters: FlatParameters) -> None:
+        """Make a gradient, of the mean over this process's part of a batch, that of the whole batch."""
+        if self.processes.several:
+            self.processes.sum(parameters.gradient.div_(self.processes.size))
+
     def _next(self) -> Callable[[], None]:
         """The next update: as a CUDA graph where the device has such and no other process takes part."""
         variant = self.variant()
@@ -179,6 +189,8 @@ class OffPolicy(Algorithm):
         """An update whose diagnostics lie at one place."""
         found = self.update()
         torch.stack([found[name].float() for name in self.diagnostics], out=self._found)
+        if self.processes.several:
+            self.processes.sum(self._found.div_(self.processes.size))
 
     def _set_beta(self, beta: float) -> None:
         """Let the next updates' importance weights make up for priorities so far."""

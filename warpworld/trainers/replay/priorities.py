@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from torch import Tensor
 from warpworld.environment import Array, Kernel
 from warpworld.managers.data_manager import Kept
 from warpworld.managers.program import Step
+from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.world import World
 
 CUDA_FOLDER = Path(__file__).resolve().parents[2] / "cuda"
@@ -40,10 +42,20 @@ class Priorities:
         block: items in a block.
         batch_size: see above.
         alpha: see above.
+        processes: those that learn together, each from a ring of its own.
     """
 
-    def __init__(self, world: World, name: str, blocks: int, block: int, batch_size: int, alpha: float) -> None:
-        self._world, self.batch_size, self.alpha = world, batch_size, alpha
+    def __init__(
+        self,
+        world: World,
+        name: str,
+        blocks: int,
+        block: int,
+        batch_size: int,
+        alpha: float,
+        processes: ProcessGroup = ALONE,
+    ) -> None:
+        self._world, self.batch_size, self.alpha, self._processes = world, batch_size, alpha, processes
         self.items = -(-blocks * block // FAN**2) * FAN**2
         self.aliases = self._add_arrays(name, blocks)
         sizes = {"ITEMS": self.items, "BLOCKS": blocks, "BLOCK": block, "BATCH": batch_size}
@@ -105,10 +117,13 @@ class Priorities:
     def weights(self, beta: float | Tensor) -> Tensor:
         """Importance weights of the batch that was drawn last, divided by the largest: (batch,) float32.
 
-        w_i = (N * P(i))^-beta / max_j w_j, in which N cancels out. All are 0 where nothing was drawable.
+        w_i = (N * P(i))^-beta / max_j w_j, in which N cancels out. All are 0 where nothing was drawable. Of several
+        processes each draws as many items from its own ring, so that P(i) is the item's share of that ring over the
+        number of processes, which cancels out too; the maximum is that of all.
         """
-        smallest = self._shares.min()
-        return torch.where(self._shares > 0, (smallest / self._shares) ** beta, 0.0)
+        is_drawn = self._shares > 0
+        smallest = self._processes.smallest(torch.where(is_drawn, self._shares, math.inf).min())
+        return torch.where(is_drawn, (smallest / self._shares) ** beta, 0.0)
 
     def update(self, errors: Tensor) -> None:
         """Give the batch that was drawn last new priorities; nothing is done where draws are uniform.
@@ -121,7 +136,7 @@ class Priorities:
             return
         torch.pow(errors.detach().abs() + SMALLEST_PRIORITY, self.alpha, out=self._leaves)
         finite = torch.where(self._leaves.isfinite(), self._leaves, 0.0)
-        torch.maximum(self._largest, finite.max(), out=self._largest)
+        torch.maximum(self._largest, self._processes.largest(finite.max()), out=self._largest)
         self._set_leaves()
 
     def history(self) -> list[Tensor]:

@@ -13,6 +13,7 @@ from warpworld.managers.program import Step
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.recorder import Recorder
+from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay.crew import Crew
 from warpworld.trainers.replay.priorities import CUDA_FOLDER, SMALLEST_PRIORITY, Priorities, add_arrays, lanes_for
 from warpworld.trainers.replay.transitions import Transitions
@@ -60,16 +61,21 @@ class TransitionReplay(Recorder):
     Args:
         collector: of an unsealed world.
         groups: of the policy.
-        sizes: see above.
+        sizes: see above; the batch is this process's part.
+        processes: those that learn together.
     """
 
-    def __init__(self, collector: Collector, groups: Sequence[str], sizes: ReplaySizes) -> None:
+    def __init__(
+        self, collector: Collector, groups: Sequence[str], sizes: ReplaySizes, processes: ProcessGroup = ALONE
+    ) -> None:
         self._collector, self.world, self.sizes = collector, collector.world, sizes
         self.crew = Crew(self.world, groups)
         self.masked = "action_mask" in self.world.data
         self._optional = [name for name in ("agent_terminated", "agent_mask") if name in self.world.data]
         block = self.world.num_envs * self.crew.size
-        self.priorities = Priorities(self.world, self.crew.name, sizes.rows, block, sizes.batch_size, sizes.alpha)
+        self.priorities = Priorities(
+            self.world, self.crew.name, sizes.rows, block, sizes.batch_size, sizes.alpha, processes
+        )
         self._actors: dict[str, Actor] = {}
         self._aliases = self._add_arrays()
         self._record()
