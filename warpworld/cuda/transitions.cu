@@ -1,118 +1,10 @@
-// Transitions of n steps from a ring of rows, by index arithmetic: every observation is stored once.
+// Draws transitions of n steps from a ring of rows, see n_step.cuh: each item is one step of one agent.
 //
-// A row holds one step of AGENTS agents in each env. After an iteration of NUM_STEPS rows, `written` is how many rows were
-// ever written; the row written last is (written - 1) % BLOCKS. Ring arrays are (BLOCKS, envs, AGENTS, ...), ends
-// (BLOCKS, envs). takes_part: PLAYED where the agent's own policy played the row, COUNTS where its reward counts.
 // STACK observations, the oldest first, make what a policy reads. With FINALS the last observations of truncated
-// episodes lie in a ring of SLOTS an env; final_number (BLOCKS, envs) says which is a row's.
-//
-// What follows a transition (Mnih et al. 2015 for one step, Hessel et al. 2018 for n), for k = 0 .. N_STEP - 1 and the
-// row k steps later:
-//   truncated, not terminated   without FINALS: the return ends before this row, whose observation stands for what
-//                               follows; with k = 0 there is none, so the item is not drawable. With FINALS: the reward
-//                               counts, and the final observation follows.
-//   terminated, or the agent    the reward counts, nothing follows
-//   else                        the reward counts, the next row's observation follows
-#include "replay.cuh"
-
-constexpr unsigned char PLAYED = 1, COUNTS = 2;
-
-// The ring as the kernels read it. With LEAVING agents may leave before their episode ends, with MASKED some take no
-// part; else the pointers lead to other arrays, which nobody reads.
-struct Ring {
-  const float* ring_rewards;
-  const bool* ring_terminated;
-  const bool* ring_truncated;
-  const bool* ring_agent_terminated;
-  const bool* ring_agent_mask;
-  int num_envs;
-
-  __device__ size_t item(int row, int env, int agent) const { return ((size_t)row * num_envs + env) * AGENTS + agent; }
-  __device__ bool terminated(int row, int env) const { return ring_terminated[(size_t)row * num_envs + env]; }
-  __device__ bool truncated(int row, int env) const { return ring_truncated[(size_t)row * num_envs + env]; }
-  __device__ bool ended(int row, int env) const { return terminated(row, env) || truncated(row, env); }
-  __device__ bool cut_off(int row, int env) const { return truncated(row, env) && !terminated(row, env); }
-  __device__ bool leaves(size_t item) const { return LEAVING && ring_agent_terminated[item]; }
-  __device__ bool masked(size_t item) const { return MASKED && !ring_agent_mask[item]; }
-};
-
-__device__ inline int row_after(int row, int steps) { return (row + steps) % BLOCKS; }
-
-struct Transition {
-  float sum;       // discounted rewards
-  float discount;  // of the value of what follows; 0 where nothing does
-  int next;        // row of the observation that follows
-  bool final;      // it is the final observation of that row
-};
-
-__device__ inline float reward_of(const Ring& ring, const unsigned char* takes_part, size_t item) {
-  if (!(takes_part[item] & COUNTS)) return 0.0f;
-  const float reward = ring.ring_rewards[item];
-  return REWARD_CLIP > 0.0f ? fminf(fmaxf(reward, -REWARD_CLIP), REWARD_CLIP) : reward;
-}
-
-__device__ inline Transition transition_of(const Ring& ring, const unsigned char* takes_part, int row, int env,
-                                           int agent, float gamma) {
-  Transition found{0.0f, 1.0f, row, false};
-  for (int k = 0; k < N_STEP; ++k) {
-    const int at = row_after(row, k);
-    const size_t item = ring.item(at, env, agent);
-    const bool cut_off = ring.cut_off(at, env);
-    found.next = at;
-    if (cut_off && !FINALS && k > 0) return found;
-    found.sum += found.discount * reward_of(ring, takes_part, item);
-    found.discount *= gamma;
-    if (ring.terminated(at, env) || ring.leaves(item)) {
-      found.discount = 0.0f;
-      return found;
-    }
-    if (cut_off) {
-      found.final = true;
-      return found;
-    }
-    found.next = row_after(at, 1);
-  }
-  return found;
-}
+// episodes lie in a ring of SLOTS an env; final_slot (ROWS, envs) says which is a row's.
+#include "n_step.cuh"
 
 // ---- after an iteration ------------------------------------------------------------------------------------------------
-// NUM_STEPS more rows are written.
-extern "C" __global__ void count_rows(int64_t* written, int* touched) {
-  if (first_lane() != 0) return;
-  written[0] += NUM_STEPS;
-  const int64_t oldest = written[0] - NUM_STEPS - N_STEP;
-  touched[0] = (int)((oldest + BLOCKS) % BLOCKS);
-  touched[1] = TOUCHED < BLOCKS ? TOUCHED : BLOCKS;
-}
-
-// Walks through the new rows: who takes part, who has left its episode, how often the row was written.
-extern "C" __global__ void note_rows(Ring ring, const bool* played, const int64_t* written, unsigned char* takes_part,
-                                     bool* has_left, int* generation, int num_envs) {
-  const int64_t oldest = written[0] - NUM_STEPS;
-  for (int t = first_lane(); t < NUM_STEPS; t += all_lanes(num_envs))
-    generation[(oldest + t) % BLOCKS] = (int)((oldest + t) / BLOCKS);
-  for (int i = first_lane(); i < num_envs * AGENTS; i += all_lanes(num_envs)) {
-    const int env = i / AGENTS, agent = i % AGENTS;
-    bool left = has_left[i];
-    for (int t = 0; t < NUM_STEPS; ++t) {
-      const int row = (int)((oldest + t) % BLOCKS);
-      const size_t item = ring.item(row, env, agent);
-      const bool counts = !left && !ring.masked(item);
-      takes_part[item] = (unsigned char)(counts ? (played[i] ? COUNTS | PLAYED : COUNTS) : 0);
-      left = !ring.ended(row, env) && (left || ring.leaves(item));
-    }
-    has_left[i] = left;
-  }
-}
-
-// What is known of priorities when a transition is complete.
-struct FirstPriority {
-  const float* ring_taken_values;  // (BLOCKS, envs, AGENTS): of the action that was taken, with ACTORS_PRIORITY
-  const float* ring_best_values;   // of the best action
-  const float* largest_leaf;       // (1,)
-  float alpha;
-};
-
 // The leaf of an item whose transition is complete; 0 where there is nothing to learn.
 __device__ inline float first_leaf(const Ring& ring, const unsigned char* takes_part, const FirstPriority& first,
                                    int row, int env, int agent, float gamma) {
@@ -121,21 +13,28 @@ __device__ inline float first_leaf(const Ring& ring, const unsigned char* takes_
   if (!ACTORS_PRIORITY) return first.largest_leaf[0];
   const Transition found = transition_of(ring, takes_part, row, env, agent, gamma);
   if (found.final) return first.largest_leaf[0];  // no actor saw the final observation
-  const float next = found.discount > 0.0f ? found.discount * first.ring_best_values[ring.item(found.next, env, agent)] : 0.0f;
-  const float leaf = powf(fabsf(found.sum + next - first.ring_taken_values[item]) + SMALLEST_PRIORITY, first.alpha);
+  const float error = acted_error(ring, first, found, item, env, agent);
+  const float leaf = powf(fabsf(error) + SMALLEST_PRIORITY, first.alpha);
   return is_finite(leaf) ? leaf : first.largest_leaf[0];
 }
 
-// Leaves of the rows that count_rows noted: those that are N_STEP steps old become drawable, younger ones are not yet,
-// and STACK - 1 of the oldest are no more, since frames before them were written over. Rows that were never written have
-// no leaf.
+// Leaves of the rows that an iteration changed: those that are N_STEP steps old become drawable, younger ones are not
+// yet, and STACK - 1 of the oldest are no more, since frames before them were written over. Rows that were never written
+// have no leaf. `touched` receives the first of them and how many they are, `generation` how often a row was written.
 extern "C" __global__ void set_first_leaves(Ring ring, FirstPriority first, const unsigned char* takes_part,
-                                            const int64_t* written, float* leaves, float gamma, int num_envs) {
-  const int64_t oldest = written[0] - NUM_STEPS - N_STEP;
-  const int block = num_envs * AGENTS, rows = TOUCHED < BLOCKS ? TOUCHED : BLOCKS;
+                                            const int64_t* written, float* leaves, int* touched, int* generation,
+                                            float gamma, int num_envs) {
+  const int64_t newest = written[0] - NUM_STEPS, oldest = newest - N_STEP;
+  const int block = num_envs * AGENTS, rows = TOUCHED < ROWS ? TOUCHED : ROWS;
+  if (first_lane() == 0) {
+    touched[0] = (int)((oldest + ROWS) % ROWS);
+    touched[1] = rows;
+  }
+  for (int t = first_lane(); t < NUM_STEPS; t += all_lanes(num_envs))
+    generation[(newest + t) % ROWS] = (int)((newest + t) / ROWS);
   for (int i = first_lane(); i < rows * block; i += all_lanes(num_envs)) {
     const int64_t t = oldest + i / block;
-    const int row = (int)((t + BLOCKS) % BLOCKS), place = i % block;
+    const int row = (int)((t + ROWS) % ROWS), place = i % block;
     const bool complete = t >= 0 && t < written[0] - N_STEP;
     leaves[(size_t)row * block + place] =
         complete ? first_leaf(ring, takes_part, first, row, place / AGENTS, place % AGENTS, gamma) : 0.0f;
@@ -174,11 +73,6 @@ extern "C" __global__ void keep_final_bytes(const unsigned char* last, const boo
   keep_final(last, last_mask, terminated, truncated, row, finals, finals_mask, finals_kept, final_slot, num_envs);
 }
 
-// The next step goes into the next row.
-extern "C" __global__ void advance(int* row, int num_envs) {
-  if (first_lane() == 0) row[0] = row_after(row[0], 1);
-}
-
 // ---- a batch -----------------------------------------------------------------------------------------------------------
 // Returns and discounts of the transitions that were drawn, the rows of what follows, -1 - row where that is the final
 // observation of a row, and the actions: ACTION_SIZE numbers of four bytes each.
@@ -198,7 +92,7 @@ extern "C" __global__ void gather(Ring ring, const unsigned char* takes_part, co
 struct Places {
   const int* batch_items;
   const int* batch_next;
-  const int* final_slot;  // (BLOCKS, envs), with FINALS
+  const int* final_slot;  // (ROWS, envs), with FINALS
 
   __device__ int agent(int i) const { return batch_items[i] % AGENTS; }
   __device__ int env(int i, int num_envs) const { return batch_items[i] / AGENTS % num_envs; }
@@ -225,9 +119,9 @@ __device__ inline void write_observation(const Number* source, Number* target) {
 __device__ inline int row_before(const Ring& ring, int64_t written, int row, int env, int back) {
   int at = row;
   for (int k = 0; k < back; ++k) {
-    const int64_t age = (written - 1 - at) % BLOCKS;  // steps since that row was written
-    if (age + 1 >= written || age + 1 >= BLOCKS) return -1;
-    at = at > 0 ? at - 1 : BLOCKS - 1;
+    const int64_t age = (written - 1 - at) % ROWS;  // steps since that row was written
+    if (age + 1 >= written || age + 1 >= ROWS) return -1;
+    at = at > 0 ? at - 1 : ROWS - 1;
     if (ring.ended(at, env)) return -1;
   }
   return at;

@@ -124,6 +124,7 @@ class DQN(OffPolicy):
             final_observations=keep,
             frame_stack=settings.frame_stack,
             reward_clip=settings.reward_clip or 0.0,
+            value_rescale=settings.value_rescale,
         )
 
     def set_exploration(self, progress: Progress) -> None:

@@ -13,6 +13,10 @@ def rescaled(values: Tensor) -> Tensor:
 
 
 def unscaled(values: Tensor) -> Tensor:
-    """The inverse of ``rescaled`` (the same paper, proposition A.2 iii)."""
-    root = (1 + 4 * EPSILON * (values.abs() + 1 + EPSILON)).sqrt()
-    return values.sign() * (((root - 1) / (2 * EPSILON)) ** 2 - 1)
+    """The inverse of ``rescaled`` (the same paper, proposition A.2 iii).
+
+    With more = |x| + 1 + epsilon and root = sqrt(1 + 4 epsilon more), the paper's (root - 1) / (2 epsilon) is written
+    as 2 more / (1 + root), which loses no digits in float32.
+    """
+    more = values.abs() + 1 + EPSILON
+    return values.sign() * ((2 * more / (1 + (1 + 4 * EPSILON * more).sqrt())) ** 2 - 1)

@@ -1,4 +1,4 @@
-"""A ring of past steps in the store, from which transitions of n steps are drawn."""
+"""Transitions of n steps, drawn from a ring of past steps."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay.crew import Crew
 from warpworld.trainers.replay.priorities import CUDA_FOLDER, SMALLEST_PRIORITY, Priorities, add_arrays, lanes_for
+from warpworld.trainers.replay.ring import Ring
 from warpworld.trainers.replay.transitions import Transitions
 
 
@@ -34,6 +35,7 @@ class ReplaySizes:
             one ends a step earlier, and the last of an episode is not drawn.
         frame_stack: observations that make what the policy reads.
         reward_clip: rewards are cut off at this size; 0 leaves them.
+        value_rescale: whether actors' values are on a scale of their own, see ``value_rescale.py``.
     """
 
     rows: int
@@ -45,17 +47,18 @@ class ReplaySizes:
     final_observations: bool = False
     frame_stack: int = 1
     reward_clip: float = 0.0
+    value_rescale: bool = False
 
 
 class TransitionReplay(Recorder):
     """Records every step of a policy's agents in a ring, and draws transitions from it.
 
-    Observations are stored once: what follows a step is the next row. Steps are copied into the ring while the world
-    steps; which items can be drawn is settled once an iteration. The rules stand in ``cuda/transitions.cu``.
+    Observations are stored once: what follows a step is the next row. Which items can be drawn is settled once an
+    iteration. The rules stand in ``cuda/n_step.cuh`` and ``cuda/transitions.cu``.
 
     Attributes:
-        crew: the agents.
         sizes: see above.
+        ring: what the agents' steps are recorded in.
         priorities: what draws.
 
     Args:
@@ -69,72 +72,56 @@ class TransitionReplay(Recorder):
         self, collector: Collector, groups: Sequence[str], sizes: ReplaySizes, processes: ProcessGroup = ALONE
     ) -> None:
         self._collector, self.world, self.sizes = collector, collector.world, sizes
-        self.crew = Crew(self.world, groups)
-        self.masked = "action_mask" in self.world.data
-        self._optional = [name for name in ("agent_terminated", "agent_mask") if name in self.world.data]
+        self.ring = Ring(collector, groups, sizes.rows, sizes.actors_priority)
         block = self.world.num_envs * self.crew.size
         self.priorities = Priorities(
             self.world, self.crew.name, sizes.rows, block, sizes.batch_size, sizes.alpha, processes
         )
-        self._actors: dict[str, Actor] = {}
-        self._aliases = self._add_arrays()
-        self._record()
+        self._aliases = {**self.priorities.aliases, **self.ring.aliases, **self._add_arrays()}
+        self._record_last_masks()
         self._build()
         collector.add(self)
         self.world.when_sealed(self._bind)
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
+    @property
+    def crew(self) -> Crew:
+        """The agents."""
+        return self.ring.crew
+
     def act(self, group: str, *args: object, **kwargs: object) -> Actor:
         """Let a player act for one of the groups; arguments as those of ``Collector.act``."""
-        actor = self._collector.act(group, *args, **kwargs)  # type: ignore[arg-type]
-        self._actors[group] = actor
-        return actor
+        return self.ring.act(group, *args, **kwargs)
 
     @property
     def value_arrays(self) -> dict[str, str]:
         """Where an actor notes what it expected of its actions, by the names of its kernel's parameters."""
-        return {name: self._aliases[name] for name in ("ring_taken_values", "ring_best_values", "row")}
+        return self.ring.value_arrays
 
     def _add_arrays(self) -> dict[str, str]:
-        """Add the ring, what is carried on, and the batch; gives their names by those of the kernels' parameters."""
-        crew, world, sizes = self.crew, self.world, self.sizes
-        lead, batch, entries = (sizes.rows, world.num_envs), sizes.batch_size, crew.rows.size
-        ring, seen = (*lead, crew.size), sizes.frame_stack * entries
+        """Add final observations and the batch; gives their names by those of the kernels' parameters."""
+        crew, sizes, ring = self.crew, self.sizes, self.ring
+        batch, seen = sizes.batch_size, (sizes.batch_size, sizes.frame_stack * crew.rows.size)
         arrays: list[tuple[Array, Kept]] = [
-            (Array("row", "int32", (), "world", initial=0, doc="the row that is written next"), "state"),
-            (Array("written", "int64", (1,), "world", initial=0, doc="rows that were ever written"), "state"),
-            (Array("has_left", "bool", (crew.size,), "env", initial=False), "state"),
-            (Array("played", "bool", (crew.size,), "env", initial=True), "scratch"),
-            (Array("ring_observations", crew.rows.dtype, (*ring, entries), "world"), "history"),
-            (Array("ring_actions", crew.action_dtype, (*ring, crew.action_size), "world"), "history"),
-            (Array("ring_rewards", "float32", ring, "world"), "history"),
-            (Array("ring_terminated", "bool", lead, "world", initial=False), "history"),
-            (Array("ring_truncated", "bool", lead, "world", initial=False), "history"),
-            *((Array(f"ring_{name}", "bool", ring, "world"), "history") for name in self._optional),
-            (Array("takes_part", "uint8", ring, "world", initial=0), "history"),
-            (Array("batch_observations", crew.rows.dtype, (batch, seen), "world"), "scratch"),
-            (
-                Array("batch_next_observations", crew.rows.dtype, (batch, sizes.frame_stack * entries), "world"),
-                "scratch",
-            ),
+            (Array("batch_observations", crew.rows.dtype, seen, "world"), "scratch"),
+            (Array("batch_next_observations", crew.rows.dtype, seen, "world"), "scratch"),
             (Array("batch_actions", crew.action_dtype, (batch, crew.action_size), "world"), "scratch"),
             (Array("batch_returns", "float32", (batch,), "world"), "scratch"),
             (Array("batch_discounts", "float32", (batch,), "world"), "scratch"),
             (Array("batch_next", "int32", (batch,), "world"), "scratch"),
         ]
-        if sizes.actors_priority:
-            arrays += [
-                (Array(f"ring_{name}_values", "float32", ring, "world"), "history") for name in ("taken", "best")
-            ]
-        if self.masked:
-            arrays.append((Array("ring_action_mask", "bool", (*ring, self._choices), "world"), "history"))
-            arrays.append((Array("batch_next_mask", "bool", (batch, self._choices), "world"), "scratch"))
+        if ring.choices:
+            arrays.append((Array("batch_next_mask", "bool", (batch, ring.choices), "world"), "scratch"))
         if sizes.final_observations:
             arrays += self._arrays_of_finals()
-        return self._with_placeholders(add_arrays(world, crew.name, arrays))
+        aliases = add_arrays(self.world, crew.name, arrays)
+        # kernels name arrays that this replay need not have; nobody reads what stands for them
+        flags, rows = ring.aliases["ring_terminated"], ring.aliases["ring_observations"]
+        stand_ins = {"last_mask": flags, "finals_mask": flags, "final_slot": aliases["batch_next"], "finals": rows}
+        return {**stand_ins, **aliases}
 
     def _arrays_of_finals(self) -> list[tuple[Array, Kept]]:
-        crew, slots = self.crew, self._slots
+        crew, slots, choices = self.crew, self._slots, self.ring.choices
         kept = (slots, crew.size)
         arrays: list[tuple[Array, Kept]] = [
             (Array("last", crew.rows.dtype, (crew.size, crew.rows.size), "env", initial=0), "scratch"),
@@ -142,11 +129,11 @@ class TransitionReplay(Recorder):
             (Array("finals_kept", "int32", (), "env", initial=0, doc="how many were ever kept"), "state"),
             (Array("final_slot", "int32", (self.sizes.rows, self.world.num_envs), "world"), "history"),
         ]
-        if self.masked:
-            last = (1, self.world.num_envs, crew.size, self._choices)
+        if choices:
+            last = (1, self.world.num_envs, crew.size, choices)
             arrays.append((Array("last_mask", "bool", last, "world", initial=True), "scratch"))
             arrays.append((Array("only_row", "int32", (), "world", initial=0), "scratch"))
-            arrays.append((Array("finals_mask", "bool", (*kept, self._choices), "env"), "history"))
+            arrays.append((Array("finals_mask", "bool", (*kept, choices), "env"), "history"))
         self.world.request("final_observations")
         return arrays
 
@@ -155,55 +142,29 @@ class TransitionReplay(Recorder):
         """Final observations of an env that the ring's rows may need."""
         return self.world.environment.truncations(self.sizes.rows)
 
-    @property
-    def _choices(self) -> int:
-        """Choices of all heads of an agent of the crew."""
-        return self.world.data.array("action_mask").shape[0]
-
-    def _with_placeholders(self, aliases: dict[str, str]) -> dict[str, str]:
-        """Kernels name arrays that this ring need not have; nobody reads what stands for them."""
-        stand_ins = {
-            "bool": ("ring_terminated", ("ring_agent_terminated", "ring_agent_mask", "last_mask", "finals_mask")),
-            "float32": ("ring_rewards", ("ring_taken_values", "ring_best_values")),
-            "int32": ("batch_next", ("final_slot",)),
-            "rows": ("ring_observations", ("finals",)),
-        }
-        for there, missing in stand_ins.values():
-            aliases |= {name: aliases[there] for name in missing if name not in aliases}
-        return {**self.priorities.aliases, **aliases}
-
-    def _record(self) -> None:
-        """Let the world copy what a step came to into the ring."""
-        for name in ("rewards", *self._optional):
-            for copy in self.crew.copies(name, self._aliases[f"ring_{name}"], self._aliases["row"]):
-                self.world.record_copy(copy)
-        for name in ("terminated", "truncated"):
-            self.world.record(name, self._aliases[f"ring_{name}"], self._aliases["row"])
-        if self.masked and self.sizes.final_observations:
+    def _record_last_masks(self) -> None:
+        """Let the world copy what was allowed last in an episode, before it is reset."""
+        if self.ring.choices and self.sizes.final_observations:
             for copy in self.crew.copies("action_mask", self._aliases["last_mask"], self._aliases["only_row"]):
                 self.world.record_copy(copy)
 
     def _build(self) -> None:
         """Compile the kernels."""
-        world, sizes = self.world, self.sizes
+        world, sizes, choices = self.world, self.sizes, self.ring.choices
         constants = {
-            "NUM_AGENTS": 1,
-            "AGENTS": self.crew.size,
-            "BLOCKS": sizes.rows,
+            **self.ring.constants,
             "BATCH": sizes.batch_size,
-            "NUM_STEPS": self._collector.num_steps,
             "N_STEP": sizes.n_step,
             "STACK": sizes.frame_stack,
             "TOUCHED": min(sizes.rows, self._collector.num_steps + sizes.n_step + sizes.frame_stack - 1),
             "ENTRIES": self.crew.rows.size,
             "ACTION_SIZE": self.crew.action_size,
-            "CHOICES": self._choices if self.masked else 1,
+            "CHOICES": choices or 1,
             "SLOTS": self._slots if sizes.final_observations else 1,
             "FINALS": int(sizes.final_observations),
-            "ACTION_MASKED": int(self.masked),
-            "LEAVING": int("agent_terminated" in self._optional),
-            "MASKED": int("agent_mask" in self._optional),
+            "ACTION_MASKED": int(choices > 0),
             "ACTORS_PRIORITY": int(sizes.actors_priority),
+            "VALUE_RESCALE": int(sizes.value_rescale),
             "REWARD_CLIP": float(sizes.reward_clip),
             "SMALLEST_PRIORITY": SMALLEST_PRIORITY,
         }
@@ -218,18 +179,10 @@ class TransitionReplay(Recorder):
 
     # ---- in the sealed store -----------------------------------------------------------------------------------------
     def _bind(self) -> None:
-        world, crew, aliases = self.world, self.crew, self._aliases
-        actors, row = [self._actors[group.name] for group in crew.groups], aliases["row"]
-        before = crew.copies_of_observations(actors, aliases["ring_observations"], row)
-        before += crew.copies_of_actions(aliases["ring_actions"], row)
-        if self.masked:
-            before += crew.copies("action_mask", aliases["ring_action_mask"], row)
-        self._copy_before = world.program(before)
-        self._advance = world.program([*self._keep_final(), self._step("advance")])
-        noting = [self._step(name) for name in ("count_rows", "note_rows", "set_first_leaves")]
-        self._note = world.program([*noting, *self.priorities.add_up_steps()])
+        world, ring = self.world, self.ring
+        self._advance = world.program([*self._keep_final(), *ring.advance()])
+        self._settle = world.program([*ring.settle(), self._step("set_first_leaves"), *self.priorities.add_up_steps()])
         self._draw = world.program([*self.priorities.draw_steps(), *self._gather()])
-        self._array("played").copy_(crew.played(self._collector.slots))
         self._last = self._array("last") if self.sizes.final_observations else None
 
     def _keep_final(self) -> list[Step]:
@@ -240,7 +193,7 @@ class TransitionReplay(Recorder):
     def _gather(self) -> list[Step]:
         names = ["gather", "gather_observations" if self.crew.rows.is_plain else "gather_bytes"]
         names.append("gather_choices" if self.crew.action_dtype == "int32" else "gather_box_actions")
-        return [self._step(name) for name in (*names, *(["gather_masks"] if self.masked else []))]
+        return [self._step(name) for name in (*names, *(["gather_masks"] if self.ring.choices else []))]
 
     def _array(self, what: str) -> Tensor:
         return self.world[self._aliases[what]]
@@ -248,7 +201,7 @@ class TransitionReplay(Recorder):
     # ---- around a step -----------------------------------------------------------------------------------------------
     def acted(self) -> None:
         """Copy what was seen, done and allowed into the row."""
-        self._copy_before()
+        self.ring.acted()
 
     def stepped(self) -> None:
         """Keep final observations; the next step goes into the next row."""
@@ -258,7 +211,7 @@ class TransitionReplay(Recorder):
 
     def end(self) -> None:
         """Settle which items can be drawn."""
-        self._note()
+        self._settle()
 
     # ---- learning ----------------------------------------------------------------------------------------------------
     def draw(self, beta: float | Tensor = 0.0) -> Transitions:
@@ -274,7 +227,7 @@ class TransitionReplay(Recorder):
             returns=self._array("batch_returns"),
             discounts=self._array("batch_discounts"),
             next_observations=self._array("batch_next_observations"),
-            next_action_masks=self._array("batch_next_mask")[:, : self.crew.num_choices] if self.masked else None,
+            next_action_masks=self._array("batch_next_mask")[:, : self.crew.num_choices] if self.ring.choices else None,
             weights=self.priorities.weights(beta),
         )
 

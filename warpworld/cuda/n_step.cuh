@@ -1,0 +1,81 @@
+// Transitions of n steps in a ring of rows, by index arithmetic: every observation is stored once.
+//
+// What follows a transition (Mnih et al. 2015 for one step, Hessel et al. 2018 for n), for k = 0 .. N_STEP - 1 and the
+// row k steps later:
+//   truncated, not terminated   without FINALS: the return ends before this row, whose observation stands for what
+//                               follows; with k = 0 there is none, so the item is not drawable. With FINALS: the reward
+//                               counts, and the final observation follows.
+//   terminated, or the agent    the reward counts, nothing follows
+//   else                        the reward counts, the next row's observation follows
+#pragma once
+
+#include "ring.cuh"
+
+struct Transition {
+  float sum;       // discounted rewards
+  float discount;  // of the value of what follows; 0 where nothing does
+  int next;        // row of the observation that follows
+  bool final;      // it is the final observation of that row
+};
+
+__device__ inline float reward_of(const Ring& ring, const unsigned char* takes_part, size_t item) {
+  if (!(takes_part[item] & COUNTS)) return 0.0f;
+  const float reward = ring.ring_rewards[item];
+  return REWARD_CLIP > 0.0f ? fminf(fmaxf(reward, -REWARD_CLIP), REWARD_CLIP) : reward;
+}
+
+__device__ inline Transition transition_of(const Ring& ring, const unsigned char* takes_part, int row, int env,
+                                           int agent, float gamma) {
+  Transition found{0.0f, 1.0f, row, false};
+  for (int k = 0; k < N_STEP; ++k) {
+    const int at = row_after(row, k);
+    const size_t item = ring.item(at, env, agent);
+    const bool cut_off = ring.cut_off(at, env);
+    found.next = at;
+    if (cut_off && !FINALS && k > 0) return found;
+    found.sum += found.discount * reward_of(ring, takes_part, item);
+    found.discount *= gamma;
+    if (ring.terminated(at, env) || ring.leaves(item)) {
+      found.discount = 0.0f;
+      return found;
+    }
+    if (cut_off) {
+      found.final = true;
+      return found;
+    }
+    found.next = row_after(at, 1);
+  }
+  return found;
+}
+
+// ---- priorities as they were acted ------------------------------------------------------------------------------------
+// What is known of priorities when a transition is complete.
+struct FirstPriority {
+  const float* ring_taken_values;  // (ROWS, envs, AGENTS): of the action that was taken, with ACTORS_PRIORITY
+  const float* ring_best_values;   // of the best action
+  const float* largest_leaf;       // (1,)
+  float alpha;
+};
+
+// Values on a scale that grows with their square root, and back (Pohlen et al. 2018); see value_rescale.py.
+constexpr float RESCALE_EPSILON = 1e-3f;
+
+__device__ inline float rescaled(float x) {
+  return VALUE_RESCALE ? copysignf(sqrtf(fabsf(x) + 1.0f) - 1.0f, x) + RESCALE_EPSILON * x : x;
+}
+
+__device__ inline float unscaled(float x) {
+  if (!VALUE_RESCALE) return x;
+  const float more = fabsf(x) + 1.0f + RESCALE_EPSILON;
+  const float part = 2.0f * more / (1.0f + sqrtf(1.0f + 4.0f * RESCALE_EPSILON * more));
+  return copysignf(part * part - 1.0f, x);
+}
+
+// How far the value of what an agent did was off, by the values that its actor had then. What follows is in the ring.
+__device__ inline float acted_error(const Ring& ring, const FirstPriority& first, const Transition& found, size_t item,
+                                    int env, int agent) {
+  float next = 0.0f;
+  if (found.discount > 0.0f)
+    next = found.discount * unscaled(first.ring_best_values[ring.item(found.next, env, agent)]);
+  return rescaled(found.sum + next) - first.ring_taken_values[item];
+}

@@ -1,0 +1,29 @@
+// A ring of rows in time: each holds one step of AGENTS agents in each env. `written` is how many rows were ever written;
+// the row written last is (written - 1) % ROWS. Ring arrays are (ROWS, envs, AGENTS, ...), ends (ROWS, envs).
+// takes_part: PLAYED where the agent's own policy played the row, COUNTS where its reward counts.
+#pragma once
+
+#include "replay.cuh"
+
+constexpr unsigned char PLAYED = 1, COUNTS = 2;
+
+// The ring as the kernels read it. With LEAVING agents may leave before their episode ends, with MASKED some take no
+// part; else the pointers lead to other arrays, which nobody reads.
+struct Ring {
+  const float* ring_rewards;
+  const bool* ring_terminated;
+  const bool* ring_truncated;
+  const bool* ring_agent_terminated;
+  const bool* ring_agent_mask;
+  int num_envs;
+
+  __device__ size_t item(int row, int env, int agent) const { return ((size_t)row * num_envs + env) * AGENTS + agent; }
+  __device__ bool terminated(int row, int env) const { return ring_terminated[(size_t)row * num_envs + env]; }
+  __device__ bool truncated(int row, int env) const { return ring_truncated[(size_t)row * num_envs + env]; }
+  __device__ bool ended(int row, int env) const { return terminated(row, env) || truncated(row, env); }
+  __device__ bool cut_off(int row, int env) const { return truncated(row, env) && !terminated(row, env); }
+  __device__ bool leaves(size_t item) const { return LEAVING && ring_agent_terminated[item]; }
+  __device__ bool masked(size_t item) const { return MASKED && !ring_agent_mask[item]; }
+};
+
+__device__ inline int row_after(int row, int steps) { return (row + steps) % ROWS; }

@@ -1,0 +1,137 @@
+"""A ring of past steps in the store, which replays draw from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from warpworld.environment import Array, Kernel
+from warpworld.managers.data_manager import Kept
+from warpworld.managers.program import Step
+from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.replay.crew import Crew
+from warpworld.trainers.replay.priorities import CUDA_FOLDER, add_arrays, lanes_for
+
+
+class Ring:
+    """What a policy's agents saw, did and got in the last steps, each stored once; the rules stand in ``cuda/ring.cu``.
+
+    Steps are copied into the ring while the world steps. A replay calls ``acted`` in each step, and puts ``advance``
+    and ``settle`` into programs of its own.
+
+    Attributes:
+        crew: the agents.
+        rows: steps of all envs that it holds.
+        actors: what acts, by group.
+        choices: of all heads of an agent, where there is an ``action_mask``; else 0.
+        aliases: the arrays' names by those of the kernels' parameters.
+        acted: copies what was seen, done and allowed into the row; in the sealed store.
+
+    Args:
+        collector: of an unsealed world.
+        groups: of the policy.
+        rows: see above.
+        notes_values: whether actors note what they expected of their actions.
+    """
+
+    acted: Callable[[], None]
+
+    def __init__(self, collector: Collector, groups: Sequence[str], rows: int, notes_values: bool) -> None:
+        self._collector, self._world, self.rows = collector, collector.world, rows
+        self.crew = Crew(self._world, groups)
+        self.actors: dict[str, Actor] = {}
+        has = self._world.data
+        self.choices = has.array("action_mask").shape[0] if "action_mask" in has else 0
+        self._optional = [name for name in ("agent_terminated", "agent_mask") if name in has]
+        self.aliases = self._add_arrays(notes_values)
+        self._record()
+        self._build()
+        self._world.when_sealed(self._bind)
+
+    # ---- before the world is sealed ----------------------------------------------------------------------------------
+    def act(self, group: str, *args: object, **kwargs: object) -> Actor:
+        """Let a player act for one of the groups; arguments as those of ``Collector.act``."""
+        actor = self._collector.act(group, *args, **kwargs)  # type: ignore[arg-type]
+        self.actors[group] = actor
+        return actor
+
+    @property
+    def value_arrays(self) -> dict[str, str]:
+        """Where an actor notes what it expected of its actions, by the names of its kernel's parameters."""
+        return {name: self.aliases[name] for name in ("ring_taken_values", "ring_best_values", "row")}
+
+    @property
+    def constants(self) -> dict[str, int]:
+        """What kernels that read the ring are compiled with."""
+        return {
+            "NUM_AGENTS": 1,
+            "AGENTS": self.crew.size,
+            "ROWS": self.rows,
+            "NUM_STEPS": self._collector.num_steps,
+            "LEAVING": int("agent_terminated" in self._optional),
+            "MASKED": int("agent_mask" in self._optional),
+        }
+
+    def _add_arrays(self, notes_values: bool) -> dict[str, str]:
+        """Add what is carried on and the rows."""
+        crew, lead = self.crew, (self.rows, self._world.num_envs)
+        ring = (*lead, crew.size)
+        arrays: list[tuple[Array, Kept]] = [
+            (Array("row", "int32", (), "world", initial=0, doc="the row that is written next"), "state"),
+            (Array("written", "int64", (1,), "world", initial=0, doc="rows that were ever written"), "state"),
+            (Array("has_left", "bool", (crew.size,), "env", initial=False), "state"),
+            (Array("played", "bool", (crew.size,), "env", initial=True), "scratch"),
+            (Array("ring_observations", crew.rows.dtype, (*ring, crew.rows.size), "world"), "history"),
+            (Array("ring_actions", crew.action_dtype, (*ring, crew.action_size), "world"), "history"),
+            (Array("ring_rewards", "float32", ring, "world"), "history"),
+            (Array("ring_terminated", "bool", lead, "world", initial=False), "history"),
+            (Array("ring_truncated", "bool", lead, "world", initial=False), "history"),
+            *((Array(f"ring_{name}", "bool", ring, "world"), "history") for name in self._optional),
+            (Array("takes_part", "uint8", ring, "world", initial=0), "history"),
+        ]
+        if notes_values:
+            values = ("ring_taken_values", "ring_best_values")
+            arrays += [(Array(name, "float32", ring, "world"), "history") for name in values]
+        if self.choices:
+            arrays.append((Array("ring_action_mask", "bool", (*ring, self.choices), "world"), "history"))
+        aliases = add_arrays(self._world, crew.name, arrays)
+        # kernels name arrays that a ring need not have; nobody reads what stands for them
+        flags, numbers = aliases["ring_terminated"], aliases["ring_rewards"]
+        stand_ins = {"ring_agent_terminated": flags, "ring_agent_mask": flags}
+        return {**stand_ins, "ring_taken_values": numbers, "ring_best_values": numbers, **aliases}
+
+    def _record(self) -> None:
+        """Let the world copy what a step came to into the ring."""
+        for name in ("rewards", *self._optional):
+            for copy in self.crew.copies(name, self.aliases[f"ring_{name}"], self.aliases["row"]):
+                self._world.record_copy(copy)
+        for name in ("terminated", "truncated"):
+            self._world.record(name, self.aliases[f"ring_{name}"], self.aliases["row"])
+
+    def _build(self) -> None:
+        world = self._world
+        self._kernels = world.kernels(CUDA_FOLDER / "ring.cu", self.constants, aliases=self.aliases)
+        lanes = lanes_for(world.num_envs * self.crew.size, world.num_envs)
+        self._kernels.build([Kernel(name, lanes, own_env_only=False) for name in self._kernels.signatures])
+
+    # ---- in the sealed store -----------------------------------------------------------------------------------------
+    def _bind(self) -> None:
+        crew, aliases, row = self.crew, self.aliases, self.aliases["row"]
+        actors = [self.actors[group.name] for group in crew.groups]
+        before = crew.copies_of_observations(actors, aliases["ring_observations"], row)
+        before += crew.copies_of_actions(aliases["ring_actions"], row)
+        if self.choices:
+            before += crew.copies("action_mask", aliases["ring_action_mask"], row)
+        self.acted = self._world.program(before)
+        self._world[aliases["played"]].copy_(crew.played(self._collector.slots))
+
+    def advance(self) -> list[Step]:
+        """Steps after one of the world: the next one goes into the next row."""
+        return [self._step("advance")]
+
+    def settle(self) -> list[Step]:
+        """Steps after an iteration: its rows are written, and it is settled who takes part in them."""
+        return [self._step("count_rows"), self._step("note_rows")]
+
+    def _step(self, name: str) -> Step:
+        return self._kernels.step(name, index=0, own_env_only=False)
