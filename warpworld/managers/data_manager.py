@@ -36,8 +36,8 @@ class DataManager:
         allocate: takes a number of bytes, returns that many as a one-dimensional uint8 tensor.
         num_envs: envs of the world.
         num_agents: agents of an env.
-        free_memory: how many bytes could be allocated, None where nobody can say; for what is said where there are too
-            few.
+        free_memory: how many bytes could be allocated, None where that is not known; for what is reported where there
+            are too few.
         padding: bytes that are left free behind each array, a multiple of ``ALIGNMENT``.
     """
 
@@ -49,7 +49,7 @@ class DataManager:
         free_memory: Callable[[], int | None] = lambda: None,
         padding: int = 0,
     ) -> None:
-        self._allocate, self._free_memory, self._padding = allocate, free_memory, padding
+        self._allocate, self.free_memory, self._padding = allocate, free_memory, padding
         self._num_envs, self._num_agents = num_envs, num_agents
         self._arrays: dict[str, Array] = {}
         self._kept: dict[str, Kept] = {}
@@ -118,7 +118,7 @@ class DataManager:
         growing = [
             name for name, array in self._arrays.items() if array.per != "world" or self._num_envs in array.shape
         ]
-        return explain_shortage(nbytes, sizes, growing, self._num_envs, self._free_memory())
+        return explain_shortage(nbytes, sizes, growing, self._num_envs, self.free_memory())
 
     def _bytes_of(self, array: Array) -> int:
         return math.prod(array.full_shape(self._num_envs, self._num_agents)) * np.dtype(array.dtype).itemsize

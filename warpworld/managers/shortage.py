@@ -19,27 +19,27 @@ def explain_shortage(
         num_envs: envs that were asked for.
         free: bytes that could be allocated, None where that is not known.
     """
-    message = f"no memory for {_amount(nbytes)} of arrays ({_largest(sizes)})"
+    message = f"no memory for {amount(nbytes)} of arrays ({_largest(sizes)})"
     if free is None:
         return f"{message}; ask for fewer envs or shorter rollouts than num_envs={num_envs} needs"
     of_envs = sum(sizes[name] for name in growing)
     fitting = (free - (nbytes - of_envs)) * num_envs // of_envs if of_envs else 0
     fitting = min(fitting, num_envs - 1)  # what is free may lie in pieces
     remedy = f"num_envs={fitting} would fit" if fitting > 0 else "not even one env would fit; ask for fewer agents"
-    return f"{message}; {_amount(free)} are free, and num_envs={num_envs} needs more: {remedy}"
+    return f"{message}; {amount(free)} are free, and num_envs={num_envs} needs more: {remedy}"
 
 
 def _largest(sizes: Mapping[str, int]) -> str:
     """The largest arrays with what each asks for, and the others together."""
     by_size = sorted(((size, name) for name, size in sizes.items()), reverse=True)
-    asked = [f"{name} {_amount(size)}" for size, name in by_size[:LISTED]]
+    asked = [f"{name} {amount(size)}" for size, name in by_size[:LISTED]]
     others = [size for size, _ in by_size[LISTED:]]
     if others:
-        asked.append(f"{len(others)} other{'s' * (len(others) > 1)} {_amount(sum(others))}")
+        asked.append(f"{len(others)} other{'s' * (len(others) > 1)} {amount(sum(others))}")
     return ", ".join(asked)
 
 
-def _amount(nbytes: int) -> str:
+def amount(nbytes: int) -> str:
     """Bytes in the largest unit that leaves a number of at least 1."""
     for unit, size in (("GB", 2**30), ("MB", 2**20), ("KB", 2**10)):
         if nbytes >= size:

@@ -13,6 +13,7 @@ from warpworld.errors import DeviceError
 from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.compiler_errors import explain_failure
 from warpworld.managers.cpu.host_compiler import debugging, find_compiler, kernel_flags
+from warpworld.managers.cpu.memory import available_memory
 from warpworld.managers.cpu.module import Module
 from warpworld.managers.cpu.program import CpuProgram
 from warpworld.managers.cpu.runtime import headers, processor, runtime
@@ -67,8 +68,9 @@ class CpuBackend:
         start = -block.data_ptr() % page
         return block[start : start + nbytes]
 
-    def free_memory(self) -> None:
-        """Unknown: a system promises more than it has."""
+    def free_memory(self) -> int | None:
+        """What the system can give without swapping; it may promise more."""
+        return available_memory()
 
     def build(self, source: KernelSource) -> Module:
         """Compile a source into a module, or take it from the build cache."""

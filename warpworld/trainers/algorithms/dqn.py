@@ -28,6 +28,7 @@ from warpworld.trainers.algorithms.value_rescale import rescaled, unscaled
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import ReplaySizes, TransitionReplay, Transitions
+from warpworld.trainers.replay.size import settle_size
 
 
 class DQNSettings(OffPolicySettings):
@@ -106,6 +107,7 @@ class DQN(OffPolicy):
         self._epsilon = Epsilon(collector, self.replay.crew.name, self.settings.exploration)
         for group in self.settings.groups:
             self._epsilon.act(self.replay, group, self.policy)
+        settle_size(collector.world, self.replay.crew, self.replay.items)
 
     def _sizes(self, collector: Collector) -> ReplaySizes:
         settings = self.settings

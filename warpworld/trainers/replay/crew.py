@@ -46,6 +46,10 @@ class Crew:
         """Name of this crew's array of some kind."""
         return f"replay_{what}_{self.name}"
 
+    def owns(self, array: str) -> bool:
+        """Whether an array is this crew's."""
+        return array.startswith("replay_") and array.endswith(f"_{self.name}")
+
     def first(self, group: str) -> int:
         """Place of a group's first agent in the crew."""
         return next(first for first, each in zip(self._firsts, self.groups, strict=True) if each.name == group)

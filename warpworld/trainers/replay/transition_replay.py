@@ -94,6 +94,11 @@ class TransitionReplay(Recorder):
         return self.ring.act(group, *args, **kwargs)
 
     @property
+    def items(self) -> int:
+        """Transitions that the ring holds."""
+        return self.sizes.rows * self.world.num_envs * self.crew.size
+
+    @property
     def value_arrays(self) -> dict[str, str]:
         """Where an actor notes what it expected of its actions, by the names of its kernel's parameters."""
         return self.ring.value_arrays

@@ -1,0 +1,41 @@
+"""What a replay asks of the memory: reported at the start, refused where it is more than there is."""
+
+from __future__ import annotations
+
+import logging
+import math
+
+from warpworld.errors import ConfigError
+from warpworld.managers.array_values import torch_dtype
+from warpworld.managers.shortage import amount
+from warpworld.trainers.replay.crew import Crew
+from warpworld.world import World
+
+logger = logging.getLogger(__name__)
+
+
+def settle_size(world: World, crew: Crew, transitions: int) -> None:
+    """Report what a crew's ring takes, or refuse it.
+
+    Args:
+        world: unsealed, with all arrays of the ring.
+        crew: whose ring it is.
+        transitions: that the ring of this process holds.
+
+    Raises:
+        ConfigError: there is not so much memory; says how many transitions would fit.
+    """
+    nbytes = sum(_bytes_of(world, name) for name in world.data.names("history") if crew.owns(name))
+    each, free = nbytes / transitions, world.data.free_memory()
+    if free is not None and nbytes > free:
+        raise ConfigError(
+            f"policy of group '{crew.name}': replay_size asks for {transitions:,} transitions of {each:.0f} bytes, "
+            f"{amount(nbytes)}, and {amount(free)} are free; {int(free / each):,} would fit"
+        )
+    replay = f"{transitions:,} transitions of {each:.0f} bytes, {amount(nbytes)}"
+    logger.info("replay of group '%s': %s", crew.name, replay)
+
+
+def _bytes_of(world: World, name: str) -> int:
+    array = world.data.array(name)
+    return math.prod(array.full_shape(world.num_envs, world.num_agents)) * torch_dtype(array.dtype).itemsize
