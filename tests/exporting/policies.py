@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
-from warpworld.config import ModelConfig
 from warpworld.environment import Group
 from warpworld.exporting import FORMATS
-from warpworld.policies import Policy, build_policy
+from warpworld.policies import Policy
+from warpworld.trainers.algorithms import get_algorithm
 
 INFINITE = np.inf
 FLOATS = Box(-INFINITE, INFINITE, (4,))
@@ -28,7 +28,7 @@ MIXED = Dict(
 )
 UNEVEN = Box(np.array([[-2.0, 0.0]], np.float32), np.array([[2.0, INFINITE]], np.float32))
 
-Kind = tuple[Space, Space, dict[str, Any]]
+Kind = tuple[Space, Space, dict[str, Any]]  # of what is seen and done, and the model
 KINDS: dict[str, Kind] = {
     "mlp": (FLOATS, Discrete(3, start=5), {}),
     "relu, normaliser, mask": (FLOATS, MultiDiscrete([3, 2]), {"activation": "relu", "normalise_observations": True}),
@@ -44,15 +44,19 @@ KINDS: dict[str, Kind] = {
         {"type": "multi_input", "recurrent": "lstm", "recurrent_size": 16, "normalise_observations": True},
     ),
 }
+for value_kind, like in {"dqn": "mlp", "dqn of several heads, mask": "relu, normaliser, mask"}.items():
+    KINDS[value_kind] = KINDS[like]
 SMALL = {"hidden_sizes": [8]}
-MASKED = ("relu, normaliser, mask", "mixed")
+MASKED = ("relu, normaliser, mask", "mixed", "dqn of several heads, mask")
 
 
 def policy_of(kind: str) -> Policy:
     """With larger weights than a new one's, so that what is seen decides, and a normaliser that has seen something."""
     observation, action, model = KINDS[kind]
     group = Group("own", 1, observation, action)
-    policy = build_policy(ModelConfig(**{"type": "mlp", **SMALL, **model}), group, torch.Generator().manual_seed(2))
+    algorithm = get_algorithm("dqn" if kind.startswith("dqn") else "ppo")
+    settings = algorithm.Settings(groups=("own",), model={"type": "mlp", **SMALL, **model})
+    policy = algorithm.build_policy(settings, group, torch.Generator().manual_seed(2), None)
     draws = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for weight in policy.parameters():

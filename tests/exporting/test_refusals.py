@@ -88,13 +88,6 @@ def test_an_operation_that_onnx_lacks(tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    path = tmp_path / "file" / "below" / "own.pt2"
-    message = f"folder '{path.parent}' cannot be made: Not a directory"
-    assert said_of(policy_of("mlp"), path) == message
-
-
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
     path = tmp_path / "own.pt2"
     path.mkdir()
