@@ -171,6 +171,27 @@ extern "C" __global__ void act(int* chosen, int most) {
         with pytest.raises(BindError, match="the array is read-only for kernels"):
             world.kernels(write(text), {"EXTRA": 1}, {"most": 5}, aliases).arguments("act")
 
+    def test_that_touch_other_envs_wait_for_all(self, walk: Toy, write: Callable[..., Path]) -> None:
+        """Each env writes an action; then each env adds up those of all; then each overwrites its own."""
+        text = """
+extern "C" __global__ void write(int* chosen) { chosen[agent_index()] = env_id() + 1; }
+extern "C" __global__ void add_up(const int* chosen, float* sums, int num_envs) {
+  float sum = 0.0f;
+  for (int i = 0; i < num_envs * NUM_AGENTS; ++i) sum += (float)chosen[i];
+  sums[agent_index()] = sum;
+}
+extern "C" __global__ void forget(int* chosen) { chosen[agent_index()] = 0; }
+"""
+        world = walk(num_envs=300)  # more than a worker takes at once
+        aliases, writable = {"chosen": "actions", "sums": "rewards"}, {"actions"}
+        functions = world.kernels(write(text), {}, None, aliases, writable)
+        functions.build([Kernel(name, own_env_only=False) for name in ("write", "add_up", "forget")])
+        world.reset()
+        world.program([functions.step(name, 0, own_env_only=False) for name in ("write", "add_up", "forget")])()
+        envs, agents = world["rewards"].shape
+        assert envs > 1 and world["rewards"].eq(agents * envs * (envs + 1) / 2).all()
+        assert not world["actions"].any()
+
     def test_their_random_numbers_are_their_own(self, walk: Toy) -> None:
         world = walk()  # a step and a reset: 14 of 16 numbers are left
         given = [world.kernel_index() for _ in range(14)]

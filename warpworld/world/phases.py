@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,45 +51,34 @@ class PythonStep:
         return run
 
 
-def sequence(
-    steps: Iterable[Step | PythonStep],
-    freeze: Callable[[Sequence[Step]], Callable[[], None]],
-    freeze_python: Callable[[PythonStep], Callable[[], None]],
-    turn: threading.RLock,
-) -> Callable[[], None]:
-    """One call for all steps.
+def parts_of(steps: Iterable[Step | PythonStep]) -> Iterator[tuple[Step, ...] | PythonStep]:
+    """The parts of a sequence of steps that are one call each, in order.
 
-    Args:
-        steps: in order.
-        freeze: makes one call of several steps of the device's own.
-        freeze_python: makes a call of a Python phase.
-        turn: is held while one of several calls after the other is made, so that threads take turns.
-
-    Returns:
-        What ``freeze`` made, where all steps go into one call; else a function that calls one after the other: Python
-        phases split a step, and so does a kernel that touches other envs' parts.
+    A call may take some envs through all of its steps before others begin. So a kernel that touches other envs' parts
+    stands by itself, and so does a Python phase.
     """
-    calls: list[Callable[[], None]] = []
     together: list[Step] = []
-
-    def flush() -> None:
-        if together:
-            calls.append(freeze(tuple(together)))
-            together.clear()
-
     for step in steps:
-        if isinstance(step, PythonStep):
-            flush()
-            calls.append(freeze_python(step))
-        elif isinstance(step, RunKernel) and not step.own_env_only:
-            flush()
-            calls.append(freeze((step,)))
+        if isinstance(step, PythonStep) or (isinstance(step, RunKernel) and not step.own_env_only):
+            if together:
+                yield tuple(together)
+            together = []
+            yield step if isinstance(step, PythonStep) else (step,)
         else:
             together.append(step)
-    flush()
+    if together:
+        yield tuple(together)
+
+
+def in_turn(calls: Sequence[Callable[[], None]], turn: threading.RLock) -> Callable[[], None]:
+    """One call for several, one after the other.
+
+    Args:
+        calls: in order.
+        turn: is held while they are made, so that threads take turns.
+    """
     if len(calls) == 1:
         return calls[0]
-
     acquire, release = turn.acquire, turn.release
 
     def run() -> None:

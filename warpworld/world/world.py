@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
@@ -18,7 +17,6 @@ from warpworld.managers.devices import open_backend
 from warpworld.managers.program import Autoreset, CheckActions, Step
 from warpworld.world.kernel_constants import whole_number, world_constants
 from warpworld.world.per_env import set_params
-from warpworld.world.phases import PythonStep, sequence
 from warpworld.world.seeding import Seed, seed_envs
 from warpworld.world.world_store import WorldStore
 
@@ -94,7 +92,6 @@ class World(WorldStore):
         super().__init__(environment, constants, backend or open_backend(device, num_workers), envs_per_warp)
         self._checks_actions = check_actions
         self._when_sealed: list[Callable[[], None]] = []
-        self._turn = threading.RLock()  # reentrant: a phase that steps its own world is a RecursionError
         self._reset: Callable[[], None] = _without_memory
         self._step_some: Callable[[], None] | None = None
 
@@ -203,7 +200,7 @@ class World(WorldStore):
         if self._plan.records_rows:
             raise StoreError("step_some(): this world records whole steps, for a trainer; make another one")
         self._plan.require_masked()
-        return self._sequence([*self._action_checks(), *self._plan.step(self._kernels.step, active_only=True)])
+        return self.program([*self._action_checks(), *self._plan.step(self._kernels.step, active_only=True)])
 
     def _action_checks(self) -> list[Step]:
         bounds = action_bounds(self.groups) if self._checks_actions else {}
@@ -211,17 +208,11 @@ class World(WorldStore):
 
     def _freeze(self) -> None:
         # The frozen program itself: a method around it would cost a small world a tenth of its step.
-        step = self._sequence([*self._action_checks(), *self._plan.step(self._kernels.step)])
+        step = self.program([*self._action_checks(), *self._plan.step(self._kernels.step)])
         with suppress(AttributeError):  # of a device's own kind of program
             step.__qualname__ = _STEP
         self.step = step  # type: ignore[method-assign]
-        self._reset = self._sequence(self._plan.reset(self._kernels.step))
-
-    def _sequence(self, steps: Iterable[Step | PythonStep]) -> Callable[[], None]:
-        def freeze_python(step: PythonStep) -> Callable[[], None]:
-            return step.frozen(self.data, self.num_agents)
-
-        return sequence(steps, self.program, freeze_python, self._turn)
+        self._reset = self.program(self._plan.reset(self._kernels.step))
 
     def capture(self, run: Callable[[], None]) -> Callable[[], None]:
         """A function that does what ``run`` does; on cuda as a CUDA graph, which costs Python nothing.

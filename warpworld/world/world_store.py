@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence, Set
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from warpworld.world.infos import checked_infos
 from warpworld.world.kernel_constants import scalars_of, whole_number
 from warpworld.world.limits import check_indices
 from warpworld.world.per_env import RANDOMIZE_SOURCE, draws, per_env_arrays
+from warpworld.world.phases import PythonStep, in_turn, parts_of
 from warpworld.world.reserved import ON_REQUEST, own_arrays, requested_array, reserved_arrays
 from warpworld.world.step_plan import StepPlan
 
@@ -54,6 +56,7 @@ class WorldStore:
             raise DeclarationError(
                 f"num_envs={self.num_envs}: {self.num_agents} agents each are more than an int can count"
             )
+        self._turn = threading.RLock()  # reentrant: a phase that steps its own world is a RecursionError
         self._envs_per_warp = None if envs_per_warp is None else self._packing(envs_per_warp)
         self.data = DataManager(backend.allocate, self.num_envs, self.num_agents, backend.free_memory, backend.padding)
         self._scalars = scalars_of(environment, constants, self.num_agents)
@@ -216,14 +219,21 @@ class WorldStore:
         """A number for a kernel that is not the env's own, so that its random numbers are its own too."""
         return self._plan.number_of_another()
 
-    def program(self, steps: Sequence[Step]) -> Callable[[], None]:
+    def program(self, steps: Iterable[Step | PythonStep]) -> Callable[[], None]:
         """Freeze steps against the sealed store.
+
+        A kernel that touches other envs' parts begins when all envs have done the steps before it.
 
         Raises:
             StoreError: a step copies between arrays that do not fit each other.
         """
-        check_copies(steps, self.data)
-        return self._backend.program(steps, self.data, self.constants)
+        return in_turn([self._call(part) for part in parts_of(steps)], self._turn)
+
+    def _call(self, part: tuple[Step, ...] | PythonStep) -> Callable[[], None]:
+        if isinstance(part, PythonStep):
+            return part.frozen(self.data, self.num_agents)
+        check_copies(part, self.data)
+        return self._backend.program(part, self.data, self.constants)
 
     # ---- the store ---------------------------------------------------------------------------------------------------
     def __getitem__(self, name: str) -> torch.Tensor:
