@@ -10,6 +10,7 @@ import pytest
 from tests.chase import NAME, TEXT, changed
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import ConfigError
+from warpworld.trainers.algorithms import ALGORITHMS
 
 # --- the file
 
@@ -163,7 +164,7 @@ def test_unreadable(tmp_path: Path) -> None:
         (
             "gamma: 1",
             "algorithm: dqq",
-            "line 12: policy.evader.algorithm: algorithm 'dqq', expected one of ppo, a2c, dqn, random, or "
+            f"line 12: policy.evader.algorithm: algorithm 'dqq', expected one of {', '.join(ALGORITHMS)}, random, or "
             "module:Class. Did you mean 'dqn'?",
         ),
         (

@@ -14,6 +14,7 @@ from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import ConfigError
 from warpworld.policies import Policy
 from warpworld.runs import Run
+from warpworld.trainers.algorithms import ALGORITHMS
 from warpworld.trainers.evaluate import evaluate
 from warpworld.trainers.trainer import Trainer
 
@@ -22,6 +23,7 @@ REINFORCE = {"algorithm": f"{FOLDER}.reinforce:Reinforce", "learning_rate": 0.03
 Q_LEARNER = {"algorithm": f"{FOLDER}.q_learner:QLearner"}
 PPO = {"algorithm": "ppo", "gamma": 0.9, "learning_rate": 0.02, "num_minibatches": 2}
 GAMMA = 0.9
+KNOWN = ", ".join(ALGORITHMS)
 
 
 def config(policy: Mapping[str, Any], iterations: int = 100, **env: Any) -> RunConfig:
@@ -122,8 +124,8 @@ def test_a_resumed_run_is_the_uninterrupted_one(policy: dict[str, Any], tmp_path
 @pytest.mark.parametrize(
     ("algorithm", "message"),
     [
-        ("reinforce", "algorithm 'reinforce', expected one of ppo, a2c, dqn, random, or module:Class."),
-        ("pppo", "algorithm 'pppo', expected one of ppo, a2c, dqn, random, or module:Class. Did you mean 'ppo'?"),
+        ("reinforce", f"algorithm 'reinforce', expected one of {KNOWN}, random, or module:Class."),
+        ("pppo", f"algorithm 'pppo', expected one of {KNOWN}, random, or module:Class. Did you mean 'ppo'?"),
         ("nowhere:DQN", "algorithm 'nowhere:DQN' cannot be imported: No module named 'nowhere'"),
         (f"{FOLDER}.q_learner:Nobody", f"algorithm '{FOLDER}.q_learner:Nobody' cannot be imported: "),
         (

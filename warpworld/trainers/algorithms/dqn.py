@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from gymnasium.spaces import Box
@@ -77,7 +77,7 @@ class DQN(OffPolicy):
     ``value_rescale`` that of Pohlen et al. 2018.
     """
 
-    Settings = DQNSettings
+    Settings: ClassVar[type[OffPolicySettings]] = DQNSettings
     diagnostics = ("loss", "value", "grad_norm")
     settings: DQNSettings
 

@@ -11,6 +11,7 @@ ALGORITHMS = {
     "ppo": "warpworld.trainers.algorithms.ppo:PPO",
     "a2c": "warpworld.trainers.algorithms.a2c:A2C",
     "dqn": "warpworld.trainers.algorithms.dqn:DQN",
+    "ape_x": "warpworld.trainers.algorithms.ape_x:ApeX",
 }
 
 
