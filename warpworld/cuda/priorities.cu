@@ -19,14 +19,15 @@ __device__ double sum_of(const Number* numbers, int block, int count) {
 }
 
 // ---- new leaves of a batch that was drawn --------------------------------------------------------------------------
-// Draws ascend, so equal items stand side by side: the first of them writes. What is not finite is not written, and so
-// is what belongs to a row that has been overwritten since the draw.
+// Draws ascend, so equal items stand side by side: the first of them writes. What is not finite is not written, nor what
+// belongs to a row that has been overwritten since the draw, nor where the item cannot be drawn.
 extern "C" __global__ void set_leaves(const int* batch_items, const int* batch_generation, const float* batch_leaves,
                                       const int* generation, float* leaves, int num_envs) {
   for (int i = first_lane(); i < BATCH; i += all_lanes(num_envs)) {
     const int item = batch_items[i];
     if (i > 0 && batch_items[i - 1] == item) continue;
-    if (generation[item / BLOCK] == batch_generation[i] && is_finite(batch_leaves[i])) leaves[item] = batch_leaves[i];
+    const bool is_same = generation[item / BLOCK] == batch_generation[i] && leaves[item] > 0.0f;
+    if (is_same && is_finite(batch_leaves[i])) leaves[item] = batch_leaves[i];
   }
 }
 

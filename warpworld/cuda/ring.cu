@@ -12,20 +12,14 @@ extern "C" __global__ void count_rows(int64_t* written, int num_envs) {
   if (first_lane() == 0) written[0] += NUM_STEPS;
 }
 
-// Walks through the new rows: who takes part, who has left its episode.
+// Who takes part in the new rows.
 extern "C" __global__ void note_rows(Ring ring, const bool* played, const int64_t* written, unsigned char* takes_part,
-                                     bool* has_left, int num_envs) {
+                                     int num_envs) {
   const int64_t oldest = written[0] - NUM_STEPS;
-  for (int i = first_lane(); i < num_envs * AGENTS; i += all_lanes(num_envs)) {
-    const int env = i / AGENTS, agent = i % AGENTS;
-    bool left = has_left[i];
-    for (int t = 0; t < NUM_STEPS; ++t) {
-      const int row = (int)((oldest + t) % ROWS);
-      const size_t item = ring.item(row, env, agent);
-      const bool counts = !left && !ring.masked(item);
-      takes_part[item] = (unsigned char)(counts ? (played[i] ? COUNTS | PLAYED : COUNTS) : 0);
-      left = !ring.ended(row, env) && (left || ring.leaves(item));
-    }
-    has_left[i] = left;
+  const int block = num_envs * AGENTS;
+  for (int i = first_lane(); i < NUM_STEPS * block; i += all_lanes(num_envs)) {
+    const size_t item = (size_t)((oldest + i / block) % ROWS) * block + i % block;
+    const unsigned char counts = played[i % block] ? COUNTS | PLAYED : COUNTS;
+    takes_part[item] = ring.masked(item) ? (unsigned char)0 : counts;
   }
 }

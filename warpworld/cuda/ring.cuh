@@ -7,8 +7,8 @@
 
 constexpr unsigned char PLAYED = 1, COUNTS = 2;
 
-// The ring as the kernels read it. With LEAVING agents may leave before their episode ends, with MASKED some take no
-// part; else the pointers lead to other arrays, which nobody reads.
+// The ring as the kernels read it. With LEAVING an agent's life may end before its episode does, and another may begin;
+// with MASKED some take no part; else the pointers lead to other arrays, which nobody reads.
 struct Ring {
   const float* ring_rewards;
   const bool* ring_terminated;

@@ -74,16 +74,17 @@ extern "C" __global__ void keep_final_bytes(const unsigned char* last, const boo
 }
 
 // ---- a batch -----------------------------------------------------------------------------------------------------------
-// Returns and discounts of the transitions that were drawn, the rows of what follows, -1 - row where that is the final
-// observation of a row, and the actions: ACTION_SIZE numbers of four bytes each.
+// Returns and discounts of the transitions that were drawn, and the rows of what follows, -1 - row where that is the
+// final observation of a row. Where nothing could be drawn there are zeros, which nothing is learnt from.
 extern "C" __global__ void gather(Ring ring, const unsigned char* takes_part, const int* batch_items,
-                                  float* batch_returns, float* batch_discounts, int* batch_next, float gamma,
-                                  int num_envs) {
+                                  const float* batch_shares, float* batch_returns, float* batch_discounts,
+                                  int* batch_next, float gamma, int num_envs) {
   for (int i = first_lane(); i < BATCH; i += all_lanes(num_envs)) {
     const int agent = batch_items[i] % AGENTS, place = batch_items[i] / AGENTS, env = place % num_envs;
     const Transition found = transition_of(ring, takes_part, place / num_envs, env, agent, gamma);
-    batch_returns[i] = found.sum;
-    batch_discounts[i] = found.discount;
+    const bool is_drawn = batch_shares[i] > 0.0f;
+    batch_returns[i] = is_drawn ? found.sum : 0.0f;
+    batch_discounts[i] = is_drawn ? found.discount : 0.0f;
     batch_next[i] = found.final ? -1 - found.next : found.next;
   }
 }
@@ -91,6 +92,7 @@ extern "C" __global__ void gather(Ring ring, const unsigned char* takes_part, co
 // Where the numbers of agents lie that belong to a batch's transitions.
 struct Places {
   const int* batch_items;
+  const float* batch_shares;
   const int* batch_next;
   const int* final_slot;  // (ROWS, envs), with FINALS
 
@@ -115,14 +117,14 @@ __device__ inline void write_observation(const Number* source, Number* target) {
   for (int k = first; k < ENTRIES; k += stride) target[k] = source ? source[k] : (Number)0;
 }
 
-// The row `back` steps before one, or -1 where an episode began in between or nothing was written yet.
-__device__ inline int row_before(const Ring& ring, int64_t written, int row, int env, int back) {
+// The row `back` steps before one, or -1 where an episode or a life began in between or nothing was written yet.
+__device__ inline int row_before(const Ring& ring, int64_t written, int row, int env, int agent, int back) {
   int at = row;
   for (int k = 0; k < back; ++k) {
     const int64_t age = (written - 1 - at) % ROWS;  // steps since that row was written
     if (age + 1 >= written || age + 1 >= ROWS) return -1;
     at = at > 0 ? at - 1 : ROWS - 1;
-    if (ring.ended(at, env)) return -1;
+    if (ring.ended(at, env) || ring.leaves(ring.item(at, env, agent))) return -1;
   }
   return at;
 }
@@ -137,6 +139,10 @@ __device__ void gather_stacks(const Ring& ring, const Places& places, const int6
     const bool is_next = k >= BATCH * STACK;
     const int i = k / STACK % BATCH, env = places.env(i, num_envs);
     Number* target = (is_next ? batch_next_observations : batch_observations) + (size_t)(k % (BATCH * STACK)) * ENTRIES;
+    if (!(places.batch_shares[i] > 0.0f)) {
+      write_observation((const Number*)nullptr, target);
+      continue;
+    }
     int back = STACK - 1 - k % STACK, row = places.row(i, num_envs);
     if (is_next) row = places.batch_next[i];
     const bool is_final = row < 0;
@@ -145,7 +151,7 @@ __device__ void gather_stacks(const Ring& ring, const Places& places, const int6
       write_observation(finals + places.in_finals(i, row, num_envs) * ENTRIES, target);
       continue;
     }
-    row = row_before(ring, written[0], row, env, is_final ? back - 1 : back);
+    row = row_before(ring, written[0], row, env, places.agent(i), is_final ? back - 1 : back);
     write_observation(row < 0 ? (const Number*)nullptr : observations + places.in_ring(i, row, num_envs) * ENTRIES, target);
   }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,9 @@ def _check_copy_of_agents(step: Copy, agents: Agents, data: DataManager) -> None
     source, target = tuple(data[step.source].shape), tuple(data[step.target].shape)
     if step.row is None:
         raise StoreError(f"array '{step.target}': some agents are copied into a row, name its array")
-    _check(data, step.source, step.target, (*target[:1], source[0], *target[2:3], *source[2:]))
+    is_flat = len(target) == 4 and target[3] == math.prod(source[2:])  # an agent's numbers may lie in one dimension
+    numbers = target[3:] if is_flat else source[2:]
+    _check(data, step.source, step.target, (*target[:1], source[0], *target[2:3], *numbers))
     _check_int32(data, step.row, ())
     for name, first, there_are in ((step.source, agents.source, source[1]), (step.target, agents.target, target[2])):
         if not 0 <= first <= first + agents.count <= there_are:

@@ -79,7 +79,6 @@ class Ring:
         arrays: list[tuple[Array, Kept]] = [
             (Array("row", "int32", (), "world", initial=0, doc="the row that is written next"), "state"),
             (Array("written", "int64", (1,), "world", initial=0, doc="rows that were ever written"), "state"),
-            (Array("has_left", "bool", (crew.size,), "env", initial=False), "state"),
             (Array("played", "bool", (crew.size,), "env", initial=True), "scratch"),
             (Array("ring_observations", crew.rows.dtype, (*ring, crew.rows.size), "world"), "history"),
             (Array("ring_actions", crew.action_dtype, (*ring, crew.action_size), "world"), "history"),

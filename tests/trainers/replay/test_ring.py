@@ -1,0 +1,65 @@
+"""Every transition that a replay draws is the one that was played, and nothing else can be drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.trainers.replay.filled import Filled
+from warpworld.trainers.collecting.players import Slot
+
+ENDS = {"terminating": 0.15, "truncating": 0.15}
+ALL = {**ENDS, "dying": 0.15, "resting": 0.15, "forbidding": 0.3}
+CASES: dict[str, dict[str, Any]] = {
+    "one step": {},
+    "three steps": {"sizes": {"n_step": 3}},
+    "finals": {"sizes": {"n_step": 3, "final_observations": True}},
+    "everything": {"sizes": {"n_step": 5, "final_observations": True}, **ALL},
+    "everything, no finals": {"sizes": {"n_step": 4}, **ALL},
+    "own arrays": {"apart": True, "sizes": {"n_step": 2, "final_observations": True}, **ALL},
+    "own arrays, a Dict": {
+        **{"seen": "mixed", "apart": True, "actions": "several"},
+        **{"sizes": {"n_step": 2, "final_observations": True}, **ALL},
+    },
+    "groups side by side": {"groups": ["left", "middle"], "sizes": {"n_step": 2, "final_observations": True}},
+    "a step an iteration": {"num_steps": 1, "sizes": {"n_step": 3, "final_observations": True}},
+    "a long iteration": {
+        **{"num_steps": 7, "groups": ["middle"], "actions": "box"},
+        **{"sizes": {"n_step": 2, "rows": 17, "final_observations": True, "reward_clip": 0.5}},
+    },
+    "the smallest ring": {"num_steps": 3, "sizes": {"n_step": 2, "rows": 6}},
+    "stacks of bytes": {"seen": "bytes", "sizes": {"n_step": 3, "frame_stack": 4, "final_observations": True}, **ALL},
+    "stacks, no finals": {"seen": "bytes", "sizes": {"n_step": 2, "frame_stack": 3}, **ALL},
+    "stacks in the smallest ring": {
+        "seen": "bytes",
+        "num_steps": 2,
+        "sizes": {"rows": 8, "n_step": 2, "frame_stack": 4},
+    },
+    "stacks of floats": {"sizes": {"frame_stack": 2, "n_step": 2, "final_observations": True}, **ALL},
+    "a Dict": {"seen": "mixed", "sizes": {"n_step": 2, "final_observations": True}, **ALL},
+    "several choices": {"actions": "several", "sizes": {"n_step": 2, "final_observations": True}, **ALL},
+    "opponents": {
+        "slots": [Slot(("left",), slice(0, 1)), Slot(("left", "right"), slice(1, 2))],
+        "sizes": {"n_step": 2},
+    },
+}
+
+
+# Those that have all between them; each has kernels of its own to compile.
+FEW = (
+    *("everything", "everything, no finals", "own arrays, a Dict", "a long iteration"),
+    *("stacks of bytes", "stacks, no finals", "opponents"),
+)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_transitions_are_those_that_were_played(name: str) -> None:
+    assert Filled(**{**ENDS, **CASES[name]}).run(14) > 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_transitions_are_those_that_were_played_for_long(name: str) -> None:
+    compared = Filled(**{**ENDS, **CASES[name]}, num_envs=9, world={"seed": 3}).run(60)
+    assert compared > 4000 or "smallest" in name
