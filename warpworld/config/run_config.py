@@ -392,6 +392,6 @@ def _check_sizes(config: RunConfig, groups: dict[str, Group], document: Document
             continue
         agents = sum(groups[group].size for group in policy.groups)
         for fault in policy.faults(Sizes(trainer.num_envs, trainer.num_steps, agents)):
-            first, *others = [("policy", name, key) for key in fault.keys]
+            first, *others = [("policy", name, *key.split(".")) for key in fault.keys]
             where = document.where(first, *others, *(sizes[1:] if fault.of_sizes else ()), ("policy", name))
             raise ConfigError(f"{where}: policy.{name}.{fault.text}")

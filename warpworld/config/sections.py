@@ -114,7 +114,7 @@ class Fault:
     """Settings that do not go together.
 
     Attributes:
-        keys: of the policy's section, the likeliest culprit first.
+        keys: of the policy's section, the likeliest culprit first; dotted where they lie in a section of it.
         text: what was given and what was expected, beginning with the first key.
         of_sizes: whether it may lie in num_envs or num_steps just as well.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -13,7 +12,7 @@ from warpworld.environment.spaces import action_heads
 from warpworld.policies import Policy
 from warpworld.policies.samplers import Explorer, Seat
 from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.replay import TransitionReplay
+from warpworld.trainers.replay import Replay
 
 BASE, EXPONENT = 0.4, 7.0  # Horgan et al. 2018
 
@@ -42,7 +41,7 @@ class Epsilon:
         collector.world.add(Array(self.array, "float32", per="env", initial=0.0, doc="share of random actions"))
         collector.world.when_sealed(lambda: self.set(0))
 
-    def act(self, replay: TransitionReplay, group: str, policy: Policy) -> None:
+    def act(self, replay: Replay, group: str, policy: Policy) -> None:
         """Let a policy explore for a group, whose steps a replay records."""
         crew = replay.crew
         place = crew.size, crew.first(group)
@@ -50,8 +49,7 @@ class Epsilon:
         def sampler(seat: Seat, kernel: str) -> Explorer:
             return Explorer(seat, action_heads(seat.group.action), self.array, place)
 
-        recorded: Mapping[str, str] = replay.value_arrays if replay.sizes.actors_priority else {}
-        replay.act(group, policy, "explore", sampler=sampler, recorded=recorded)
+        replay.act(group, policy, "explore", sampler=sampler, recorded=replay.value_arrays)
 
     def set(self, env_steps: int) -> None:
         """Settle the shares after so many env steps."""

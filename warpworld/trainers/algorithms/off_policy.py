@@ -24,7 +24,7 @@ from warpworld.trainers.algorithms.rmsprop import RMSprop
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.distributed import ALONE, ProcessGroup
-from warpworld.trainers.replay import TransitionReplay
+from warpworld.trainers.replay import Replay
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": adam, "rmsprop": RMSprop}
 SMALL_OBSERVATION = 256  # bytes; final observations of this size are kept unless the settings say otherwise
@@ -112,7 +112,7 @@ class OffPolicy(Algorithm):
     acts_greedily = True
     diagnostics: ClassVar[tuple[str, ...]]
     settings: OffPolicySettings
-    replay: TransitionReplay
+    replay: Replay
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)

@@ -2,7 +2,8 @@
 
 from warpworld.trainers.replay.crew import Crew
 from warpworld.trainers.replay.priorities import Priorities
+from warpworld.trainers.replay.replay import Replay
 from warpworld.trainers.replay.transition_replay import ReplaySizes, TransitionReplay
 from warpworld.trainers.replay.transitions import Transitions
 
-__all__ = ["Crew", "Priorities", "ReplaySizes", "TransitionReplay", "Transitions"]
+__all__ = ["Crew", "Priorities", "Replay", "ReplaySizes", "TransitionReplay", "Transitions"]

@@ -43,7 +43,8 @@ class Ring:
         has = self._world.data
         self.choices = has.array("action_mask").shape[0] if "action_mask" in has else 0
         self._optional = [name for name in ("agent_terminated", "agent_mask") if name in has]
-        self.aliases = self._add_arrays(notes_values)
+        self._notes_values = notes_values
+        self.aliases = self._add_arrays()
         self._record()
         self._build()
         self._world.when_sealed(self._bind)
@@ -57,8 +58,9 @@ class Ring:
 
     @property
     def value_arrays(self) -> dict[str, str]:
-        """Where an actor notes what it expected of its actions, by the names of its kernel's parameters."""
-        return {name: self.aliases[name] for name in ("ring_taken_values", "ring_best_values", "row")}
+        """Where an actor notes what it expected of its actions, by its kernel's parameters; empty where it need not."""
+        names = ("ring_taken_values", "ring_best_values", "row") if self._notes_values else ()
+        return {name: self.aliases[name] for name in names}
 
     @property
     def constants(self) -> dict[str, int]:
@@ -72,7 +74,7 @@ class Ring:
             "MASKED": int("agent_mask" in self._optional),
         }
 
-    def _add_arrays(self, notes_values: bool) -> dict[str, str]:
+    def _add_arrays(self) -> dict[str, str]:
         """Add what is carried on and the rows."""
         crew, lead = self.crew, (self.rows, self._world.num_envs)
         ring = (*lead, crew.size)
@@ -88,7 +90,7 @@ class Ring:
             *((Array(f"ring_{name}", "bool", ring, "world"), "history") for name in self._optional),
             (Array("takes_part", "uint8", ring, "world", initial=0), "history"),
         ]
-        if notes_values:
+        if self._notes_values:
             values = ("ring_taken_values", "ring_best_values")
             arrays += [(Array(name, "float32", ring, "world"), "history") for name in values]
         if self.choices:

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from warpworld.environment import Array, Kernel
+from warpworld.environment import Array
 from warpworld.managers.data_manager import Kept
 from warpworld.managers.program import Step
-from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.trainers.distributed import ALONE, ProcessGroup
-from warpworld.trainers.replay.crew import Crew
-from warpworld.trainers.replay.priorities import CUDA_FOLDER, SMALLEST_PRIORITY, Priorities, add_arrays, lanes_for
+from warpworld.trainers.replay.priorities import SMALLEST_PRIORITY, Priorities, add_arrays
+from warpworld.trainers.replay.replay import Replay
 from warpworld.trainers.replay.ring import Ring
 from warpworld.trainers.replay.transitions import Transitions
 
@@ -50,7 +48,7 @@ class ReplaySizes:
     value_rescale: bool = False
 
 
-class TransitionReplay(Recorder):
+class TransitionReplay(Replay):
     """Records every step of a policy's agents in a ring, and draws transitions from it.
 
     Observations are stored once: what follows a step is the next row. Which items can be drawn is settled once an
@@ -58,8 +56,6 @@ class TransitionReplay(Recorder):
 
     Attributes:
         sizes: see above.
-        ring: what the agents' steps are recorded in.
-        priorities: what draws.
 
     Args:
         collector: of an unsealed world.
@@ -71,38 +67,18 @@ class TransitionReplay(Recorder):
     def __init__(
         self, collector: Collector, groups: Sequence[str], sizes: ReplaySizes, processes: ProcessGroup = ALONE
     ) -> None:
-        self._collector, self.world, self.sizes = collector, collector.world, sizes
-        self.ring = Ring(collector, groups, sizes.rows, sizes.actors_priority)
-        block = self.world.num_envs * self.crew.size
-        self.priorities = Priorities(
-            self.world, self.crew.name, sizes.rows, block, sizes.batch_size, sizes.alpha, processes
-        )
-        self._aliases = {**self.priorities.aliases, **self.ring.aliases, **self._add_arrays()}
+        world, ring = collector.world, Ring(collector, groups, sizes.rows, sizes.actors_priority)
+        self._collector, self.sizes = collector, sizes
+        block = world.num_envs * ring.crew.size
+        priorities = Priorities(world, ring.crew.name, sizes.rows, block, sizes.batch_size, sizes.alpha, processes)
+        super().__init__(world, ring, priorities)
+        self._aliases |= self._add_arrays()
         self._record_last_masks()
         self._build()
         collector.add(self)
-        self.world.when_sealed(self._bind)
+        world.when_sealed(self._bind)
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
-    @property
-    def crew(self) -> Crew:
-        """The agents."""
-        return self.ring.crew
-
-    def act(self, group: str, *args: object, **kwargs: object) -> Actor:
-        """Let a player act for one of the groups; arguments as those of ``Collector.act``."""
-        return self.ring.act(group, *args, **kwargs)
-
-    @property
-    def items(self) -> int:
-        """Transitions that the ring holds."""
-        return self.sizes.rows * self.world.num_envs * self.crew.size
-
-    @property
-    def value_arrays(self) -> dict[str, str]:
-        """Where an actor notes what it expected of its actions, by the names of its kernel's parameters."""
-        return self.ring.value_arrays
-
     def _add_arrays(self) -> dict[str, str]:
         """Add final observations and the batch; gives their names by those of the kernels' parameters."""
         crew, sizes, ring = self.crew, self.sizes, self.ring
@@ -155,9 +131,8 @@ class TransitionReplay(Recorder):
 
     def _build(self) -> None:
         """Compile the kernels."""
-        world, sizes, choices = self.world, self.sizes, self.ring.choices
+        sizes, choices = self.sizes, self.ring.choices
         constants = {
-            **self.ring.constants,
             "BATCH": sizes.batch_size,
             "N_STEP": sizes.n_step,
             "STACK": sizes.frame_stack,
@@ -174,40 +149,27 @@ class TransitionReplay(Recorder):
             "SMALLEST_PRIORITY": SMALLEST_PRIORITY,
         }
         scalars = {"gamma": sizes.gamma, "alpha": sizes.alpha}
-        self._kernels = world.kernels(CUDA_FOLDER / "transitions.cu", constants, scalars=scalars, aliases=self._aliases)
-        work = max(sizes.batch_size, world.num_envs * self.crew.size)
-        lanes = lanes_for(work, world.num_envs)
-        self._kernels.build([Kernel(name, lanes, own_env_only=False) for name in self._kernels.signatures])
-
-    def _step(self, name: str) -> Step:
-        return self._kernels.step(name, index=0, own_env_only=False)
+        self.build("transitions.cu", constants, scalars, sizes.batch_size)
 
     # ---- in the sealed store -----------------------------------------------------------------------------------------
     def _bind(self) -> None:
         world, ring = self.world, self.ring
         self._advance = world.program([*self._keep_final(), *ring.advance()])
-        self._settle = world.program([*ring.settle(), self._step("set_first_leaves"), *self.priorities.add_up_steps()])
+        self._settle = world.program([*ring.settle(), self.step("set_first_leaves"), *self.priorities.add_up_steps()])
         self._draw = world.program([*self.priorities.draw_steps(), *self._gather()])
-        self._last = self._array("last") if self.sizes.final_observations else None
+        self._last = self.array("last") if self.sizes.final_observations else None
 
     def _keep_final(self) -> list[Step]:
         if not self.sizes.final_observations:
             return []
-        return [self._step("keep_final_observations" if self.crew.rows.is_plain else "keep_final_bytes")]
+        return [self.step("keep_final_observations" if self.crew.rows.is_plain else "keep_final_bytes")]
 
     def _gather(self) -> list[Step]:
         names = ["gather", "gather_observations" if self.crew.rows.is_plain else "gather_bytes"]
         names.append("gather_choices" if self.crew.action_dtype == "int32" else "gather_box_actions")
-        return [self._step(name) for name in (*names, *(["gather_masks"] if self.ring.choices else []))]
-
-    def _array(self, what: str) -> Tensor:
-        return self.world[self._aliases[what]]
+        return [self.step(name) for name in (*names, *(["gather_masks"] if self.ring.choices else []))]
 
     # ---- around a step -----------------------------------------------------------------------------------------------
-    def acted(self) -> None:
-        """Copy what was seen, done and allowed into the row."""
-        self.ring.acted()
-
     def stepped(self) -> None:
         """Keep final observations; the next step goes into the next row."""
         if self._last is not None:
@@ -227,15 +189,11 @@ class TransitionReplay(Recorder):
         """
         self._draw()
         return Transitions(
-            observations=self._array("batch_observations"),
-            actions=self._array("batch_actions"),
-            returns=self._array("batch_returns"),
-            discounts=self._array("batch_discounts"),
-            next_observations=self._array("batch_next_observations"),
-            next_action_masks=self._array("batch_next_mask")[:, : self.crew.num_choices] if self.ring.choices else None,
+            observations=self.array("batch_observations"),
+            actions=self.array("batch_actions"),
+            returns=self.array("batch_returns"),
+            discounts=self.array("batch_discounts"),
+            next_observations=self.array("batch_next_observations"),
+            next_action_masks=self.array("batch_next_mask")[:, : self.crew.num_choices] if self.ring.choices else None,
             weights=self.priorities.weights(beta),
         )
-
-    def update(self, errors: Tensor) -> None:
-        """Give the batch that was drawn last new priorities; see ``Priorities.update``."""
-        self.priorities.update(errors)

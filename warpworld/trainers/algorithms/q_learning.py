@@ -1,0 +1,190 @@
+"""What algorithms share that learn values of choices: their settings, targets and steps along a gradient."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from gymnasium.spaces import Box
+from pydantic import Field
+from torch import Tensor
+
+from warpworld.config.sections import Fault, Sizes
+from warpworld.config.types import Count, Flag, Fraction, FractionSchedule
+from warpworld.environment import Group
+from warpworld.environment.spaces import action_heads
+from warpworld.policies import Categorical, Policy, build_policy
+from warpworld.policies.builder import HeadsMaker
+from warpworld.policies.distributions import FORBIDDEN
+from warpworld.trainers.algorithms.algorithm import Progress
+from warpworld.trainers.algorithms.exploration import Epsilon
+from warpworld.trainers.algorithms.flat_parameters import FlatParameters
+from warpworld.trainers.algorithms.off_policy import OffPolicy, OffPolicySettings
+from warpworld.trainers.algorithms.target_network import TargetNetwork
+from warpworld.trainers.algorithms.value_rescale import rescaled, unscaled
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.replay import Replay
+from warpworld.trainers.replay.size import settle_size
+
+
+class QSettings(OffPolicySettings):
+    """Settings of algorithms that learn values of choices."""
+
+    n_step: Count = Field(default=3, le=1000, description="steps of a transition")
+    target_every: Count | None = Field(
+        default=500, description="updates between two copies to the target network; null where tau is set"
+    )
+    tau: Fraction | None = Field(
+        default=None,
+        gt=0,
+        description="how far the target network follows in an update; null where target_every is set",
+    )
+    double: Flag = Field(default=True, description="the network itself chooses the action that its target values")
+    dueling: Flag = Field(default=True, description="split values into the state's and the choices' advantages")
+    value_rescale: Flag = Field(default=False, description="learn values on a scale that grows with their square root")
+    exploration: Literal["per_env"] | FractionSchedule = Field(
+        default="per_env", description="share of random actions: per_env, from 0.4 down to 0.0007, or a schedule"
+    )
+
+    def faults(self, sizes: Sizes) -> Iterator[Fault]:
+        """Exactly one way to move the target."""
+        yield from super().faults(sizes)
+        if (self.target_every is None) == (self.tau is None):
+            both = f"target_every is {self.target_every} and tau is {self.tau}"
+            yield Fault(("target_every", "tau"), f"{both}, expected exactly one of them; set the other to null")
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A batch that was evaluated.
+
+    Attributes:
+        loss: () float32, with a gradient.
+        errors: (batch,) float32, from which new priorities come; the sign does not count.
+        value: () float32, mean value of what was done.
+    """
+
+    loss: Tensor
+    errors: Tensor
+    value: Tensor
+
+
+class QLearning(OffPolicy):
+    """Learns the values of all choices, and takes the best.
+
+    The target of the value of what was done is h(R_n + discount * h^-1(Q_target(s', a*))), where a* is the best allowed
+    action by the network itself (double, van Hasselt et al. 2016) or by its target. Of an action of several heads Q is
+    the mean over heads (Tavakoli et al. 2018). h is the identity, or with ``value_rescale`` that of Pohlen et al. 2018.
+    """
+
+    diagnostics = ("loss", "value", "grad_norm")
+    settings: QSettings
+
+    def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
+        super().__init__(policy, settings, processes)
+        self.parameters = FlatParameters(policy.model, self.now.learning_rate, settings.optimizer_maker)
+        self.target = TargetNetwork(policy.model, self.parameters.vector)
+        self.learnt, self.targets = {"values": self.parameters}, {"values": self.target}
+        assert isinstance(policy.distribution, Categorical)
+        self._heads = list(policy.distribution.head_sizes)
+
+    @classmethod
+    def build_policy(cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None) -> Policy:
+        """A policy whose outputs are the values of all choices."""
+        network = cls.network(settings, action_heads(group.action))
+        return build_policy(settings.model, group, generator, needs_critic=False, heads=network)
+
+    @classmethod
+    @abstractmethod
+    def network(cls, settings: Any, head_sizes: tuple[int, ...]) -> HeadsMaker:
+        """What makes the network from an encoder and its width."""
+
+    # ---- what such an algorithm says ---------------------------------------------------------------------------------
+    @abstractmethod
+    def make_replay(self, collector: Collector, rows: int) -> Replay:
+        """What steps are recorded in and drawn from.
+
+        Args:
+            collector: of an unsealed world.
+            rows: of the ring.
+        """
+
+    @abstractmethod
+    def evaluate(self) -> Evaluated:
+        """Draw a batch and evaluate it."""
+
+    # ---- an algorithm's part of a run --------------------------------------------------------------------------------
+    def declare(self, collector: Collector) -> None:
+        """Make the replay; let the policy explore in all its groups."""
+        super().declare(collector)
+        of_run = Sizes(collector.total_envs, collector.num_steps, self.agents)
+        self.replay = self.make_replay(collector, self.settings.rows(of_run))
+        self._epsilon = Epsilon(collector, self.replay.crew.name, self.settings.exploration)
+        for group in self.settings.groups:
+            self._epsilon.act(self.replay, group, self.policy)
+        settle_size(collector.world, self.replay.crew, self.replay.items)
+
+    def set_exploration(self, progress: Progress) -> None:
+        """The share of random actions."""
+        self._epsilon.set(progress.env_steps)
+
+    def update(self) -> dict[str, Tensor]:
+        """One gradient step."""
+        found = self.evaluate()
+        self.parameters.gradient.zero_()
+        found.loss.backward()
+        self.share_gradient(self.parameters)
+        norm = self.parameters.step(self.settings.max_grad_norm or float("inf"))
+        if self.settings.tau is not None:
+            self.target.follow(self.settings.tau)
+        self.replay.update(found.errors)
+        return {"loss": found.loss.detach(), "value": found.value.detach(), "grad_norm": norm}
+
+    def updated(self) -> None:
+        """Copy the network to its target where it is time."""
+        if self.settings.target_every is not None and self.num_updates % self.settings.target_every == 0:
+            self.target.copy()
+
+    # ---- values ------------------------------------------------------------------------------------------------------
+    def best_values(self, by_target: Tensor, chooses: Tensor, masks: Tensor | None) -> Tensor:
+        """The target's values of the best allowed choices: (...).
+
+        Args:
+            by_target: (..., choices) values by the target network.
+            chooses: (..., choices) values that choose: the network's own, or the target's.
+            masks: (..., choices) bool, False for choices that are forbidden; None where none is.
+        """
+        if masks is not None:
+            chooses = torch.where(masks, chooses, FORBIDDEN)
+        best = torch.stack([head.argmax(-1) for head in chooses.split(self._heads, -1)], -1)
+        return self.of_actions(by_target, best)
+
+    def targets_of(self, returns: Tensor, discounts: Tensor, following: Tensor) -> Tensor:
+        """What the values of the actions taken are to be: (...).
+
+        Args:
+            returns: (...) discounted rewards.
+            discounts: (...) of what follows; 0 where nothing does.
+            following: (...) values of what follows; anything where nothing does.
+        """
+        rescales = self.settings.value_rescale
+        following = unscaled(following) if rescales else following
+        total = returns + torch.where(discounts > 0, discounts * following, 0.0)
+        return rescaled(total) if rescales else total
+
+    def of_actions(self, values: Tensor, actions: Tensor) -> Tensor:
+        """Mean over heads of the values of some choices: (...).
+
+        Args:
+            values: (..., choices of all heads).
+            actions: (..., heads).
+        """
+        heads = values.split(self._heads, -1)
+        chosen = actions.long().unsqueeze(-1).unbind(-2)
+        return torch.stack(
+            [head.gather(-1, index).squeeze(-1) for head, index in zip(heads, chosen, strict=True)]
+        ).mean(0)
