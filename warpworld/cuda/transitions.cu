@@ -1,7 +1,7 @@
 // Draws transitions of n steps from a ring of rows, see n_step.cuh: each item is one step of one agent.
 //
 // STACK observations, the oldest first, make what a policy reads. With FINALS the last observations of truncated
-// episodes lie in a ring of SLOTS an env; final_slot (ROWS, envs) says which is a row's.
+// episodes lie in a ring of SLOTS an env; finals_before (ROWS, envs) says which is a row's.
 #include "n_step.cuh"
 
 // ---- after an iteration ------------------------------------------------------------------------------------------------
@@ -44,33 +44,36 @@ extern "C" __global__ void set_first_leaves(Ring ring, FirstPriority first, cons
 // ---- final observations ------------------------------------------------------------------------------------------------
 // In each step: where an env was truncated, and did not terminate, its next slot receives what its agents saw last, and
 // what they were allowed to do.
+struct Finals {
+  const bool* last_mask;
+  bool* finals_mask;   // (envs, SLOTS, AGENTS, CHOICES)
+  int* finals_kept;    // (envs,): how many were ever kept
+  int* finals_before;  // (ROWS, envs): how many had been kept before a row
+};
+
 template <typename Number>
-__device__ void keep_final(const Number* last, const bool* last_mask, const bool* terminated, const bool* truncated,
-                           const int* row, Number* finals, bool* finals_mask, int* finals_kept, int* final_slot,
-                           int num_envs) {
-  const int env = env_id(), slot = finals_kept[env] % SLOTS;
+__device__ void keep_final(const Number* last, const bool* terminated, const bool* truncated, const int* row,
+                           Number* finals, const Finals& kept, int num_envs) {
+  const int env = env_id(), before = kept.finals_kept[env];
   __syncthreads();  // orders the reading of finals_kept before its advance
+  if (lane() == 0) kept.finals_before[(size_t)row[0] * num_envs + env] = before;
   if (!truncated[env] || terminated[env]) return;
-  const size_t from = (size_t)env * AGENTS, to = ((size_t)env * SLOTS + slot) * AGENTS;
+  const size_t from = (size_t)env * AGENTS, to = ((size_t)env * SLOTS + before % SLOTS) * AGENTS;
   for (int i = lane(); i < AGENTS * ENTRIES; i += num_lanes()) finals[to * ENTRIES + i] = last[from * ENTRIES + i];
   if (ACTION_MASKED)
     for (int i = lane(); i < AGENTS * CHOICES; i += num_lanes())
-      finals_mask[to * CHOICES + i] = last_mask[from * CHOICES + i];
-  if (lane() != 0) return;
-  final_slot[(size_t)row[0] * num_envs + env] = slot;
-  finals_kept[env] += 1;
+      kept.finals_mask[to * CHOICES + i] = kept.last_mask[from * CHOICES + i];
+  if (lane() == 0) kept.finals_kept[env] = before + 1;
 }
 
-extern "C" __global__ void keep_final_observations(const float* last, const bool* last_mask, const bool* terminated,
-                                                   const bool* truncated, const int* row, float* finals,
-                                                   bool* finals_mask, int* finals_kept, int* final_slot, int num_envs) {
-  keep_final(last, last_mask, terminated, truncated, row, finals, finals_mask, finals_kept, final_slot, num_envs);
+extern "C" __global__ void keep_final_observations(const float* last, const bool* terminated, const bool* truncated,
+                                                   const int* row, float* finals, Finals kept, int num_envs) {
+  keep_final(last, terminated, truncated, row, finals, kept, num_envs);
 }
 
-extern "C" __global__ void keep_final_bytes(const unsigned char* last, const bool* last_mask, const bool* terminated,
-                                            const bool* truncated, const int* row, unsigned char* finals,
-                                            bool* finals_mask, int* finals_kept, int* final_slot, int num_envs) {
-  keep_final(last, last_mask, terminated, truncated, row, finals, finals_mask, finals_kept, final_slot, num_envs);
+extern "C" __global__ void keep_final_bytes(const unsigned char* last, const bool* terminated, const bool* truncated,
+                                            const int* row, unsigned char* finals, Finals kept, int num_envs) {
+  keep_final(last, terminated, truncated, row, finals, kept, num_envs);
 }
 
 // ---- a batch -----------------------------------------------------------------------------------------------------------
@@ -94,7 +97,7 @@ struct Places {
   const int* batch_items;
   const float* batch_shares;
   const int* batch_next;
-  const int* final_slot;  // (ROWS, envs), with FINALS
+  const int* finals_before;  // (ROWS, envs), with FINALS
 
   __device__ int agent(int i) const { return batch_items[i] % AGENTS; }
   __device__ int env(int i, int num_envs) const { return batch_items[i] / AGENTS % num_envs; }
@@ -106,7 +109,8 @@ struct Places {
   // among the finals of a row, in agents
   __device__ size_t in_finals(int i, int row, int num_envs) const {
     const int at = env(i, num_envs);
-    return ((size_t)at * SLOTS + final_slot[(size_t)row * num_envs + at]) * AGENTS + agent(i);
+    const int slot = finals_before[(size_t)row * num_envs + at] % SLOTS;
+    return ((size_t)at * SLOTS + slot) * AGENTS + agent(i);
   }
 };
 

@@ -85,7 +85,7 @@ class Crew:
         for slot in slots:
             for group in self.groups:
                 if group.name in slot.groups:
-                    own[slot.envs, self._agents(group)] = False
+                    own[slot.envs, self.agents(group)] = False
         return own.to(self.world.device)
 
     def join_last(self, out: Tensor) -> None:
@@ -93,9 +93,10 @@ class Crew:
         for group in self.groups:
             names = observation_names(self.world.groups, group).values()
             parts = [self._of(group, f"final_{name}").flatten(2) for name in names]
-            self.rows.join(parts, out=out[:, self._agents(group)])
+            self.rows.join(parts, out=out[:, self.agents(group)])
 
-    def _agents(self, group: Group) -> slice:
+    def agents(self, group: Group) -> slice:
+        """Places of a group's agents in the crew."""
         first = self.first(group.name)
         return slice(first, first + group.size)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from torch import Tensor
 
@@ -81,6 +81,14 @@ class Replay(Recorder):
     def acted(self) -> None:
         """Copy what was seen, done and allowed into the row."""
         self.ring.acted()
+
+    def measured(self) -> Sequence[Tensor]:
+        """Whether what agents saw in the latest iteration is finite."""
+        return [self.ring.is_finite()]
+
+    def refuse_not_finite(self) -> None:
+        """Search what they saw; see ``Ring.refuse_not_finite``."""
+        self.ring.refuse_not_finite()
 
     def update(self, errors: Tensor) -> None:
         """Give the batch that was drawn last new priorities; see ``Priorities.update``."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import torch
+from torch import Tensor
+
 from warpworld.environment import Array, Kernel
 from warpworld.managers.data_manager import Kept
 from warpworld.managers.program import Step
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting.finite import refuse_not_finite
 from warpworld.trainers.replay.crew import Crew
 from warpworld.trainers.replay.priorities import CUDA_FOLDER, add_arrays, lanes_for
 
@@ -136,3 +140,36 @@ class Ring:
 
     def _step(self, name: str) -> Step:
         return self._kernels.step(name, index=0, own_env_only=False)
+
+    # ---- after an iteration ------------------------------------------------------------------------------------------
+    def is_finite(self) -> Tensor:
+        """Whether agents that count saw finite numbers only in the latest iteration: () bool."""
+        rows = self.crew.rows
+        if not any(part.is_float for part in rows.parts):
+            return torch.ones((), dtype=torch.bool, device=self._world.device)
+        latest = self._latest()
+        is_finite = rows.floats(self._of("ring_observations", latest)).isfinite().all(-1)
+        return (is_finite | (self._of("takes_part", latest) == 0)).all()
+
+    def refuse_not_finite(self) -> None:
+        """Search what agents that count saw in the latest iteration.
+
+        Raises:
+            TrainingError: names env, agent, step and number.
+        """
+        latest = self._latest()
+        seen = self.crew.rows.floats(self._of("ring_observations", latest))
+        counts = self._of("takes_part", latest) > 0
+        for group in self.crew.groups:
+            agents = self.crew.agents(group)
+            refuse_not_finite(self._world, "observations", group, seen[:, :, agents], counts[:, :, agents])
+
+    def _latest(self) -> Tensor:
+        """The rows of the latest iteration, in their order: (T,) int64."""
+        num_steps = self._collector.num_steps
+        steps = torch.arange(num_steps, device=self._world.device)
+        return (self._world[self.aliases["row"]] - num_steps + steps) % self.rows
+
+    def _of(self, what: str, rows: Tensor) -> Tensor:
+        """Some rows of an array of the ring."""
+        return self._world[self.aliases[what]].index_select(0, rows)

@@ -12,6 +12,7 @@ from warpworld.managers.data_manager import Kept
 from warpworld.managers.program import Step
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.replay.finals import Finals
 from warpworld.trainers.replay.priorities import SMALLEST_PRIORITY, Priorities, add_arrays
 from warpworld.trainers.replay.replay import Replay
 from warpworld.trainers.replay.ring import Ring
@@ -72,15 +73,15 @@ class TransitionReplay(Replay):
         block = world.num_envs * ring.crew.size
         priorities = Priorities(world, ring.crew.name, sizes.rows, block, sizes.batch_size, sizes.alpha, processes)
         super().__init__(world, ring, priorities)
+        self._finals = Finals(world, ring) if sizes.final_observations else None
         self._aliases |= self._add_arrays()
-        self._record_last_masks()
         self._build()
         collector.add(self)
         world.when_sealed(self._bind)
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
     def _add_arrays(self) -> dict[str, str]:
-        """Add final observations and the batch; gives their names by those of the kernels' parameters."""
+        """Add the batch; gives their names by those of the kernels' parameters."""
         crew, sizes, ring = self.crew, self.sizes, self.ring
         batch, seen = sizes.batch_size, (sizes.batch_size, sizes.frame_stack * crew.rows.size)
         arrays: list[tuple[Array, Kept]] = [
@@ -93,41 +94,11 @@ class TransitionReplay(Replay):
         ]
         if ring.choices:
             arrays.append((Array("batch_next_mask", "bool", (batch, ring.choices), "world"), "scratch"))
-        if sizes.final_observations:
-            arrays += self._arrays_of_finals()
         aliases = add_arrays(self.world, crew.name, arrays)
         # kernels name arrays that this replay need not have; nobody reads what stands for them
         flags, rows = ring.aliases["ring_terminated"], ring.aliases["ring_observations"]
-        stand_ins = {"last_mask": flags, "finals_mask": flags, "final_slot": aliases["batch_next"], "finals": rows}
-        return {**stand_ins, **aliases}
-
-    def _arrays_of_finals(self) -> list[tuple[Array, Kept]]:
-        crew, slots, choices = self.crew, self._slots, self.ring.choices
-        kept = (slots, crew.size)
-        arrays: list[tuple[Array, Kept]] = [
-            (Array("last", crew.rows.dtype, (crew.size, crew.rows.size), "env", initial=0), "scratch"),
-            (Array("finals", crew.rows.dtype, (*kept, crew.rows.size), "env"), "history"),
-            (Array("finals_kept", "int32", (), "env", initial=0, doc="how many were ever kept"), "state"),
-            (Array("final_slot", "int32", (self.sizes.rows, self.world.num_envs), "world"), "history"),
-        ]
-        if choices:
-            last = (1, self.world.num_envs, crew.size, choices)
-            arrays.append((Array("last_mask", "bool", last, "world", initial=True), "scratch"))
-            arrays.append((Array("only_row", "int32", (), "world", initial=0), "scratch"))
-            arrays.append((Array("finals_mask", "bool", (*kept, choices), "env"), "history"))
-        self.world.request("final_observations")
-        return arrays
-
-    @property
-    def _slots(self) -> int:
-        """Final observations of an env that the ring's rows may need."""
-        return self.world.environment.truncations(self.sizes.rows)
-
-    def _record_last_masks(self) -> None:
-        """Let the world copy what was allowed last in an episode, before it is reset."""
-        if self.ring.choices and self.sizes.final_observations:
-            for copy in self.crew.copies("action_mask", self._aliases["last_mask"], self._aliases["only_row"]):
-                self.world.record_copy(copy)
+        stand_ins = {"last_mask": flags, "finals_mask": flags, "finals_before": aliases["batch_next"], "finals": rows}
+        return {**stand_ins, **aliases, **(self._finals.aliases if self._finals is not None else {})}
 
     def _build(self) -> None:
         """Compile the kernels."""
@@ -140,7 +111,7 @@ class TransitionReplay(Replay):
             "ENTRIES": self.crew.rows.size,
             "ACTION_SIZE": self.crew.action_size,
             "CHOICES": choices or 1,
-            "SLOTS": self._slots if sizes.final_observations else 1,
+            "SLOTS": 1 if self._finals is None else self._finals.slots,
             "FINALS": int(sizes.final_observations),
             "ACTION_MASKED": int(choices > 0),
             "ACTORS_PRIORITY": int(sizes.actors_priority),
@@ -157,10 +128,9 @@ class TransitionReplay(Replay):
         self._advance = world.program([*self._keep_final(), *ring.advance()])
         self._settle = world.program([*ring.settle(), self.step("set_first_leaves"), *self.priorities.add_up_steps()])
         self._draw = world.program([*self.priorities.draw_steps(), *self._gather()])
-        self._last = self.array("last") if self.sizes.final_observations else None
 
     def _keep_final(self) -> list[Step]:
-        if not self.sizes.final_observations:
+        if self._finals is None:
             return []
         return [self.step("keep_final_observations" if self.crew.rows.is_plain else "keep_final_bytes")]
 
@@ -172,13 +142,26 @@ class TransitionReplay(Replay):
     # ---- around a step -----------------------------------------------------------------------------------------------
     def stepped(self) -> None:
         """Keep final observations; the next step goes into the next row."""
-        if self._last is not None:
-            self.crew.join_last(self._last)
+        if self._finals is not None:
+            self._finals.join()
         self._advance()
 
     def end(self) -> None:
         """Settle which items can be drawn."""
         self._settle()
+
+    def measured(self) -> Sequence[Tensor]:
+        """Whether observations are finite, and how many final ones the ring's steps need."""
+        return [*super().measured(), *([] if self._finals is None else [self._finals.most_kept()])]
+
+    def take_in(self, numbers: Sequence[int]) -> None:
+        """Receives what ``measured`` gave.
+
+        Raises:
+            DeclarationError: an env was truncated more often than its ``truncations()`` says.
+        """
+        if self._finals is not None:
+            self._finals.check(numbers[1:])
 
     # ---- learning ----------------------------------------------------------------------------------------------------
     def draw(self, beta: float | Tensor = 0.0) -> Transitions:

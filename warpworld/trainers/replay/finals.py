@@ -1,0 +1,74 @@
+"""What agents saw last in truncated episodes, which a ring of steps does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from warpworld.environment import Array
+from warpworld.errors import DeclarationError
+from warpworld.managers.data_manager import Kept
+from warpworld.trainers.replay.priorities import add_arrays
+from warpworld.trainers.replay.ring import Ring
+from warpworld.world import World
+
+
+class Finals:
+    """A ring of final observations beside a ring of steps: in each env a slot for every truncation that can be in it.
+
+    Attributes:
+        slots: of an env.
+        aliases: the arrays' names by those of the kernels' parameters.
+
+    Args:
+        world: an unsealed world.
+        ring: of the steps.
+    """
+
+    def __init__(self, world: World, ring: Ring) -> None:
+        self._world, self._ring = world, ring
+        self.slots = world.environment.truncations(ring.rows)
+        self.aliases = add_arrays(world, ring.crew.name, self._arrays())
+        world.request("final_observations")
+        if ring.choices:  # what was allowed is to be known from before the reset
+            for copy in ring.crew.copies("action_mask", self.aliases["last_mask"], self.aliases["only_row"]):
+                world.record_copy(copy)
+
+    def _arrays(self) -> list[tuple[Array, Kept]]:
+        crew, choices, num_envs = self._ring.crew, self._ring.choices, self._world.num_envs
+        kept, before = (self.slots, crew.size), "how many were kept before the row"
+        arrays: list[tuple[Array, Kept]] = [
+            (Array("last", crew.rows.dtype, (crew.size, crew.rows.size), "env", initial=0), "scratch"),
+            (Array("finals", crew.rows.dtype, (*kept, crew.rows.size), "env"), "history"),
+            (Array("finals_kept", "int32", (), "env", initial=0, doc="how many were ever kept"), "state"),
+            (Array("finals_before", "int32", (self._ring.rows, num_envs), "world", initial=0, doc=before), "history"),
+        ]
+        if choices:
+            last = (1, num_envs, crew.size, choices)
+            arrays.append((Array("last_mask", "bool", last, "world", initial=True), "scratch"))
+            arrays.append((Array("only_row", "int32", (), "world", initial=0), "scratch"))
+            arrays.append((Array("finals_mask", "bool", (*kept, choices), "env"), "history"))
+        return arrays
+
+    def join(self) -> None:
+        """Put what the agents saw last into rows, where the kernel finds it that keeps it."""
+        self._ring.crew.join_last(self._world[self.aliases["last"]])
+
+    def most_kept(self) -> Tensor:
+        """Of any env, how many final observations the ring's steps need: () int32."""
+        row = self._world[self._ring.aliases["row"]]  # written next, so that it is the oldest
+        before = self._world[self.aliases["finals_before"]].index_select(0, row.long().view(1))
+        return (self._world[self.aliases["finals_kept"]] - before).max()
+
+    def check(self, most_kept: Sequence[int]) -> None:
+        """Refuse to learn from final observations that others were written over.
+
+        Raises:
+            DeclarationError: an env was truncated more often than its ``truncations()`` says.
+        """
+        if any(count > self.slots for count in most_kept):
+            raise DeclarationError(
+                f"{self._world.environment.name}: an env was truncated more often in {self._ring.rows} steps than the "
+                f"{self.slots} times that its truncations() gives; let it return the most that are possible"
+            )
