@@ -59,6 +59,8 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "cartpole": [{}],
     "deathmatch": [{}, {"players": 2, "rivals": 2}],
     "explorer": [{}],
+    "minatar_breakout": [{}],
+    "minatar_freeway": [{}],
     "pendulum": [{}],
     "point_goal": [{}],
     "recall": [{}],

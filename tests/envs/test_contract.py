@@ -14,6 +14,7 @@ from gymnasium.spaces import Box, Discrete
 from tests.envs.courses import Driver, assert_equal, assert_same_course, course_of, ended, per_env, values
 from warpworld import Array, Environment, Group, World
 from warpworld.environment import get_environment
+from warpworld.environment.observation_parts import parts_of
 from warpworld.environment.registry import packaged_names
 from warpworld.errors import BuildError
 from warpworld.managers.build_cache import cache_folder
@@ -30,6 +31,8 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9, players=2, rivals=2, megastep_rules=True),
     ],
     "explorer": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],
+    "minatar_breakout": [dict(episode_length=25)],
+    "minatar_freeway": [dict(episode_length=9)],
     "pendulum": [dict(episode_length=9)],
     "point_goal": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],
     "recall": [dict(cues=3, delay=5)],
@@ -100,13 +103,11 @@ def test_observations_lie_in_the_declared_spaces(name: str, params: dict[str, An
     driver = Driver(world)
     for _ in range(40):
         for group in world.groups.values():
-            seen, spaces = world.observations(group.name), group.observation
-            parts = seen if isinstance(seen, dict) else {"": seen}
-            for key, view in parts.items():
-                space = spaces[key] if key else spaces
-                assert isinstance(space, Box)
-                assert view.shape[1:] == (group.size, *space.shape)
-                assert np.all((view.cpu().numpy() >= space.low) & (view.cpu().numpy() <= space.high))
+            seen: Any = world.observations(group.name)
+            for key, part in parts_of(group.observation).items():
+                view = seen[key] if key else seen
+                assert view.shape[1:] == (group.size, *part.shape)
+                assert np.all((view.cpu().numpy() >= part.low) & (view.cpu().numpy() <= part.high))
         driver.step()
 
 

@@ -130,6 +130,26 @@ def test_recall(seen: list[int], named: int | None, full: list[tuple[str, int]],
     assert bool(marks(drawn, Text)) == asked
 
 
+@pytest.mark.parametrize(
+    ("name", "lit", "fills"),
+    [
+        ("minatar_breakout", [(0, 9, 4), (1, 3, 2), (2, 4, 1), (3, 1, 7)], ["#d1603d", "muted", "ink", "agent"]),
+        ("minatar_freeway", [(0, 9, 4), (1, 2, 6), (6, 2, 5)], ["ink", "#d1603d", "agent"]),
+    ],
+)
+def test_minatar_s_screens(name: str, lit: list[tuple[int, int, int]], fills: list[str]) -> None:
+    """A rectangle for each cell that is lit, at its column and row from the top, the first channel on top."""
+    screen = np.zeros((1, *get_environment(name)().groups()[0].observation.shape), bool)  # type: ignore[misc]
+    for channel, y, x in lit:
+        screen[0, channel, y, x] = True
+    drawn = drawing(name, {"observations": screen})
+    ground, *cells = [mark for mark in marks(drawn, Rectangles) if len(mark.x)]
+    assert (ground.fill, ground.width[0]) == ("ground", 10.0) and drawn.view[1] > drawn.view[3]
+    assert [cell.fill for cell in cells] == fills
+    middles = [(cell.x[0] + cell.width[0] / 2, cell.y[0] + cell.height[0] / 2) for cell in cells]
+    assert middles == [pytest.approx((x + 0.5, y + 0.5)) for _, y, x in reversed(lit)]
+
+
 def test_explorer_shows_what_has_been_seen_and_what_is_seen() -> None:
     """In a box of 5 m, whose first wall is its lower one: texels 10 to 19, and the one at the corner after it."""
     environment = get_environment("explorer")(plans="box", res=8, subsample=2)

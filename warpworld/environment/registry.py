@@ -17,7 +17,7 @@ _PACKAGED = {
         *("cartpole", "deathmatch", "explorer", "pendulum", "point_goal"),
         *("recall", "tag_continuous", "tag_gridworld", "waypoint"),
     )
-}
+} | {f"minatar_{game}": f"warpworld.envs.minatar.{game}" for game in ("breakout", "freeway")}
 
 # Of warpworld too, but no world of its own.
 _EXTERNAL = {"external": "warpworld.external.external"}

@@ -1,0 +1,75 @@
+"""What games of MinAtar share: sticky actions, a screen of 10 x 10 cells, and how it is drawn.
+
+Source: MinAtar 1.0.15 (Young and Tian: "MinAtar: An Atari-Inspired Testbed for Thorough and Reproducible Reinforcement
+Learning Experiments", 2019), whose games these follow step by step. Observations are flags of (channels, 10, 10), where
+MinAtar's are of (10, 10, channels), actions are its minimal sets, and a time limit truncates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from gymnasium.spaces import Discrete, MultiBinary
+
+from warpworld.drawing import Drawing, Mark, Rectangles
+from warpworld.environment import Array, Environment, Group
+from warpworld.errors import DeclarationError
+
+SIDE = 10
+
+
+class Channel(NamedTuple):
+    """One channel of a screen.
+
+    Attributes:
+        name: what it shows.
+        colour: of its cells in pictures.
+        opacity: of them.
+    """
+
+    name: str
+    colour: str
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True)
+class MinAtarParams:
+    """Parameters of all games."""
+
+    episode_length: int = 10_000  # steps until the time limit
+    sticky_action_prob: float = 0.1  # how likely the action of the step before is taken again
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.episode_length < 2**31:
+            raise DeclarationError(f"episode_length={self.episode_length}: expected 1 to 2^31 - 1")
+        if not 0 <= self.sticky_action_prob <= 1:
+            raise DeclarationError(f"sticky_action_prob={self.sticky_action_prob}: expected 0 to 1")
+
+
+class MinAtar(Environment):
+    """A game of MinAtar for one agent, which has three actions.
+
+    Attributes:
+        channels: of the screen, in their order, from the topmost to the lowest in pictures.
+    """
+
+    channels: ClassVar[tuple[Channel, ...]] = ()
+
+    def groups(self) -> Sequence[Group]:
+        """One agent, which sees the whole screen."""
+        return [Group("agent", 1, observation=MultiBinary((len(self.channels), SIDE, SIDE)), action=Discrete(3))]
+
+    def arrays(self) -> Sequence[Array]:
+        """What sticky actions need; as in MinAtar it is kept from one episode to the next."""
+        return [Array("last_action", "int32", initial=0, bounds=(0, 2), on_reset="keep", doc="of the step before")]
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
+        """The screen as the agent sees it, a colour for each channel."""
+        marks: list[Mark] = [Rectangles(0.0, 0.0, SIDE, SIDE, fill="ground", outline="grid", line_width=0.05)]
+        for channel, cells in reversed(list(zip(self.channels, arrays["observations"][0], strict=True))):
+            y, x = np.nonzero(cells)
+            marks.append(Rectangles(x + 0.05, y + 0.05, 0.9, 0.9, fill=channel.colour, opacity=channel.opacity))
+        return Drawing((-0.5, SIDE + 0.5, SIDE + 0.5, -0.5), marks, seconds=0.1)
