@@ -388,7 +388,12 @@ def _check_sizes(config: RunConfig, groups: dict[str, Group], document: Document
             f"expected at least one rollout: {rollout} = {per_rollout}"
         )
     for name, policy in config.policy.items():
-        if not isinstance(policy, LearnerConfig) or not policy.train:
+        if not isinstance(policy, LearnerConfig):
+            continue
+        for fault in policy.misfits(groups[policy.groups[0]]):
+            where = document.where(*(("policy", name, key) for key in fault.keys), ("policy", name))
+            raise ConfigError(f"{where}: policy.{name}.{fault.text}")
+        if not policy.train:
             continue
         agents = sum(groups[group].size for group in policy.groups)
         for fault in policy.faults(Sizes(trainer.num_envs, trainer.num_steps, agents)):

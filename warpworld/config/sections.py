@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import Self
 
 from warpworld.config.schedules import value_at
 from warpworld.config.types import Count, Device, Flag, Seed, Text
+
+if TYPE_CHECKING:
+    from warpworld.environment import Group
 
 Groups = tuple[str, ...]
 GROUPS = "agent groups that it plays; left out: the group of its own name"
@@ -149,6 +152,10 @@ class LearnerConfig(Section):
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """What in the settings does not go together, or not with the sizes of an iteration."""
+        yield from ()
+
+    def misfits(self, group: Group) -> Iterator[Fault]:
+        """What in the settings does not go with the spaces of its groups, of which ``group`` is the first."""
         yield from ()
 
 

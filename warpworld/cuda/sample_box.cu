@@ -4,15 +4,9 @@
 // Arrays: means (envs, NUM_AGENTS, ACTION_SIZE), log_stds (ACTION_SIZE,): of what is drawn. box (4, ACTION_SIZE): centre,
 // scale, low and high: an action is centre + scale * drawn, cut off at low and high. The others as in sample.cu;
 // rollout_actions holds what was drawn.
-#include "sampling.cuh"
+#include "box.cuh"
 
 constexpr float HALF_LOG_2_PI = 0.91893853320467274f;
-
-__device__ float in_box(const float* box, int i, float drawn) {
-  const float centre = box[i], scale = box[ACTION_SIZE + i], low = box[2 * ACTION_SIZE + i];
-  const float high = box[3 * ACTION_SIZE + i];
-  return fminf(fmaxf(centre + scale * drawn, low), high);
-}
 
 __device__ const float* own_means(const float* means) { return means + (size_t)agent_index() * ACTION_SIZE; }
 
@@ -69,14 +63,9 @@ extern "C" __global__ void act_greedily(const float* means, const float* box, fl
     actions[action_index() * ACTION_SIZE + i] = in_box(box, i, own_means(means)[i]);
 }
 
-// Draws without a policy: uniformly between finite bounds, else from the standard normal distribution.
+// Draws without a policy.
 extern "C" __global__ void act_at_random(const float* box, float* actions) {
   if (!is_active()) return;  // guard
   Random random = random_numbers();
-  for (int i = 0; i < ACTION_SIZE; ++i) {
-    const float low = box[2 * ACTION_SIZE + i], high = box[3 * ACTION_SIZE + i];
-    const bool bounded = low > -INFINITY && high < INFINITY;
-    const float drawn = bounded ? random.uniform(-1.0f, 1.0f) : random.normal();
-    actions[action_index() * ACTION_SIZE + i] = in_box(box, i, drawn);
-  }
+  draw_in_box(box, random, actions);
 }

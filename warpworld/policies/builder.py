@@ -69,6 +69,7 @@ def build_policy(
     needs_critic: bool = True,
     critic_input: Box | None = None,
     heads: HeadsMaker | None = None,
+    distribution: ActionDistribution | None = None,
 ) -> Policy:
     """Build the policy that a group's spaces call for, on the CPU and in eval mode.
 
@@ -80,16 +81,14 @@ def build_policy(
         needs_critic: whether the policy's algorithm reads values.
         critic_input: what the critic reads; None for the group's observations.
         heads: makes the network from the model's encoder and its width; None takes the model's own actor and critic.
+        distribution: what the outputs mean; None takes ``action_distribution(group)``.
 
     Raises:
         ConfigError: unknown model, or one that does not do what a model does.
         DeclarationError: a space that no policy can serve.
     """
-    cls, features, distribution = (
-        get_model(model.type, needs_critic),
-        observation_size(group),
-        action_distribution(group),
-    )
+    cls, features = get_model(model.type, needs_critic), observation_size(group)
+    distribution = distribution or action_distribution(group)
     if heads is not None or model.recurrent is not None:
         check_encoder(cls, model.type, "made recurrent" if heads is None else "given heads of the algorithm's own")
     if critic_input is not None:

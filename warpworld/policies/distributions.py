@@ -11,7 +11,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from warpworld.policies.deterministic import Deterministic
 from warpworld.policies.samplers import BoxSampler, ChoiceSampler, Seat
+from warpworld.policies.squashed_gaussian import SquashedGaussian
 
 FORBIDDEN = -1e8  # the logit of a forbidden choice: its probability is 0 in float32, and the entropy stays finite
 _LOG_2_PI = math.log(2 * math.pi)
@@ -138,7 +140,7 @@ class Gaussian(nn.Module):
         return log_probs.sum(-1), entropies.sum(-1).expand(means.shape[:-1])
 
 
-ActionDistribution = Categorical | Gaussian
+ActionDistribution = Categorical | Gaussian | SquashedGaussian | Deterministic
 
 
 def log_prob(logits: Tensor, actions: Tensor, head_sizes: Sequence[int]) -> Tensor:

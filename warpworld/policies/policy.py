@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from warpworld.errors import StoreError
 from warpworld.policies.callers_masks import mask_rows
 from warpworld.policies.callers_spaces import CallersSpaces, Observed
-from warpworld.policies.distributions import ActionDistribution, Gaussian
+from warpworld.policies.distributions import ActionDistribution, Categorical
 from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.preprocessing import Preprocessing
 
@@ -131,7 +131,7 @@ class Policy(nn.Module):
 
     def _allowed(self, action_mask: Any, observed: Observed, action: Space) -> Tensor | None:
         """The mask in rows: (n, num_outputs) bool."""
-        is_box = isinstance(self.distribution, Gaussian)
+        is_box = not isinstance(self.distribution, Categorical)
         if action_mask is None:
             if self.needs_mask and not is_box:
                 expected = (*observed.lead, self.distribution.num_outputs)

@@ -2,7 +2,21 @@
 
 from warpworld.policies.samplers.box import BoxSampler, scaling_to
 from warpworld.policies.samplers.choices import ChoiceSampler
+from warpworld.policies.samplers.deterministic import DeterministicSampler, Noise, NoisySampler
 from warpworld.policies.samplers.explorer import Explorer
 from warpworld.policies.samplers.sampler import Sampler, SamplerMaker, Seat
+from warpworld.policies.samplers.squashed import SquashedSampler
 
-__all__ = ["BoxSampler", "ChoiceSampler", "Explorer", "Sampler", "SamplerMaker", "Seat", "scaling_to"]
+__all__ = [
+    "BoxSampler",
+    "ChoiceSampler",
+    "DeterministicSampler",
+    "Explorer",
+    "Noise",
+    "NoisySampler",
+    "Sampler",
+    "SamplerMaker",
+    "Seat",
+    "SquashedSampler",
+    "scaling_to",
+]

@@ -13,38 +13,24 @@ from warpworld.policies.samplers.sampler import CUDA_FOLDER, Sampler
 NO_NOISE = -20.0  # logarithm of a deviation that no float32 action shows
 
 
-class BoxSampler(Sampler):
-    """Draws each dimension from a normal distribution around the policy's mean."""
+class InBox(Sampler):
+    """What all samplers share whose actions lie in a Box."""
 
-    source = CUDA_FOLDER / "sample_box.cu"
-    outputs_name = "means"
-
-    def constants(self) -> dict[str, int]:
+    def constants(self) -> dict[str, float]:
         """The number of dimensions, those of a Box of several axes in one row."""
         return {"ACTION_SIZE": self._space.low.size}
 
     def arrays(self) -> dict[str, str]:
-        """Add ``box``, which scales what was drawn, and ``log_stds``."""
-        world, name = self.seat.world, self.seat.group.name
-        scaling = scaling_to(self._space)
-        box, log_stds = f"action_box_{name}", f"log_stds_{name}"
-        world.add(Array(box, "float32", scaling.shape, per="world", initial=scaling), kept="scratch")
-        world.add(Array(log_stds, "float32", scaling.shape[1:], per="world", initial=0.0), kept="scratch")
-        return {"box": box, "log_stds": log_stds}
+        """Add ``box``, which scales what was drawn."""
+        name, scaling = f"action_box_{self.seat.group.name}", scaling_to(self._space)
+        self.seat.world.add(Array(name, "float32", scaling.shape, per="world", initial=scaling), kept="scratch")
+        return {"box": name}
 
     @property
     def _space(self) -> Box:
         space = self.seat.group.action
         assert isinstance(space, Box)
         return space
-
-    def take(self, distribution: Any) -> None:
-        """Take the deviations; a script's actions are meant as they are."""
-        log_stds = self.seat.world[f"log_stds_{self.seat.group.name}"]
-        if distribution is None:
-            log_stds.fill_(NO_NOISE)
-        else:
-            log_stds.copy_(distribution.log_std)
 
     def draw_at_random(self) -> None:
         """Uniformly between finite bounds, else from the standard normal distribution."""
@@ -53,6 +39,27 @@ class BoxSampler(Sampler):
     def _bind(self) -> None:
         super()._bind()
         self._draw_at_random = self.program("act_at_random")
+
+
+class BoxSampler(InBox):
+    """Draws each dimension from a normal distribution around the policy's mean."""
+
+    source = CUDA_FOLDER / "sample_box.cu"
+    outputs_name = "means"
+
+    def arrays(self) -> dict[str, str]:
+        """Add ``log_stds`` too."""
+        name = f"log_stds_{self.seat.group.name}"
+        self.seat.world.add(Array(name, "float32", (self._space.low.size,), per="world", initial=0.0), kept="scratch")
+        return {**super().arrays(), "log_stds": name}
+
+    def take(self, distribution: Any) -> None:
+        """Take the deviations; a script's actions are meant as they are."""
+        log_stds = self.seat.world[f"log_stds_{self.seat.group.name}"]
+        if distribution is None:
+            log_stds.fill_(NO_NOISE)
+        else:
+            log_stds.copy_(distribution.log_std)
 
 
 def scaling_to(space: Box) -> np.ndarray:

@@ -25,7 +25,7 @@ class ChoiceSampler(Sampler):
         self.masked = "action_mask" in seat.world.data
         super().__init__(seat, kernel)
 
-    def constants(self) -> dict[str, int]:
+    def constants(self) -> dict[str, float]:
         """How the logits divide into heads."""
         heads, world = self._heads, self.seat.world
         return {

@@ -27,7 +27,7 @@ class Explorer(ChoiceSampler):
         notes = "ring_taken_values" in (seat.recorded or {})
         super().__init__(seat, "explore_and_note" if notes else "explore", head_sizes)
 
-    def constants(self) -> dict[str, int]:
+    def constants(self) -> dict[str, float]:
         """Those of choices, and where the group stands in its crew."""
         size, first = self._crew
         return {**super().constants(), "CREW": size, "CREW_FIRST": first}

@@ -99,7 +99,7 @@ class Sampler(ABC):
         world.when_sealed(self._bind)
 
     @abstractmethod
-    def constants(self) -> dict[str, int]:
+    def constants(self) -> dict[str, float]:
         """Constants that the kernels are compiled with, besides those that every sampler has."""
 
     def arrays(self) -> dict[str, str]:

@@ -87,6 +87,22 @@ class Algorithm(ABC):
         """Numbers that the host knows, logged as ``charts/POLICY/NAME``."""
         return {}
 
+    # ---- what several of them do -------------------------------------------------------------------------------------
+    def take_in(self, observations: Tensor, total: int) -> None:
+        """Let the policy's normaliser, if it has one, take in the observations of all processes.
+
+        Args:
+            observations: (rows, entries), this process's.
+            total: rows of all processes together.
+        """
+        normaliser = self.policy.normaliser
+        if normaliser is None or not total:
+            return
+        if self.processes.several:
+            normaliser.merge(total, *self.processes.moments(self.policy.floats(observations).double(), total))
+        else:
+            normaliser.update(self.policy.floats(observations))
+
     # ---- saving ------------------------------------------------------------------------------------------------------
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:

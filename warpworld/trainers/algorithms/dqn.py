@@ -11,14 +11,12 @@ from torch.nn import functional
 
 from warpworld.config.sections import ALGORITHM, Fault, Sizes
 from warpworld.config.types import Count, Fraction
-from warpworld.managers.array_values import torch_dtype
-from warpworld.policies import ObservationRows
 from warpworld.policies.builder import HeadsMaker
 from warpworld.policies.q_network import DuelingHeads, QNetwork
-from warpworld.trainers.algorithms.off_policy import SMALL_OBSERVATION, OffPolicySettings
+from warpworld.trainers.algorithms.off_policy import OffPolicySettings
 from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
 from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.replay import ReplaySizes, TransitionReplay
+from warpworld.trainers.replay import TransitionReplay
 
 
 class DQNSettings(QSettings):
@@ -61,23 +59,9 @@ class DQN(QLearning):
     def make_replay(self, collector: Collector, rows: int) -> TransitionReplay:
         """A replay of transitions."""
         settings = self.settings
-        keep = settings.final_observations
-        if keep is None:
-            seen = ObservationRows(collector.world.groups[settings.groups[0]].observation)
-            keep = seen.size * torch_dtype(seen.dtype).itemsize <= SMALL_OBSERVATION
-        sizes = ReplaySizes(
-            rows=rows,
-            batch_size=settings.batch_size // self.processes.size,
-            n_step=settings.n_step,
-            gamma=settings.gamma,
-            alpha=settings.priority_alpha,
-            actors_priority=settings.first_priority == "actor",
-            final_observations=keep,
-            frame_stack=settings.frame_stack,
-            reward_clip=settings.reward_clip or 0.0,
-            value_rescale=settings.value_rescale,
+        return self.transition_replay(
+            collector, rows, frame_stack=settings.frame_stack, value_rescale=settings.value_rescale
         )
-        return TransitionReplay(collector, settings.groups, sizes, self.processes)
 
     def evaluate(self) -> Evaluated:
         """Draw transitions and evaluate them."""

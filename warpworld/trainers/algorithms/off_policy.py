@@ -17,14 +17,15 @@ from warpworld.config import LearnerConfig
 from warpworld.config.sections import Fault, Sizes
 from warpworld.config.types import Count, Flag, Fraction, FractionSchedule, NotNegative, Positive, PositiveSchedule
 from warpworld.errors import ConfigError, RunError
-from warpworld.policies import Policy
+from warpworld.managers.array_values import torch_dtype
+from warpworld.policies import ObservationRows, Policy
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters, OptimizerMaker, adam
 from warpworld.trainers.algorithms.rmsprop import RMSprop
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.distributed import ALONE, ProcessGroup
-from warpworld.trainers.replay import Replay
+from warpworld.trainers.replay import Replay, ReplaySizes, TransitionReplay
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": adam, "rmsprop": RMSprop}
 SMALL_OBSERVATION = 256  # bytes; final observations of this size are kept unless the settings say otherwise
@@ -145,6 +146,7 @@ class OffPolicy(Algorithm):
         self.now = self.settings.at(progress.env_steps)
         self._steps += self._collector.num_steps
         self.set_exploration(progress)
+        self._normalise()
         if self.transitions < self.settings.learning_starts:
             return {name: torch.zeros((), device=self._collector.world.device) for name in self.diagnostics}
         self.set_learning_rate(self.now.learning_rate)
@@ -156,6 +158,37 @@ class OffPolicy(Algorithm):
             self.num_updates += 1
             self.updated()
         return dict(zip(self.diagnostics, total / self.settings.updates, strict=True))
+
+    def _normalise(self) -> None:
+        """Let a normaliser take in what was seen in this iteration."""
+        if self.policy.normaliser is not None:
+            seen = self.replay.ring.recorded()
+            self.take_in(seen, int(self.processes.sum(torch.tensor(len(seen)))))
+
+    def transition_replay(self, collector: Collector, rows: int, **others: Any) -> TransitionReplay:
+        """A replay of transitions as the settings have it.
+
+        Args:
+            collector: of an unsealed world.
+            rows: of the ring.
+            others: sizes that not all algorithms have.
+        """
+        settings, keep = self.settings, self.settings.final_observations
+        if keep is None:
+            seen = ObservationRows(collector.world.groups[settings.groups[0]].observation)
+            keep = seen.size * torch_dtype(seen.dtype).itemsize <= SMALL_OBSERVATION
+        sizes = ReplaySizes(
+            rows=rows,
+            batch_size=settings.batch_size // self.processes.size,
+            n_step=settings.n_step,
+            gamma=settings.gamma,
+            alpha=settings.priority_alpha,
+            actors_priority=settings.first_priority == "actor",
+            final_observations=keep,
+            reward_clip=settings.reward_clip or 0.0,
+            **others,
+        )
+        return TransitionReplay(collector, settings.groups, sizes, self.processes)
 
     # ---- one update --------------------------------------------------------------------------------------------------
     def variant(self) -> Hashable:

@@ -121,7 +121,8 @@ class OnPolicy(Algorithm):
     def losses(self, minibatch: Experience) -> Losses:
         """The loss of a minibatch under the present policy, and its diagnostics."""
         rows, (outputs, values) = minibatch.rows, minibatch.evaluated(self.policy)
-        log_probs, entropies = self.policy.distribution.log_prob_and_entropy(outputs, rows.actions, rows.action_masks)
+        distribution: Any = self.policy.distribution
+        log_probs, entropies = distribution.log_prob_and_entropy(outputs, rows.actions, rows.action_masks)
         return self.loss_of(log_probs, entropies, values, rows)
 
     # ---- an algorithm's part of a run --------------------------------------------------------------------------------
@@ -192,7 +193,7 @@ class OnPolicy(Algorithm):
             if self.is_enough(seen[-1]):
                 break
         rows = minibatches.rows.counted_rows()
-        self._take_in(rows.observations, minibatches.num_rows)
+        self.take_in(rows.observations, minibatches.num_rows)
         found = {name: torch.stack([d[name] for d in seen]).mean() for name in self._of_loss}
         return {**found, "explained_variance": self._explained_variance(rows, minibatches.num_rows)}
 
@@ -257,16 +258,6 @@ class OnPolicy(Algorithm):
         self.processes.sum(self._summed)
         gradient.copy_(self._summed[: len(gradient)])
         return dict(zip(names, self._summed[len(gradient) :].clone(), strict=True))
-
-    def _take_in(self, observations: Tensor, total: int) -> None:
-        """Let a normaliser take in the observations of all processes."""
-        normaliser = self.policy.normaliser
-        if normaliser is None:
-            return
-        if self.processes.several:
-            normaliser.merge(total, *self.processes.moments(self.policy.floats(observations).double(), total))
-        else:
-            normaliser.update(self.policy.floats(observations))
 
     def _explained_variance(self, rows: Batch, total: int) -> Tensor:
         """1 - Var(returns - values) / Var(returns): 1 is perfect, 0 no better than a constant, or equal returns."""

@@ -121,11 +121,12 @@ class VTraceTargets(GAETargets):
         at_once = rows_at_once(rows.rows.observations) * len(rows) // len(rows.rows) or 1
         whole, rest = divmod(len(rows), at_once)
         log_probs, values = [], []
+        distribution: Any = self.policy.distribution
         with torch.no_grad():
             for part in rows.split([at_once] * whole + [rest] * (rest > 0)):
                 outputs, said = part.evaluated(self.policy)
                 actions, masks = part.rows.actions, part.rows.action_masks
-                log_probs.append(self.policy.distribution.log_prob_and_entropy(outputs, actions, masks)[0])
+                log_probs.append(distribution.log_prob_and_entropy(outputs, actions, masks)[0])
                 values.append(said)
         return torch.cat(log_probs), torch.cat(values)
 

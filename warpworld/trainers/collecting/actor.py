@@ -10,7 +10,7 @@ from torch import Tensor
 from warpworld.environment import Array
 from warpworld.environment.spaces import action_layout, observation_names
 from warpworld.errors import StoreError
-from warpworld.policies import ObservationRows, RecurrentPolicy, action_distribution
+from warpworld.policies import ObservationRows, Policy, RecurrentPolicy, action_distribution
 from warpworld.policies.samplers import SamplerMaker, Seat
 from warpworld.trainers.collecting.memory import Memory
 from warpworld.trainers.collecting.players import Player, Scripted, Seen, Slot, decide, split_envs
@@ -28,7 +28,7 @@ class Actor:
             only where the first was one, with states of the same size.
         slots: ranges of envs in which an opponent plays the group.
         memory: what the agents remember, where the first policy is recurrent; else None.
-        distribution: of the group's actions.
+        distribution: of the group's actions: the policy's, or what the group's space calls for.
         sampler: what draws.
         rows: how one agent's observation lies in a row.
         action_dtype: of the actions array, and of what is recorded of it.
@@ -40,7 +40,7 @@ class Actor:
         policy: see above.
         kernel: of the sampler: "sample" draws and records, "act" draws, "act_greedily" takes the likeliest.
         slots: see above; those of other groups are left out. None where actions lie in a Box.
-        sampler: makes the sampler; None takes that of the group's distribution.
+        sampler: makes the sampler; None takes that of the distribution.
         recorded: arrays that "sample" records the step in, by the names of the kernel's parameters.
         index: number of the sampler's kernel in the world; None takes the next one.
 
@@ -62,7 +62,8 @@ class Actor:
         self.group = world.groups[group]
         self.policy = policy
         self.slots = [slot for slot in slots if group in slot.groups]
-        self.distribution = action_distribution(self.group)
+        own = policy.distribution if isinstance(policy, Policy) else None
+        self.distribution = own or action_distribution(self.group)
         self.rows = ObservationRows(self.group.observation)
         self.action_dtype, self.action_size = action_layout(self.group.action)
         self.memory = Memory(world, self.group, policy.state_size) if isinstance(policy, RecurrentPolicy) else None

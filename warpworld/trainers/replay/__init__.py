@@ -1,9 +1,10 @@
 """Replay: rings of past steps in the store, and how algorithms draw from them."""
 
 from warpworld.trainers.replay.crew import Crew
+from warpworld.trainers.replay.normals import Normals
 from warpworld.trainers.replay.priorities import Priorities
 from warpworld.trainers.replay.replay import Replay
 from warpworld.trainers.replay.transition_replay import ReplaySizes, TransitionReplay
 from warpworld.trainers.replay.transitions import Transitions
 
-__all__ = ["Crew", "Priorities", "Replay", "ReplaySizes", "TransitionReplay", "Transitions"]
+__all__ = ["Crew", "Normals", "Priorities", "Replay", "ReplaySizes", "TransitionReplay", "Transitions"]

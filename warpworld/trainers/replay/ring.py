@@ -16,6 +16,8 @@ from warpworld.trainers.collecting.finite import refuse_not_finite
 from warpworld.trainers.replay.crew import Crew
 from warpworld.trainers.replay.priorities import CUDA_FOLDER, add_arrays, lanes_for
 
+TOOK_PART = 3  # PLAYED | COUNTS of cuda/ring.cuh
+
 
 class Ring:
     """What a policy's agents saw, did and got in the last steps, each stored once; the rules stand in ``cuda/ring.cu``.
@@ -142,6 +144,11 @@ class Ring:
         return self._kernels.step(name, index=0, own_env_only=False)
 
     # ---- after an iteration ------------------------------------------------------------------------------------------
+    def recorded(self) -> Tensor:
+        """What the policy's agents saw in the latest iteration, as far as they took part: (rows, entries)."""
+        latest = self._latest()
+        return self._of("ring_observations", latest)[self._of("takes_part", latest) == TOOK_PART]
+
     def is_finite(self) -> Tensor:
         """Whether agents that count saw finite numbers only in the latest iteration: () bool."""
         rows = self.crew.rows

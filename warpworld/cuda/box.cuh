@@ -1,0 +1,24 @@
+// What all kernels share that act in a Box. ACTION_SIZE is the number of its dimensions; the other constants are those of
+// sampling.cuh.
+//
+// Arrays: box (4, ACTION_SIZE): centre, scale, low and high: an action is centre + scale * drawn, cut off at low and high.
+// So -1 and 1 are the ends of a bounded dimension.
+#pragma once
+
+#include "sampling.cuh"
+
+__device__ float in_box(const float* box, int i, float drawn) {
+  const float centre = box[i], scale = box[ACTION_SIZE + i], low = box[2 * ACTION_SIZE + i];
+  const float high = box[3 * ACTION_SIZE + i];
+  return fminf(fmaxf(centre + scale * drawn, low), high);
+}
+
+// Uniformly between finite bounds, else from the standard normal distribution.
+__device__ void draw_in_box(const float* box, Random& random, float* actions) {
+  for (int i = 0; i < ACTION_SIZE; ++i) {
+    const float low = box[2 * ACTION_SIZE + i], high = box[3 * ACTION_SIZE + i];
+    const bool bounded = low > -INFINITY && high < INFINITY;
+    const float drawn = bounded ? random.uniform(-1.0f, 1.0f) : random.normal();
+    actions[action_index() * ACTION_SIZE + i] = in_box(box, i, drawn);
+  }
+}

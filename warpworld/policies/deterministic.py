@@ -1,0 +1,35 @@
+"""What DDPG's policy gives: the action itself, in each dimension of a bounded Box."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from warpworld.policies.samplers import DeterministicSampler, Seat
+
+
+class Deterministic(nn.Module):
+    """Box actions without chance, in units where -1 and 1 are the Box's ends.
+
+    Attributes:
+        num_outputs: how many numbers a network gives for it.
+
+    Args:
+        size: dimensions of the Box.
+    """
+
+    num_outputs: int
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.num_outputs = int(size)
+
+    def sampler(self, seat: Seat, kernel: str) -> DeterministicSampler:
+        """What writes the actions of a group, whatever the kernel."""
+        return DeterministicSampler(seat)
+
+    def choose(
+        self, actions: Tensor, greedy: bool, generator: torch.Generator | None = None, allowed: Tensor | None = None
+    ) -> Tensor:
+        """What to do, without a world, not scaled to the Box: (..., size); nothing is drawn."""
+        return actions

@@ -1,0 +1,73 @@
+"""Actions in a bounded Box of a policy that says what to do: as they are, or with noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warpworld.environment import Array
+from warpworld.policies.samplers.box import InBox
+from warpworld.policies.samplers.sampler import CUDA_FOLDER, Seat
+
+
+class DeterministicSampler(InBox):
+    """Takes the policy's actions as they are.
+
+    Args:
+        seat: where the group's numbers lie.
+    """
+
+    source = CUDA_FOLDER / "sample_box.cu"
+    outputs_name = "means"
+
+    def __init__(self, seat: Seat) -> None:
+        super().__init__(seat, "act_greedily")
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How actions are disturbed.
+
+    Attributes:
+        kind: "ou" (Ornstein-Uhlenbeck), or "normal".
+        damping: of "ou": the part of the noise that is gone a step later.
+        stddev: of the normal numbers.
+        scale: name of the array () float32 that the noise is multiplied by.
+        at_random: name of the array () bool that says whether actions are drawn uniformly instead.
+    """
+
+    kind: str
+    damping: float
+    stddev: float
+    scale: str
+    at_random: str
+
+
+class NoisySampler(InBox):
+    """Adds noise to the policy's actions, in units in which -1 and 1 are the Box's ends.
+
+    Args:
+        seat: where the group's numbers lie.
+        noise: see above.
+    """
+
+    source = CUDA_FOLDER / "explore_box.cu"
+    outputs_name = "means"
+
+    def __init__(self, seat: Seat, noise: Noise) -> None:
+        self._noise = noise
+        super().__init__(seat, f"explore_{noise.kind}")
+
+    def constants(self) -> dict[str, float]:
+        """How far the noise varies, too."""
+        own = {"NOISE_DAMPING": float(self._noise.damping), "NOISE_STDDEV": float(self._noise.stddev)}
+        return {**super().constants(), **own}
+
+    def arrays(self) -> dict[str, str]:
+        """Add ``box``, and of Ornstein-Uhlenbeck the state: the noise of each agent and dimension."""
+        found = {**super().arrays(), "noise_scale": self._noise.scale, "at_random": self._noise.at_random}
+        if self._noise.kind == "ou":
+            group = self.seat.group
+            found["noise"] = f"noise_{group.name}"
+            per_agent = (group.size, self._space.low.size)
+            self.seat.world.add(Array(found["noise"], "float32", per_agent, per="env", initial=0.0))
+        return found

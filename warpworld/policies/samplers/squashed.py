@@ -1,0 +1,27 @@
+"""Actions in a bounded Box: tanh of a normal distribution in each dimension, scaled to the Box."""
+
+from __future__ import annotations
+
+from warpworld.policies.samplers.box import InBox
+from warpworld.policies.samplers.sampler import CUDA_FOLDER, Seat
+
+
+class SquashedSampler(InBox):
+    """Draws each dimension from a squashed normal distribution around the policy's mean.
+
+    Args:
+        seat: where the group's numbers lie.
+        kernel: of sample_squashed.cu: "act", "act_greedily", or "explore", which obeys ``at_random``.
+        at_random: name of the array () bool that says whether actions are drawn uniformly instead.
+    """
+
+    source = CUDA_FOLDER / "sample_squashed.cu"
+    outputs_name = "outputs"
+
+    def __init__(self, seat: Seat, kernel: str, at_random: str | None = None) -> None:
+        self._at_random = at_random
+        super().__init__(seat, kernel)
+
+    def arrays(self) -> dict[str, str]:
+        """Add ``box``."""
+        return super().arrays() | ({"at_random": self._at_random} if self._at_random else {})

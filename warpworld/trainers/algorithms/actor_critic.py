@@ -1,0 +1,212 @@
+"""What algorithms share whose actor acts in a bounded Box and learns from critics of its actions."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from gymnasium.spaces import Box
+from pydantic import Field
+from torch import Tensor, nn
+
+from warpworld.config.sections import Fault, Sizes
+from warpworld.config.types import Count, Fraction, PositiveSchedule
+from warpworld.environment import Group
+from warpworld.environment.spaces import action_layout
+from warpworld.policies import Policy, build_policy, observation_size
+from warpworld.policies.actor_critics import ActorCritics, Critics, SquashedHead, TanhHead
+from warpworld.policies.deterministic import Deterministic
+from warpworld.policies.samplers import Sampler, Seat, scaling_to
+from warpworld.policies.squashed_gaussian import SquashedGaussian
+from warpworld.trainers.algorithms.algorithm import Progress
+from warpworld.trainers.algorithms.box_exploration import AtRandom
+from warpworld.trainers.algorithms.flat_parameters import FlatParameters
+from warpworld.trainers.algorithms.off_policy import OffPolicy, OffPolicySettings
+from warpworld.trainers.algorithms.target_network import TargetNetwork
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.replay import Normals, TransitionReplay, Transitions
+from warpworld.trainers.replay.size import settle_size
+
+
+class ActorCriticSettings(OffPolicySettings):
+    """Settings that these algorithms share."""
+
+    learning_rate: PositiveSchedule = Field(default=1e-3, description="step size of the critics")
+    actor_learning_rate: PositiveSchedule = Field(default=1e-3, description="step size of the actor")
+    replay_size: Count = Field(default=1_000_000, description="transitions that are kept, rounded up to whole rows")
+    learning_starts: Count = Field(
+        default=10_000, description="transitions before the first update; until then actions are drawn uniformly"
+    )
+    batch_size: Count = Field(default=256, le=2**24, description="transitions of an update, in all processes together")
+    tau: Fraction = Field(default=0.005, gt=0, description="how far the target networks follow in an update")
+
+    def faults(self, sizes: Sizes) -> Iterator[Fault]:
+        """Nobody notes values while acting, and there is no memory."""
+        yield from super().faults(sizes)
+        if self.first_priority == "actor":
+            text = f"first_priority is actor, expected max: under {self.algorithm} no values are known while acting"
+            yield Fault(("first_priority",), text)
+        if self.model.recurrent is not None:
+            text = f"model.recurrent is {self.model.recurrent}, expected null: {self.algorithm} has no memory"
+            yield Fault(("model",), text)
+
+    def misfits(self, group: Group) -> Iterator[Fault]:
+        """Actions lie in a Box with finite bounds, and critics read what actors read."""
+        space, what = group.action, f"algorithm is {self.algorithm}, but group '{group.name}'"
+        if not isinstance(space, Box):
+            yield Fault(("algorithm",), f"{what} acts in {space}, expected a Box; dqn acts by choices")
+        elif not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
+            yield Fault(("algorithm",), f"{what} acts in {space}, expected a Box with finite bounds; ppo needs none")
+        if group.critic_input is not None:
+            text = f"{what} names '{group.critic_input}' for its critic to read, expected none: critics of actions read"
+            yield Fault(("algorithm",), f"{text} what the agent observes")
+
+
+class ActorCritic(OffPolicy):
+    """One optimiser for the actor and one for all critics; targets follow by a small part in each update.
+
+    Critics read actions in units in which -1 and 1 are the Box's ends.
+
+    Attributes:
+        num_draws: normal numbers that an update needs for each dimension of each transition's action.
+        head: makes the actor's last layer, from the encoder's width and the action's size.
+        distribution: makes what its outputs mean, from the action's size.
+        actor: the actor's parameters.
+        critics: the critics' parameters.
+        target_critics: what follows the critics.
+        normals: random numbers of an update, (draws, batch, size).
+        at_random: says that actions are drawn uniformly.
+    """
+
+    Settings: ClassVar[type[ActorCriticSettings]] = ActorCriticSettings
+    diagnostics: ClassVar[tuple[str, ...]] = ("critic_loss", "actor_loss", "value", "critic_grad_norm")
+    num_draws: ClassVar[int]
+    head: ClassVar[type[TanhHead] | type[SquashedHead]]
+    distribution: ClassVar[type[Deterministic] | type[SquashedGaussian]]
+    settings: ActorCriticSettings
+    replay: TransitionReplay
+
+    def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
+        super().__init__(policy, settings, processes)
+        self.model: ActorCritics = policy.model  # type: ignore[assignment]
+        make = settings.optimizer_maker
+        self.actor = FlatParameters(self.model.actor_layers, self.now.actor_learning_rate, make)
+        self.critics = FlatParameters(self.model.critics, self.now.learning_rate, make)
+        self.target_critics = TargetNetwork(self.model.critics, self.critics.vector)
+        self.learnt = {"actor": self.actor, "critics": self.critics}
+        self.targets = {"critics": self.target_critics}
+
+    @classmethod
+    def build_policy(cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None) -> Policy:
+        """A policy with an actor and critics of its actions."""
+        size = action_layout(group.action)[1]
+
+        def network(encoder: nn.Module, width: int) -> ActorCritics:
+            critics = Critics(cls.num_critics(settings), encoder, observation_size(group), width, size)
+            return ActorCritics(encoder, cls.head(width, size), critics)
+
+        return build_policy(
+            settings.model, group, generator, needs_critic=False, heads=network, distribution=cls.distribution(size)
+        )
+
+    # ---- what an algorithm says --------------------------------------------------------------------------------------
+    @staticmethod
+    @abstractmethod
+    def num_critics(settings: Any) -> int:
+        """How many critics there are."""
+
+    @abstractmethod
+    def sampler(self, seat: Seat) -> Sampler:
+        """What explores for a group."""
+
+    @abstractmethod
+    def targets_of(self, batch: Transitions, following: Tensor, normals: Tensor) -> Tensor:
+        """What the values of the actions taken are to be: (B,) float32, without gradient.
+
+        Args:
+            batch: the transitions.
+            following: (B, features) float32, what the networks read of the observations that follow.
+            normals: (draws, B, size), standard normal numbers of this update.
+        """
+
+    @abstractmethod
+    def update_actor(self, seen: Tensor, weights: Tensor, normals: Tensor) -> dict[str, Tensor]:
+        """One gradient step of the actor; gives its diagnostics.
+
+        Args:
+            seen: (B, features) float32, what the networks read.
+            weights: (B,) float32, importance weights.
+            normals: as for ``targets_of``.
+        """
+
+    # ---- an algorithm's part of a run --------------------------------------------------------------------------------
+    def declare(self, collector: Collector) -> None:
+        """Make the replay; let the policy explore in all its groups."""
+        super().declare(collector)
+        world, settings = collector.world, self.settings
+        of_run = Sizes(collector.total_envs, collector.num_steps, self.agents)
+        self.replay = self.transition_replay(collector, settings.rows(of_run))
+        crew = self.replay.crew
+        shape = self.num_draws, self.replay.sizes.batch_size, crew.action_size
+        self.normals = Normals(world, crew.name, self.replay.priorities, shape)
+        self.at_random = AtRandom(collector, crew.name)
+        space = crew.groups[0].action
+        assert isinstance(space, Box)
+        self._centre, self._scale = torch.from_numpy(scaling_to(space)[:2]).to(world.device)
+        for group in settings.groups:
+            self.replay.act(group, self.policy, "explore", sampler=lambda seat, kernel: self.sampler(seat))
+        settle_size(world, crew, self.replay.items)
+
+    def set_exploration(self, progress: Progress) -> None:
+        """Actions are the policy's once it learns."""
+        self.at_random.set(self.transitions < self.settings.learning_starts)
+
+    def set_learning_rate(self, rate: float) -> None:
+        """The critics', and the actor's own."""
+        super().set_learning_rate(rate)
+        self.actor.learning_rate = self.now.actor_learning_rate
+
+    # ---- one update --------------------------------------------------------------------------------------------------
+    def update(self) -> dict[str, Tensor]:
+        """A gradient step of the critics, then of the actor; targets follow."""
+        batch, policy = self.replay.draw(self.beta), self.policy
+        normals = self.normals.draw()
+        seen = policy.features(batch.observations)
+        actions = (batch.actions - self._centre) / self._scale
+        with torch.no_grad():
+            following = policy.features(batch.next_observations)
+            targets = self.targets_of(batch, following, normals)
+        values = self.model.critics(seen, actions)
+        errors = targets - values
+        loss = (batch.weights * errors**2).mean(1).sum()
+        norm = self.step(self.critics, self.model.critics, loss)
+        of_actor = self.update_actor(seen, batch.weights, normals)
+        self.replay.update(errors.detach().abs().mean(0))
+        value = values.detach().mean()
+        return {"critic_loss": loss.detach(), "value": value, "critic_grad_norm": norm, **of_actor}
+
+    def step(self, parameters: FlatParameters, module: nn.Module, loss: Tensor) -> Tensor:
+        """A gradient step of one module alone; gives the gradient's length."""
+        parameters.gradient.zero_()
+        loss.backward(inputs=list(module.parameters()))
+        self.share_gradient(parameters)
+        return parameters.step(self.settings.max_grad_norm or math.inf)
+
+    def follow(self) -> None:
+        """Let the targets follow."""
+        for target in self.targets.values():
+            target.follow(self.settings.tau)
+
+    @staticmethod
+    def discounted(batch: Transitions, values: Tensor) -> Tensor:
+        """Returns with the values of what follows, which is anything where nothing does: (B,) float32."""
+        return batch.returns + torch.where(batch.discounts > 0, batch.discounts * values, 0.0)
+
+    def charts(self) -> dict[str, float]:
+        """The actor's learning rate too."""
+        return {**super().charts(), "actor_learning_rate": float(self.now.actor_learning_rate)}
