@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from gymnasium.spaces import Space
+from torch import Tensor, nn
 
 from tests.policies.my_models import Shared
 
@@ -22,6 +23,30 @@ class Branching(Shared):
 
     def actor(self, observations: Tensor) -> Tensor:
         return torch.full_like(super().actor(observations), 2.0 if torch.compiler.is_compiling() else 1.5)
+
+
+class Choosy(Shared):
+    """Its graph refuses what it reads."""
+
+    def actor(self, observations: Tensor) -> Tensor:
+        if torch.compiler.is_compiling():
+            torch._assert_async((observations > 1e9).any(), "too small")
+        return super().actor(observations)
+
+
+class StubbornEncoder(Shared):
+    """Fails there behind a recurrent cell."""
+
+    @staticmethod
+    def encoder(observation: Space, *, width: int, slope: float) -> nn.Module:
+        return Followed()
+
+
+class Followed(nn.Module):
+    def forward(self, rows: Tensor) -> Tensor:
+        if torch.compiler.is_compiling():
+            raise RuntimeError
+        return rows
 
 
 class Unknown(Shared):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -27,10 +28,10 @@ def said_of(policy: Policy, path: Path) -> str:
     return str(error.value)
 
 
-def with_model(name: str) -> Policy:
+def with_model(name: str, **settings: Any) -> Policy:
     spaces = policy_of("mlp").spaces
     assert spaces is not None
-    model = ModelConfig(type=f"tests.exporting.broken_models:{name}")
+    model = ModelConfig(type=f"tests.exporting.broken_models:{name}", **settings)
     return build_policy(model, Group("own", 1, spaces.observation, spaces.action), torch.Generator())
 
 
@@ -64,6 +65,17 @@ def test_a_policy_without_spaces(tmp_path: Path) -> None:
 def test_a_model_that_torch_cannot_follow(tmp_path: Path) -> None:
     message = "model 'Stubborn' cannot be exported: RuntimeError: no graphs here,"
     assert said_of(with_model("Stubborn"), tmp_path / "own.pt2") == message
+
+
+def test_an_encoder_that_torch_cannot_follow(tmp_path: Path) -> None:
+    message = "model 'Recurrent' with encoder 'Followed' cannot be exported: RuntimeError"
+    assert said_of(with_model("StubbornEncoder", recurrent="gru"), tmp_path / "own.pt2") == message
+
+
+@pytest.mark.long
+def test_a_graph_that_refuses_what_it_reads(tmp_path: Path) -> None:
+    message = "model 'Choosy' cannot be run as pt2: RuntimeError: too small"
+    assert said_of(with_model("Choosy"), tmp_path / "own.pt2") == message
 
 
 @pytest.mark.long

@@ -12,6 +12,7 @@ from torch import Tensor
 from warpworld.errors import ExportError
 from warpworld.exporting.formats import Run
 from warpworld.exporting.interface import ACTION, ACTION_MASK, NEXT_STATE, OUTPUTS, STATE, Interface, as_observed
+from warpworld.exporting.program import model_name
 from warpworld.exporting.random_inputs import Values, random_inputs
 from warpworld.policies import Policy
 
@@ -49,9 +50,8 @@ def compare(policy: Policy, interface: Interface, run: Run) -> Comparison:
             if not difference <= TOLERANCE:
                 raise ExportError(
                     f"what was exported differs from the policy by {difference:.3g} in '{name}' of {len(values)} "
-                    f"observations, expected at most {TOLERANCE:g}; nothing is written: model "
-                    f"'{type(policy.model).__name__}' must compute the same of all observations, without branches on "
-                    "what they hold"
+                    f"observations, expected at most {TOLERANCE:g}; nothing is written: model {model_name(policy)} "
+                    "must compute the same of all observations, without branches on what they hold"
                 )
             largest = max(largest, difference)
         observations += len(found[OUTPUTS])

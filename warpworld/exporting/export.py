@@ -61,7 +61,13 @@ def export_policy(policy: Policy, path: str | Path, notes: Mapping[str, Any] | N
         data = form.write(program, interface)
     except Exception as error:
         raise cannot(policy, f"be written as {name}", error) from error
-    exported = Exported(path, len(data), interface, compare(policy, interface, form.open(data)))
+    try:
+        comparison = compare(policy, interface, form.open(data))
+    except ExportError:
+        raise
+    except Exception as error:
+        raise cannot(policy, f"be run as {name}", error) from error
+    exported = Exported(path, len(data), interface, comparison)
     _save(exported, data, name, notes or {})
     return exported
 

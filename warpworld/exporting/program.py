@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+from torch import nn
 from torch.export import Dim, ExportedProgram
 
 from warpworld.errors import ExportError
@@ -47,7 +48,14 @@ def cannot(policy: Policy, what: str, error: Exception) -> ExportError:
         root = root.__cause__
     lines = str(root).strip().splitlines()
     reason = ": ".join([type(root).__name__, *lines[:1]])
-    return ExportError(f"model '{type(policy.model).__name__}' cannot {what}: {reason}")
+    return ExportError(f"model {model_name(policy)} cannot {what}: {reason}")
+
+
+def model_name(policy: Policy) -> str:
+    """The class of a policy's model, and of its encoder where that is a module of its own, for messages."""
+    encoder = getattr(policy.model, "encoder", None)
+    behind = f" with encoder '{type(encoder).__name__}'" if isinstance(encoder, nn.Module) else ""
+    return f"'{type(policy.model).__name__}'{behind}"
 
 
 @contextmanager
