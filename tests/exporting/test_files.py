@@ -132,6 +132,7 @@ def test_a_fused_policy_stays_fused_and_its_file_needs_torch_alone(tmp_path: Pat
     assert all(torch.equal(weight, before[name]) for name, weight in policy.state_dict().items())
     play_beside(policy, tmp_path / "own.pt2", "mlp")
     operators = {str(node.target) for node in torch.export.load(tmp_path / "own.pt2").graph.nodes}
+    assert str(Path(warpworld.__file__).parent).encode() not in (tmp_path / "own.pt2").read_bytes()
     assert "aten.tanh.default" in operators and not any("mkldnn" in operator for operator in operators)
 
 
@@ -150,3 +151,14 @@ def test_a_distribution_of_its_own(tmp_path: Path) -> None:
     play_beside(policy, tmp_path / "squashed.pt2", "gaussian")
     found = opened(tmp_path / "squashed.pt2")({"observations": np.full((1, 4), 9.0, np.float32)})
     np.testing.assert_allclose(found["action"][0, 0, 0], 2.0 * np.tanh(found["outputs"][0, 0]), atol=1e-6)
+
+
+def test_actions_end_at_the_bounds(tmp_path: Path) -> None:
+    policy = policy_of("gaussian")
+    with torch.no_grad():
+        policy.model.actor_layers[-1].weight.mul_(1000.0)  # type: ignore[union-attr]
+    warpworld.export_policy(policy, tmp_path / "own.pt2")
+    observations = torch.randn(200, 4, generator=torch.Generator().manual_seed(0)).numpy()
+    actions = opened(tmp_path / "own.pt2")({"observations": observations})["action"]
+    first, second = actions[:, 0, 0], actions[:, 0, 1]
+    assert (first.min(), first.max(), second.min()) == (-2.0, 2.0, 0.0) and second.max() > 10.0
