@@ -175,6 +175,9 @@ class SavingConfig(Section):
     keep_checkpoints: Count | None = Field(
         default=None, description="how many checkpoints to keep besides that of iteration 0; null keeps all"
     )
+    replay: Literal["newest", "none"] = Field(
+        default="newest", description="replays that are saved: those of the newest two checkpoints, or none"
+    )
     wandb: Text | None = Field(
         default=None, description="project on Weights & Biases that metrics go to as well; null sends nothing"
     )

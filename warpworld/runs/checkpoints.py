@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from warpworld.files import check_file, reason, remove_unfinished, replacing
 from warpworld.runs.tensors import load_tensors
 
 logger = logging.getLogger(__name__)
+RESUMABLE = 2  # newest checkpoints whose replays are kept
 _NAME = re.compile(r"iteration_(\d+)\.pt\Z")
 
 
@@ -93,17 +95,28 @@ class Checkpoints:
             advice = f"; iteration {others[-1]} has one as well" if others else ""
             raise RunError(f"{error}{advice}") from error
 
-    def load_newest_readable(self) -> dict[str, Any]:
+    def load_newest_readable(self, check: Callable[[dict[str, Any]], None] = lambda state: None) -> dict[str, Any]:
         """Read the newest checkpoint that is whole; damaged ones are passed over with a warning.
 
+        Args:
+            check: raises RunError where a file is damaged that a checkpoint refers to.
+
         Raises:
-            RunError: none can be read.
+            RunError: none can be read, or the newest two, which alone have such files, are without them.
         """
-        known = self.iterations()
+        known, without_files = self.iterations(), []
         for iteration in reversed(known):
             try:
-                return _read(self.path(iteration))
+                state = _read(self.path(iteration))
+                without_files.append(iteration)
+                check(state)
+                return state
             except RunError as error:
+                if len(without_files) == RESUMABLE or (without_files and iteration == known[0]):
+                    raise RunError(
+                        f"no replay of run '{self.folder.parent}' can be read; the last: {error}; with "
+                        f"saving.replay=none it goes on from iteration {without_files[0]} with an empty one"
+                    ) from error
                 if iteration == known[0]:
                     raise RunError(
                         f"no checkpoint of run '{self.folder.parent}' can be read; the last: {error}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,11 @@ class RunFolder:
         """``league``: the weights of opponents, which checkpoints refer to by name and SHA-256."""
         return self.path / "league"
 
+    @property
+    def past_folder(self) -> Path:
+        """``checkpoints/replay``: what replays remember, which checkpoints refer to by name and checksum."""
+        return self.path / "checkpoints" / "replay"
+
     # ---- checkpoints -------------------------------------------------------------------------------------------------
     @property
     def _checkpoints(self) -> Checkpoints:
@@ -90,13 +96,16 @@ class RunFolder:
         """
         return self._checkpoints.load(iteration)
 
-    def load_newest_readable(self) -> dict[str, Any]:
+    def load_newest_readable(self, check: Callable[[dict[str, Any]], None] = lambda state: None) -> dict[str, Any]:
         """Read the newest checkpoint that is whole; damaged ones are passed over with a warning.
+
+        Args:
+            check: raises RunError where a file is damaged that a checkpoint refers to.
 
         Raises:
             RunError: none can be read.
         """
-        return self._checkpoints.load_newest_readable()
+        return self._checkpoints.load_newest_readable(check)
 
 
 def found_folder(path: str | Path) -> Path:

@@ -25,6 +25,7 @@ FREE_KEYS = (
     "saving.log_every",
     "saving.checkpoint_every",
     "saving.keep_checkpoints",
+    "saving.replay",
     "saving.wandb",
 )
 

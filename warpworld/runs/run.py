@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -209,6 +209,19 @@ class Run(RunFolder):
             self._checkpoints.keep(self.config.saving.keep_checkpoints)
         return path
 
+    def keep_past(self, names: Collection[str]) -> None:
+        """Remove what replays remembered, but for some files; after the checkpoint that does without the others.
+
+        Args:
+            names: of the files that are needed.
+        """
+        for path in self.past_folder.glob("*.npz"):
+            if path.name not in names:
+                try:
+                    path.unlink(missing_ok=True)
+                except OSError as error:  # no reason to end a run
+                    logger.warning("replay '%s' cannot be removed: %s", path, reason(error))
+
     def save_opponents(self, files: Mapping[str, bytes]) -> None:
         """Write opponents' weights, each file whole or not at all; before the checkpoint that refers to them.
 
@@ -239,6 +252,7 @@ class Run(RunFolder):
         try:
             remove_unfinished(self.path)
             remove_unfinished(self.opponents_folder)
+            remove_unfinished(self.past_folder)
             self._checkpoints.set_aside_after(iteration)
         except OSError as error:
             raise RunError(f"run folder '{self.path}' cannot be written: {reason(error)}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -114,6 +115,15 @@ class ProcessGroup:
                 dist.broadcast(whole, src=0)
             tensor.copy_(whole)
         return tensor
+
+    def text_of_first(self, text: str) -> str:
+        """Process 0's text, such as a path, in every process."""
+        if not self.several:
+            return text
+        data = torch.tensor(list(os.fsencode(text)), dtype=torch.uint8)
+        length = int(self.first_says(torch.tensor(len(data))))
+        whole = self.first_says(data if self.is_first else torch.empty(length, dtype=torch.uint8))
+        return os.fsdecode(bytes(whole.tolist()))
 
     def any(self, flag: bool) -> bool:
         """Whether any process says so; the device is not waited for."""

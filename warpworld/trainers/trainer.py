@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from warpworld.config import RunConfig
 from warpworld.config.schedules import value_at
 from warpworld.errors import ConfigError, RunError, StoreError
 from warpworld.runs import Run
+from warpworld.runs.checkpoints import RESUMABLE
 from warpworld.runs.resume import check_counters, check_same_course
 from warpworld.trainers.algorithms import Progress
 from warpworld.trainers.building import build_algorithms, build_policies, build_world, fuse_policies
@@ -21,6 +23,7 @@ from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EpisodeStatistics
 from warpworld.trainers.collecting.metrics import EpisodeMetrics
 from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.histories import SavedHistories
 from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.league import League, check_processes
 from warpworld.trainers.measurements import Measurements, Metrics
@@ -92,6 +95,7 @@ class Trainer:
         self._declare(config)
         self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
         self.own_metrics = EpisodeMetrics(self.world, trainer.num_steps, slots)
+        self._past = SavedHistories(self.algorithms, self.processes, trainer.num_envs, config.saving.replay == "newest")
         self._measurements = Measurements(config, self.world, self.episodes, self.own_metrics, self.processes)
 
     def _declare(self, config: RunConfig) -> None:
@@ -233,7 +237,7 @@ class Trainer:
             TrainingError: a weight is not finite; no folder is made then.
         """
         check_finite_weights(self.policies)
-        opponents, state = self.league.files(), self.state_dict()
+        opponents, state = self.league.files(), {**self.state_dict(), **self._past.at_start()}
         run = Run.create(self.config, directory, state, opponents) if self.processes.is_first else None
         self._saved = self.iteration
         return run
@@ -247,9 +251,17 @@ class Trainer:
         if run is not None and self.league.sides:
             run.save_opponents(self.league.files(run.opponents_folder))
         state = self.state_dict()
+        past = self._past.save(None if run is None else run.past_folder, self.iteration)
         if run is not None:
-            run.save_checkpoint(self.iteration, state)
+            run.save_checkpoint(self.iteration, {**state, **past})
+            self._keep_past(run)
         self._saved = self.iteration
+
+    def _keep_past(self, run: Run) -> None:
+        """Remove files of replays that the newest checkpoints do not need."""
+        files = self._past.files(run.checkpoints()[-RESUMABLE:])
+        if files is not None:
+            run.keep_past(files)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the run's further course depends on; of several processes, the whole in process 0."""
@@ -271,7 +283,9 @@ class Trainer:
             **({"league": self.league.state_dict()} if self.league.sides else {}),
         }
 
-    def load_state_dict(self, state: Mapping[str, Any], opponents: Path | None = None) -> None:
+    def load_state_dict(
+        self, state: Mapping[str, Any], opponents: Path | None = None, past: Path | None = None
+    ) -> None:
         """Go on from a ``state_dict`` of a trainer with the same settings.
 
         On cpu the further course is then the same bit for bit: for that torch gets the number of threads that it had,
@@ -280,6 +294,7 @@ class Trainer:
         Args:
             state: see above.
             opponents: folder with the opponents' weights; None knows those that this trainer has met.
+            past: folder with what replays remember; without it they begin empty, which is said.
 
         Raises:
             RunError: it lacks something, something in it is not what it should be, or a policy has other sizes.
@@ -303,6 +318,7 @@ class Trainer:
         set_threads(self.config.trainer.torch_threads or state["torch_threads"], saved=state["torch_threads"])
         self.iteration, self.env_steps, self.seconds = state["iteration"], state["env_steps"], state["seconds"]
         self._read = self.iteration, {}
+        self._past.load(state, past)
         if not self.world.environment.resumable:
             self._begin_anew()
 
@@ -312,6 +328,7 @@ class Trainer:
         self.world["truncated"] = True  # so that recurrent policies forget
         for name in ("episode_return", "episode_steps"):
             self.world[name] = 0
+        self._past.end_episodes()
 
     def resume(self, run: Run) -> None:
         """Go on from a run's newest checkpoint that is whole, and cut the run's metrics back to it.
@@ -322,12 +339,12 @@ class Trainer:
             RunError: no checkpoint can be read, or it does not fit the run's configuration; the folder is as it was.
             ConfigError: the run has done more than its budget is now; the folder is as it was.
         """
-        state = run.load_newest_readable()
+        state = run.load_newest_readable(partial(self._past.check, folder=run.past_folder))
         self.processes.check_same("checkpoint", repr(state.get("iteration")))
         try:
             if isinstance(state.get("config"), str):
                 check_same_course(state["config"], self.config)
-            self.load_state_dict(state, run.opponents_folder)
+            self.load_state_dict(state, run.opponents_folder, run.past_folder)
         except (RunError, StoreError) as error:
             raise RunError(f"run '{run.path}' cannot be resumed: {error}") from error
         if self.env_steps > self.num_iterations * self._env_steps_per_iteration:
@@ -339,3 +356,5 @@ class Trainer:
         self.processes.barrier()  # nobody reads the folder any more
         if self.processes.is_first:
             run.rewind(self.iteration, self.env_steps)
+            self._past.note_older(run)
+            self._keep_past(run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ from warpworld.config import LearnerConfig
 from warpworld.environment import Group
 from warpworld.policies import Policy, build_policy
 from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting.history import History
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 
 
@@ -122,3 +123,17 @@ class Algorithm(ABC):
     @abstractmethod
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Continue from what ``state_dict`` gave, copying its tensors."""
+
+    def histories(self) -> Sequence[History]:
+        """What of the store's history its further course depends on, such as a replay; known once all is declared."""
+        return ()
+
+    def forget(self) -> str:
+        """Begin with empty histories, where a run is resumed without them.
+
+        Returns:
+            What that costs, in a few words.
+        """
+        for history in self.histories():
+            history.empty()
+        return "it learns from what is new"

@@ -24,6 +24,7 @@ from warpworld.trainers.algorithms.flat_parameters import FlatParameters, Optimi
 from warpworld.trainers.algorithms.rmsprop import RMSprop
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting.history import History
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import Replay, ReplaySizes, TransitionReplay
 
@@ -289,3 +290,13 @@ class OffPolicy(Algorithm):
         for name, target in self.targets.items():
             target.vector.copy_(saved["targets"][name])
         self._runs = {}  # what an optimiser keeps lies elsewhere now
+
+    def histories(self) -> list[History]:
+        """The replay's."""
+        return [self.replay.history]
+
+    def forget(self) -> str:
+        """See ``Algorithm``; it learns again once ``learning_starts`` transitions are recorded."""
+        super().forget()
+        self._steps = 0
+        return f"it learns again after {self.settings.learning_starts:,} more transitions"

@@ -10,6 +10,7 @@ from warpworld.environment import Kernel
 from warpworld.managers.numbers import Number
 from warpworld.managers.program import Step
 from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.history import History
 from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.trainers.replay.crew import Crew
 from warpworld.trainers.replay.priorities import CUDA_FOLDER, Priorities, lanes_for
@@ -24,12 +25,15 @@ class Replay(Recorder):
         world: whose steps are recorded.
         ring: what they are recorded in.
         priorities: what draws.
+        history: what checkpoints hold of it; a subclass makes it.
 
     Args:
         world: unsealed.
         ring: see above.
         priorities: see above.
     """
+
+    history: History
 
     def __init__(self, world: World, ring: Ring, priorities: Priorities) -> None:
         self.world, self.ring, self.priorities = world, ring, priorities

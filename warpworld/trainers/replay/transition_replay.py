@@ -16,6 +16,7 @@ from warpworld.trainers.replay.finals import Finals
 from warpworld.trainers.replay.priorities import SMALLEST_PRIORITY, Priorities, add_arrays
 from warpworld.trainers.replay.replay import Replay
 from warpworld.trainers.replay.ring import Ring
+from warpworld.trainers.replay.transition_history import TransitionHistory
 from warpworld.trainers.replay.transitions import Transitions
 
 
@@ -75,6 +76,7 @@ class TransitionReplay(Replay):
         super().__init__(world, ring, priorities)
         self._finals = Finals(world, ring) if sizes.final_observations else None
         self._aliases |= self._add_arrays()
+        self.history = TransitionHistory(self.crew, sizes, priorities, self._aliases)
         self._build()
         collector.add(self)
         world.when_sealed(self._bind)

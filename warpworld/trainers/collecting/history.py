@@ -1,0 +1,67 @@
+"""What of a store's history a run's further course depends on, so that checkpoints can hold it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A ring of rows, which are written in turn, the oldest over. A checkpoint adds those that are new.
+
+    Attributes:
+        name: no other rows of the run have it.
+        arrays: views by name, (R, num_envs, ...): row number t lies at t % R.
+        written: rows that were ever written.
+        unsettled: newest rows that may still change.
+        slots: views of arrays, (num_envs, S, ...), which rows refer to: number k of an env lies at k % S.
+        filled: (num_envs,) int, numbers of each env that were ever written; None where there are no ``slots``.
+    """
+
+    name: str
+    arrays: Mapping[str, Tensor]
+    written: int
+    unsettled: int = 0
+    slots: Mapping[str, Tensor] = field(default_factory=dict)
+    filled: Tensor | None = None
+
+    @property
+    def capacity(self) -> int:
+        """R."""
+        return len(next(iter(self.arrays.values())))
+
+
+class History(ABC):
+    """A record of the past in arrays that the store keeps as history, such as a replay's ring.
+
+    Checkpoints hold the arrays that it names, and their counters lie in the store as state. Views are of the sealed
+    store; all agree with what is in it when they are asked for.
+    """
+
+    @abstractmethod
+    def rows(self) -> Sequence[Rows]:
+        """What grows by rows."""
+
+    def whole(self) -> Mapping[str, Tensor]:
+        """Views of arrays that are saved whole, by name: (places, num_envs, ...)."""
+        return {}
+
+    def own(self) -> Mapping[str, Tensor]:
+        """Views of small arrays that each process has for itself, by name."""
+        return {}
+
+    @abstractmethod
+    def restored(self) -> None:
+        """Everything named above holds what was saved: make anew what follows from it."""
+
+    @abstractmethod
+    def empty(self) -> None:
+        """Begin without any rows."""
+
+    @abstractmethod
+    def end_episodes(self) -> None:
+        """New episodes begin in all envs, without a step: nothing may reach across. Only unsettled rows change."""

@@ -1,0 +1,249 @@
+"""Histories beside checkpoints: each checkpoint adds what is new, and names the files that it needs."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from warpworld.errors import RunError
+from warpworld.files import reason
+from warpworld.runs import RunFolder
+from warpworld.runs.array_files import Seal, Writing, reading, writing
+from warpworld.runs.checkpoints import RESUMABLE
+from warpworld.trainers.algorithms import Algorithm
+from warpworld.trainers.collecting.history import Rows
+from warpworld.trainers.distributed import ProcessGroup
+from warpworld.trainers.histories.parts import Part, Parts
+from warpworld.trainers.histories.rows import read_array, read_own, read_rows, write_array, write_rows
+
+logger = logging.getLogger(__name__)
+
+
+class SavedHistories:
+    """The histories of a run's algorithms, and the files that hold them.
+
+    A file of rows holds what was recorded between two checkpoints; it is needed as long as the ring has a row of it.
+    What is small, such as leaves, has a file of its own for each checkpoint. Every process writes files of its envs;
+    however many read them later, each takes the envs that it has then.
+
+    Args:
+        algorithms: of a trainer, by the names of their policies.
+        processes: those that share the envs.
+        num_envs: envs of all processes.
+        keep: whether checkpoints are to have the files; else a resumed run begins with empty histories.
+    """
+
+    def __init__(self, algorithms: Mapping[str, Algorithm], processes: ProcessGroup, num_envs: int, keep: bool) -> None:
+        self._algorithms, self._processes, self._keep = algorithms, processes, keep
+        self._histories = [history for algorithm in algorithms.values() for history in algorithm.histories()]
+        self._envs = processes.share(num_envs)
+        self._shares = processes.shares(num_envs)
+        self._parts: dict[int, Parts] = {}  # what checkpoints need, by iteration
+        self._saved = _Standing(0, {}, {})
+
+    # ---- saving ------------------------------------------------------------------------------------------------------
+    def save(self, folder: Path | None, iteration: int) -> dict[str, Any]:
+        """Write what is new, before a checkpoint of that iteration; all processes call it.
+
+        Args:
+            folder: where the files lie; process 0's counts, and None writes nothing.
+            iteration: iterations done.
+
+        Returns:
+            What the checkpoint is to hold.
+
+        Raises:
+            RunError: a file cannot be written.
+        """
+        if not self._histories or not self._keep:
+            return {}
+        shared = self._processes.text_of_first("" if folder is None else str(folder.resolve()))
+        rings = self._rings()
+        if not shared:
+            return {}
+        before = self._parts.get(self._saved.iteration, Parts())
+        if any(ring.written for ring in rings):
+            rows = [part for part in before.rows if _is_needed(part, rings)]
+            parts = self._write(Path(shared), iteration, rings, rows)
+        else:
+            parts = Parts()
+        self._parts[iteration], self._saved = parts, _Standing.of(iteration, rings)
+        return {"replay": parts.saved()}
+
+    def at_start(self) -> dict[str, Any]:
+        """What a checkpoint is to hold that is written before anything is recorded."""
+        is_empty = not any(ring.written for ring in self._rings())
+        return {"replay": Parts().saved()} if self._histories and self._keep and is_empty else {}
+
+    def files(self, iterations: Iterable[int]) -> set[str] | None:
+        """Names of the files that the checkpoints of some iterations need; None where a run never has any."""
+        if not self._histories:
+            return None
+        return {name for iteration in iterations for name in self._parts.get(iteration, Parts()).names}
+
+    def _write(self, folder: Path, iteration: int, rings: list[Rows], rows: list[Part]) -> Parts:
+        firsts = {ring.name: self._saved.first(ring) for ring in rings}
+
+        def write_new(file: Writing) -> None:
+            for ring in rings:
+                write_rows(file, ring, firsts[ring.name], self._saved.filled_of(ring))
+
+        def write_whole(file: Writing) -> None:
+            for history in self._histories:
+                for name, array in (*history.whole().items(), *history.own().items()):
+                    write_array(file, name, array)
+
+        ends = {ring.name: (firsts[ring.name], ring.written) for ring in rings}
+        new = self._write_part(folder, f"rows_{self._saved.iteration:06d}-{iteration:06d}", ends, write_new)
+        return Parts([*rows, *new], self._write_part(folder, f"whole_{iteration:06d}", {}, write_whole))
+
+    def _write_part(self, folder: Path, name: str, ends: Mapping[str, tuple[int, int]], write: Any) -> list[Part]:
+        """Write this process's file; gives those of all processes."""
+        path = folder / self._name_of(name, self._processes.rank)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with writing(path) as file:
+                write(file)
+        except OSError as error:
+            kept = f"; the checkpoint of iteration {self._saved.iteration} is kept" if self._parts else ""
+            raise RunError(f"replay '{path}' cannot be written: {reason(error)}{kept}") from error
+        seals = self._processes.stack(torch.tensor([file.seal.nbytes, file.seal.crc])).tolist()
+        return [
+            Part(self._name_of(name, rank), Seal(*seal), share, ends)
+            for rank, (seal, share) in enumerate(zip(seals, self._shares, strict=True))
+        ]
+
+    def _name_of(self, name: str, rank: int) -> str:
+        return f"{name}_{rank}_of_{self._processes.size}.npz" if self._processes.several else f"{name}.npz"
+
+    def _rings(self) -> list[Rows]:
+        return [ring for history in self._histories for ring in history.rows()]
+
+    # ---- resuming ----------------------------------------------------------------------------------------------------
+    def check(self, state: Mapping[str, Any], folder: Path) -> None:
+        """Whether all files that a checkpoint names are there and whole.
+
+        Raises:
+            RunError: names the first that is not.
+        """
+        parts = Parts.read(state)
+        if self._histories and self._keep and parts is not None:
+            parts.check(folder)
+
+    def load(self, state: Mapping[str, Any], folder: Path | None) -> None:
+        """Take up what a checkpoint names; the store's state has been restored already.
+
+        Histories begin empty where it names nothing, and, if none are to be kept, where what it names is damaged.
+
+        Raises:
+            RunError: a file does not fit.
+        """
+        if not self._histories:
+            return
+        parts = Parts.read(state) if folder is not None else None
+        try:
+            if parts is not None and folder is not None:
+                if not self._keep:
+                    parts.check(folder)
+                self._read(parts, folder)
+        except RunError as error:
+            if self._keep:
+                raise
+            logger.warning("%s", error)
+            parts = None
+        if parts is None:
+            self._forget()
+        self._parts = {state["iteration"]: parts or Parts()}
+        self._saved = _Standing.of(state["iteration"], self._rings())
+
+    def note_older(self, run: RunFolder) -> None:
+        """Find out what the checkpoint before the newest needs; it is resumed from where that is damaged."""
+        older = run.checkpoints()[-RESUMABLE:-1]
+        for iteration in older if self._histories else ():
+            with contextlib.suppress(RunError):  # damaged: it needs nothing
+                self._parts[iteration] = Parts.read(run.load_checkpoint(iteration)) or Parts()
+
+    def end_episodes(self) -> None:
+        """New episodes have begun in all envs, without a step."""
+        for history in self._histories:
+            history.end_episodes()
+
+    def _read(self, parts: Parts, folder: Path) -> None:
+        """Fill the arrays."""
+        if not parts.rows:
+            for history in self._histories:
+                history.empty()
+            return
+        for part in parts.rows:
+            if _in_common(part.envs, self._envs):
+                with reading(folder / part.file) as file:
+                    for ring in self._rings():
+                        read_rows(file, ring, self._envs, part)
+        for part in parts.whole:
+            if _in_common(part.envs, self._envs):
+                with reading(folder / part.file) as file:
+                    self._read_whole(file, part)
+        for history in self._histories:
+            history.restored()
+
+    def _read_whole(self, file: Any, part: Part) -> None:
+        for history in self._histories:
+            for name, array in history.whole().items():
+                read_array(file, name, array, self._envs, part)
+            if self._envs.start in part.envs:
+                for name, array in history.own().items():
+                    read_own(file, name, array)
+
+    def _forget(self) -> None:
+        """Begin with empty histories; says so where there was something to remember."""
+        had_any = any(ring.written for ring in self._rings())
+        costs = [f"policy '{name}': {each.forget()}" for name, each in self._algorithms.items() if each.histories()]
+        if had_any:
+            logger.warning(
+                "without what its replay held the run goes on, but not as it would have bit for bit; %s",
+                "; ".join(costs),
+            )
+
+
+class _Standing:
+    """Where rings stood at a checkpoint.
+
+    Args:
+        iteration: of the checkpoint.
+        written: rows that were ever written, by the ring's name.
+        filled: slots that were ever filled in each env, by the ring's name.
+    """
+
+    def __init__(self, iteration: int, written: Mapping[str, int], filled: Mapping[str, Tensor]) -> None:
+        self.iteration, self._written, self._filled = iteration, written, filled
+
+    @classmethod
+    def of(cls, iteration: int, rings: Iterable[Rows]) -> _Standing:
+        """Where they stand now."""
+        rings = list(rings)
+        filled = {ring.name: ring.filled.long().clone() for ring in rings if ring.filled is not None}
+        return cls(iteration, {ring.name: ring.written for ring in rings}, filled)
+
+    def first(self, ring: Rows) -> int:
+        """The first row that is not saved as it is now."""
+        return max(0, self._written.get(ring.name, 0) - ring.unsettled, ring.written - ring.capacity)
+
+    def filled_of(self, ring: Rows) -> Tensor | None:
+        """Slots of a ring that were filled then."""
+        return None if ring.filled is None else self._filled.get(ring.name, torch.zeros_like(ring.filled).long())
+
+
+def _is_needed(part: Part, rings: Iterable[Rows]) -> bool:
+    """Whether a ring still has a row of a file."""
+    ends = {name: end for name, (_, end) in part.ends.items()}
+    return any(ends.get(ring.name, 0) > ring.written - ring.capacity for ring in rings)
+
+
+def _in_common(one: range, other: range) -> bool:
+    return max(one.start, other.start) < min(one.stop, other.stop)
