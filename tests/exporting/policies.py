@@ -46,6 +46,7 @@ KINDS: dict[str, Kind] = {
 }
 for value_kind, like in {"dqn": "mlp", "dqn of several heads, mask": "relu, normaliser, mask"}.items():
     KINDS[value_kind] = KINDS[like]
+KINDS["dqn of stacks"] = (PICTURE, Discrete(3), {"type": "multi_input"})
 SMALL = {"hidden_sizes": [8]}
 MASKED = ("relu, normaliser, mask", "mixed", "dqn of several heads, mask")
 
@@ -55,7 +56,8 @@ def policy_of(kind: str) -> Policy:
     observation, action, model = KINDS[kind]
     group = Group("own", 1, observation, action)
     algorithm = get_algorithm("dqn" if kind.startswith("dqn") else "ppo")
-    settings = algorithm.Settings(groups=("own",), model={"type": "mlp", **SMALL, **model})
+    stack = {"frame_stack": 3} if "stacks" in kind else {}
+    settings = algorithm.Settings(groups=("own",), model={"type": "mlp", **SMALL, **model}, **stack)
     policy = algorithm.build_policy(settings, group, torch.Generator().manual_seed(2), None)
     draws = torch.Generator().manual_seed(1)
     with torch.no_grad():

@@ -8,6 +8,7 @@ from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.observation_rows import ObservationRows
 from warpworld.policies.policy import Model, Policy
 from warpworld.policies.recurrent import Recurrent, RecurrentPolicy
+from warpworld.policies.remembering import RememberingPolicy
 
 __all__ = [
     "MLP",
@@ -21,6 +22,7 @@ __all__ = [
     "Policy",
     "Recurrent",
     "RecurrentPolicy",
+    "RememberingPolicy",
     "action_distribution",
     "build_policy",
     "get_model",

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from warpworld.errors import ConfigError, StoreError
-from warpworld.policies.callers_spaces import Observed
+from warpworld.errors import ConfigError
 from warpworld.policies.distributions import ActionDistribution
 from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, linear
 from warpworld.policies.normaliser import ObservationNormaliser
-from warpworld.policies.policy import Policy
 from warpworld.policies.preprocessing import Preprocessing
+from warpworld.policies.remembering import RememberingPolicy
 
 CELLS: dict[str, type[nn.LSTMCell] | type[nn.GRUCell]] = {"lstm": nn.LSTMCell, "gru": nn.GRUCell}
 
@@ -117,7 +115,7 @@ class Recurrent(nn.Module):
         return self.actor_layer(hidden), self.critic_layer(hidden).squeeze(-1)
 
 
-class RecurrentPolicy(Policy):
+class RecurrentPolicy(RememberingPolicy):
     """A policy whose model remembers; ``outputs``, ``value`` and ``forward`` are those of an episode's first step.
 
     Attributes:
@@ -136,17 +134,6 @@ class RecurrentPolicy(Policy):
     ) -> None:
         super().__init__(model, distribution, normaliser, None, preprocessing)
         self.state_size = model.state_size
-
-    def outputs_and_state(self, observed: Observed, state: Any) -> tuple[Tensor, Tensor]:
-        """What the action distribution is made from, and the state after it."""
-        expected = (*observed.lead, self.state_size)
-        before = torch.zeros(expected) if state is None else torch.as_tensor(state)
-        if before.dtype != torch.float32 or tuple(before.shape) != expected:
-            given = f"{str(before.dtype).removeprefix('torch.')} of shape {tuple(before.shape)}"
-            raise StoreError(f"state: {given}, expected float32 of shape {expected}: what the last act() returned")
-        rows = before.reshape(observed.rows.shape[0], self.state_size).to(self._device)
-        outputs, _, after = self.step(observed.rows, rows)
-        return outputs, after
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """``Recurrent.step`` of raw observations."""

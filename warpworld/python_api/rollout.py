@@ -11,7 +11,7 @@ from torch import Tensor
 from warpworld.environment import Group
 from warpworld.environment.spaces import action_start
 from warpworld.errors import DeclarationError, StoreError, suggest
-from warpworld.policies import Policy, RecurrentPolicy
+from warpworld.policies import Policy, RememberingPolicy
 from warpworld.python_api.group_arrays import action_mask, ends, observations, stored_actions
 from warpworld.python_api.step_recorder import StepRecorder, stacked
 from warpworld.world import World
@@ -108,7 +108,7 @@ class _Player:
     def act(self) -> None:
         """Write the actions for what the group sees now into the store."""
         seen, mask = observations(self._world, self._group), action_mask(self._world, self._group)
-        memory = {"state": self._state} if isinstance(self._policy, RecurrentPolicy) else {}
+        memory = {"state": self._state} if isinstance(self._policy, RememberingPolicy) else {}
         given = self._policy.act(seen, self._greedy, action_mask=mask, generator=self._generator, **memory)
         actions, self._state = given if memory else (given, None)
         stored = stored_actions(self._world, self._group)

@@ -125,7 +125,7 @@ class Witness(Recorder):
         total, discount, now = np.float64(0), np.float64(1), first
         for taken in range(n_step):
             if now.out_of_time and not finals and taken:
-                return self._made(first, total, discount, self._stack(now, stack), now.allowed, stack)
+                return self._made(first, total, discount, self.stack(now, stack), now.allowed, stack)
             reward = now.reward if now.counts else 0.0
             total += discount * (np.clip(reward, -clip, clip) if clip else reward)
             discount *= sizes.gamma
@@ -136,7 +136,7 @@ class Witness(Recorder):
                 return self._made(first, total, discount, np.concatenate(frames), now.last_allowed, stack)
             assert now.after is not None
             now = now.after
-        return self._made(first, total, discount, self._stack(now, stack), now.allowed, stack)
+        return self._made(first, total, discount, self.stack(now, stack), now.allowed, stack)
 
     @staticmethod
     def _followed(moment: Moment, steps: int) -> bool:
@@ -149,9 +149,9 @@ class Witness(Recorder):
     def _made(
         self, first: Moment, total: Any, discount: Any, following: np.ndarray, allowed: np.ndarray | None, stack: int
     ) -> Expected:
-        return Expected(self._stack(first, stack), first.action, float(total), float(discount), following, allowed)
+        return Expected(self.stack(first, stack), first.action, float(total), float(discount), following, allowed)
 
-    def _stack(self, moment: Moment, count: int) -> np.ndarray:
+    def stack(self, moment: Moment, count: int) -> np.ndarray:
         return np.concatenate(self._frames(moment, count))
 
     @staticmethod

@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import torch
+from gymnasium.spaces import Box
 from pydantic import Field
 from torch.nn import functional
 
 from warpworld.config.sections import ALGORITHM, Fault, Sizes
 from warpworld.config.types import Count, Fraction
+from warpworld.environment import Group
+from warpworld.policies import Policy
 from warpworld.policies.builder import HeadsMaker
 from warpworld.policies.q_network import DuelingHeads, QNetwork
+from warpworld.policies.stacking import StackingPolicy, stacked
 from warpworld.trainers.algorithms.off_policy import OffPolicySettings
 from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
 from warpworld.trainers.collecting.collector import Collector
@@ -36,6 +40,10 @@ class DQNSettings(QSettings):
             text = f"model.recurrent is {self.model.recurrent}, but {self.algorithm} learns from transitions"
             yield Fault(("model.recurrent",), f"{text}, expected null; algorithm: r2d2 learns with a memory")
 
+        if self.frame_stack > 1 and self.model.normalise_observations:
+            text = f"normalise_observations is true, but frame_stack is {self.frame_stack}"
+            yield Fault(("model.normalise_observations", "frame_stack"), f"{text}, expected one of them only")
+
     def least_rows(self, sizes: Sizes) -> int:
         """Frames before a transition's first are needed too."""
         return super().least_rows(sizes) + self.frame_stack - 1
@@ -50,6 +58,15 @@ class DQN(QLearning):
     Settings: ClassVar[type[OffPolicySettings]] = DQNSettings
     settings: DQNSettings
     replay: TransitionReplay
+
+    @classmethod
+    def build_policy(cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None) -> Policy:
+        """A policy whose outputs are the values of all choices; with ``frame_stack`` it remembers what it saw last."""
+        frames = settings.frame_stack
+        if frames == 1:
+            return super().build_policy(settings, group, generator, critic_input)
+        policy = super().build_policy(settings, stacked(group, frames), generator, critic_input)
+        return StackingPolicy(policy, group.observation, frames).eval()
 
     @classmethod
     def network(cls, settings: Any, head_sizes: tuple[int, ...]) -> HeadsMaker:

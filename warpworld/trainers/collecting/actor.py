@@ -10,7 +10,7 @@ from torch import Tensor
 from warpworld.environment import Array
 from warpworld.environment.spaces import action_layout, observation_names
 from warpworld.errors import StoreError
-from warpworld.policies import ObservationRows, Policy, RecurrentPolicy, action_distribution
+from warpworld.policies import ObservationRows, Policy, RememberingPolicy, action_distribution
 from warpworld.policies.samplers import SamplerMaker, Seat
 from warpworld.trainers.collecting.memory import Memory
 from warpworld.trainers.collecting.players import Player, Scripted, Seen, Slot, decide, split_envs
@@ -27,7 +27,7 @@ class Actor:
         policy: what decides; None acts uniformly at random. It may be exchanged at any time, but for a recurrent one
             only where the first was one, with states of the same size.
         slots: ranges of envs in which an opponent plays the group.
-        memory: what the agents remember, where the first policy is recurrent; else None.
+        memory: what the agents remember, where the first policy remembers; else None.
         distribution: of the group's actions: the policy's, or what the group's space calls for.
         sampler: what draws.
         rows: how one agent's observation lies in a row.
@@ -66,7 +66,7 @@ class Actor:
         self.distribution = own or action_distribution(self.group)
         self.rows = ObservationRows(self.group.observation)
         self.action_dtype, self.action_size = action_layout(self.group.action)
-        self.memory = Memory(world, self.group, policy.state_size) if isinstance(policy, RecurrentPolicy) else None
+        self.memory = Memory(world, self.group, policy.state_size) if isinstance(policy, RememberingPolicy) else None
         self._world = world
         make = sampler or self.distribution.sampler
         self.sampler = make(self._seat(world.kernel_index() if index is None else index, recorded), kernel)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import Array, Group
-from warpworld.policies import RecurrentPolicy
+from warpworld.policies import RememberingPolicy
 from warpworld.world import World
 
 
@@ -49,7 +49,7 @@ class Memory:
             ended = ended | world["agent_terminated"][:, self._group.slice]
         self.state.masked_fill_(ended.unsqueeze(-1), 0.0)
 
-    def outputs(self, policy: RecurrentPolicy, observations: Tensor, envs: slice = slice(None)) -> Tensor:
+    def outputs(self, policy: RememberingPolicy, observations: Tensor, envs: slice = slice(None)) -> Tensor:
         """What a policy makes of the present observations; the state goes on by a step. Call ``forget`` before.
 
         Args:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from warpworld.environment import Group, Script
 from warpworld.errors import DeclarationError, StoreError
-from warpworld.policies import Policy, RecurrentPolicy
+from warpworld.policies import Policy, RememberingPolicy
 from warpworld.trainers.collecting.memory import Memory
 from warpworld.world import World
 
@@ -107,7 +107,7 @@ def _(player: Scripted, seen: Seen, outputs: Tensor) -> None:
 
 
 @decide.register
-def _(player: RecurrentPolicy, seen: Seen, outputs: Tensor) -> None:
+def _(player: RememberingPolicy, seen: Seen, outputs: Tensor) -> None:
     memory = seen.memory
     if memory is None or memory.state_size != player.state_size:
         has = "none" if memory is None else f"states of {memory.state_size} numbers"

@@ -1,0 +1,70 @@
+"""Policies that read several observations at once: the present one, and the last few before it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import torch
+from gymnasium.spaces import Box, Space
+from torch import Tensor
+
+from warpworld.environment import Group
+from warpworld.errors import ConfigError
+from warpworld.policies.callers_spaces import CallersSpaces
+from warpworld.policies.observation_rows import ObservationRows
+from warpworld.policies.policy import Policy
+from warpworld.policies.preprocessing import Preprocessing
+from warpworld.policies.remembering import RememberingPolicy
+
+
+def stacked(group: Group, frames: int) -> Group:
+    """The group as it were if its agents saw several pictures at once: their channels behind each other, oldest first.
+
+    Args:
+        group: whose observation is a Box of shape (channels, pixels) or (channels, height, width).
+        frames: how many.
+
+    Raises:
+        ConfigError: the observation is no picture.
+    """
+    space = group.observation
+    if not isinstance(space, Box) or len(space.shape) not in (2, 3):
+        raise ConfigError(
+            f"frame_stack={frames}, but group '{group.name}' observes {space}, expected a Box of shape "
+            "(channels, pixels) or (channels, height, width); set it to 1"
+        )
+    low, high = (np.concatenate([bound] * frames) for bound in (space.low, space.high))
+    return dataclasses.replace(group, observation=Box(low, high, dtype=low.dtype.type))
+
+
+class StackingPolicy(RememberingPolicy):
+    """Remembers the features of the last observations, and gives its model all of them, the oldest first.
+
+    Before an episode's beginning there are zeros. ``outputs`` reads rows of whole stacks.
+
+    Args:
+        policy: for stacks, see ``stacked``; it has no normaliser.
+        observation: of one agent, a single one.
+        frames: observations of a stack.
+    """
+
+    def __init__(self, policy: Policy, observation: Space, frames: int) -> None:
+        rows = ObservationRows(observation)
+        of_one = None if rows.is_plain else Preprocessing(rows)
+        super().__init__(policy.model, policy.distribution, preprocessing=of_one)
+        assert policy.spaces is not None
+        self.spaces = CallersSpaces(observation, policy.spaces.action)
+        self._frames = frames
+        self.state_size = (frames - 1) * sum(part.numbers for part in rows.parts)
+
+    def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """See ``RememberingPolicy``."""
+        seen = super().features(observations)
+        stack = torch.cat((state, seen), -1)
+        outputs = self.model.actor(stack)  # type: ignore[operator]
+        return outputs, outputs.new_zeros(outputs.shape[:-1]), stack[..., seen.shape[-1] :]
+
+    def features(self, observations: Tensor) -> Tensor:
+        """What the model reads of rows of whole stacks: (..., features) float32."""
+        return super().features(observations.unflatten(-1, (self._frames, -1))).flatten(-2)
