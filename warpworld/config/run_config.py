@@ -18,6 +18,7 @@ from warpworld.config.document import Document
 from warpworld.config.encodable import check_encodable
 from warpworld.config.errors import known, validated
 from warpworld.config.keys import KeyPath, dotted
+from warpworld.config.keys_of_others import refuse_keys_of_others
 from warpworld.config.sections import (
     LearnerConfig,
     ModelConfig,
@@ -242,6 +243,8 @@ def _policies(document: Document) -> dict[str, PolicyConfig]:
             settings = _settings_of(algorithm)
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from error
+        if algorithm != "random":
+            refuse_keys_of_others(entry, key, document)
         found[name] = validated(TypeAdapter(settings), entry, document, key, partial(_keys_at, document.data))
     return found
 

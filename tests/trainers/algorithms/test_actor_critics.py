@@ -1,7 +1,8 @@
-"""DDPG, TD3 and SAC: against plain references, what moves what, saving, and who else may stand in a run."""
+"""What DDPG, TD3 and SAC learn: against plain references, and what moves what."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,31 +10,7 @@ import pytest
 import torch
 
 from tests.trainers.algorithms.plain_critics import Batch, PlainDDPG, PlainSAC, Reference
-from warpworld.config import RunConfig, config_from_dict
-from warpworld.trainers.trainer import Trainer
-
-DDPG = {"algorithm": "ddpg"}
-TD3 = {"algorithm": "ddpg", "td3": True}
-SAC = {"algorithm": "sac"}
-SMALL = {"replay_size": 400, "learning_starts": 32, "batch_size": 32}
-KINDS = pytest.mark.parametrize("entry", [DDPG, TD3, SAC], ids=["ddpg", "td3", "sac"])
-
-
-def config(entry: Mapping[str, Any], iterations: int = 10, **env: Any) -> RunConfig:
-    sizes = {"num_envs": 4, "num_steps": 4, "total_env_steps": 16 * iterations}
-    learner = {"model": {"hidden_sizes": [16, 16]}, **SMALL, **entry}
-    return config_from_dict(
-        {"name": "pendulum", "env": {"episode_length": 9, **env}, "trainer": sizes, "policy": {"agent": learner}}
-    )
-
-
-def trained(entry: Mapping[str, Any], iterations: int = 3, **env: Any) -> tuple[Trainer, Any]:
-    """A trainer that has done so many iterations, and its algorithm."""
-    trainer = Trainer(config(entry, 100, **env))
-    for _ in range(iterations):
-        trainer.collector.collect()
-        trainer._learn()
-    return trainer, trainer.algorithms["agent"]
+from tests.trainers.algorithms.swinging import DDPG, KINDS, SAC, TD3, trained
 
 
 def batch_of(algorithm: Any) -> Batch:
@@ -94,3 +71,96 @@ def test_sac_learns_as_a_plain_reference() -> None:
     assert_equal(algorithm, reference)
     torch.testing.assert_close(algorithm._temperature.log.cpu(), reference.log_alpha, rtol=1e-5, atol=1e-5)
     assert abs(algorithm._temperature.log.item()) > 0.01
+
+
+# ---- what moves what -------------------------------------------------------------------------------------------------
+@KINDS
+def test_the_actors_loss_moves_the_actor_alone(entry: Mapping[str, Any]) -> None:
+    _, algorithm = trained(entry)
+    update(algorithm)
+    kept = algorithm.critics.vector.detach().clone(), algorithm.critics.gradient.clone()
+    before = algorithm.actor.vector.detach().clone()
+    algorithm.num_updates = 1  # the next one is TD3's turn to move the actor
+    seen = algorithm.policy.features(algorithm.replay.world["replay_batch_observations_agent"])
+    algorithm.update_actor(seen, torch.ones(len(seen), device=seen.device), algorithm.normals.draw())
+    assert torch.equal(algorithm.critics.vector, kept[0]) and torch.equal(algorithm.critics.gradient, kept[1])
+    assert not torch.equal(algorithm.actor.vector, before)
+
+
+@KINDS
+def test_where_nothing_follows_nothing_of_it_counts(entry: Mapping[str, Any]) -> None:
+    """Whatever stands in the place of the next observation, NaN even."""
+    _, algorithm = trained(entry)
+    batch = algorithm.replay.draw(algorithm.beta)
+    ended = dataclasses.replace(batch, discounts=torch.zeros_like(batch.discounts))
+    following = torch.full_like(batch.next_observations, float("nan"))
+    targets = algorithm.targets_of(ended, following, algorithm.normals.draw())
+    assert torch.equal(targets, batch.returns)
+
+
+@KINDS
+def test_a_batch_without_weights_moves_nothing(entry: Mapping[str, Any]) -> None:
+    """As where nothing can be drawn."""
+    _, algorithm = trained(entry, iterations=2)
+    assert algorithm.num_updates == 1
+    algorithm.replay.priorities._shares = torch.zeros_like(algorithm.replay.priorities._shares)
+    algorithm.settings = algorithm.settings.model_copy(update={"policy_delay": 1})
+    for parameters in algorithm.learnt.values():
+        parameters.optimizer.state.clear()  # no moments: a gradient of 0 has no effect
+    before = [parameters.vector.detach().clone() for parameters in algorithm.learnt.values()]
+    algorithm._update()
+    assert algorithm._found.isfinite().all()
+    for parameters, kept in zip(algorithm.learnt.values(), before, strict=True):
+        assert torch.equal(parameters.vector, kept)
+
+
+def test_td3_moves_actor_and_targets_every_other_time() -> None:
+    _, algorithm = trained({**TD3, "policy_delay": 3})
+    algorithm.num_updates, moved = 0, []
+    for _ in range(6):
+        kept = algorithm.actor.vector.detach().clone(), algorithm.target_critics.vector.clone()
+        update(algorithm)
+        moved.append(
+            tuple(
+                not torch.equal(a, b)
+                for a, b in zip((algorithm.actor.vector, algorithm.target_critics.vector), kept, strict=True)
+            )
+        )
+    assert moved == [(False, False), (False, False), (True, True)] * 2
+
+
+def test_a_given_temperature_stays() -> None:
+    _, algorithm = trained({**SAC, "temperature": 0.3})
+    assert set(algorithm.learnt) == {"actor", "critics"}
+    found = dict(zip(algorithm.diagnostics, algorithm._found.tolist(), strict=True))
+    assert found["temperature"] == pytest.approx(0.3)
+
+
+def test_a_learnt_temperature_falls_while_there_is_more_entropy_than_asked_for() -> None:
+    _, algorithm = trained(SAC)
+    for _ in range(20):
+        update(algorithm)
+    found = dict(zip(algorithm.diagnostics, algorithm._found.tolist(), strict=True))
+    assert found["entropy"] > -1.0  # minus the number of dimensions
+    assert 0 < found["temperature"] < 1.0
+    algorithm._target_entropy = 10.0
+    for _ in range(60):
+        update(algorithm)
+    assert algorithm.alpha.item() > found["temperature"]
+
+
+def test_errors_become_priorities() -> None:
+    """The mean over critics of what their values are off."""
+    _, algorithm = trained({**SAC, "priority_alpha": 1.0, "priority_beta": 1.0})
+    batch, normals = algorithm.replay.draw(algorithm.beta), algorithm.normals.draw()
+    seen, actions = batch.observations.clone(), batch.actions / 2
+    with torch.no_grad():
+        targets = algorithm.targets_of(batch, batch.next_observations, normals)
+        expected = (targets - algorithm.model.critics(seen, actions)).abs().mean(0) + 1e-6
+    world = algorithm.replay.world
+    number = world["replay_update_agent"].view(torch.int64)
+    number -= 1  # the same draw again
+    algorithm._update()
+    items = world["replay_batch_items_agent"].long()
+    first = torch.cat((torch.ones(1, dtype=torch.bool, device=items.device), items[1:] != items[:-1]))
+    torch.testing.assert_close(world["replay_leaves_agent"][items[first]], expected[first], rtol=1e-4, atol=1e-5)

@@ -273,6 +273,9 @@ class OffPolicy(Algorithm):
         for key, own in self.state_dict().items():
             if type(saved.get(key)) is not type(own):
                 raise RunError(f"the saved learner's {key} is {reprlib.repr(saved.get(key))}, expected another kind")
+            if isinstance(own, Tensor) and saved[key].shape != own.shape:
+                found, expected = tuple(saved[key].shape), tuple(own.shape)
+                raise RunError(f"the saved learner's {key} has shape {found}, expected {expected}")
         for key, parts in (("optimizers", self.learnt), ("targets", self.targets)):
             missing = [name for name in parts if name not in saved[key]]
             if missing:

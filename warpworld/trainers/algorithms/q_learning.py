@@ -57,6 +57,12 @@ class QSettings(OffPolicySettings):
             both = f"target_every is {self.target_every} and tau is {self.tau}"
             yield Fault(("target_every", "tau"), f"{both}, expected exactly one of them; set the other to null")
 
+    def misfits(self, group: Group) -> Iterator[Fault]:
+        """Actions are choices."""
+        if isinstance(group.action, Box):
+            what = f"algorithm is {self.algorithm}, but group '{group.name}' acts in {group.action}"
+            yield Fault(("algorithm",), f"{what}, expected choices; ddpg and sac act in a Box")
+
 
 @dataclass(frozen=True)
 class Evaluated:

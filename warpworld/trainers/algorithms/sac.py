@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, PlainValidator
+from pydantic_core import PydanticCustomError
 from torch import Tensor, nn
 
 from warpworld.config.sections import ALGORITHM
-from warpworld.config.types import Count, NotNegative
+from warpworld.config.types import Count
 from warpworld.policies import Policy
 from warpworld.policies.actor_critics import SquashedHead
 from warpworld.policies.samplers import Seat, SquashedSampler
@@ -25,6 +27,15 @@ from warpworld.trainers.replay import Transitions
 logger = logging.getLogger(__name__)
 
 
+def _read_temperature(given: Any) -> str | float:
+    """The word, or a number."""
+    if given == "auto":
+        return "auto"
+    if type(given) not in (int, float) or not 0 <= given <= sys.float_info.max:
+        raise PydanticCustomError("temperature", "auto, or a finite number of at least 0")
+    return float(given)
+
+
 class SACSettings(ActorCriticSettings):
     """One entry of the ``policy`` section with ``algorithm: sac``."""
 
@@ -32,7 +43,7 @@ class SACSettings(ActorCriticSettings):
     learning_starts: Count = Field(
         default=1_000, description="transitions before the first update; until then actions are drawn uniformly"
     )
-    temperature: Literal["auto"] | NotNegative = Field(
+    temperature: Annotated[Any, PlainValidator(_read_temperature)] = Field(
         default="auto", description="weight of the entropy: auto learns it from 1 on, or a number"
     )
 
