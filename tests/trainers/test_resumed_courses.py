@@ -15,6 +15,8 @@ from warpworld.trainers.trainer import Trainer
 # Episodes and rollouts are of different lengths, so that a checkpoint falls into the middle of episodes.
 TRAINER = {"device": "cpu", "num_envs": 6, "num_steps": 8, "total_env_steps": 6 * 8 * 6}
 ONE = {"num_minibatches": 2, "update_epochs": 2}
+OFF_POLICY = {"replay_size": 120, "learning_starts": 30, "batch_size": 16, "updates": 2, "model": {"hidden_sizes": [8]}}
+DQN = {"algorithm": "dqn", "target_every": 3, **OFF_POLICY}
 
 COURSES: dict[str, dict[str, Any]] = {
     "cartpole": {"name": "cartpole", "policy": {"agent": ONE}},
@@ -71,6 +73,19 @@ COURSES: dict[str, dict[str, Any]] = {
         "env": {"randomize": {"gravity": [8.0, 12.0], "windy": [False, True]}},
         "policy": {"agent": ONE},
     },
+    "ppo beside dqn": {"name": "tag_gridworld", "policy": {"tagger": ONE, "runner": DQN}},
+    "dqn on final observations": {
+        "name": "cartpole",
+        "env": {"episode_length": 7},
+        "policy": {"agent": {**DQN, "n_step": 2, "final_observations": True, "first_priority": "actor"}},
+    },
+    "dqn of two groups, some of whom take no part": {
+        "name": "tests.trainers.recall:Lives",
+        "env": {"dying": 0.1, "counted": 0.7},
+        "policy": {"both": {**DQN, "replay_size": 300, "groups": ["left", "right"]}},
+    },
+    "sac": {"name": "pendulum", "policy": {"agent": {"algorithm": "sac", **OFF_POLICY}}},
+    "td3": {"name": "pendulum", "policy": {"agent": {"algorithm": "ddpg", "td3": True, **OFF_POLICY}}},
     "tag on a plane": {
         "name": "tag_continuous",
         "env": {"num_taggers": 2, "num_runners": 3, "episode_length": 11},

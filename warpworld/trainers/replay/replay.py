@@ -45,6 +45,11 @@ class Replay(Recorder):
         return self.ring.crew
 
     @property
+    def aliases(self) -> Mapping[str, str]:
+        """The arrays' names by those of the kernels' parameters; some stand for arrays that this replay has not."""
+        return self._aliases
+
+    @property
     def items(self) -> int:
         """Transitions that the ring holds."""
         return self.ring.rows * self.world.num_envs * self.crew.size

@@ -16,7 +16,7 @@ from warpworld.trainers.replay.finals import Finals
 from warpworld.trainers.replay.priorities import SMALLEST_PRIORITY, Priorities, add_arrays
 from warpworld.trainers.replay.replay import Replay
 from warpworld.trainers.replay.ring import Ring
-from warpworld.trainers.replay.transition_history import TransitionHistory
+from warpworld.trainers.replay.ring_history import RingHistory
 from warpworld.trainers.replay.transitions import Transitions
 
 
@@ -76,7 +76,7 @@ class TransitionReplay(Replay):
         super().__init__(world, ring, priorities)
         self._finals = Finals(world, ring) if sizes.final_observations else None
         self._aliases |= self._add_arrays()
-        self.history = TransitionHistory(self.crew, sizes, priorities, self._aliases)
+        self.history = RingHistory(self, sizes.n_step)
         self._build()
         collector.add(self)
         world.when_sealed(self._bind)
