@@ -12,8 +12,8 @@ from warpworld.errors import BuildError, DeclarationError, suggest
 from warpworld.managers.cpu.host_compiler import find_compiler
 from warpworld.managers.cpu.workers import available_cores
 
-from . import adapters, brute_force, exported, learning, peers, shares, worlds
-from .rows import print_adapters, print_exported, print_learning, print_shares, print_table
+from . import adapters, brute_force, exported, learning, off_policy, peers, shares, worlds
+from .rows import print_adapters, print_courses, print_exported, print_learning, print_shares, print_table
 
 
 def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None = None) -> None:
@@ -21,14 +21,14 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
 
     Args:
         only: worlds whose name contains this; peers are left out then. "adapters", "export", "ppo" and
-            "rollout" name other tables.
+            "rollout" name other tables; "off-policy", which takes minutes, is measured by its whole name only.
         seconds: length of one window; every figure is the median of five.
         save: JSON file to write the rows to, with machine, date and commit.
 
     Raises:
         DeclarationError: no world's name contains ``only``.
     """
-    tables = (adapters.NAME, exported.NAME, learning.NAME, shares.NAME)
+    tables = (adapters.NAME, exported.NAME, learning.NAME, off_policy.NAME, shares.NAME)
     names = [*(name for name, *_ in worlds.CASES), *brute_force.CASES, *tables]
     if only is not None and not any(only in name for name in names):
         raise DeclarationError(
@@ -43,6 +43,7 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
     adapted = list(adapters.rows(seconds)) if only is None or only in adapters.NAME else []
     files = list(exported.rows(seconds)) if only is None or only in exported.NAME else []
     shared = list(shares.rows(seconds)) if only is None or only in shares.NAME else []
+    courses = list(off_policy.rows(seconds)) if only == off_policy.NAME else []  # it takes minutes
     if rows:
         print_table(rows)
     if adapted:
@@ -53,12 +54,14 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
         print_learning(learnt)
     if shared:
         print_shares(shared)
+    if courses:
+        print_courses(courses)
     found = ", ".join(peers.installed()) or "none"
     print(f"{_processor()}, {available_cores()} cores; {find_compiler().version}; peers installed: {found}")
     if save:
         path = Path(save)
         path.parent.mkdir(parents=True, exist_ok=True)
-        every = [row.as_dict() for row in (*rows, *adapted, *files, *learnt, *shared)]
+        every = [row.as_dict() for row in (*rows, *adapted, *files, *learnt, *shared, *courses)]
         path.write_text(json.dumps({**conditions(), "rows": every}, indent=1) + "\n")
 
 

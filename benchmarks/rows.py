@@ -134,6 +134,46 @@ class AdapterRow:
         return dataclasses.asdict(self)
 
 
+@dataclass(frozen=True)
+class CourseRow:
+    """How long learning took from nothing to a return.
+
+    Attributes:
+        task: what is learnt, by what, to which return.
+        system: who learns it.
+        env_steps: until then; median over the seeds.
+        cpu_seconds: median over the seeds, infinite where most did not get there.
+        slowest: of the seeds.
+    """
+
+    task: str
+    system: str
+    env_steps: float
+    cpu_seconds: float
+    slowest: float
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON, which knows no infinity."""
+        finite = {name: getattr(self, name) for name in ("cpu_seconds", "slowest")}
+        return {**dataclasses.asdict(self), **{name: x if x < float("inf") else None for name, x in finite.items()}}
+
+
+def print_courses(rows: Iterable[CourseRow]) -> None:
+    """Print rows, each with its CPU time as a multiple of the first system's on the same task."""
+    rows = list(rows)
+    table = Table(title="from nothing to a mean return of greedy episodes, one core; medians of three seeds")
+    table.add_column("task")
+    table.add_column("system")
+    for name in ("env steps", "CPU s", "slowest", "x first"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        first = next(r for r in rows if r.task == row.task)
+        figures = (row.cpu_seconds, row.slowest, row.cpu_seconds / first.cpu_seconds)
+        shown = [f"{x:.1f}" if x < float("inf") else "never" for x in figures]
+        table.add_row(row.task, row.system, f"{row.env_steps:,.0f}", *shown)
+    Console().print(table)
+
+
 def print_table(rows: Iterable[Row]) -> None:
     """Print rows, each with its speed as a multiple of the fastest peer on the same world and number of envs."""
     rows = list(rows)
