@@ -23,7 +23,7 @@ from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.observation_rows import ObservationRows
 from warpworld.policies.policy import Policy
 from warpworld.policies.preprocessing import Preprocessing
-from warpworld.policies.recurrent import Recurrent, RecurrentPolicy, check_encoder, encoded_width
+from warpworld.policies.recurrent import Recurrent, RecurrentNetwork, RecurrentPolicy, check_encoder, encoded_width
 
 if TYPE_CHECKING:
     from warpworld.config import ModelConfig
@@ -114,7 +114,7 @@ def build_policy(
     preprocessing = None if rows.is_plain else Preprocessing(rows)
     policy = (
         RecurrentPolicy(network, distribution, normaliser, preprocessing)
-        if isinstance(network, Recurrent)
+        if isinstance(network, RecurrentNetwork)
         else Policy(network, distribution, normaliser, critic_input, preprocessing)
     )
     policy.spaces = CallersSpaces(group.observation, group.action)

@@ -1,4 +1,4 @@
-"""The network of a policy that acts by values: an encoder, and linear layers to the values of all choices."""
+"""Networks of policies that act by values: an encoder, with or without a memory, and layers to all choices' values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.policies.layers import VALUE_GAIN, linear
+from warpworld.policies.recurrent import RecurrentNetwork
 
 
 class DuelingHeads(nn.Module):
@@ -51,3 +52,21 @@ class QNetwork(nn.Module):
         """(..., features) float32 -> (..., num_outputs) float32."""
         rows = observations.reshape(-1, observations.shape[-1])
         return self.heads(self.encoder(rows)).view(*observations.shape[:-1], -1)
+
+
+class RecurrentQNetwork(RecurrentNetwork):
+    """Encoder -> recurrent cell -> values of all choices.
+
+    Attributes:
+        heads: see ``DuelingHeads``.
+    """
+
+    def __init__(self, encoder: nn.Module, width: int, kind: str, heads: DuelingHeads) -> None:
+        """Arguments as those of ``RecurrentNetwork``; the heads say how wide the cell is."""
+        super().__init__(encoder, width, kind, heads.advantages.in_features)
+        self.heads = heads
+
+    def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """See ``RecurrentNetwork``."""
+        hidden, after = self.remember(observations, state)
+        return self.heads(hidden), hidden.new_zeros(hidden.shape[:-1]), after

@@ -1,4 +1,4 @@
-"""Policies that remember: an encoder, an LSTM or a GRU behind it, and an actor and a critic that read its state."""
+"""Policies that remember: an encoder, an LSTM or a GRU behind it, and heads that read its state."""
 
 from __future__ import annotations
 
@@ -17,30 +17,28 @@ from warpworld.policies.remembering import RememberingPolicy
 CELLS: dict[str, type[nn.LSTMCell] | type[nn.GRUCell]] = {"lstm": nn.LSTMCell, "gru": nn.GRUCell}
 
 
-class Recurrent(nn.Module):
-    """Encoder -> recurrent cell -> linear actor and linear critic, which share all that stands before them.
+class RecurrentNetwork(nn.Module):
+    """Encoder -> recurrent cell; what reads the cell's hidden state is a subclass's own.
 
     The cell is torch's: an LSTM (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000) or a GRU
     (Cho et al. 2014). Its weights are orthogonal with gain 1 and its biases zero (Huang et al. 2022, "The 37
-    Implementation Details of PPO", LSTM detail 1); actor and critic begin as in the model "mlp".
+    Implementation Details of PPO", LSTM detail 1).
 
     Attributes:
         encoder: (rows, features) -> (rows, width).
         cell: the LSTMCell or GRUCell.
-        actor_layer: (..., size) -> (..., num_outputs).
-        critic_layer: (..., size) -> (..., 1).
+        size: width of the cell's hidden state.
         state_size: numbers in one agent's state: ``size`` for a GRU; for an LSTM twice that, hidden state first.
     """
 
-    def __init__(self, encoder: nn.Module, width: int, num_outputs: int, kind: str, size: int) -> None:
+    def __init__(self, encoder: nn.Module, width: int, kind: str, size: int) -> None:
         """Put the parts together on the CPU in float32; weights come from torch's global generator.
 
         Args:
             encoder: see above; from the model that is made recurrent.
             width: numbers that the encoder gives.
-            num_outputs: numbers that the action distribution takes.
             kind: "lstm" or "gru".
-            size: width of the cell's hidden state.
+            size: see above.
         """
         super().__init__()
         self.encoder = encoder
@@ -50,8 +48,6 @@ class Recurrent(nn.Module):
                 nn.init.orthogonal_(parameter)
             else:
                 nn.init.zeros_(parameter)
-        self.actor_layer = linear(size, num_outputs, POLICY_GAIN)
-        self.critic_layer = linear(size, 1, VALUE_GAIN)
         self.size = size
         self.state_size = 2 * size if kind == "lstm" else size
 
@@ -63,19 +59,23 @@ class Recurrent(nn.Module):
             state: (..., state_size) float32, before the step; zeros where an episode begins.
 
         Returns:
-            Outputs (..., num_outputs), values (...) and the state after the step, (..., state_size).
+            Outputs (..., num_outputs), values (...), 0 where there is no critic, and the state after the step,
+            (..., state_size).
         """
+        raise NotImplementedError
+
+    def remember(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """The hidden state (..., size) and the state (..., state_size) after one step; arguments as ``step``'s."""
         lead = observations.shape[:-1]
         encoded = self.encoder(observations.reshape(-1, observations.shape[-1]))
         parts = self._advanced(encoded, state.reshape(-1, self.state_size).split(self.size, -1))
-        outputs, values = self._said(parts[0])
-        return outputs.view(*lead, -1), values.view(lead), torch.cat(list(parts), -1).view(*lead, -1)
+        return parts[0].view(*lead, -1), torch.cat(list(parts), -1).view(*lead, -1)
 
-    def replay(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+    def unroll(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """Several steps of each of S agents, with the state zeroed wherever an episode begins.
 
-        The encoder, the actor and the critic take all steps at once, the cell one after the other: on a CPU that is
-        quicker than one LSTM over pieces that are cut where episodes begin.
+        The encoder takes all steps at once, the cell one after the other: on a CPU that is quicker than one LSTM over
+        pieces that are cut where episodes begin.
 
         Args:
             observations: (T, S, features) float32.
@@ -83,22 +83,18 @@ class Recurrent(nn.Module):
             starts: (T, S) bool, where the state is zeroed before the step.
 
         Returns:
-            Outputs (T, S, num_outputs) and values (T, S).
+            The hidden state after each step, (T, S, size), and the state after the last, (S, state_size).
         """
         encoded = self.encoder(observations.flatten(0, 1)).unflatten(0, observations.shape[:2])
         parts, hidden = state.split(self.size, -1), []
         for seen, begins in zip(encoded, starts.unsqueeze(-1), strict=True):
             parts = self._advanced(seen, [part.masked_fill(begins, 0.0) for part in parts])
             hidden.append(parts[0])
-        return self._said(torch.stack(hidden))
+        return torch.stack(hidden), torch.cat(list(parts), -1)
 
     def actor(self, observations: Tensor) -> Tensor:
         """(..., features) float32, each the first of an episode -> (..., num_outputs) float32."""
         return self.step(observations, self.no_state(observations))[0]
-
-    def critic(self, observations: Tensor) -> Tensor:
-        """(..., features) float32, each the first of an episode -> (...) float32."""
-        return self.step(observations, self.no_state(observations))[1]
 
     def no_state(self, observations: Tensor) -> Tensor:
         """The state before the first step of an episode: (..., state_size)."""
@@ -110,6 +106,34 @@ class Recurrent(nn.Module):
             hidden, memory = parts
             return self.cell(encoded, (hidden, memory))
         return (self.cell(encoded, parts[0]),)
+
+
+class Recurrent(RecurrentNetwork):
+    """Encoder -> recurrent cell -> linear actor and linear critic, which share all that stands before them.
+
+    Attributes:
+        actor_layer: (..., size) -> (..., num_outputs); it begins as in the model "mlp", and so does the critic.
+        critic_layer: (..., size) -> (..., 1).
+    """
+
+    def __init__(self, encoder: nn.Module, width: int, num_outputs: int, kind: str, size: int) -> None:
+        """Arguments as those of ``RecurrentNetwork``; ``num_outputs`` is how many the action distribution takes."""
+        super().__init__(encoder, width, kind, size)
+        self.actor_layer = linear(size, num_outputs, POLICY_GAIN)
+        self.critic_layer = linear(size, 1, VALUE_GAIN)
+
+    def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """See ``RecurrentNetwork``."""
+        hidden, after = self.remember(observations, state)
+        return *self._said(hidden), after
+
+    def replay(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """Outputs (T, S, num_outputs) and values (T, S) of several steps; arguments as those of ``unroll``."""
+        return self._said(self.unroll(observations, state, starts)[0])
+
+    def critic(self, observations: Tensor) -> Tensor:
+        """(..., features) float32, each the first of an episode -> (...) float32."""
+        return self.step(observations, self.no_state(observations))[1]
 
     def _said(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
         return self.actor_layer(hidden), self.critic_layer(hidden).squeeze(-1)
@@ -123,11 +147,11 @@ class RecurrentPolicy(RememberingPolicy):
         state_size: numbers in one agent's state.
     """
 
-    model: Recurrent
+    model: RecurrentNetwork
 
     def __init__(
         self,
-        model: Recurrent,
+        model: RecurrentNetwork,
         distribution: ActionDistribution,
         normaliser: ObservationNormaliser | None = None,
         preprocessing: Preprocessing | None = None,
@@ -136,11 +160,12 @@ class RecurrentPolicy(RememberingPolicy):
         self.state_size = model.state_size
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """``Recurrent.step`` of raw observations."""
+        """``RecurrentNetwork.step`` of raw observations."""
         return self.model.step(self.features(observations), state)
 
     def replay(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """``Recurrent.replay`` of raw observations."""
+        """``Recurrent.replay`` of raw observations, of a model with a critic."""
+        assert isinstance(self.model, Recurrent)
         return self.model.replay(self.features(observations), state, starts)
 
 

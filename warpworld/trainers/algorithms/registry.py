@@ -11,6 +11,7 @@ ALGORITHMS = {
     "ppo": "warpworld.trainers.algorithms.ppo:PPO",
     "a2c": "warpworld.trainers.algorithms.a2c:A2C",
     "dqn": "warpworld.trainers.algorithms.dqn:DQN",
+    "r2d2": "warpworld.trainers.algorithms.r2d2:R2D2",
     "ape_x": "warpworld.trainers.algorithms.ape_x:ApeX",
     "ddpg": "warpworld.trainers.algorithms.ddpg:DDPG",
     "sac": "warpworld.trainers.algorithms.sac:SAC",

@@ -6,5 +6,18 @@ from warpworld.trainers.replay.priorities import Priorities
 from warpworld.trainers.replay.replay import Replay
 from warpworld.trainers.replay.transition_replay import ReplaySizes, TransitionReplay
 from warpworld.trainers.replay.transitions import Transitions
+from warpworld.trainers.replay.window_replay import WindowReplay, WindowSizes
+from warpworld.trainers.replay.windows import Windows
 
-__all__ = ["Crew", "Normals", "Priorities", "Replay", "ReplaySizes", "TransitionReplay", "Transitions"]
+__all__ = [
+    "Crew",
+    "Normals",
+    "Priorities",
+    "Replay",
+    "ReplaySizes",
+    "TransitionReplay",
+    "Transitions",
+    "WindowReplay",
+    "WindowSizes",
+    "Windows",
+]

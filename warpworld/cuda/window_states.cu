@@ -1,0 +1,19 @@
+// Keeps what the agents of one group remember where a window begins, see windows.cu.
+//
+// Arrays: state (envs, COUNT, STATE_SIZE): after the latest step; row: the one that is written next; window_states
+// (SLOTS, envs, CREW, STATE_SIZE), into which the group's agents go from CREW_FIRST on.
+#include "replay.cuh"
+
+// An agent whose episode has ended remembers nothing; nor does one whose state is not finite, which takes no part.
+extern "C" __global__ void keep_states(const float* state, const int* row, const bool* terminated, const bool* truncated,
+                                       const bool* agent_terminated, float* window_states, int num_envs) {
+  if (row[0] % STRIDE != 0) return;
+  const int env = env_id();
+  const size_t place = ((size_t)(row[0] / STRIDE) * num_envs + env) * CREW + CREW_FIRST;
+  for (int i = lane(); i < COUNT * STATE_SIZE; i += num_lanes()) {
+    const int agent = AGENT_FIRST + i / STATE_SIZE;
+    const bool begins = terminated[env] || truncated[env] || (LEAVING && agent_terminated[env * ALL_AGENTS + agent]);
+    const float number = state[(size_t)env * COUNT * STATE_SIZE + i];
+    window_states[place * STATE_SIZE + i] = begins || !is_finite(number) ? 0.0f : number;
+  }
+}

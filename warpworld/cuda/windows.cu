@@ -1,0 +1,161 @@
+// Draws windows of a ring of rows, see n_step.cuh: each item is LENGTH successive steps of one agent, for a policy that
+// remembers (Kapturowski et al. 2019).
+//
+// A window starts at each row that STRIDE divides; STRIDE divides ROWS. Its first BURN_IN rows warm a memory up, the next
+// TRAIN are learnt from, N_STEP more are what follows the last of these. It runs on across ends of episodes: `batch_starts`
+// says where a memory is empty. Window number s / STRIDE % SLOTS belongs to start row s; an item is a window, an env and
+// an agent. Batches are time-major, (steps, BATCH, ...).
+#include "n_step.cuh"
+
+constexpr int LENGTH = BURN_IN + TRAIN + N_STEP, SLOTS = ROWS / STRIDE;
+// windows that begin among the new rows, or were not complete before them
+constexpr int TOUCHED = (NUM_STEPS + LENGTH - 2) / STRIDE + 1;
+static_assert(ROWS % STRIDE == 0 && NUM_STEPS + LENGTH <= ROWS, "a ring of whole windows, of which one is complete");
+
+// ---- after an iteration ------------------------------------------------------------------------------------------------
+// Whether the value of what an agent did in a row is learnt.
+__device__ inline bool is_learnt(const Ring& ring, const unsigned char* takes_part, int row, int env, int agent) {
+  return (takes_part[ring.item(row, env, agent)] & PLAYED) && !ring.cut_off(row, env);
+}
+
+// The leaf of a complete window that starts in a row; 0 where there is nothing to learn. Its priority is
+// eta * largest + (1 - eta) * mean of the errors as they were acted, or the largest leaf so far.
+__device__ inline float first_leaf(const Ring& ring, const unsigned char* takes_part, const FirstPriority& first,
+                                   int start, int env, int agent, float gamma, float eta) {
+  int count = 0;
+  float largest = 0.0f, sum = 0.0f;
+  for (int t = 0; t < TRAIN; ++t) {
+    const int row = row_after(start, BURN_IN + t);
+    if (!is_learnt(ring, takes_part, row, env, agent)) continue;
+    count += 1;
+    if (!ACTORS_PRIORITY) break;
+    const Transition found = transition_of(ring, takes_part, row, env, agent, gamma);
+    const float error = fabsf(acted_error(ring, first, found, ring.item(row, env, agent), env, agent));
+    largest = fmaxf(largest, error);
+    sum += error;
+  }
+  if (count == 0) return 0.0f;
+  if (!ACTORS_PRIORITY) return first.largest_leaf[0];
+  const float leaf = powf(eta * largest + (1.0f - eta) * sum / (float)count + SMALLEST_PRIORITY, first.alpha);
+  return is_finite(leaf) ? leaf : first.largest_leaf[0];
+}
+
+// Leaves of the windows that an iteration changed: those whose last row is written become drawable, those that begin are
+// not yet; the windows that lay in their rows before are no more. `touched` receives the first of them and how many they
+// are, `generation` how often a window was begun.
+extern "C" __global__ void set_first_leaves(Ring ring, FirstPriority first, const unsigned char* takes_part,
+                                            const int64_t* written, float* leaves, int* touched, int* generation,
+                                            float gamma, float eta, int num_envs) {
+  const int64_t end = written[0], incomplete = end - NUM_STEPS - LENGTH + 1;  // the first start that was so before
+  const int64_t oldest = (incomplete + ROWS + STRIDE - 1) / STRIDE - SLOTS;
+  const int block = num_envs * AGENTS;
+  if (first_lane() == 0) {
+    touched[0] = (int)((oldest + SLOTS) % SLOTS);
+    touched[1] = TOUCHED;
+  }
+  for (int i = first_lane(); i < TOUCHED * block; i += all_lanes(num_envs)) {
+    const int64_t window = oldest + i / block, start = window * STRIDE;
+    if (start < 0 || start >= end) continue;
+    const int slot = (int)(window % SLOTS), place = i % block;
+    const bool complete = start + LENGTH <= end;
+    leaves[(size_t)slot * block + place] =
+        complete ? first_leaf(ring, takes_part, first, slot * STRIDE, place / AGENTS, place % AGENTS, gamma, eta) : 0.0f;
+    if (place == 0) generation[slot] = (int)(window / SLOTS);
+  }
+}
+
+// ---- a batch -----------------------------------------------------------------------------------------------------------
+// The windows that were drawn.
+struct Drawn {
+  const int* batch_items;
+  const float* batch_shares;
+
+  __device__ int agent(int i) const { return batch_items[i] % AGENTS; }
+  __device__ int env(int i, int num_envs) const { return batch_items[i] / AGENTS % num_envs; }
+  __device__ int slot(int i, int num_envs) const { return batch_items[i] / AGENTS / num_envs; }
+  __device__ int row(int i, int t, int num_envs) const { return row_after(slot(i, num_envs) * STRIDE, t); }
+  // where nothing could be drawn there are zeros, which nothing is learnt from
+  __device__ bool is_drawn(int i) const { return batch_shares[i] > 0.0f; }
+};
+
+// Of each step that is trained: its return, the discount of what follows, the step that follows, counted from the first
+// trained one, and whether it is learnt.
+extern "C" __global__ void gather(Ring ring, Drawn drawn, const unsigned char* takes_part, float* batch_returns,
+                                  float* batch_discounts, int64_t* batch_next, bool* batch_learnt, float gamma,
+                                  int num_envs) {
+  for (int k = first_lane(); k < TRAIN * BATCH; k += all_lanes(num_envs)) {
+    const int t = k / BATCH, i = k % BATCH, env = drawn.env(i, num_envs), agent = drawn.agent(i);
+    const int row = drawn.row(i, BURN_IN + t, num_envs);
+    const bool learnt = drawn.is_drawn(i) && is_learnt(ring, takes_part, row, env, agent);
+    const Transition found = transition_of(ring, takes_part, row, env, agent, gamma);
+    batch_learnt[k] = learnt;
+    batch_returns[k] = learnt ? found.sum : 0.0f;
+    batch_discounts[k] = learnt ? found.discount : 0.0f;
+    batch_next[k] = t + (found.next - row + ROWS) % ROWS;
+  }
+}
+
+// What an agent remembered before the first step, and before which steps of the window it forgets.
+extern "C" __global__ void gather_memory(Ring ring, Drawn drawn, const float* window_states, float* batch_states,
+                                         bool* batch_starts, int num_envs) {
+  for (int k = first_lane(); k < BATCH * STATE_SIZE; k += all_lanes(num_envs)) {
+    const size_t item = (size_t)drawn.batch_items[k / STATE_SIZE];
+    batch_states[k] = drawn.is_drawn(k / STATE_SIZE) ? window_states[item * STATE_SIZE + k % STATE_SIZE] : 0.0f;
+  }
+  for (int k = first_lane(); k < LENGTH * BATCH; k += all_lanes(num_envs)) {
+    const int t = k / BATCH, i = k % BATCH, env = drawn.env(i, num_envs);
+    const int before = t > 0 ? drawn.row(i, t - 1, num_envs) : 0;
+    batch_starts[k] = t > 0 && (ring.ended(before, env) || ring.leaves(ring.item(before, env, drawn.agent(i))));
+  }
+}
+
+// Numbers that agents see in rows that do not count may be anything; no memory takes in what is not finite.
+__device__ inline unsigned char seen(unsigned char number) { return number; }
+__device__ inline float seen(float number) { return !(LEAVING || MASKED) || is_finite(number) ? number : 0.0f; }
+
+// Each env's lanes write one observation at a time.
+template <typename Number>
+__device__ void gather_seen(const Ring& ring, const Drawn& drawn, const Number* observations, Number* batch_observations) {
+  const int first = LANES_SIDE_BY_SIDE ? lane() : 0, stride = LANES_SIDE_BY_SIDE ? num_lanes() : 1;
+  const int num_envs = ring.num_envs;
+  for (int k = env_id(); k < LENGTH * BATCH; k += num_envs) {
+    const int t = k / BATCH, i = k % BATCH;
+    const size_t item = ring.item(drawn.row(i, t, num_envs), drawn.env(i, num_envs), drawn.agent(i));
+    const Number* source = observations + item * ENTRIES;
+    Number* target = batch_observations + (size_t)k * ENTRIES;
+    if (drawn.is_drawn(i))
+      for (int n = first; n < ENTRIES; n += stride) target[n] = seen(source[n]);
+    else
+      for (int n = first; n < ENTRIES; n += stride) target[n] = (Number)0;
+  }
+}
+
+extern "C" __global__ void gather_observations(Ring ring, Drawn drawn, const float* ring_observations,
+                                               float* batch_observations) {
+  gather_seen(ring, drawn, ring_observations, batch_observations);
+}
+
+extern "C" __global__ void gather_bytes(Ring ring, Drawn drawn, const unsigned char* ring_observations,
+                                        unsigned char* batch_observations) {
+  gather_seen(ring, drawn, ring_observations, batch_observations);
+}
+
+// What was done in the steps that are trained, ACTION_SIZE choices each.
+extern "C" __global__ void gather_choices(Ring ring, Drawn drawn, const int* ring_actions, int* batch_actions) {
+  const int num_envs = ring.num_envs;
+  for (int k = first_lane(); k < TRAIN * BATCH * ACTION_SIZE; k += all_lanes(num_envs)) {
+    const int place = k / ACTION_SIZE, i = place % BATCH, row = drawn.row(i, BURN_IN + place / BATCH, num_envs);
+    const size_t item = ring.item(row, drawn.env(i, num_envs), drawn.agent(i));
+    batch_actions[k] = drawn.is_drawn(i) ? ring_actions[item * ACTION_SIZE + k % ACTION_SIZE] : 0;
+  }
+}
+
+// What was allowed in the steps that are trained, and in those that follow them.
+extern "C" __global__ void gather_masks(Ring ring, Drawn drawn, const bool* ring_action_mask, bool* batch_mask) {
+  const int num_envs = ring.num_envs;
+  for (int k = first_lane(); k < (TRAIN + N_STEP) * BATCH * CHOICES; k += all_lanes(num_envs)) {
+    const int place = k / CHOICES, i = place % BATCH, row = drawn.row(i, BURN_IN + place / BATCH, num_envs);
+    const size_t item = ring.item(row, drawn.env(i, num_envs), drawn.agent(i));
+    batch_mask[k] = ring_action_mask[item * CHOICES + k % CHOICES];
+  }
+}

@@ -1,0 +1,163 @@
+"""R2D2 (Kapturowski et al. 2019): recurrent Q-learning on windows of past steps, from the memory that agents had."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn import functional
+
+from warpworld.config.sections import ALGORITHM, Fault, Sizes
+from warpworld.config.types import Count, Flag, Fraction, FractionSchedule, Positive, PositiveSchedule
+from warpworld.policies.builder import HeadsMaker
+from warpworld.policies.q_network import DuelingHeads, RecurrentQNetwork
+from warpworld.trainers.algorithms.off_policy import OffPolicySettings
+from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.replay import WindowReplay, Windows, WindowSizes
+
+
+class R2D2Settings(QSettings):
+    """One entry of the ``policy`` section with ``algorithm: r2d2``; defaults are those that RELA runs on Atari."""
+
+    algorithm: Literal["r2d2"] = Field(default="r2d2", description=ALGORITHM)
+    learning_rate: PositiveSchedule = Field(default=1e-4, description="step size")
+    optimizer_eps: Positive = Field(default=1e-3, description="what the optimiser adds to its denominator")
+    gamma: Fraction = Field(default=0.997, description="discount per step")
+    replay_size: Count = Field(default=4_000_000, description="transitions that are kept, rounded up to whole windows")
+    learning_starts: Count = Field(default=320_000, description="transitions before the first update")
+    batch_size: Count = Field(default=64, le=2**24, description="windows of an update, in all processes together")
+    burn_in: Annotated[int, Field(ge=0, le=10_000)] = Field(
+        default=40, description="steps that warm the memory up before those that are trained"
+    )
+    train_length: Count = Field(default=80, le=10_000, description="steps of a window that are trained")
+    priority_alpha: Fraction = Field(default=0.9, description="how much priorities count in draws; 0 draws uniformly")
+    priority_beta: FractionSchedule = Field(
+        default=0.6, description="how far weights make up for priorities; 1 does so fully"
+    )
+    priority_eta: Fraction = Field(
+        default=0.9, description="share of a window's largest error in its priority; the rest is the mean's"
+    )
+    first_priority: Literal["max", "actor"] = Field(
+        default="actor", description="of a new window: max, the largest so far, or actor, by its errors as it was acted"
+    )
+    max_grad_norm: Positive | None = Field(
+        default=40.0, description="longest gradient; longer ones are scaled down; null leaves them"
+    )
+    target_every: Count | None = Field(
+        default=2500, description="updates between two copies to the target network; null where tau is set"
+    )
+    value_rescale: Flag = Field(default=True, description="learn values on a scale that grows with their square root")
+    final_observations: Literal[False] | None = Field(
+        default=None, description="windows keep none: a return ends a step before its episode is truncated"
+    )
+
+    @property
+    def length(self) -> int:
+        """Steps of a window."""
+        return self.burn_in + self.train_length + self.n_step
+
+    def rows(self, sizes: Sizes) -> int:
+        """Rows of the ring: whole windows."""
+        return math.ceil(super().rows(sizes) / self.train_length) * self.train_length
+
+    def least_rows(self, sizes: Sizes) -> int:
+        """A window is complete while the rows of an iteration are written."""
+        return math.ceil((sizes.num_steps + self.length) / self.train_length) * self.train_length
+
+    def faults(self, sizes: Sizes) -> Iterator[Fault]:
+        """Windows are of a policy that remembers."""
+        if self.model.recurrent is None:
+            text = "model.recurrent is null, but r2d2 learns with a memory, expected lstm or gru"
+            yield Fault(("model.recurrent", "model"), f"{text}; algorithm: dqn learns without one")
+        yield from super().faults(sizes)
+
+
+class R2D2(QLearning):
+    """Q-learning on windows of successive steps of agents that remember.
+
+    Network and target read a window from the memory that its agent had when it acted there. The first ``burn_in`` steps
+    warm that memory up, without a gradient; the next ``train_length`` are learnt from. With delta = target - Q(s, a) in
+    each step, the loss is the mean over windows of w * sum of huber(delta) over the steps that count, a window's
+    priority eta * max |delta| + (1 - eta) * mean |delta|.
+    """
+
+    Settings: ClassVar[type[OffPolicySettings]] = R2D2Settings
+    settings: R2D2Settings
+    replay: WindowReplay
+
+    @classmethod
+    def network(cls, settings: Any, head_sizes: tuple[int, ...]) -> HeadsMaker:
+        """An encoder with a recurrent cell and heads behind it."""
+        model = settings.model
+
+        def make(encoder: torch.nn.Module, width: int) -> RecurrentQNetwork:
+            heads = DuelingHeads(model.recurrent_size, head_sizes, settings.dueling)
+            return RecurrentQNetwork(encoder, width, model.recurrent, heads)
+
+        return make
+
+    def make_replay(self, collector: Collector, rows: int) -> WindowReplay:
+        """A replay of windows."""
+        settings = self.settings
+        sizes = WindowSizes(
+            rows=rows,
+            batch_size=settings.batch_size // self.processes.size,
+            state_size=self.policy.state_size,
+            burn_in=settings.burn_in,
+            train_length=settings.train_length,
+            n_step=settings.n_step,
+            gamma=settings.gamma,
+            alpha=settings.priority_alpha,
+            eta=settings.priority_eta,
+            actors_priority=settings.first_priority == "actor",
+            reward_clip=settings.reward_clip or 0.0,
+            value_rescale=settings.value_rescale,
+        )
+        return WindowReplay(collector, settings.groups, sizes, self.processes)
+
+    def charts(self) -> dict[str, float]:
+        """As ``OffPolicy``'s; a window has several transitions."""
+        charts = super().charts()
+        return {**charts, "replay_ratio": charts["replay_ratio"] * self.settings.train_length}
+
+    def evaluate(self) -> Evaluated:
+        """Draw windows and evaluate them."""
+        batch, eta = self.replay.draw(self.beta), self.settings.priority_eta
+        values, following = self.unrolled(batch)
+        targets = self.targets_of(batch.returns, batch.discounts, following.gather(0, batch.following))
+        values = self.of_actions(values, batch.actions)
+        losses = functional.smooth_l1_loss(values, targets, reduction="none")
+        loss = (batch.weights * torch.where(batch.learnt, losses, 0.0).sum(0)).mean()
+        counts = batch.learnt.sum(0).clamp(min=1)
+        errors = torch.where(batch.learnt, (targets - values.detach()).abs(), 0.0)
+        priorities = eta * errors.amax(0) + (1 - eta) * errors.sum(0) / counts
+        return Evaluated(loss, priorities, (values.detach() * batch.learnt).sum() / batch.learnt.sum().clamp(min=1))
+
+    def unrolled(self, batch: Windows) -> tuple[Tensor, Tensor]:
+        """What network and target make of windows.
+
+        Returns:
+            Values of all choices in the trained steps, (T, B, choices), with a gradient; and the target's values of the
+            best choices in these and the steps that follow, (T + n, B).
+        """
+        burn_in, settings = self.settings.burn_in, self.settings
+        own, target = self.policy.model, self.target.module
+        assert isinstance(own, RecurrentQNetwork) and isinstance(target, RecurrentQNetwork)
+        features, starts = self.policy.features(batch.observations), batch.starts
+        trained, behind = slice(burn_in, burn_in + settings.train_length), slice(burn_in + settings.train_length, None)
+        with torch.no_grad():
+            state = own.unroll(features[:burn_in], batch.states, starts[:burn_in])[1] if burn_in else batch.states
+            by_target = target.heads(target.unroll(features, batch.states, starts)[0][burn_in:])
+        hidden, after = own.unroll(features[trained], state, starts[trained])
+        values = own.heads(hidden)
+        with torch.no_grad():
+            chooses = by_target
+            if settings.double:
+                last = own.heads(own.unroll(features[behind], after, starts[behind])[0])
+                chooses = torch.cat((values, last))
+            return values, self.best_values(by_target, chooses, batch.action_masks)

@@ -1,0 +1,197 @@
+"""Windows of successive steps, drawn from a ring of past steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from warpworld.environment import Array
+from warpworld.managers.data_manager import Kept
+from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.replay.priorities import SMALLEST_PRIORITY, Priorities, add_arrays
+from warpworld.trainers.replay.replay import Replay
+from warpworld.trainers.replay.ring import Ring
+from warpworld.trainers.replay.ring_history import RingHistory
+from warpworld.trainers.replay.window_states import WindowStates
+from warpworld.trainers.replay.windows import Windows
+
+
+@dataclass(frozen=True)
+class WindowSizes:
+    """What a ring of windows holds, and what is drawn from it.
+
+    A window begins every ``train_length`` rows, so that every step is trained in one of them.
+
+    Attributes:
+        rows: steps of all envs that the ring holds, a multiple of ``train_length``.
+        batch_size: windows in a draw.
+        state_size: numbers that an agent remembers.
+        burn_in: steps that warm the memory up.
+        train_length: steps that are trained.
+        n_step: steps of a return, and steps behind the trained ones.
+        gamma: discount per step.
+        alpha: how much priorities count; 0 draws uniformly.
+        eta: share of the largest error in a window's priority; the rest is the mean's.
+        actors_priority: whether a window's first priority comes from its errors as they were acted; else it is the
+            largest.
+        reward_clip: rewards are cut off at this size; 0 leaves them.
+        value_rescale: whether actors' values are on a scale of their own, see ``value_rescale.py``.
+    """
+
+    rows: int
+    batch_size: int
+    state_size: int
+    burn_in: int
+    train_length: int
+    n_step: int = 1
+    gamma: float = 0.99
+    alpha: float = 0.0
+    eta: float = 0.9
+    actors_priority: bool = False
+    reward_clip: float = 0.0
+    value_rescale: bool = False
+
+    @property
+    def length(self) -> int:
+        """Steps of a window."""
+        return self.burn_in + self.train_length + self.n_step
+
+    @property
+    def slots(self) -> int:
+        """Windows of one agent that the ring has room for."""
+        return self.rows // self.train_length
+
+
+class WindowReplay(Replay):
+    """Records every step of a policy's agents in a ring, and draws windows of it.
+
+    Windows run on across ends of episodes, so that nothing is padded and nothing stored twice. What agents remember is
+    kept where windows begin. Which windows can be drawn is settled once an iteration. The rules stand in
+    ``cuda/n_step.cuh`` and ``cuda/windows.cu``.
+
+    Attributes:
+        sizes: see above.
+
+    Args:
+        collector: of an unsealed world.
+        groups: of the policy.
+        sizes: see above; the batch is this process's part.
+        processes: those that learn together.
+    """
+
+    def __init__(
+        self, collector: Collector, groups: Sequence[str], sizes: WindowSizes, processes: ProcessGroup = ALONE
+    ) -> None:
+        world, ring = collector.world, Ring(collector, groups, sizes.rows, sizes.actors_priority)
+        self.sizes = sizes
+        block = world.num_envs * ring.crew.size
+        priorities = Priorities(world, ring.crew.name, sizes.slots, block, sizes.batch_size, sizes.alpha, processes)
+        super().__init__(world, ring, priorities)
+        self._aliases |= self._add_arrays()
+        self._states = WindowStates(world, ring, self._aliases["window_states"], sizes.train_length, sizes.state_size)
+        self.history = RingHistory(self, sizes.n_step)
+        self._build()
+        collector.add(self)
+        world.when_sealed(self._bind)
+
+    # ---- before the world is sealed ----------------------------------------------------------------------------------
+    def act(self, group: str, *args: object, **kwargs: object) -> Actor:
+        """Let a policy that remembers act for one of the groups; arguments as those of ``Collector.act``."""
+        actor = super().act(group, *args, **kwargs)
+        assert actor.memory is not None
+        self._states.keep(actor.memory, actor.group)
+        return actor
+
+    def _add_arrays(self) -> dict[str, str]:
+        """Add states and the batch; gives their names by those of the kernels' parameters."""
+        crew, sizes = self.crew, self.sizes
+        length, steps, batch = sizes.length, sizes.train_length, sizes.batch_size
+        kept = (sizes.slots, self.world.num_envs, crew.size, sizes.state_size)
+        arrays: list[tuple[Array, Kept]] = [
+            (Array("window_states", "float32", kept, "world", initial=0.0), "history"),
+            (Array("batch_observations", crew.rows.dtype, (length, batch, crew.rows.size), "world"), "scratch"),
+            (Array("batch_states", "float32", (batch, sizes.state_size), "world"), "scratch"),
+            (Array("batch_starts", "bool", (length, batch), "world"), "scratch"),
+            (Array("batch_actions", crew.action_dtype, (steps, batch, crew.action_size), "world"), "scratch"),
+            (Array("batch_returns", "float32", (steps, batch), "world"), "scratch"),
+            (Array("batch_discounts", "float32", (steps, batch), "world"), "scratch"),
+            (Array("batch_next", "int64", (steps, batch), "world"), "scratch"),
+            (Array("batch_learnt", "bool", (steps, batch), "world"), "scratch"),
+        ]
+        if self.ring.choices:
+            allowed = (steps + sizes.n_step, batch, self.ring.choices)
+            arrays.append((Array("batch_mask", "bool", allowed, "world"), "scratch"))
+        aliases = add_arrays(self.world, crew.name, arrays)
+        # kernels name arrays that this replay need not have; nobody reads what stands for them
+        flags = {"ring_action_mask": self._aliases["ring_terminated"], "batch_mask": aliases["batch_starts"]}
+        return {**{name: there for name, there in flags.items() if not self.ring.choices}, **aliases}
+
+    def _build(self) -> None:
+        """Compile the kernels."""
+        sizes, crew = self.sizes, self.crew
+        constants = {
+            "BATCH": sizes.batch_size,
+            "BURN_IN": sizes.burn_in,
+            "TRAIN": sizes.train_length,
+            "N_STEP": sizes.n_step,
+            "STRIDE": sizes.train_length,
+            "STATE_SIZE": sizes.state_size,
+            "ENTRIES": crew.rows.size,
+            "ACTION_SIZE": crew.action_size,
+            "CHOICES": self.ring.choices or 1,
+            "FINALS": 0,
+            "ACTORS_PRIORITY": int(sizes.actors_priority),
+            "VALUE_RESCALE": int(sizes.value_rescale),
+            "REWARD_CLIP": float(sizes.reward_clip),
+            "SMALLEST_PRIORITY": SMALLEST_PRIORITY,
+        }
+        scalars = {"gamma": sizes.gamma, "alpha": sizes.alpha, "eta": sizes.eta}
+        self.build("windows.cu", constants, scalars, sizes.length * sizes.batch_size)
+
+    # ---- in the sealed store -----------------------------------------------------------------------------------------
+    def _bind(self) -> None:
+        world, ring, priorities = self.world, self.ring, self.priorities
+        self._keep_states = world.program(self._states.steps())
+        self._advance = world.program([*ring.advance(), *self._states.steps()])
+        self._settle = world.program([*ring.settle(), self.step("set_first_leaves"), *priorities.add_up_steps()])
+        names = ["gather", "gather_memory", "gather_choices", *(["gather_masks"] if ring.choices else [])]
+        names.append("gather_observations" if self.crew.rows.is_plain else "gather_bytes")
+        self._draw = world.program([*priorities.draw_steps(), *map(self.step, names)])
+
+    # ---- around an iteration's steps ---------------------------------------------------------------------------------
+    def begin(self) -> None:
+        """Keep what agents remember, if a window begins: it may have been set since the latest step."""
+        self._keep_states()
+
+    def stepped(self) -> None:
+        """The next step goes into the next row; if a window begins there, what agents remember is kept."""
+        self._advance()
+
+    def end(self) -> None:
+        """Settle which windows can be drawn."""
+        self._settle()
+
+    # ---- learning ----------------------------------------------------------------------------------------------------
+    def draw(self, beta: float | Tensor = 0.0) -> Windows:
+        """Draw a batch; it stays as it is until the next draw.
+
+        Args:
+            beta: how far importance weights make up for priorities, in [0, 1].
+        """
+        self._draw()
+        return Windows(
+            observations=self.array("batch_observations"),
+            states=self.array("batch_states"),
+            starts=self.array("batch_starts"),
+            actions=self.array("batch_actions"),
+            returns=self.array("batch_returns"),
+            discounts=self.array("batch_discounts"),
+            following=self.array("batch_next"),
+            learnt=self.array("batch_learnt"),
+            action_masks=self.array("batch_mask")[..., : self.crew.num_choices] if self.ring.choices else None,
+            weights=self.priorities.weights(beta),
+        )

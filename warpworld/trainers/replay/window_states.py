@@ -1,0 +1,54 @@
+"""What agents remember where windows begin."""
+
+from __future__ import annotations
+
+from warpworld.environment import Group, Kernel
+from warpworld.managers.function_manager import FunctionManager
+from warpworld.managers.program import Step
+from warpworld.trainers.collecting.memory import Memory
+from warpworld.trainers.replay.priorities import CUDA_FOLDER, lanes_for
+from warpworld.trainers.replay.ring import Ring
+from warpworld.world import World
+
+
+class WindowStates:
+    """Keeps the states of a crew's agents in rows at which windows begin, as they are before the row's step.
+
+    Args:
+        world: unsealed.
+        ring: whose rows they are.
+        kept: name of the array (slots, num_envs, crew size, state size) float32.
+        stride: rows between two windows.
+        state_size: numbers in one agent's state.
+    """
+
+    def __init__(self, world: World, ring: Ring, kept: str, stride: int, state_size: int) -> None:
+        self._world, self._ring, self._kept, self._stride, self._state_size = world, ring, kept, stride, state_size
+        self._of_groups: list[FunctionManager] = []
+
+    def keep(self, memory: Memory, group: Group) -> None:
+        """Keep the states of a group of the crew."""
+        world, crew = self._world, self._ring.crew
+        leaving = "agent_terminated" in world.data
+        constants = {
+            "NUM_AGENTS": 1,
+            "CREW": crew.size,
+            "CREW_FIRST": crew.first(group.name),
+            "COUNT": group.size,
+            "AGENT_FIRST": group.first,
+            "ALL_AGENTS": world.num_agents,
+            "STATE_SIZE": self._state_size,
+            "STRIDE": self._stride,
+            "LEAVING": int(leaving),
+        }
+        aliases = {"state": memory.state_name, "window_states": self._kept, "row": self._ring.aliases["row"]}
+        if not leaving:
+            aliases["agent_terminated"] = "terminated"  # which nobody reads by that name
+        kernels = world.kernels(CUDA_FOLDER / "window_states.cu", constants, aliases=aliases)
+        lanes = lanes_for(world.num_envs * group.size * self._state_size, world.num_envs)
+        kernels.build([Kernel("keep_states", lanes)])
+        self._of_groups.append(kernels)
+
+    def steps(self) -> list[Step]:
+        """What keeps them, in the sealed store."""
+        return [kernels.step("keep_states", index=0) for kernels in self._of_groups]
