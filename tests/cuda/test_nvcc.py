@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from gymnasium.spaces import Box
 
 import warpworld
@@ -23,6 +24,7 @@ from tests.toys import HEADER, agents, box, environment
 from tests.trainers.recorded import Recorded
 from warpworld import Array, Environment, Group, Kernel, World
 from warpworld.checking.symbols import _symbols
+from warpworld.config import load_config
 from warpworld.environment import packaged_names
 from warpworld.eyes.blocks import (
     IMU,
@@ -43,12 +45,16 @@ from warpworld.managers.cuda.compiler import _load_nvrtc, _nvccs, _nvrtcs, _read
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
 from warpworld.managers.signature import read_signatures
 from warpworld.templates.writing import MODULE, TEMPLATE
+from warpworld.trainers.building import build_algorithms, build_policies, build_world
+from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EpisodeStatistics
 from warpworld.trainers.collecting.metrics import EpisodeMetrics
 
 NVCC = shutil.which("nvcc")
 NVRTC = next(iter(_nvrtcs("")), None)
 ARCHITECTURES = (75, 80, 90, 120)
+
+LEARNING = ("cartpole_dqn", "pendulum_ddpg", "pendulum_sac")  # packaged configs whose algorithms have kernels
 
 needs_nvcc = pytest.mark.skipif(NVCC is None, reason="nvcc is not on PATH")
 needs_nvrtc = pytest.mark.skipif(NVRTC is None, reason="NVRTC is not installed; make cuda-tools")
@@ -290,6 +296,16 @@ def test_nvrtc_s_warnings_are_seen(tmp_path: Path) -> None:
         compile_with_nvrtc(source)
 
 
+def declare(name: str) -> None:
+    """Let the algorithms of a packaged config add their kernels to a world."""
+    config = load_config(name)
+    world = build_world(config)
+    policies = build_policies(config, world.environment, torch.Generator())
+    collector = Collector(world, config.trainer.num_steps)
+    for algorithm in build_algorithms(config, policies).values():
+        algorithm.declare(collector)
+
+
 @pytest.mark.slow
 def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable[[KernelSource], None]) -> None:
     world = warpworld.make("tag_continuous", num_envs=2, device="cpu")
@@ -300,6 +316,8 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     steered = [Group("agent", 3, observation=box(2), action=Box(-1.0, 1.0, (2,)))]
     still = environment(None, groups=steered, phases=[lambda arrays, active: None], resets=[])
     Recorded(World(still, num_envs=2, device="cpu"), {"agent": None}, num_steps=2)
+    for name in LEARNING:
+        declare(name)
     core = {source.path: source for source in sources if source.path.parent == INCLUDE_FOLDER}
     assert sorted(core) == sorted(INCLUDE_FOLDER.glob("*.cu"))
     for source in core.values():
