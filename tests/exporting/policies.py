@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,38 +28,58 @@ MIXED = Dict(
     line=PIXELS,
     one=Discrete(4, start=2),
 )
+BOUNDED = Box(np.array([-2.0, 0.0], np.float32), np.array([2.0, 9.0], np.float32))
 UNEVEN = Box(np.array([[-2.0, 0.0]], np.float32), np.array([[2.0, INFINITE]], np.float32))
 
-Kind = tuple[Space, Space, dict[str, Any]]  # of what is seen and done, and the model
-KINDS: dict[str, Kind] = {
-    "mlp": (FLOATS, Discrete(3, start=5), {}),
-    "relu, normaliser, mask": (FLOATS, MultiDiscrete([3, 2]), {"activation": "relu", "normalise_observations": True}),
-    "gaussian": (FLOATS, UNEVEN, {}),
-    "bytes": (PICTURE, MultiBinary(3), {"type": "multi_input"}),
-    "pixels": (PIXELS, Discrete(2), {"type": "multi_input", "activation": "tanh"}),
-    "choices": (MultiDiscrete([2, 3]), Discrete(2), {}),
-    "lstm": (FLOATS, Discrete(3), {"recurrent": "lstm", "recurrent_size": 16}),
-    "gru": (FLOATS, Box(-1.0, 1.0, (2,)), {"recurrent": "gru", "recurrent_size": 16, "normalise_observations": True}),
-    "mixed": (
-        MIXED,
-        MultiDiscrete([3, 2]),
-        {"type": "multi_input", "recurrent": "lstm", "recurrent_size": 16, "normalise_observations": True},
-    ),
+
+@dataclass(frozen=True)
+class Kind:
+    """What is seen, what is done, and how that is learnt.
+
+    Attributes:
+        observation, action: the spaces.
+        model: its settings.
+        masked: whether actions are.
+        algorithm: by name.
+        settings: its own.
+    """
+
+    observation: Space
+    action: Space
+    model: Mapping[str, Any] = field(default_factory=dict)
+    masked: bool = False
+    algorithm: str = "ppo"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+CHOICES = MultiDiscrete([3, 2])
+PIXELS_MODEL = {"type": "multi_input"}
+NORMALISED = {"normalise_observations": True}
+LSTM, GRU = ({"recurrent": cell, "recurrent_size": 16} for cell in ("lstm", "gru"))
+KINDS = {
+    "mlp": Kind(FLOATS, Discrete(3, start=5)),
+    "relu, normaliser, mask": Kind(FLOATS, CHOICES, {"activation": "relu", **NORMALISED}, masked=True),
+    "gaussian": Kind(FLOATS, UNEVEN),
+    "bytes": Kind(PICTURE, MultiBinary(3), PIXELS_MODEL),
+    "pixels": Kind(PIXELS, Discrete(2), {"activation": "tanh", **PIXELS_MODEL}),
+    "choices": Kind(MultiDiscrete([2, 3]), Discrete(2)),
+    "lstm": Kind(FLOATS, Discrete(3), LSTM),
+    "gru": Kind(FLOATS, Box(-1.0, 1.0, (2,)), {**GRU, **NORMALISED}),
+    "mixed": Kind(MIXED, CHOICES, {**PIXELS_MODEL, **LSTM, **NORMALISED}, masked=True),
+    "dqn, mask": Kind(FLOATS, CHOICES, NORMALISED, masked=True, algorithm="dqn"),
+    "dqn, stack": Kind(PICTURE, Discrete(3), PIXELS_MODEL, algorithm="dqn", settings={"frame_stack": 3}),
+    "sac": Kind(FLOATS, BOUNDED, algorithm="sac"),
+    "ddpg": Kind(FLOATS, BOUNDED, NORMALISED, algorithm="ddpg"),
 }
-for value_kind, like in {"dqn": "mlp", "dqn of several heads, mask": "relu, normaliser, mask"}.items():
-    KINDS[value_kind] = KINDS[like]
-KINDS["dqn of stacks"] = (PICTURE, Discrete(3), {"type": "multi_input"})
-SMALL = {"hidden_sizes": [8]}
-MASKED = ("relu, normaliser, mask", "mixed", "dqn of several heads, mask")
 
 
 def policy_of(kind: str) -> Policy:
     """With larger weights than a new one's, so that what is seen decides, and a normaliser that has seen something."""
-    observation, action, model = KINDS[kind]
-    group = Group("own", 1, observation, action)
-    algorithm = get_algorithm("dqn" if kind.startswith("dqn") else "ppo")
-    stack = {"frame_stack": 3} if "stacks" in kind else {}
-    settings = algorithm.Settings(groups=("own",), model={"type": "mlp", **SMALL, **model}, **stack)
+    known = KINDS[kind]
+    algorithm = get_algorithm(known.algorithm)
+    model = {"type": "mlp", "hidden_sizes": [8], **known.model}
+    settings = algorithm.Settings(groups=("own",), model=model, **known.settings)
+    group = Group("own", 1, known.observation, known.action)
     policy = algorithm.build_policy(settings, group, torch.Generator().manual_seed(2), None)
     draws = torch.Generator().manual_seed(1)
     with torch.no_grad():
@@ -67,7 +89,7 @@ def policy_of(kind: str) -> Policy:
     if policy.normaliser is not None:
         numbers = len(policy.normaliser.mean)
         policy.normaliser.update(0.5 + 0.5 * torch.randn(50, numbers, generator=draws))
-    policy.needs_mask = kind in MASKED
+    policy.needs_mask = known.masked
     return policy
 
 

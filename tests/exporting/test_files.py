@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 import warpworld
-from tests.exporting.policies import KINDS, MASKED, inputs_of, opened, policy_of, seen
+from tests.exporting.policies import KINDS, inputs_of, opened, policy_of, seen
 from warpworld.environment.spaces import action_heads
-from warpworld.policies import Gaussian, Policy
+from warpworld.policies import Policy
 from warpworld.policies.fused import fuse
 
 pytestmark = pytest.mark.cpu_backend
@@ -28,15 +27,15 @@ def kinds(*first: str) -> list[Any]:
 
 def play_beside(policy: Policy, path: Path, kind: str) -> None:
     """An episode by both, each with a memory of its own."""
-    (observation, action, _), run = KINDS[kind], opened(path)
+    known, run = KINDS[kind], opened(path)
     assert policy.spaces is not None
     draws, own_state = np.random.default_rng(0), None
     state = np.zeros((AGENTS, policy.state_size), np.float32)
     for step in range(STEPS):
-        observations = seen(observation, AGENTS, step)
+        observations = seen(known.observation, AGENTS, step)
         inputs, mask = inputs_of(observations), None
-        if kind in MASKED:
-            mask = inputs["action_mask"] = draws.random((AGENTS, sum(action_heads(action)))) < 0.5
+        if known.masked:
+            mask = inputs["action_mask"] = draws.random((AGENTS, sum(action_heads(known.action)))) < 0.5
         if policy.state_size:
             inputs["state"] = state
         found = run(inputs)
@@ -51,14 +50,14 @@ def play_beside(policy: Policy, path: Path, kind: str) -> None:
             state = found["next_state"]
         else:
             actions = acted
-        assert found["action"].dtype == action.dtype
-        if action_heads(action):
+        assert found["action"].dtype == known.action.dtype
+        if action_heads(known.action):
             np.testing.assert_array_equal(found["action"], actions)
         else:
             np.testing.assert_allclose(found["action"], actions, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", kinds("dqn of several heads, mask"))
+@pytest.mark.parametrize("kind", kinds("dqn, mask", "sac"))
 def test_pt2(kind: str, tmp_path: Path) -> None:
     policy, path = policy_of(kind), tmp_path / "own.pt2"
     exported = warpworld.export_policy(policy, path)
@@ -134,23 +133,6 @@ def test_a_fused_policy_stays_fused_and_its_file_needs_torch_alone(tmp_path: Pat
     operators = {str(node.target) for node in torch.export.load(tmp_path / "own.pt2").graph.nodes}
     assert str(Path(warpworld.__file__).parent).encode() not in (tmp_path / "own.pt2").read_bytes()
     assert "aten.tanh.default" in operators and not any("mkldnn" in operator for operator in operators)
-
-
-class Squashed(Gaussian):
-    """A distribution whose greedy choice is a function of its outputs."""
-
-    def choose(self, means: Tensor, greedy: bool, generator: object = None, allowed: Tensor | None = None) -> Tensor:
-        assert greedy
-        return means.tanh()
-
-
-def test_a_distribution_of_its_own(tmp_path: Path) -> None:
-    policy = policy_of("gaussian")
-    policy.distribution = Squashed(2)
-    warpworld.export_policy(policy, tmp_path / "squashed.pt2")
-    play_beside(policy, tmp_path / "squashed.pt2", "gaussian")
-    found = opened(tmp_path / "squashed.pt2")({"observations": np.full((1, 4), 9.0, np.float32)})
-    np.testing.assert_allclose(found["action"][0, 0, 0], 2.0 * np.tanh(found["outputs"][0, 0]), atol=1e-6)
 
 
 def test_actions_end_at_the_bounds(tmp_path: Path) -> None:
