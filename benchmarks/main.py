@@ -12,15 +12,15 @@ from warpworld.errors import BuildError, DeclarationError, suggest
 from warpworld.managers.cpu.host_compiler import find_compiler
 from warpworld.managers.cpu.workers import available_cores
 
-from . import adapters, brute_force, exported, learning, off_policy, peers, shares, worlds
-from .rows import print_adapters, print_courses, print_exported, print_learning, print_shares, print_table
+from . import adapters, brute_force, exported, learning, off_policy, peers, replay, shares, worlds
+from .rows import print_adapters, print_courses, print_exported, print_learning, print_replay, print_shares, print_table
 
 
 def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None = None) -> None:
     """Measure and print.
 
     Args:
-        only: worlds whose name contains this; peers are left out then. "adapters", "export", "ppo" and
+        only: worlds whose name contains this; peers are left out then. "adapters", "export", "ppo", "replay" and
             "rollout" name other tables; "off-policy", which takes minutes, is measured by its whole name only.
         seconds: length of one window; every figure is the median of five.
         save: JSON file to write the rows to, with machine, date and commit.
@@ -28,7 +28,7 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
     Raises:
         DeclarationError: no world's name contains ``only``.
     """
-    tables = (adapters.NAME, exported.NAME, learning.NAME, off_policy.NAME, shares.NAME)
+    tables = (adapters.NAME, exported.NAME, learning.NAME, off_policy.NAME, replay.NAME, shares.NAME)
     names = [*(name for name, *_ in worlds.CASES), *brute_force.CASES, *tables]
     if only is not None and not any(only in name for name in names):
         raise DeclarationError(
@@ -42,6 +42,7 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
     learnt = list(learning.rows(seconds)) if only is None or only in learning.NAME else []
     adapted = list(adapters.rows(seconds)) if only is None or only in adapters.NAME else []
     files = list(exported.rows(seconds)) if only is None or only in exported.NAME else []
+    drawn = list(replay.rows(seconds)) if only is None or only in replay.NAME else []
     shared = list(shares.rows(seconds)) if only is None or only in shares.NAME else []
     courses = list(off_policy.rows(seconds)) if only == off_policy.NAME else []  # it takes minutes
     if rows:
@@ -52,6 +53,8 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
         print_exported(files)
     if learnt:
         print_learning(learnt)
+    if drawn:
+        print_replay(drawn)
     if shared:
         print_shares(shared)
     if courses:
@@ -61,7 +64,7 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
     if save:
         path = Path(save)
         path.parent.mkdir(parents=True, exist_ok=True)
-        every = [row.as_dict() for row in (*rows, *adapted, *files, *learnt, *shared, *courses)]
+        every = [row.as_dict() for row in (*rows, *adapted, *files, *learnt, *drawn, *shared, *courses)]
         path.write_text(json.dumps({**conditions(), "rows": every}, indent=1) + "\n")
 
 

@@ -174,6 +174,31 @@ def print_courses(rows: Iterable[CourseRow]) -> None:
     Console().print(table)
 
 
+@dataclass(frozen=True)
+class ReplayRow:
+    """What a replay does.
+
+    Attributes:
+        task: what is asked for.
+        system: of whom.
+        items: transitions that the replay holds.
+        seconds_per_call: wall time, median.
+        cpu_seconds_per_call: of all threads, median.
+        spread: of the windows' wall times, relative to the median.
+    """
+
+    task: str
+    system: str
+    items: int
+    seconds_per_call: float
+    cpu_seconds_per_call: float
+    spread: float
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        return dataclasses.asdict(self)
+
+
 def print_table(rows: Iterable[Row]) -> None:
     """Print rows, each with its speed as a multiple of the fastest peer on the same world and number of envs."""
     rows = list(rows)
@@ -291,5 +316,27 @@ def _print_calls(rows: Iterable[AdapterRow], title: str, headings: tuple[str, st
             f"{row.cpu_seconds_per_call * 1e6:.2f}",
             f"{row.spread:.0%}",
             f"{row.cpu_seconds_per_call / first.cpu_seconds_per_call:.2f}",
+        )
+    Console(width=140).print(table)
+
+
+def print_replay(rows: Iterable[ReplayRow]) -> None:
+    """Print rows, each with the first system's CPU time at the same task and size as a multiple of its own."""
+    rows = list(rows)
+    table = Table(title="replay, 512 transitions a draw, rows of 1024, one core; medians")
+    table.add_column("task")
+    table.add_column("system")
+    for name in ("transitions", "µs/call", "CPU µs/call", "spread", "ours / it"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        first = next(r for r in rows if (r.task, r.items) == (row.task, row.items))
+        table.add_row(
+            row.task,
+            row.system,
+            f"{row.items:,}",
+            f"{row.seconds_per_call * 1e6:.1f}",
+            f"{row.cpu_seconds_per_call * 1e6:.1f}",
+            f"{row.spread:.0%}",
+            f"{first.cpu_seconds_per_call / row.cpu_seconds_per_call:.2f}",
         )
     Console(width=140).print(table)

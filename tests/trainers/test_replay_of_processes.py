@@ -43,7 +43,7 @@ def drawn(group: ProcessGroup) -> dict[str, torch.Tensor]:
     for _ in range(DRAWS):
         draw[0]()
         items.append(world["replay_batch_items_cart"].clone())
-        weights.append(priorities.weights(1.0))
+        weights.append(priorities.weights(1.0).clone())
     return {"items": torch.stack(items), "weights": torch.stack(weights)}
 
 

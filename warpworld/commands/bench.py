@@ -18,8 +18,8 @@ def add_parsers(commands: Any) -> None:
     bench.add_argument(
         "--only",
         metavar="WORLD",
-        help="only worlds whose name contains this; leaves the peers out; adapters, export, off-policy, ppo and "
-        "rollout are tables of their own",
+        help="only worlds whose name contains this; leaves the peers out; adapters, export, off-policy, ppo, "
+        "replay and rollout are tables of their own",
     )
     bench.add_argument("--seconds", type=seconds, default=0.2, help="length of each of the five windows (default: 0.2)")
     bench.add_argument("--save", metavar="FILE", help="also write the rows, with machine, date and commit, as JSON")

@@ -19,16 +19,28 @@ __device__ double sum_of(const Number* numbers, int block, int count) {
 }
 
 // ---- new leaves of a batch that was drawn --------------------------------------------------------------------------
-// Draws ascend, so equal items stand side by side: the first of them writes. What is not finite is not written, nor what
-// belongs to a row that has been overwritten since the draw, nor where the item cannot be drawn.
-extern "C" __global__ void set_leaves(const int* batch_items, const int* batch_generation, const float* batch_leaves,
-                                      const int* generation, float* leaves, int num_envs) {
+// batch_leaves receives (|error| + SMALLEST_PRIORITY)^alpha, 0 where that is not finite. Draws ascend, so equal items stand
+// side by side: the first of them writes. What is not finite is not written, nor what belongs to a row that has been
+// overwritten since the draw, nor where the item cannot be drawn.
+extern "C" __global__ void set_leaves(const int* batch_items, const int* batch_generation, const float* batch_errors,
+                                      const int* generation, float* batch_leaves, float* leaves, float alpha,
+                                      int num_envs) {
   for (int i = first_lane(); i < BATCH; i += all_lanes(num_envs)) {
     const int item = batch_items[i];
+    const float leaf = powf(fabsf(batch_errors[i]) + SMALLEST_PRIORITY, alpha);
+    batch_leaves[i] = is_finite(leaf) ? leaf : 0.0f;
     if (i > 0 && batch_items[i - 1] == item) continue;
     const bool is_same = generation[item / BLOCK] == batch_generation[i] && leaves[item] > 0.0f;
-    if (is_same && is_finite(batch_leaves[i])) leaves[item] = batch_leaves[i];
+    if (is_same && is_finite(leaf)) leaves[item] = leaf;
   }
+}
+
+// One lane, since a batch is small: the largest leaf of all that were set.
+extern "C" __global__ void find_largest(const float* batch_leaves, float* largest_leaf, int num_envs) {
+  if (first_lane() != 0) return;
+  float largest = largest_leaf[0];
+  for (int i = 0; i < BATCH; ++i) largest = fmaxf(largest, batch_leaves[i]);
+  largest_leaf[0] = largest;
 }
 
 extern "C" __global__ void add_up_batch_1(const int* batch_items, const float* leaves, double* sums_1, int num_envs) {
@@ -145,6 +157,24 @@ extern "C" __global__ void draw(const float* leaves, const double* sums_1, const
     batch_items[i] = item;
     batch_generation[i] = generation[item / BLOCK];
     batch_shares[i] = total > 0.0 ? (float)((double)leaves[item] / total) : 0.0f;
+  }
+}
+
+// ---- weights -----------------------------------------------------------------------------------------------------------
+// One lane: the smallest share of a batch; infinite where nothing could be drawn.
+extern "C" __global__ void find_smallest(const float* batch_shares, float* smallest_share, int num_envs) {
+  if (first_lane() != 0) return;
+  float smallest = INFINITY;
+  for (int i = 0; i < BATCH; ++i) smallest = batch_shares[i] > 0.0f ? fminf(smallest, batch_shares[i]) : smallest;
+  smallest_share[0] = smallest;
+}
+
+// The weights that make up for priorities, divided by the largest; 0 where nothing could be drawn.
+extern "C" __global__ void weigh(const float* batch_shares, const float* smallest_share, const float* beta,
+                                 float* batch_weights, int num_envs) {
+  for (int i = first_lane(); i < BATCH; i += all_lanes(num_envs)) {
+    const float share = batch_shares[i];
+    batch_weights[i] = share > 0.0f ? powf(smallest_share[0] / share, beta[0]) : 0.0f;
   }
 }
 

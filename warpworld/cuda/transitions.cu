@@ -116,9 +116,14 @@ struct Places {
 
 // Writes one of a stack's observations, or zeros; neighbouring lanes take neighbouring numbers.
 template <typename Number>
-__device__ inline void write_observation(const Number* source, Number* target) {
+__device__ inline void write_observation(const Number* __restrict__ source, Number* __restrict__ target) {
   const int first = LANES_SIDE_BY_SIDE ? lane() : 0, stride = LANES_SIDE_BY_SIDE ? num_lanes() : 1;
-  for (int k = first; k < ENTRIES; k += stride) target[k] = source ? source[k] : (Number)0;
+  if (!source)
+    for (int k = first; k < ENTRIES; k += stride) target[k] = (Number)0;
+  else if (LANES_SIDE_BY_SIDE)
+    for (int k = first; k < ENTRIES; k += stride) target[k] = source[k];
+  else
+    memcpy(target, source, ENTRIES * sizeof(Number));
 }
 
 // The row `back` steps before one, or -1 where an episode or a life began in between or nothing was written yet.

@@ -78,6 +78,22 @@ class Crew:
             for ((array, place), group), first in zip(placed, self._firsts, strict=True)
         ]
 
+    @property
+    def sees_rows(self) -> bool:
+        """Whether what an agent sees is a row as it stands in the store."""
+        names = [observation_names(self.world.groups, group) for group in self.groups]
+        return all(list(name) == [""] and self.world.data.array(name[""]).dtype == self.rows.dtype for name in names)
+
+    def copies_of_last(self, target: str, row: str) -> list[Copy]:
+        """Copies of what the agents saw last in envs that have just ended, where that is a row."""
+        found = []
+        for group in self.groups:
+            name = observation_names(self.world.groups, group)[""]
+            first = 0 if name != "observations" else group.first
+            agents = Agents(first, self.first(group.name), group.size)
+            found.append(Copy(f"final_{name}", target, row=row, agents=agents))
+        return found
+
     # ---- in the sealed store -----------------------------------------------------------------------------------------
     def played(self, slots: Sequence[Slot]) -> Tensor:
         """(num_envs, size) bool on the world's device: False where an opponent plays."""

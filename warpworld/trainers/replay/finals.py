@@ -9,6 +9,7 @@ from torch import Tensor
 from warpworld.environment import Array
 from warpworld.errors import DeclarationError
 from warpworld.managers.data_manager import Kept
+from warpworld.managers.program import Copy
 from warpworld.trainers.replay.priorities import add_arrays
 from warpworld.trainers.replay.ring import Ring
 from warpworld.world import World
@@ -31,29 +32,41 @@ class Finals:
         self.slots = world.environment.truncations(ring.rows)
         self.aliases = add_arrays(world, ring.crew.name, self._arrays())
         world.request("final_observations")
+        self._joins = not ring.crew.sees_rows
         if ring.choices:  # what was allowed is to be known from before the reset
-            for copy in ring.crew.copies("action_mask", self.aliases["last_mask"], self.aliases["only_row"]):
+            for copy in self._copies("action_mask", "last_mask"):
                 world.record_copy(copy)
 
     def _arrays(self) -> list[tuple[Array, Kept]]:
         crew, choices, num_envs = self._ring.crew, self._ring.choices, self._world.num_envs
+        last = (1, num_envs, crew.size)
         kept, before = (self.slots, crew.size), "how many were kept before the row"
         arrays: list[tuple[Array, Kept]] = [
-            (Array("last", crew.rows.dtype, (crew.size, crew.rows.size), "env", initial=0), "scratch"),
+            (Array("last", crew.rows.dtype, (*last, crew.rows.size), "world", initial=0), "scratch"),
+            (Array("only_row", "int32", (), "world", initial=0), "scratch"),
             (Array("finals", crew.rows.dtype, (*kept, crew.rows.size), "env"), "history"),
             (Array("finals_kept", "int32", (), "env", initial=0, doc="how many were ever kept"), "state"),
             (Array("finals_before", "int32", (self._ring.rows, num_envs), "world", initial=0, doc=before), "history"),
         ]
         if choices:
-            last = (1, num_envs, crew.size, choices)
-            arrays.append((Array("last_mask", "bool", last, "world", initial=True), "scratch"))
-            arrays.append((Array("only_row", "int32", (), "world", initial=0), "scratch"))
+            arrays.append((Array("last_mask", "bool", (*last, choices), "world", initial=True), "scratch"))
             arrays.append((Array("finals_mask", "bool", (*kept, choices), "env"), "history"))
         return arrays
 
+    def _copies(self, source: str, target: str) -> list[Copy]:
+        return self._ring.crew.copies(source, self.aliases[target], self.aliases["only_row"])
+
+    def copies(self) -> list[Copy]:
+        """What puts that which the agents saw last where the kernel finds it that keeps it; none where it is joined."""
+        if self._joins:
+            return []
+        row = self.aliases["only_row"]
+        return self._ring.crew.copies_of_last(self.aliases["last"], row)
+
     def join(self) -> None:
-        """Put what the agents saw last into rows, where the kernel finds it that keeps it."""
-        self._ring.crew.join_last(self._world[self.aliases["last"]])
+        """Put what the agents saw last into rows there, where that takes more than copies."""
+        if self._joins:
+            self._ring.crew.join_last(self._world[self.aliases["last"]][0])
 
     def most_kept(self) -> Tensor:
         """Of any env, how many final observations the ring's steps need: () int32."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -59,7 +58,9 @@ class Priorities:
         self.items = -(-blocks * block // FAN**2) * FAN**2
         self.aliases = self._add_arrays(name, blocks)
         sizes = {"ITEMS": self.items, "BLOCKS": blocks, "BLOCK": block, "BATCH": batch_size}
-        self._kernels = world.kernels(CUDA_FOLDER / "priorities.cu", {**sizes, "NUM_AGENTS": 1}, aliases=self.aliases)
+        constants = {**sizes, "NUM_AGENTS": 1, "SMALLEST_PRIORITY": SMALLEST_PRIORITY}
+        source, scalars = CUDA_FOLDER / "priorities.cu", {"alpha": alpha}
+        self._kernels = world.kernels(source, constants, scalars=scalars, aliases=self.aliases)
         lanes = lanes_for(max(batch_size, block), world.num_envs)
         self._kernels.build([Kernel(name, lanes, own_env_only=False) for name in self._kernels.signatures])
         world.when_sealed(self._bind)
@@ -82,7 +83,11 @@ class Priorities:
             (Array("batch_items", "int32", (batch,), "world", initial=0), "scratch"),
             (Array("batch_generation", "int32", (batch,), "world", initial=0), "scratch"),
             (Array("batch_shares", "float32", (batch,), "world", initial=0.0), "scratch"),
+            (Array("batch_weights", "float32", (batch,), "world", initial=0.0), "scratch"),
+            (Array("batch_errors", "float32", (batch,), "world", initial=0.0), "scratch"),
             (Array("batch_leaves", "float32", (batch,), "world", initial=0.0), "scratch"),
+            (Array("smallest_share", "float32", (1,), "world", initial=0.0, doc="of a batch"), "scratch"),
+            (Array("beta", "float32", (1,), "world", initial=0.0, doc="of the latest weights"), "scratch"),
         ]
         return add_arrays(self._world, name, arrays)
 
@@ -104,26 +109,33 @@ class Priorities:
     def _bind(self) -> None:
         """Find arrays and freeze programs in the sealed store."""
         world = self._world
-        names = ("set_leaves", "add_up_batch_1", "add_up_batch_2", *self._RUNNING)
+        names = ("set_leaves", "find_largest", "add_up_batch_1", "add_up_batch_2", *self._RUNNING)
         self._set_leaves = world.program([self.step(name) for name in names])
         self._add_up = world.program(self.add_up_steps())
-        self._shares, self._leaves = self._array("batch_shares"), self._array("batch_leaves")
-        self._largest = self._array("largest_leaf")
+        together = [["find_smallest"], ["weigh"]] if self._processes.several else [["find_smallest", "weigh"]]
+        self._weigh = [world.program([self.step(name) for name in names]) for names in together]
+        self._smallest, self._largest = self._array("smallest_share"), self._array("largest_leaf")
+        self._beta, self._weights = self._array("beta"), self._array("batch_weights")
+        self._errors = self._array("batch_errors")
 
     def _array(self, what: str) -> Tensor:
         return self._world[self.aliases[what]]
 
     # ---- drawing and learning ----------------------------------------------------------------------------------------
     def weights(self, beta: float | Tensor) -> Tensor:
-        """Importance weights of the batch that was drawn last, divided by the largest: (batch,) float32.
+        """Importance weights of the batch that was drawn last, divided by the largest: (batch,) float32, in the store.
 
         w_i = (N * P(i))^-beta / max_j w_j, in which N cancels out. All are 0 where nothing was drawable. Of several
         processes each draws as many items from its own ring, so that P(i) is the item's share of that ring over the
         number of processes, which cancels out too; the maximum is that of all.
         """
-        is_drawn = self._shares > 0
-        smallest = self._processes.smallest(torch.where(is_drawn, self._shares, math.inf).min())
-        return torch.where(is_drawn, (smallest / self._shares) ** beta, 0.0)
+        self._beta.fill_(beta) if isinstance(beta, float) else self._beta.copy_(beta)
+        first, *others = self._weigh
+        first()
+        self._processes.smallest(self._smallest)
+        for weigh in others:
+            weigh()
+        return self._weights
 
     def update(self, errors: Tensor) -> None:
         """Give the batch that was drawn last new priorities; nothing is done where draws are uniform.
@@ -134,10 +146,9 @@ class Priorities:
         """
         if self.alpha == 0:
             return
-        torch.pow(errors.detach().abs() + SMALLEST_PRIORITY, self.alpha, out=self._leaves)
-        finite = torch.where(self._leaves.isfinite(), self._leaves, 0.0)
-        torch.maximum(self._largest, self._processes.largest(finite.max()), out=self._largest)
+        self._errors.copy_(errors.detach())
         self._set_leaves()
+        self._processes.largest(self._largest)
 
     def history(self) -> list[Tensor]:
         """What an update writes that is kept as history."""

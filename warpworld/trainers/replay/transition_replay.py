@@ -130,11 +130,21 @@ class TransitionReplay(Replay):
         self._advance = world.program([*self._keep_final(), *ring.advance()])
         self._settle = world.program([*ring.settle(), self.step("set_first_leaves"), *self.priorities.add_up_steps()])
         self._draw = world.program([*self.priorities.draw_steps(), *self._gather()])
+        self._batch = Transitions(
+            observations=self.array("batch_observations"),
+            actions=self.array("batch_actions"),
+            returns=self.array("batch_returns"),
+            discounts=self.array("batch_discounts"),
+            next_observations=self.array("batch_next_observations"),
+            next_action_masks=self.array("batch_next_mask")[:, : self.crew.num_choices] if ring.choices else None,
+            weights=self.array("batch_weights"),
+        )
 
     def _keep_final(self) -> list[Step]:
         if self._finals is None:
             return []
-        return [self.step("keep_final_observations" if self.crew.rows.is_plain else "keep_final_bytes")]
+        kernel = "keep_final_observations" if self.crew.rows.is_plain else "keep_final_bytes"
+        return [*self._finals.copies(), self.step(kernel)]
 
     def _gather(self) -> list[Step]:
         names = ["gather", "gather_observations" if self.crew.rows.is_plain else "gather_bytes"]
@@ -173,12 +183,5 @@ class TransitionReplay(Replay):
             beta: how far importance weights make up for priorities, in [0, 1].
         """
         self._draw()
-        return Transitions(
-            observations=self.array("batch_observations"),
-            actions=self.array("batch_actions"),
-            returns=self.array("batch_returns"),
-            discounts=self.array("batch_discounts"),
-            next_observations=self.array("batch_next_observations"),
-            next_action_masks=self.array("batch_next_mask")[:, : self.crew.num_choices] if self.ring.choices else None,
-            weights=self.priorities.weights(beta),
-        )
+        self.priorities.weights(beta)
+        return self._batch

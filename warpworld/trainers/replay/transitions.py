@@ -9,7 +9,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Transitions:
-    """B transitions of n steps: views of the store, but for the weights.
+    """B transitions of n steps: views of the store.
 
     Attributes:
         observations: (B, entries), rows, see ``ObservationRows``; of a stack of frames the oldest first.
