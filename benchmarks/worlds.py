@@ -39,6 +39,10 @@ TAG_GRIDWORLD = {"num_taggers": 4, "grid_length": 20, "use_full_observation": Fa
 # environment, label, numbers of envs, parameters
 CASES: tuple[tuple[str, str, tuple[int, ...], dict[str, Any]], ...] = (
     ("cartpole", "cartpole", (8, 64, 1024, 4096), {}),
+    ("pendulum", "pendulum", (4096,), {}),
+    ("recall", "recall", (4096,), {}),
+    ("minatar_breakout", "minatar_breakout", (4096,), {}),
+    ("minatar_freeway", "minatar_freeway", (4096,), {}),
     ("tag_gridworld", "tag_gridworld, partial", (2000,), TAG_GRIDWORLD),
     ("tag_continuous", "tag_continuous, 10 nearest", (100,), TAG_CONTINUOUS),
 )

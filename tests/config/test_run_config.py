@@ -121,5 +121,5 @@ def test_a_frozen_policy_needs_no_minibatches(load: Callable[..., RunConfig]) ->
 @pytest.mark.parametrize("name", PACKAGED)
 def test_packaged_config_loads_and_reloads_equal(name: str, load: Callable[..., RunConfig]) -> None:
     config = load_config(name)
-    assert name.startswith(config.name)  # ENVIRONMENT, or ENVIRONMENT_ALGORITHM
+    assert name.startswith(config.name) or config.name == "external"  # ENVIRONMENT, or ENVIRONMENT_ALGORITHM
     assert load(config.to_yaml()) == config

@@ -11,6 +11,7 @@ from tests.docs.pages import blocks, files, page
 from warpworld.adapters.pool import Pool
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.cli import main
+from warpworld.config import load_config
 from warpworld.external.libraries import LIBRARIES
 
 pytestmark = pytest.mark.cpu_backend
@@ -23,8 +24,9 @@ def test_the_page_of_external_environments(tmp_path: Path, monkeypatch: pytest.M
         (tmp_path / name).write_text(contents)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    (command,) = blocks(text, "console")
-    assert main(command.removeprefix("$ warpworld ").split()) == 0
+    acrobot, pong = blocks(text, "console")
+    assert main(acrobot.removeprefix("$ warpworld ").split()) == 0
+    assert load_config(pong.removeprefix("$ warpworld train ").strip()).env["library"] == "ale"
     (program,) = [block for block in blocks(text, "python") if "world.close()" in block]
     exec(compile(program, "external.md", "exec"), {})
     sys.modules.pop("my_envs")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 
 from tests.external.counting import LENGTHS
 from warpworld.cli import main
-from warpworld.config import config_from_dict
+from warpworld.config import config_from_dict, load_config
 from warpworld.trainers.trainer import Trainer
 
 pytestmark = pytest.mark.cpu_backend
@@ -40,6 +41,37 @@ def test_the_commands_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert main(["eval", str(run), "--episodes", "4"]) == 0
     assert main(["report", str(run)]) == 0
     assert (run / "report.html").is_file()
+
+
+SMALL_PONG = [
+    *("trainer.num_envs=2", "trainer.num_steps=8", "trainer.total_env_steps=16", "trainer.device=cpu"),
+    *("policy.agent.model.channels=[2, 2, 2]", "policy.agent.model.branch_size=8", "policy.agent.num_minibatches=1"),
+]
+
+
+@pytest.mark.long
+def test_the_packaged_pong_trains() -> None:
+    pytest.importorskip("ale_py")
+    trainer, iterations = Trainer(load_config("pong", SMALL_PONG)), list[Any]()
+    trainer.train(None, on_iteration=iterations.append)
+    seen = trainer.world["rollout_observations_agent"]
+    assert (seen.dtype, seen.shape) == (torch.uint8, (8, 2, 1, 4 * 84 * 84))
+    assert seen.float().std() > 0 and iterations[-1]["env_steps"] == 16
+
+
+def test_the_packaged_pong_says_what_to_install(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "ale_py", None)
+    monkeypatch.delitem(sys.modules, "ale_py.vector_env", raising=False)
+    assert main(["train", "pong"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, list(tmp_path.iterdir())) == ("", [])
+    assert err == (
+        "error: packaged config 'pong', line 7: env: external: library 'ale' needs ale_py, which is not installed: "
+        "pip install ale-py\n"
+    )
 
 
 @pytest.mark.parametrize("mode", ["SAME_STEP", "NEXT_STEP", "DISABLED"])

@@ -30,16 +30,12 @@ class External(Environment):
     class Params:
         """Which environment.
 
-        Attributes:
-            library: "gymnasium", "envpool", "ale", "pettingzoo", or ``module:function`` of a function that takes
-                num_envs and options, and returns a ``gymnasium.vector.VectorEnv``.
-            id: the environment's name in that library: "Acrobot-v1", "Pong-v5", "pong", "mpe2.simple_spread_v3".
-            options: what the library makes it with.
+        A ``module:function`` takes num_envs and options, and returns a ``gymnasium.vector.VectorEnv``.
         """
 
-        library: str = "gymnasium"
-        id: str = ""
-        options: dict[str, Any] = field(default_factory=dict)
+        library: str = "gymnasium"  # or envpool, ale, pettingzoo, module:function
+        id: str = ""  # its name there: Acrobot-v1, Pong-v5, pong, mpe2.simple_spread_v3
+        options: dict[str, Any] = field(default_factory=dict)  # what the library makes it with
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)

@@ -42,8 +42,9 @@ def _imported(package: str, module: str, install: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
+        missing = (error.name or module).partition(".")[0]
         raise DeclarationError(
-            f"external: library '{package}' needs {error.name}, which is not installed: pip install {install}"
+            f"external: library '{package}' needs {missing}, which is not installed: pip install {install}"
         ) from error
 
 

@@ -1,0 +1,31 @@
+"""docs/environments.md lists every environment that comes with warpworld, and what it says of them holds."""
+
+from __future__ import annotations
+
+import re
+
+from gymnasium.spaces import MultiBinary
+
+from tests.docs.pages import page
+from warpworld.config import packaged_configs
+from warpworld.environment import get_environment, packaged_names
+
+
+def test_every_environment_is_listed_once() -> None:
+    overview = page("environments").partition("\n## ")[0]
+    listed = re.findall(r"^\| `(\w+)` \|", overview, re.MULTILINE)
+    assert sorted(listed) == packaged_names()
+    assert set(listed) <= set(packaged_configs())
+
+
+def test_limits_and_screens_are_those_of_the_page() -> None:
+    text = page("environments")
+    breakout, freeway = (get_environment(f"minatar_{game}")() for game in ("breakout", "freeway"))
+    assert f"Freeway's is MinAtar's: {freeway.params.episode_length:,} steps" in text
+    assert f"here `episode_length` is {breakout.params.episode_length:,}" in text
+    for environment in (breakout, freeway):
+        (group,) = environment.groups()
+        assert isinstance(group.observation, MultiBinary) and group.observation.shape is not None
+        sees = " x ".join(map(str, group.observation.shape))
+        assert f"| `{environment.name}` | 1 | {sees} flags | 3 choices |" in text
+    assert f"truncated after the same {get_environment('pendulum')().params.episode_length} steps" in text
