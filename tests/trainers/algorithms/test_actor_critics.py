@@ -103,7 +103,8 @@ def test_a_batch_without_weights_moves_nothing(entry: Mapping[str, Any]) -> None
     """As where nothing can be drawn."""
     _, algorithm = trained(entry, iterations=2)
     assert algorithm.num_updates == 1
-    algorithm.replay.priorities._shares = torch.zeros_like(algorithm.replay.priorities._shares)
+    algorithm.replay.array("leaves").zero_()
+    algorithm.replay.priorities.add_up_all()
     algorithm.settings = algorithm.settings.model_copy(update={"policy_delay": 1})
     for parameters in algorithm.learnt.values():
         parameters.optimizer.state.clear()  # no moments: a gradient of 0 has no effect
