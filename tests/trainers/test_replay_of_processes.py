@@ -85,13 +85,21 @@ def config(**policy: Any) -> RunConfig:
     return config_from_dict({"name": "cartpole", "env": env, "trainer": trainer, "policy": {"agent": entry}})
 
 
-def test_both_learn_the_same_bits(tmp_path: Path) -> None:
-    one, other = (each["run"] for each in together(2, tmp_path / "two", trained, {"run": config()}))
-    start = Trainer(config()).policies["agent"].state_dict()  # type: ignore[union-attr]
+def config_of_sac() -> RunConfig:
+    entry = dict(algorithm="sac", replay_size=400, learning_starts=64, batch_size=32, model={"hidden_sizes": [16]})
+    trainer = {"num_envs": 7, "num_steps": 4, "total_env_steps": 20 * 28, "device": "cpu"}
+    env = {"episode_length": 25}
+    return config_from_dict({"name": "pendulum", "env": env, "trainer": trainer, "policy": {"agent": entry}})
+
+
+@pytest.mark.parametrize(("made", "loss"), [(config(), "loss"), (config_of_sac(), "critic_loss")], ids=["dqn", "sac"])
+def test_both_learn_the_same_bits(made: RunConfig, loss: str, tmp_path: Path) -> None:
+    one, other = (each["run"] for each in together(2, tmp_path / "two", trained, {"run": made}))
+    start = Trainer(made).policies["agent"].state_dict()  # type: ignore[union-attr]
     for name, weight in one["weights"].items():
         assert torch.equal(weight, other["weights"][name]), name
     assert any(not torch.equal(weight, one["weights"][f"agent.{name}"]) for name, weight in start.items())
-    assert one["lines"][-1]["losses/agent/loss"] == other["lines"][-1]["losses/agent/loss"] > 0
+    assert one["lines"][-1][f"losses/agent/{loss}"] == other["lines"][-1][f"losses/agent/{loss}"] > 0
 
 
 def exploring(group: ProcessGroup) -> torch.Tensor:

@@ -19,7 +19,9 @@ _SERVER.set_forkserver_preload(["warpworld.trainers.trainer", "torch._dynamo"])
 
 
 class Unwritten:
-    """A run that keeps what it is told in memory."""
+    """A run that keeps in memory what it receives, and nothing of replays."""
+
+    past_folder = None
 
     def __init__(self) -> None:
         self.lines: list[dict[str, Any]] = []
@@ -30,6 +32,12 @@ class Unwritten:
 
     def save_checkpoint(self, iteration: int, state: Mapping[str, Any]) -> None:
         self.states[iteration] = state
+
+    def checkpoints(self) -> list[int]:
+        return list(self.states)
+
+    def keep_past(self, files: set[str]) -> None:
+        assert not files
 
 
 def together(size: int, folder: Path, function: Callable[..., Any], *arguments: Any) -> list[Any]:

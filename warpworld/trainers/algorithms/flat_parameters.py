@@ -84,7 +84,10 @@ class FlatParameters:
 
     def step(self, max_grad_norm: float = math.inf) -> Tensor:
         """One step along the present gradient, which is scaled down to a length first; gives its length before that."""
-        norm = nn.utils.clip_grad_norm_(self.vector, max_grad_norm)
+        if max_grad_norm == math.inf:
+            norm = torch.linalg.vector_norm(self.gradient)
+        else:
+            norm = nn.utils.clip_grad_norm_(self.vector, max_grad_norm)
         self.optimizer.step()
         return norm
 
