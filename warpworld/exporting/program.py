@@ -60,7 +60,7 @@ def model_name(policy: Policy) -> str:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep back what torch's exporters tell their own developers."""
+    """Suppress what torch's exporters log and warn for their own developers."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)
