@@ -8,9 +8,9 @@
 #include "n_step.cuh"
 
 constexpr int LENGTH = BURN_IN + TRAIN + N_STEP, SLOTS = ROWS / STRIDE;
-// windows that begin among the new rows, or were not complete before them
-constexpr int TOUCHED = (NUM_STEPS + LENGTH - 2) / STRIDE + 1;
-static_assert(ROWS % STRIDE == 0 && NUM_STEPS + LENGTH <= ROWS, "a ring of whole windows, of which one is complete");
+// windows that begin among the new rows or behind them, or were not complete before
+constexpr int TOUCHED = (NUM_STEPS + LENGTH - 1) / STRIDE + 1;
+static_assert(ROWS % STRIDE == 0 && NUM_STEPS + LENGTH <= ROWS, "whole windows, none of which is touched twice");
 
 // ---- after an iteration ------------------------------------------------------------------------------------------------
 // Whether the value of what an agent did in a row is learnt.
@@ -41,8 +41,9 @@ __device__ inline float first_leaf(const Ring& ring, const unsigned char* takes_
 }
 
 // Leaves of the windows that an iteration changed: those whose last row is written become drawable, those that begin are
-// not yet; the windows that lay in their rows before are no more. `touched` receives the first of them and how many they
-// are, `generation` how often a window was begun.
+// not yet, and the windows that lay in their slots before are no more: also where the next row begins one, since its
+// memory is kept already. `touched` receives the first of them and how many they are, `generation` how often a window was
+// begun.
 extern "C" __global__ void set_first_leaves(Ring ring, FirstPriority first, const unsigned char* takes_part,
                                             const int64_t* written, float* leaves, int* touched, int* generation,
                                             float gamma, float eta, int num_envs) {
@@ -55,7 +56,7 @@ extern "C" __global__ void set_first_leaves(Ring ring, FirstPriority first, cons
   }
   for (int i = first_lane(); i < TOUCHED * block; i += all_lanes(num_envs)) {
     const int64_t window = oldest + i / block, start = window * STRIDE;
-    if (start < 0 || start >= end) continue;
+    if (start < 0 || start > end) continue;
     const int slot = (int)(window % SLOTS), place = i % block;
     const bool complete = start + LENGTH <= end;
     leaves[(size_t)slot * block + place] =

@@ -52,7 +52,7 @@ class R2D2Settings(QSettings):
         default=2500, description="updates between two copies to the target network; null where tau is set"
     )
     value_rescale: Flag = Field(default=True, description="learn values on a scale that grows with their square root")
-    final_observations: Literal[False] | None = Field(
+    final_observations: Flag | None = Field(
         default=None, description="windows keep none: a return ends a step before its episode is truncated"
     )
 
@@ -66,14 +66,18 @@ class R2D2Settings(QSettings):
         return math.ceil(super().rows(sizes) / self.train_length) * self.train_length
 
     def least_rows(self, sizes: Sizes) -> int:
-        """A window is complete while the rows of an iteration are written."""
-        return math.ceil((sizes.num_steps + self.length) / self.train_length) * self.train_length
+        """One window is complete at any time, and while the rows of an iteration are written."""
+        needed = self.length + max(sizes.num_steps, self.train_length)
+        return math.ceil(needed / self.train_length) * self.train_length
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Windows are of a policy that remembers."""
         if self.model.recurrent is None:
             text = "model.recurrent is null, but r2d2 learns with a memory, expected lstm or gru"
             yield Fault(("model.recurrent", "model"), f"{text}; algorithm: dqn learns without one")
+        if self.final_observations:
+            text = "final_observations is true, but windows keep none, expected false or null"
+            yield Fault(("final_observations",), text)
         yield from super().faults(sizes)
 
 
@@ -129,14 +133,14 @@ class R2D2(QLearning):
         """Draw windows and evaluate them."""
         batch, eta = self.replay.draw(self.beta), self.settings.priority_eta
         values, following = self.unrolled(batch)
-        targets = self.targets_of(batch.returns, batch.discounts, following.gather(0, batch.following))
         values = self.of_actions(values, batch.actions)
+        targets = self.targets_of(batch.returns, batch.discounts, following.gather(0, batch.following))
+        targets = torch.where(batch.learnt, targets, values.detach())  # no loss, no gradient and no error elsewhere
         losses = functional.smooth_l1_loss(values, targets, reduction="none")
-        loss = (batch.weights * torch.where(batch.learnt, losses, 0.0).sum(0)).mean()
-        counts = batch.learnt.sum(0).clamp(min=1)
-        errors = torch.where(batch.learnt, (targets - values.detach()).abs(), 0.0)
+        errors, counts = (targets - values.detach()).abs(), batch.learnt.sum(0).clamp(min=1)
         priorities = eta * errors.amax(0) + (1 - eta) * errors.sum(0) / counts
-        return Evaluated(loss, priorities, (values.detach() * batch.learnt).sum() / batch.learnt.sum().clamp(min=1))
+        value = torch.where(batch.learnt, values.detach(), 0.0).sum() / batch.learnt.sum().clamp(min=1)
+        return Evaluated((batch.weights * losses.sum(0)).mean(), priorities, value)
 
     def unrolled(self, batch: Windows) -> tuple[Tensor, Tensor]:
         """What network and target make of windows.
