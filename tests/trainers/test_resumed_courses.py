@@ -74,6 +74,23 @@ COURSES: dict[str, dict[str, Any]] = {
         "policy": {"agent": ONE},
     },
     "ppo beside dqn": {"name": "tag_gridworld", "policy": {"tagger": ONE, "runner": DQN}},
+    "r2d2": {
+        "name": "tests.trainers.recall:Lives",
+        "env": {"dying": 0.1, "counted": 0.7},
+        "policy": {
+            "both": {
+                **{
+                    **OFF_POLICY,
+                    "algorithm": "r2d2",
+                    "groups": ["left", "right"],
+                    "replay_size": 540,
+                    "target_every": 3,
+                },
+                **{"burn_in": 2, "train_length": 5, "n_step": 2},
+                "model": {"recurrent": "lstm", "recurrent_size": 4, "hidden_sizes": [8]},
+            }
+        },
+    },
     "dqn on final observations": {
         "name": "cartpole",
         "env": {"episode_length": 7},
