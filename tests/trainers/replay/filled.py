@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tests.trainers.replay.varied import Varied
-from tests.trainers.replay.witness import Moment, Witness
+from tests.trainers.replay.witness import Expected, Moment, Witness
+from warpworld.trainers.algorithms.exploration import Epsilon
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.players import Player, Slot
 from warpworld.trainers.replay import ReplaySizes, TransitionReplay
@@ -27,6 +28,7 @@ class Filled:
         slots: envs that opponents play.
         players: of the policy's groups; at random if not given.
         world: keys of ``World``.
+        exploration: share of random actions, where the players' outputs are values; None draws from them.
         params: of Varied.
     """
 
@@ -39,14 +41,20 @@ class Filled:
         slots: Sequence[Slot] = (),
         players: dict[str, Player] | None = None,
         world: dict[str, Any] | None = None,
+        exploration: Any = None,
         **params: Any,
     ) -> None:
         self.sizes = ReplaySizes(**{"rows": 24, "batch_size": 512, "gamma": 0.9, **(sizes or {})})
         self.world = World(Varied(**params), num_envs, **(world or {}))
         self.collector = Collector(self.world, num_steps, graph_steps=0, slots=slots)
         self.replay = TransitionReplay(self.collector, groups, self.sizes)
+        explores = None if exploration is None else Epsilon(self.collector, groups[0], exploration)
         for group in groups:
-            self.replay.act(group, (players or {}).get(group))
+            player: Any = (players or {}).get(group)
+            if explores is None:
+                self.replay.act(group, player)
+            else:
+                explores.act(self.replay, group, player)
         for group in self.world.groups:
             if group not in groups:
                 self.collector.act(group)
@@ -76,13 +84,17 @@ class Filled:
             number = row_of.get(row, -1)
             yield item, steps[number][env, agent] if number >= oldest and self.own(env, agent) else None
 
+    def expected(self) -> dict[int, Expected]:
+        """The transitions that may be drawn, by item."""
+        found = (
+            (item, self.witness.expected(moment, self.sizes)) for item, moment in self.held() if moment is not None
+        )
+        return {item: transition for item, transition in found if transition is not None}
+
     def check(self) -> int:
         """Draw until every item came, and compare all that was drawn with what was witnessed; gives how many."""
-        leaves, witness = self.array("leaves").cpu().numpy(), self.witness
-        expected = {
-            item: None if moment is None else witness.expected(moment, self.sizes) for item, moment in self.held()
-        }
-        drawable = {item for item, transition in expected.items() if transition is not None}
+        leaves, expected = self.array("leaves").cpu().numpy(), self.expected()
+        drawable = set(expected)
         assert {int(item) for item in np.flatnonzero(leaves)} == drawable
         if not drawable:
             return 0
@@ -96,7 +108,6 @@ class Filled:
         masks = None if drawn.next_action_masks is None else drawn.next_action_masks.cpu().numpy()
         for i, item in enumerate(items):
             transition = expected[int(item)]
-            assert transition is not None
             assert np.array_equal(found["observations"][i], transition.seen)
             assert np.array_equal(found["actions"][i], transition.action)
             np.testing.assert_allclose(found["returns"][i], transition.total, rtol=1e-5, atol=1e-5)

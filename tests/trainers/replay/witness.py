@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,7 @@ class Expected:
     discount: float
     next_seen: np.ndarray
     next_allowed: np.ndarray | None
+    is_final: bool = False  # what follows was seen last in an episode, and no action was chosen on it
 
 
 class Witness(Recorder):
@@ -132,8 +134,9 @@ class Witness(Recorder):
             if now.terminated or now.life_over:
                 return self._made(first, total, 0.0, np.zeros(0), None, stack)
             if now.out_of_time:
-                frames = [*self._frames(now, stack - 1), now.last_seen] if stack > 1 else [now.last_seen]
-                return self._made(first, total, discount, np.concatenate(frames), now.last_allowed, stack)
+                seen = np.concatenate([*self._frames(now, stack - 1), now.last_seen])  # type: ignore[list-item]
+                made = self._made(first, total, discount, seen, now.last_allowed, stack)
+                return dataclasses.replace(made, is_final=True)
             assert now.after is not None
             now = now.after
         return self._made(first, total, discount, self.stack(now, stack), now.allowed, stack)

@@ -162,11 +162,14 @@ class QLearning(OffPolicy):
         Args:
             by_target: (..., choices) values by the target network.
             chooses: (..., choices) values that choose: the network's own, or the target's.
-            masks: (..., choices) bool, False for choices that are forbidden; None where none is.
+            masks: (..., choices) bool, False for choices that are forbidden; None where none is. Where all of a head
+                are, none is.
         """
+        heads = chooses.split(self._heads, -1)
         if masks is not None:
-            chooses = torch.where(masks, chooses, FORBIDDEN)
-        best = torch.stack([head.argmax(-1) for head in chooses.split(self._heads, -1)], -1)
+            allowed = (mask | ~mask.any(-1, keepdim=True) for mask in masks.split(self._heads, -1))
+            heads = tuple(torch.where(mask, head, FORBIDDEN) for mask, head in zip(allowed, heads, strict=True))
+        best = torch.stack([head.argmax(-1) for head in heads], -1)
         return self.of_actions(by_target, best)
 
     def targets_of(self, returns: Tensor, discounts: Tensor, following: Tensor) -> Tensor:
