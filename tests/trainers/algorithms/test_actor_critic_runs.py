@@ -12,12 +12,13 @@ import torch
 from torch import Tensor
 
 from tests.trainers.algorithms.swinging import DDPG, KINDS, SAC, SMALL, config, trained
-from warpworld.config import config_from_dict
+from warpworld.config import config_from_dict, load_config
 from warpworld.environment import get_environment
 from warpworld.errors import RunError
 from warpworld.runs import Run
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.evaluate import evaluate, load_policies
+from warpworld.trainers.play import play
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World
 
@@ -123,13 +124,13 @@ def test_a_normaliser_takes_in_what_was_just_seen() -> None:
 # ---- saving ----------------------------------------------------------------------------------------------------------
 @KINDS
 def test_a_resumed_run_is_the_uninterrupted_one(entry: Mapping[str, Any], tmp_path: Path) -> None:
-    made = config({**entry, "priority_alpha": 0.5}, iterations=40)
+    made = config({**entry, "priority_alpha": 0.5, "replay_size": 160}, iterations=20)
     whole = Trainer(made)
     last = whole.train(None)
     first = Trainer(made)
     run = first.create_run(tmp_path)
     assert run is not None
-    first.train(run, stop=lambda: first.iteration == 28)  # the ring has been written over by then
+    first.train(run, stop=lambda: first.iteration == 14)  # the ring has been written over by then
     run.close()
     second = Trainer(made, initial_weights=False)
     second.resume(Run.open(run.path))
@@ -157,3 +158,16 @@ def test_a_checkpoint_of_another_kind_is_refused(entry: Mapping[str, Any]) -> No
     missing = {key: value for key, value in saved.items() if key != own}
     with pytest.raises(RunError, match=f"the saved learner's {own} is None, expected another kind"):
         algorithm.check_state(missing)
+
+
+# ---- what comes of it ------------------------------------------------------------------------------------------------
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "expected"), [("pendulum_ddpg", -180), ("pendulum_td3", -170), ("pendulum_sac", -160)]
+)
+def test_packaged_configs_keep_the_pendulum_upright(name: str, expected: float) -> None:
+    made = load_config(name)
+    trainer = Trainer(made)
+    trainer.train(None)
+    returns = play(made, trainer.policies, episodes=1000, seed=1, greedy=True).returns["agent"]
+    assert returns.mean() >= expected
