@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -17,28 +18,56 @@ from warpworld.trainers.trainer import Trainer
 pytestmark = pytest.mark.cpu_backend
 
 COMMON = set(LearnerConfig.model_fields)  # docs/learning.md has these
-TABLES = {"dqn": 1, "ape_x": 2}  # the column of an algorithm's defaults
+DDPG_KEYS = 17  # lines of ddpg's table, before sac's
 
 
-def rows() -> list[list[str]]:
-    """The cells of the lines of all tables of keys and defaults."""
-    tables = re.findall(r"^\| key \| `dqn`.*\n\|[-| ]+\n((?:\|.*\n)+)", page("off-policy"), re.MULTILINE)
-    lines = "".join(tables).splitlines()
-    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+def tables(head: str) -> list[list[str]]:
+    """The cells of the lines of all tables with such a head, between the keys and what they mean."""
+    found = re.findall(rf"^\| key \| {head}.*\n\|[-| ]+\n((?:\|.*\n)+)", page("off-policy"), re.MULTILINE)
+    lines = "".join(found).splitlines()
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-2]] for line in lines]
 
 
-@pytest.mark.parametrize("algorithm", TABLES)
-def test_every_key_is_there_with_its_default(algorithm: str) -> None:
-    settings = get_algorithm(algorithm).Settings()  # type: ignore[call-arg]
+def defaults(head: str, column: int) -> dict[str, Any]:
+    """The defaults that tables show."""
     found = {}
-    for keys, *cells in rows():
-        names = re.findall(r"`([a-z_]+)`", keys)
-        for name, given in zip(names, re.split(", ", cells[TABLES[algorithm] - 1]), strict=True):
+    for keys, *cells in tables(head):
+        for name, given in zip(re.findall(r"`([a-z_0-9]+)`", keys), cells[column].split(", "), strict=True):
             found[name] = yaml.safe_load(given.replace(",", ""))
-    own = {name: value for name, value in settings if name not in COMMON}
+    return found
+
+
+def as_shown(value: Any, shown: Any) -> Any:
+    return float(shown) if isinstance(value, float) else shown
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "head", "column"), [("dqn", "`dqn`", 0), ("ape_x", "`dqn`", 1), ("ddpg", "default", 0)]
+)
+def test_every_key_is_there_with_its_default(algorithm: str, head: str, column: int) -> None:
+    found = defaults(head, column)
+    if algorithm == "ddpg":  # what all share stands above; the second table of defaults is sac's
+        found = {
+            **defaults("`dqn`", 0),
+            "td3": False,
+            **{row[0].strip("`"): yaml.safe_load(row[1].replace(",", "")) for row in tables("default")[:DDPG_KEYS]},
+        }
+    own = {name: value for name, value in get_algorithm(algorithm).Settings() if name not in COMMON}  # type: ignore[call-arg]
     assert own.keys() <= found.keys()
     for name, value in own.items():
-        assert (float(found[name]) if isinstance(value, float) else found[name]) == value, name
+        assert as_shown(value, found[name]) == value, name
+
+
+def test_what_differs_under_sac_is_there() -> None:
+    rows = tables("default")
+    ddpg, sac = (
+        {row[0].strip("`"): yaml.safe_load(row[1].replace(",", "")) for row in part}
+        for part in (rows[:DDPG_KEYS], rows[DDPG_KEYS:])
+    )
+    for name, value in get_algorithm("sac").Settings():  # type: ignore[call-arg]
+        if name not in COMMON:
+            shown = {**defaults("`dqn`", 0), **ddpg, **sac}[name]
+            assert as_shown(value, shown) == value, name
 
 
 def test_every_off_policy_algorithm_is_there() -> None:
@@ -56,13 +85,15 @@ def configs(folder: Path) -> list[RunConfig]:
     return found
 
 
-def test_the_first_run_is_the_packaged_config(tmp_path: Path) -> None:
-    shown, packaged = configs(tmp_path)[0], load_config("cartpole_dqn")
-    assert shown.model_copy(update={"saving": packaged.saving}) == packaged
+def test_the_configs_are_packaged_ones(tmp_path: Path) -> None:
+    first, of_sac, _ = configs(tmp_path)
+    packaged = load_config("cartpole_dqn")
+    assert first.model_copy(update={"saving": packaged.saving}) == packaged
+    assert of_sac == load_config("pendulum_sac")
 
 
 @pytest.mark.long
 def test_the_mixed_config_trains(tmp_path: Path) -> None:
-    mixed = configs(tmp_path)[1].to_dict()
+    mixed = configs(tmp_path)[-1].to_dict()
     mixed["trainer"]["total_env_steps"] = 64 * 8 * 4
     assert Trainer(config_from_dict(mixed)).train(None)["losses/tagger/loss"] > 0
