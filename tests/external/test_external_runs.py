@@ -44,7 +44,7 @@ def test_the_commands_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 SMALL_PONG = [
-    *("trainer.num_envs=2", "trainer.num_steps=8", "trainer.total_env_steps=16", "trainer.device=cpu"),
+    *("trainer.num_envs=2", "trainer.num_steps=3", "trainer.total_env_steps=6", "trainer.device=cpu"),
     *("policy.agent.model.channels=[2, 2, 2]", "policy.agent.model.branch_size=8", "policy.agent.num_minibatches=1"),
 ]
 
@@ -55,8 +55,8 @@ def test_the_packaged_pong_trains() -> None:
     trainer, iterations = Trainer(load_config("pong", SMALL_PONG)), list[Any]()
     trainer.train(None, on_iteration=iterations.append)
     seen = trainer.world["rollout_observations_agent"]
-    assert (seen.dtype, seen.shape) == (torch.uint8, (8, 2, 1, 4 * 84 * 84))
-    assert seen.float().std() > 0 and iterations[-1]["env_steps"] == 16
+    assert (seen.dtype, seen.shape) == (torch.uint8, (3, 2, 1, 4 * 84 * 84))
+    assert seen.float().std() > 0 and iterations[-1]["env_steps"] == 6
 
 
 def test_the_packaged_pong_says_what_to_install(
