@@ -43,6 +43,11 @@ CART = {"name": "cartpole", "group": "agent"}
             "expected a Box with finite bounds; ppo needs none",
         ),
         (
+            {**AIM, "env": {"low": [-1, 2], "high": [3, 2]}},
+            "policy.archer.algorithm is {}, but group 'archer' acts in Box([-1.  2.], [3. 2.], (2,), float32), "
+            "expected low below high in every dimension",
+        ),
+        (
             {"name": "tests.trainers.algorithms.judged:Judged", "group": "driver"},
             "policy.driver.algorithm is {}, but group 'driver' names 'everything' for its critic to read, expected "
             "none: critics of actions read what the agent observes",

@@ -23,7 +23,7 @@ from warpworld.policies.deterministic import Deterministic
 from warpworld.policies.samplers import Sampler, Seat, scaling_to
 from warpworld.policies.squashed_gaussian import SquashedGaussian
 from warpworld.trainers.algorithms.algorithm import Progress
-from warpworld.trainers.algorithms.box_exploration import AtRandom
+from warpworld.trainers.algorithms.box_exploration import Dial, at_random
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.algorithms.off_policy import OffPolicy, OffPolicySettings
 from warpworld.trainers.algorithms.target_network import TargetNetwork
@@ -62,6 +62,8 @@ class ActorCriticSettings(OffPolicySettings):
             yield Fault(("algorithm",), f"{what} acts in {space}, expected a Box; dqn acts by choices")
         elif not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
             yield Fault(("algorithm",), f"{what} acts in {space}, expected a Box with finite bounds; ppo needs none")
+        elif not (space.low < space.high).all():
+            yield Fault(("algorithm",), f"{what} acts in {space}, expected low below high in every dimension")
         if group.critic_input is not None:
             text = f"{what} names '{group.critic_input}' for its critic to read, expected none: critics of actions read"
             yield Fault(("algorithm",), f"{text} what the agent observes")
@@ -80,7 +82,7 @@ class ActorCritic(OffPolicy):
         critics: the critics' parameters.
         target_critics: what follows the critics.
         normals: random numbers of an update, (draws, batch, size).
-        at_random: says that actions are drawn uniformly.
+        at_random: whether actions are drawn uniformly.
     """
 
     Settings: ClassVar[type[ActorCriticSettings]] = ActorCriticSettings
@@ -90,6 +92,7 @@ class ActorCritic(OffPolicy):
     distribution: ClassVar[type[Deterministic] | type[SquashedGaussian]]
     settings: ActorCriticSettings
     replay: TransitionReplay
+    at_random: Dial
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)
@@ -154,7 +157,7 @@ class ActorCritic(OffPolicy):
         crew = self.replay.crew
         shape = self.num_draws, self.replay.sizes.batch_size, crew.action_size
         self.normals = Normals(world, crew.name, self.replay.priorities, shape)
-        self.at_random = AtRandom(collector, crew.name)
+        self.at_random = at_random(collector, crew.name)
         space = crew.groups[0].action
         assert isinstance(space, Box)
         self._centre, self._scale = torch.from_numpy(scaling_to(space)[:2]).to(world.device)
@@ -184,16 +187,16 @@ class ActorCritic(OffPolicy):
         values = self.model.critics(seen, actions)
         errors = targets - values
         loss = (batch.weights * errors**2).mean(1).sum()
-        norm = self.step(self.critics, self.model.critics, loss)
+        norm = self.step(self.critics, loss)
         of_actor = self.update_actor(seen, batch.weights, normals)
         self.replay.update(errors.detach().abs().mean(0))
         value = values.detach().mean()
         return {"critic_loss": loss.detach(), "value": value, "critic_grad_norm": norm, **of_actor}
 
-    def step(self, parameters: FlatParameters, module: nn.Module, loss: Tensor) -> Tensor:
-        """A gradient step of one module alone; gives the gradient's length."""
+    def step(self, parameters: FlatParameters, loss: Tensor) -> Tensor:
+        """A gradient step of these parameters alone; gives the gradient's length."""
         parameters.gradient.zero_()
-        loss.backward(inputs=list(module.parameters()))
+        loss.backward(inputs=parameters.parts)
         self.share_gradient(parameters)
         return parameters.step(self.settings.max_grad_norm or math.inf)
 

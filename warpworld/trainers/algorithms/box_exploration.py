@@ -6,44 +6,33 @@ from warpworld.environment import Array
 from warpworld.trainers.collecting.collector import Collector
 
 
-class AtRandom:
-    """The array that says whether actions are drawn uniformly: at first they are.
+class Dial:
+    """A number in the store that kernels explore by; it changes between iterations only.
 
     Attributes:
-        array: its name.
+        array: name of the array.
 
     Args:
         collector: of an unsealed world.
-        name: keeps the array apart from other policies'.
+        array: (), per world.
     """
 
-    def __init__(self, collector: Collector, name: str) -> None:
-        self._world, self.array = collector.world, f"at_random_{name}"
-        doc = "whether actions are drawn uniformly"
-        self._world.add(Array(self.array, "bool", per="world", initial=True, doc=doc))
+    def __init__(self, collector: Collector, array: Array) -> None:
+        self._world, self.array = collector.world, array.name
+        self._world.add(array)
 
-    def set(self, at_random: bool) -> None:
-        """Settle how the next iteration's actions are drawn."""
-        self._world[self.array].fill_(at_random)
+    def set(self, number: float) -> None:
+        """Settle it for the next iteration."""
+        self._world[self.array].fill_(number)
 
 
-class NoiseScale:
-    """The array with what noise is multiplied by.
+def at_random(collector: Collector, name: str) -> Dial:
+    """Whether a policy's actions are drawn uniformly: at first they are."""
+    doc = "whether actions are drawn uniformly"
+    return Dial(collector, Array(f"at_random_{name}", "bool", per="world", initial=True, doc=doc))
 
-    Attributes:
-        array: its name.
 
-    Args:
-        collector: of an unsealed world.
-        name: keeps the array apart from other policies'.
-        scale: at first.
-    """
-
-    def __init__(self, collector: Collector, name: str, scale: float) -> None:
-        self._world, self.array = collector.world, f"noise_scale_{name}"
-        doc = "what noise is multiplied by"
-        self._world.add(Array(self.array, "float32", per="world", initial=scale, doc=doc))
-
-    def set(self, scale: float) -> None:
-        """Settle the scale of the next iteration."""
-        self._world[self.array].fill_(scale)
+def noise_scale(collector: Collector, name: str, scale: float) -> Dial:
+    """What the noise of a policy's actions is multiplied by."""
+    doc = "what noise is multiplied by"
+    return Dial(collector, Array(f"noise_scale_{name}", "float32", per="world", initial=scale, doc=doc))

@@ -17,7 +17,7 @@ from warpworld.policies.deterministic import Deterministic
 from warpworld.policies.samplers import Noise, NoisySampler, Seat
 from warpworld.trainers.algorithms.actor_critic import ActorCritic, ActorCriticSettings
 from warpworld.trainers.algorithms.algorithm import Progress
-from warpworld.trainers.algorithms.box_exploration import NoiseScale
+from warpworld.trainers.algorithms.box_exploration import noise_scale
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.distributed import ALONE, ProcessGroup
@@ -70,7 +70,7 @@ class DDPG(ActorCritic):
     # ---- an algorithm's part of a run --------------------------------------------------------------------------------
     def declare(self, collector: Collector) -> None:
         """See ``ActorCritic``."""
-        self._noise_scale = NoiseScale(collector, self.settings.groups[0], self.now.noise_scale)
+        self._noise_scale = noise_scale(collector, self.settings.groups[0], self.now.noise_scale)
         super().declare(collector)
 
     def sampler(self, seat: Seat) -> NoisySampler:
@@ -96,7 +96,7 @@ class DDPG(ActorCritic):
         """See ``ActorCritic``; with ``td3`` in some updates only, between which the latest loss is given."""
         if self.moves_actor:
             loss = -(weights * self.model.critics(seen, self.model.actor_layers(seen))[0]).mean()
-            self.step(self.actor, self.model.actor_layers, loss)
+            self.step(self.actor, loss)
             self.follow()
             self._actor_loss.copy_(loss.detach())
         return {"actor_loss": self._actor_loss}

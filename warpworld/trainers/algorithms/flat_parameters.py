@@ -28,7 +28,8 @@ class FlatParameters:
     count for nothing. Do not move the module afterwards.
 
     Attributes:
-        vector: the parameters.
+        parts: the parameters.
+        vector: all of them.
         optimizer: of the vector.
 
     Args:
@@ -39,6 +40,7 @@ class FlatParameters:
 
     def __init__(self, module: nn.Module, learning_rate: float, optimizer: OptimizerMaker | None = None) -> None:
         self._module, self._make = module, optimizer or adam
+        self.parts = _trained(module)
         self.vector = flattened(module)
         self.optimizer = self._make(self.vector, learning_rate)
 

@@ -128,7 +128,7 @@ class SAC(ActorCritic):
         alpha = self.alpha
         actions, log_probs = self._squashed.draw(self.model.actor_layers(seen), normals[1])
         loss = (weights * (alpha * log_probs - self.model.critics(seen, actions).amin(0))).mean()
-        self.step(self.actor, self.model.actor_layers, loss)
+        self.step(self.actor, loss)
         entropy = -(weights * log_probs.detach()).mean()
         self._update_temperature(alpha, entropy, weights)
         self.follow()
