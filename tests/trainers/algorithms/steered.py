@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,14 @@ class Steered(Environment):
 
     def resets(self) -> Sequence[Any]:
         return [self._reset]
+
+    def scripts(self) -> Mapping[str, Any]:
+        return {"home": self._home}
+
+    @staticmethod
+    def _home(arrays: Any, group: Group) -> Tensor:
+        """Straight to 0: an action of 1 in the Box stands still, -1 to 1 are its ends."""
+        return torch.stack((-arrays["place"][:, group.slice, 0], -arrays["place"][:, group.slice, 1]), -1)
 
     def _step(self, arrays: Any, active: Tensor) -> None:
         arrays["place"] = (arrays["place"] + 0.1 * (arrays["actions"] - 1.0)).clamp(-2, 2)

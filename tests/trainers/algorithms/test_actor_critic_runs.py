@@ -17,8 +17,9 @@ from warpworld.environment import get_environment
 from warpworld.errors import RunError
 from warpworld.runs import Run
 from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.players import Scripted
 from warpworld.trainers.evaluate import evaluate, load_policies
-from warpworld.trainers.play import play
+from warpworld.trainers.play import play, play_groups
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World
 
@@ -100,6 +101,19 @@ def test_a_random_policy_stands_beside(entry: Mapping[str, Any]) -> None:
     trainer.train(None)
     assert trainer.algorithms["car"].num_updates > 10
     assert "replay_ring_rewards_ship" not in trainer.world
+
+
+@KINDS
+def test_a_script_plays_beside(entry: Mapping[str, Any]) -> None:
+    trainer = steered({"car": entry, "ship": {"algorithm": "random"}})
+    script = Scripted("home", trainer.world.environment.scripts()["home"])
+    policy = trainer.policies["car"]
+    returns = play_groups(trainer.config, {"car": policy, "ship": script}, episodes=20, seed=1, greedy=True)
+    at_random = play_groups(trainer.config, {"car": policy, "ship": None}, episodes=20, seed=1, greedy=True)
+    assert torch.equal(returns["car"], at_random["car"])
+    assert returns["ship"].mean() > at_random["ship"].mean()
+    swapped = play_groups(trainer.config, {"car": script, "ship": policy}, episodes=20, seed=1)
+    assert swapped["car"].mean() > returns["car"].mean()
 
 
 def test_a_normaliser_takes_in_what_was_just_seen() -> None:
