@@ -84,3 +84,15 @@ def test_the_largest_so_far() -> None:
     filled.collector.collect()
     fresh = filled.array("leaves")[filled.array("batch_items").max().item() + 1 :]
     assert fresh.max().item() == pytest.approx(5.0)
+
+
+def test_weights_are_those_of_the_batch() -> None:
+    heads = seen_as_logits(3)
+    sizes = {"alpha": 0.7, "actors_priority": True, "batch_size": 32}
+    filled = Filled(sizes=sizes, players={"left": heads, "right": heads}, exploration=0.4)  # type: ignore[dict-item]
+    for _ in range(6):
+        filled.collector.collect()
+        leaves = filled.array("leaves").cpu().numpy()
+        weights = filled.replay.draw(0.5).weights.cpu().numpy()
+        drawn = leaves[filled.array("batch_items").cpu().numpy()]
+        np.testing.assert_allclose(weights, (drawn.min() / drawn) ** 0.5, rtol=1e-5)
