@@ -394,7 +394,7 @@ def _check_sizes(config: RunConfig, groups: dict[str, Group], document: Document
         if not isinstance(policy, LearnerConfig):
             continue
         for fault in policy.misfits(groups[policy.groups[0]]):
-            where = document.where(*(("policy", name, key) for key in fault.keys), ("policy", name))
+            where = document.where(*(("policy", name, *key.split(".")) for key in fault.keys), ("policy", name))
             raise ConfigError(f"{where}: policy.{name}.{fault.text}")
         if not policy.train:
             continue

@@ -18,6 +18,19 @@ from warpworld.policies.preprocessing import Preprocessing
 from warpworld.policies.remembering import RememberingPolicy
 
 
+def is_picture(space: Space) -> bool:
+    """Whether a space has channels, that several observations can be put behind each other in."""
+    return isinstance(space, Box) and len(space.shape) in (2, 3)
+
+
+def no_picture(group: Group) -> str:
+    """What to say of a group that sees none."""
+    return (
+        f"group '{group.name}' observes {group.observation}, expected a Box of shape (channels, pixels) or "
+        "(channels, height, width); set it to 1"
+    )
+
+
 def stacked(group: Group, frames: int) -> Group:
     """The group as it were if its agents saw several pictures at once: their channels behind each other, oldest first.
 
@@ -29,11 +42,9 @@ def stacked(group: Group, frames: int) -> Group:
         ConfigError: the observation is no picture.
     """
     space = group.observation
-    if not isinstance(space, Box) or len(space.shape) not in (2, 3):
-        raise ConfigError(
-            f"frame_stack={frames}, but group '{group.name}' observes {space}, expected a Box of shape "
-            "(channels, pixels) or (channels, height, width); set it to 1"
-        )
+    if not is_picture(space):
+        raise ConfigError(f"frame_stack is {frames}, but {no_picture(group)}")
+    assert isinstance(space, Box)
     low, high = (np.concatenate([bound] * frames) for bound in (space.low, space.high))
     return dataclasses.replace(group, observation=Box(low, high, dtype=low.dtype.type))
 

@@ -95,7 +95,7 @@ def test_act_hands_the_state_back() -> None:
 @pytest.mark.parametrize("observation", [Box(-1.0, 1.0, (3,)), Discrete(4)])
 def test_what_is_no_picture_is_not_stacked(observation: Any) -> None:
     expected = (
-        f"frame_stack=2, but group 'left' observes {observation}, expected a Box of shape (channels, pixels) or "
+        f"frame_stack is 2, but group 'left' observes {observation}, expected a Box of shape (channels, pixels) or "
         "(channels, height, width); set it to 1"
     )
     with pytest.raises(ConfigError, match=f"^{re.escape(expected)}$"):

@@ -57,6 +57,7 @@ class ActorCriticSettings(OffPolicySettings):
 
     def misfits(self, group: Group) -> Iterator[Fault]:
         """Actions lie in a Box with finite bounds, and critics read what actors read."""
+        yield from super().misfits(group)
         space, what = group.action, f"algorithm is {self.algorithm}, but group '{group.name}'"
         if not isinstance(space, Box):
             yield Fault(("algorithm",), f"{what} acts in {space}, expected a Box; dqn acts by choices")

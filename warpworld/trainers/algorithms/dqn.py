@@ -16,7 +16,7 @@ from warpworld.environment import Group
 from warpworld.policies import Policy
 from warpworld.policies.builder import HeadsMaker
 from warpworld.policies.q_network import DuelingHeads, QNetwork
-from warpworld.policies.stacking import StackingPolicy, stacked
+from warpworld.policies.stacking import StackingPolicy, is_picture, no_picture, stacked
 from warpworld.trainers.algorithms.off_policy import OffPolicySettings
 from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
 from warpworld.trainers.collecting.collector import Collector
@@ -41,8 +41,14 @@ class DQNSettings(QSettings):
             yield Fault(("model.recurrent",), f"{text}, expected null; algorithm: r2d2 learns with a memory")
 
         if self.frame_stack > 1 and self.model.normalise_observations:
-            text = f"normalise_observations is true, but frame_stack is {self.frame_stack}"
+            text = f"model.normalise_observations is true, but frame_stack is {self.frame_stack}"
             yield Fault(("model.normalise_observations", "frame_stack"), f"{text}, expected one of them only")
+
+    def misfits(self, group: Group) -> Iterator[Fault]:
+        """What is stacked has channels."""
+        yield from super().misfits(group)
+        if self.frame_stack > 1 and not is_picture(group.observation):
+            yield Fault(("frame_stack",), f"frame_stack is {self.frame_stack}, but {no_picture(group)}")
 
     def least_rows(self, sizes: Sizes) -> int:
         """Frames before a transition's first are needed too."""

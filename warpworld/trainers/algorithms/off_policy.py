@@ -16,6 +16,8 @@ from torch import Tensor
 from warpworld.config import LearnerConfig
 from warpworld.config.sections import Fault, Sizes
 from warpworld.config.types import Count, Flag, Fraction, FractionSchedule, NotNegative, Positive, PositiveSchedule
+from warpworld.environment import Group
+from warpworld.environment.spaces import observation_parts
 from warpworld.errors import ConfigError, RunError
 from warpworld.managers.array_values import torch_dtype
 from warpworld.policies import ObservationRows, Policy
@@ -27,6 +29,7 @@ from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.history import History
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import Replay, ReplaySizes, TransitionReplay
+from warpworld.trainers.replay.priorities import FAN
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": adam, "rmsprop": RMSprop}
 SMALL_OBSERVATION = 256  # bytes; final observations of this size are kept unless the settings say otherwise
@@ -77,7 +80,7 @@ class OffPolicySettings(LearnerConfig):
                 f"{sizes.num_envs} x {sizes.agents} agent{'s' * (sizes.agents != 1)}",
                 of_sizes=True,
             )
-        if rows * row >= 2**31:
+        if rows * row > 2**31 - FAN**2:  # items are numbered in 32 bits, up to a multiple of FAN^2
             yield Fault(("replay_size",), f"replay_size is {self.replay_size}, expected less than 2^31 transitions")
         if self.learning_starts > self.replay_size:
             text = f"learning_starts is {self.learning_starts}, expected at most replay_size, {self.replay_size}"
@@ -85,6 +88,15 @@ class OffPolicySettings(LearnerConfig):
         if self.learning_starts < self.batch_size:
             text = f"learning_starts is {self.learning_starts}, expected at least batch_size, {self.batch_size}"
             yield Fault(("learning_starts", "batch_size"), text)
+
+    def misfits(self, group: Group) -> Iterator[Fault]:
+        """There is something to normalise."""
+        if self.model.normalise_observations and not any(part.is_float for part in observation_parts(group).values()):
+            yield Fault(
+                ("model.normalise_observations",),
+                f"model.normalise_observations is true, but group '{group.name}' sees no floats: what it reads of "
+                f"{group.observation} is between 0 and 1 already; set it to false",
+            )
 
     def least_rows(self, sizes: Sizes) -> int:
         """Rows that the ring has at least."""

@@ -59,6 +59,7 @@ class QSettings(OffPolicySettings):
 
     def misfits(self, group: Group) -> Iterator[Fault]:
         """Actions are choices."""
+        yield from super().misfits(group)
         if isinstance(group.action, Box):
             what = f"algorithm is {self.algorithm}, but group '{group.name}' acts in {group.action}"
             yield Fault(("algorithm",), f"{what}, expected choices; ddpg and sac act in a Box")
