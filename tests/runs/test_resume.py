@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.runs.processes import differences
 from tests.runs.resuming import changed, resumed
 from warpworld.cli import main
-from warpworld.config import RunConfig, load_config
+from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError, RunError
 from warpworld.runs import Run
 from warpworld.runs.resume import resumed_config
@@ -128,6 +129,27 @@ def test_a_model_that_draws_from_torch(tmp_path: Path) -> None:
     plain.train(third)
     third.close()
     assert third.metrics_path.read_bytes() != run.metrics_path.read_bytes()  # so the noise did something
+
+
+@pytest.mark.cuda_backend
+def test_what_a_replay_on_the_device_remembers(tmp_path: Path) -> None:
+    """With updates as CUDA graphs, a ring that is written over, and final observations."""
+    entry = {"algorithm": "dqn", "replay_size": 64, "learning_starts": 32, "batch_size": 16, "target_every": 3}
+    sizes = {"num_envs": 4, "num_steps": 4, "total_env_steps": 192, "graph_steps": 4}
+    data = {"name": "cartpole", "env": {"episode_length": 7}, "trainer": sizes, "saving": {"checkpoint_every": 1}}
+    config = config_from_dict({**data, "policy": {"agent": {**entry, "final_observations": True}}})
+    whole = Trainer(config)
+    whole.train(None)
+    half, run = Trainer(config), Run.create(config, tmp_path)
+    half.train(run, stop=lambda: half.iteration == 7)
+    again = resumed(run)
+    again.train(run)
+    run.close()
+    assert whole.world.captures
+    ends = [{**trainer.state_dict(), "seconds": 0} for trainer in (whole, again)]
+    assert differences(*ends) == []
+    for array in whole.world.data.names("history"):
+        assert torch.equal(whole.world[array], again.world[array]), array
 
 
 # --- metrics and damaged checkpoints ----------------------------------------------------------------------------------
