@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import torch
 
 from tests.docs.pages import blocks, page
 from warpworld.cli import main
 from warpworld.trainers.algorithms import Algorithm
+from warpworld.trainers.distributed import ALONE
+from warpworld.trainers.histories import SavedHistories
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -30,6 +35,24 @@ def test_the_algorithm_trains_and_resumes(tmp_path: Path, monkeypatch: pytest.Mo
     assert lengths[-1] > 2 * lengths[0]  # a pole that stands longer
     assert main(["train", "--resume", str(run), "trainer.total_env_steps=90112"]) == 0
     assert len((run / "metrics.jsonl").read_text().splitlines()) == len(lines) + 2
+
+
+def test_the_history_is_saved_and_read(tmp_path: Path) -> None:
+    names: dict[str, Any] = {}
+    exec(blocks(page("algorithms"), "python")[2], names)
+    ends = []
+    for steps in (5, 0):
+        rewards = torch.zeros(4, 2, 1)
+        world = {"replay_rewards": rewards, "replay_written": torch.tensor(5), "replay_row": torch.tensor(1)}
+        history = names["Steps"](world)
+        saved = SavedHistories({"a": SimpleNamespace(histories=lambda each=history: [each])}, ALONE, 2, keep=True)  # type: ignore[dict-item]
+        if steps:
+            rewards.copy_(torch.arange(8.0).view(4, 2, 1))
+            state = {"iteration": 1, **saved.save(tmp_path, 1)}
+        else:
+            saved.load(state, tmp_path)
+        ends.append(rewards)
+    assert torch.equal(*ends)
 
 
 def test_the_table_names_every_part_of_an_algorithm() -> None:

@@ -261,6 +261,18 @@ def test_a_run_without_histories_has_no_files(tmp_path: Path) -> None:
     assert not (tmp_path / "replay").exists()
 
 
+def test_a_folder_that_another_machine_does_not_see(tmp_path: Path) -> None:
+    run = Together(2)
+    run.record(1)
+    path = tmp_path / "elsewhere" / "replay"
+    with pytest.raises(RunError) as caught:
+        run.saved[1].save(path, 1)
+    assert str(caught.value) == (
+        f"replay '{path}/rows_000000-000001_1_of_2.npz' cannot be written: No such file or directory; every process "
+        "writes into the run folder: let all see it, or set saving.replay=none"
+    )
+
+
 # ---- damage ----------------------------------------------------------------------------------------------------------
 def test_an_entry_that_is_no_list_of_files(tmp_path: Path) -> None:
     run = Together()

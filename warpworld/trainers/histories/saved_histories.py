@@ -107,17 +107,22 @@ class SavedHistories:
         """Write this process's file; gives those of all processes."""
         path = folder / self._name_of(name, self._processes.rank)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(exist_ok=True)
             with writing(path) as file:
                 write(file)
         except OSError as error:
-            kept = f"; the checkpoint of iteration {self._saved.iteration} is kept" if self._parts else ""
-            raise RunError(f"replay '{path}' cannot be written: {reason(error)}{kept}") from error
+            raise RunError(f"replay '{path}' cannot be written: {reason(error)}{self._advice()}") from error
         seals = self._processes.stack(torch.tensor([file.seal.nbytes, file.seal.crc])).tolist()
         return [
             Part(self._name_of(name, rank), Seal(*seal), share, ends)
             for rank, (seal, share) in enumerate(zip(seals, self._shares, strict=True))
         ]
+
+    def _advice(self) -> str:
+        """What to add where a file cannot be written."""
+        if self._processes.rank > 0:
+            return "; every process writes into the run folder: let all see it, or set saving.replay=none"
+        return f"; the checkpoint of iteration {self._saved.iteration} is kept" if self._parts else ""
 
     def _name_of(self, name: str, rank: int) -> str:
         return f"{name}_{rank}_of_{self._processes.size}.npz" if self._processes.several else f"{name}.npz"
