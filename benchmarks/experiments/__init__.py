@@ -8,9 +8,10 @@ build cache, where they are there), training. What was learnt is then played, be
 from .cartpole import CARTPOLE
 from .deathmatch import DEATHMATCH
 from .explorer import EXPLORER
+from .off_policy import OFF_POLICY
 from .tag_continuous import TAG_CONTINUOUS
 from .tag_gridworld import TAG_GRIDWORLD
 from .waypoint import WAYPOINT
 
-_ALL = (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, EXPLORER, WAYPOINT, DEATHMATCH)
+_ALL = (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, EXPLORER, WAYPOINT, DEATHMATCH, *OFF_POLICY)
 EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}

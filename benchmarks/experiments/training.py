@@ -30,12 +30,14 @@ def run_seed(experiment: Experiment, seed: int) -> dict[str, Any]:
     recent = RecentReturn()
 
     def follow(metrics: dict[str, Any]) -> None:
+        if trainer.iteration == -(-trainer.num_iterations // 4):
+            earlier.update({name: copy.deepcopy(weights) for name, weights in trainer.state_dict()["policies"].items()})
+        if "charts/episodes" not in metrics:  # an iteration that is not logged
+            return
         known = {**metrics, "recent_return": recent.after(metrics)}
         values = {key: known.get(key) for key in experiment.curves}
         values = {key: None if value is None or value != value else round(value, 3) for key, value in values.items()}
         curve.append((round(time.perf_counter() - began, 2), metrics["env_steps"], values))
-        if trainer.iteration == -(-trainer.num_iterations // 4):
-            earlier.update({name: copy.deepcopy(weights) for name, weights in trainer.state_dict()["policies"].items()})
 
     trainer.train(None, follow)
     before = build_policies(trainer.config, trainer.world.environment, torch.Generator())

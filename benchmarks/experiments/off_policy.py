@@ -1,0 +1,86 @@
+"""Small problems learnt off-policy: what greedy episodes earn after a training of known length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warpworld.trainers.play import play
+
+from .experiment import Experiment, Figures, Trained
+
+EPISODES = 100  # of the examination
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a policy is to reach.
+
+    Attributes:
+        policy: its name.
+        mean_return: of greedy episodes, at least.
+        seconds: wall time of the training, at most.
+    """
+
+    policy: str
+    mean_return: float
+    seconds: float
+
+
+def _experiment(config: str, claim: str, wanted: Wanted) -> Experiment:
+    def judge(trained: Trained) -> Figures:
+        played = play(trained.config, trained.policies, EPISODES, seed=1, greedy=True)
+        return {"greedy_return": float(played.returns[wanted.policy].mean()), "seconds": trained.seconds}
+
+    def holds(figures: Figures) -> bool:
+        reached, seconds = figures["greedy_return"], figures["seconds"]
+        return (
+            reached is not None and seconds is not None and reached >= wanted.mean_return and seconds <= wanted.seconds
+        )
+
+    curves = {f"charts/{wanted.policy}/episodic_return": "mean return while exploring"}
+    return Experiment(name=config, claim=claim, changes={}, curves=curves, judge=judge, holds=holds)
+
+
+def _judge_both(trained: Trained) -> Figures:
+    """What each side earns against random actions, beside what random actions earn there."""
+
+    def returns(*learnt: str) -> dict[str, float]:
+        players = {name: policy if name in learnt else None for name, policy in trained.policies.items()}
+        played = play(trained.config, players, 10 * EPISODES, seed=1, greedy=True)
+        return {name: float(values.mean()) for name, values in played.returns.items()}
+
+    at_random = returns()
+    return {
+        "tagger": returns("tagger")["tagger"],
+        "random_tagger": at_random["tagger"],
+        "runner": returns("runner")["runner"],
+        "random_runner": at_random["runner"],
+        "seconds": trained.seconds,
+    }
+
+
+def _both_hold(figures: Figures) -> bool:
+    tagger, runner = (figures[name] - figures[f"random_{name}"] for name in ("tagger", "runner"))  # type: ignore[operator]
+    return tagger > 0 and runner > 0 and figures["seconds"] <= 300  # type: ignore[operator]
+
+
+OFF_POLICY = (
+    _experiment("cartpole_dqn", "greedy episodes of 475 steps of 500 within 60 s by DQN", Wanted("agent", 475.0, 60)),
+    _experiment("pendulum_sac", "greedy episodes of -160 by SAC", Wanted("agent", -160.0, 120)),
+    _experiment("pendulum_td3", "greedy episodes of -170 by TD3", Wanted("agent", -170.0, 120)),
+    _experiment("pendulum_ddpg", "greedy episodes of -180 by DDPG", Wanted("agent", -180.0, 120)),
+    _experiment(
+        "recall_r2d2", "what was seen 20 steps ago is named, 0.95 of 1, within 120 s", Wanted("agent", 0.95, 120)
+    ),
+    Experiment(
+        name="tag_gridworld_dqn",
+        claim="both sides learnt by DQN earn more against random actions than random actions do, within 5 minutes",
+        changes={},
+        curves={
+            "charts/tagger/episodic_return": "taggers' mean return while exploring",
+            "charts/runner/episodic_return": "runner's mean return while exploring",
+        },
+        judge=_judge_both,
+        holds=_both_hold,
+    ),
+)
