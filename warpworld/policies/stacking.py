@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -47,6 +48,17 @@ def stacked(group: Group, frames: int) -> Group:
     assert isinstance(space, Box)
     low, high = (np.concatenate([bound] * frames) for bound in (space.low, space.high))
     return dataclasses.replace(group, observation=Box(low, high, dtype=low.dtype.type))
+
+
+def of_stacks(build: Callable[[Group], Policy], group: Group, frames: int) -> Policy:
+    """What ``build`` makes for a group, or for more than one frame a policy that remembers what it saw last.
+
+    Raises:
+        ConfigError: as ``stacked``.
+    """
+    if frames == 1:
+        return build(group)
+    return StackingPolicy(build(stacked(group, frames)), group.observation, frames).eval()
 
 
 class StackingPolicy(RememberingPolicy):

@@ -17,19 +17,21 @@ from warpworld.environment import Array, Environment, Group
 class Steered(Environment):
     """In PyTorch alone: every agent is at a place, moves by its action, and is paid for being near 0.
 
-    It sees its place and a picture of 4 x 4 bytes that is as bright as it is near. An episode ends by time; with
-    ``rests`` an agent sits every third step out, and sees 1e9 there.
+    It sees its place and a picture of 4 x 4 bytes that is as bright as it is near; with ``pictures`` the picture alone.
+    An episode ends by time; with ``rests`` an agent sits every third step out, and sees 1e9 there.
     """
 
     @dataclass(frozen=True)
     class Params:
         episode_length: int = 7
         rests: bool = False
+        pictures: bool = False
 
     params: Params
 
     def groups(self) -> Sequence[Group]:
-        seen = Dict({"eye": Box(0, 255, (1, 4, 4), np.uint8), "place": Box(-np.inf, np.inf, (2,))})
+        eye = Box(0, 255, (1, 4, 4), np.uint8)
+        seen = eye if self.params.pictures else Dict({"eye": eye, "place": Box(-np.inf, np.inf, (2,))})
         acts = Box(np.array([-1.0, 0.0], np.float32), np.array([3.0, 2.0], np.float32))
         return [Group("car", 2, seen, acts), Group("ship", 1, seen, acts)]
 
@@ -72,8 +74,12 @@ class Steered(Environment):
     def _see(self, arrays: Any) -> None:
         place = arrays["place"]
         near = (255 * (-(place**2).sum(-1)).exp()).to(torch.uint8)
+        shown = near.view(*near.shape, 1, 1, 1).expand(*near.shape, 1, 4, 4)
+        if self.params.pictures:
+            arrays["observations"] = shown
+            return
         seen = place
         if self.params.rests:  # in the next step
             seen = torch.where((arrays["timestep"] % 3 != 2).view(-1, 1, 1), place, 1e9)
-        arrays["observations_eye"] = near.view(*near.shape, 1, 1, 1).expand(*near.shape, 1, 4, 4)
+        arrays["observations_eye"] = shown
         arrays["observations_place"] = seen

@@ -15,6 +15,7 @@ from tests.trainers.algorithms.swinging import DDPG, KINDS, SAC, SMALL, config, 
 from warpworld.config import config_from_dict, load_config
 from warpworld.environment import get_environment
 from warpworld.errors import RunError
+from warpworld.policies.stacking import StackingPolicy
 from warpworld.runs import Run
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.players import Scripted
@@ -101,6 +102,24 @@ def test_a_random_policy_stands_beside(entry: Mapping[str, Any]) -> None:
     trainer.train(None)
     assert trainer.algorithms["car"].num_updates > 10
     assert "replay_ring_rewards_ship" not in trainer.world
+
+
+@KINDS
+def test_pictures_are_stacked(entry: Mapping[str, Any]) -> None:
+    """In the ring one by one; what is acted on is what is learnt from."""
+    model = {"hidden_sizes": [8], "type": "mlp"}
+    learner = {**entry, "groups": ["car", "ship"], "frame_stack": 3, "model": model}
+    trainer = steered({"all": learner}, pictures=True)
+    trainer.train(None)
+    algorithm, policy = trainer.algorithms["all"], trainer.policies["all"]
+    assert algorithm.num_updates == 20 and isinstance(policy, StackingPolicy)
+    assert trainer.world["replay_ring_observations_car"].shape[-1] == 16
+    stacks = algorithm.replay.draw().observations
+    assert stacks.shape == (32, 48)
+    state = torch.zeros(32, policy.state_size, device=stacks.device)
+    for frame in stacks.split(16, 1):
+        outputs, _, state = policy.step(frame.contiguous(), state)
+    torch.testing.assert_close(outputs, algorithm.model.actor_layers(policy.features(stacks)))
 
 
 @KINDS

@@ -54,7 +54,8 @@ CART = {"name": "cartpole", "group": "agent"}
         ),
         (
             {"model": {"recurrent": "gru"}},
-            "policy.agent.model.recurrent is gru, expected null: {} has no memory",
+            "policy.agent.model.recurrent is gru, but {} learns from transitions, expected null; algorithm: ppo learns "
+            "with a memory",
         ),
         (
             {"first_priority": "actor"},

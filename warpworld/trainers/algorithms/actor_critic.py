@@ -22,19 +22,23 @@ from warpworld.policies.actor_critics import ActorCritics, Critics, SquashedHead
 from warpworld.policies.deterministic import Deterministic
 from warpworld.policies.samplers import Sampler, Seat, scaling_to
 from warpworld.policies.squashed_gaussian import SquashedGaussian
+from warpworld.policies.stacking import of_stacks
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.box_exploration import Dial, at_random
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
-from warpworld.trainers.algorithms.off_policy import OffPolicy, OffPolicySettings
+from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.target_network import TargetNetwork
+from warpworld.trainers.algorithms.transition_settings import TransitionSettings
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import Normals, TransitionReplay, Transitions
 from warpworld.trainers.replay.size import settle_size
 
 
-class ActorCriticSettings(OffPolicySettings):
+class ActorCriticSettings(TransitionSettings):
     """Settings that these algorithms share."""
+
+    remembering = "ppo"
 
     learning_rate: PositiveSchedule = Field(default=1e-3, description="step size of the critics")
     actor_learning_rate: PositiveSchedule = Field(default=1e-3, description="step size of the actor")
@@ -46,14 +50,11 @@ class ActorCriticSettings(OffPolicySettings):
     tau: Fraction = Field(default=0.005, gt=0, description="how far the target networks follow in an update")
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
-        """Nobody notes values while acting, and there is no memory."""
+        """Nobody notes values while acting."""
         yield from super().faults(sizes)
         if self.first_priority == "actor":
             text = f"first_priority is actor, expected max: under {self.algorithm} no values are known while acting"
             yield Fault(("first_priority",), text)
-        if self.model.recurrent is not None:
-            text = f"model.recurrent is {self.model.recurrent}, expected null: {self.algorithm} has no memory"
-            yield Fault(("model",), text)
 
     def misfits(self, group: Group) -> Iterator[Fault]:
         """Actions lie in a Box with finite bounds, and critics read what actors read."""
@@ -110,13 +111,14 @@ class ActorCritic(OffPolicy):
         """A policy with an actor and critics of its actions."""
         size = action_layout(group.action)[1]
 
-        def network(encoder: nn.Module, width: int) -> ActorCritics:
-            critics = Critics(cls.num_critics(settings), encoder, observation_size(group), width, size)
-            return ActorCritics(encoder, cls.head(width, size), critics)
+        def build(seen: Group) -> Policy:
+            def network(encoder: nn.Module, width: int) -> ActorCritics:
+                critics = Critics(cls.num_critics(settings), encoder, observation_size(seen), width, size)
+                return ActorCritics(encoder, cls.head(width, size), critics)
 
-        return build_policy(
-            settings.model, group, generator, needs_critic=False, heads=network, distribution=cls.distribution(size)
-        )
+            return build_policy(settings.model, seen, generator, False, None, network, cls.distribution(size))
+
+        return of_stacks(build, group, settings.frame_stack)
 
     # ---- what an algorithm says --------------------------------------------------------------------------------------
     @staticmethod
@@ -154,7 +156,7 @@ class ActorCritic(OffPolicy):
         super().declare(collector)
         world, settings = collector.world, self.settings
         of_run = Sizes(collector.total_envs, collector.num_steps, self.agents)
-        self.replay = self.transition_replay(collector, settings.rows(of_run))
+        self.replay = self.transition_replay(collector, settings.rows(of_run), frame_stack=settings.frame_stack)
         crew = self.replay.crew
         shape = self.num_draws, self.replay.sizes.batch_size, crew.action_size
         self.normals = Normals(world, crew.name, self.replay.priorities, shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -10,49 +10,30 @@ from gymnasium.spaces import Box
 from pydantic import Field
 from torch.nn import functional
 
-from warpworld.config.sections import ALGORITHM, Fault, Sizes
-from warpworld.config.types import Count, Fraction
+from warpworld.config.sections import ALGORITHM
+from warpworld.config.types import Fraction
 from warpworld.environment import Group
 from warpworld.policies import Policy
 from warpworld.policies.builder import HeadsMaker
 from warpworld.policies.q_network import DuelingHeads, QNetwork
-from warpworld.policies.stacking import StackingPolicy, is_picture, no_picture, stacked
+from warpworld.policies.stacking import of_stacks
 from warpworld.trainers.algorithms.off_policy import OffPolicySettings
 from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
+from warpworld.trainers.algorithms.transition_settings import TransitionSettings
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.replay import TransitionReplay
 
 
-class DQNSettings(QSettings):
+class DQNSettings(QSettings, TransitionSettings):
     """One entry of the ``policy`` section with ``algorithm: dqn``."""
+
+    remembering = "r2d2"
 
     algorithm: Literal["dqn"] = Field(default="dqn", description=ALGORITHM)
     priority_alpha: Fraction = Field(default=0.6, description="how much priorities count in draws; 0 draws uniformly")
     max_grad_norm: float | None = Field(
         default=10.0, gt=0, description="longest gradient; longer ones are scaled down; null leaves them"
     )
-    frame_stack: Count = Field(default=1, le=64, description="observations that make what the policy reads")
-
-    def faults(self, sizes: Sizes) -> Iterator[Fault]:
-        """Transitions begin without a memory of what came before."""
-        yield from super().faults(sizes)
-        if self.model.recurrent is not None:
-            text = f"model.recurrent is {self.model.recurrent}, but {self.algorithm} learns from transitions"
-            yield Fault(("model.recurrent",), f"{text}, expected null; algorithm: r2d2 learns with a memory")
-
-        if self.frame_stack > 1 and self.model.normalise_observations:
-            text = f"model.normalise_observations is true, but frame_stack is {self.frame_stack}"
-            yield Fault(("model.normalise_observations", "frame_stack"), f"{text}, expected one of them only")
-
-    def misfits(self, group: Group) -> Iterator[Fault]:
-        """What is stacked has channels."""
-        yield from super().misfits(group)
-        if self.frame_stack > 1 and not is_picture(group.observation):
-            yield Fault(("frame_stack",), f"frame_stack is {self.frame_stack}, but {no_picture(group)}")
-
-    def least_rows(self, sizes: Sizes) -> int:
-        """Frames before a transition's first are needed too."""
-        return super().least_rows(sizes) + self.frame_stack - 1
 
 
 class DQN(QLearning):
@@ -68,11 +49,8 @@ class DQN(QLearning):
     @classmethod
     def build_policy(cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None) -> Policy:
         """A policy whose outputs are the values of all choices; with ``frame_stack`` it remembers what it saw last."""
-        frames = settings.frame_stack
-        if frames == 1:
-            return super().build_policy(settings, group, generator, critic_input)
-        policy = super().build_policy(settings, stacked(group, frames), generator, critic_input)
-        return StackingPolicy(policy, group.observation, frames).eval()
+        build = partial(super().build_policy, settings, generator=generator, critic_input=critic_input)
+        return of_stacks(build, group, settings.frame_stack)
 
     @classmethod
     def network(cls, settings: Any, head_sizes: tuple[int, ...]) -> HeadsMaker:

@@ -1,0 +1,46 @@
+"""Settings of algorithms that learn from transitions one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from pydantic import Field
+
+from warpworld.config.sections import Fault, Sizes
+from warpworld.config.types import Count
+from warpworld.environment import Group
+from warpworld.policies.stacking import is_picture, no_picture
+from warpworld.trainers.algorithms.off_policy import OffPolicySettings
+
+
+class TransitionSettings(OffPolicySettings):
+    """Settings that these algorithms share.
+
+    Attributes:
+        remembering: an algorithm that learns with a memory instead.
+    """
+
+    remembering: ClassVar[str]
+
+    frame_stack: Count = Field(default=1, le=64, description="observations that make what the policy reads")
+
+    def faults(self, sizes: Sizes) -> Iterator[Fault]:
+        """Transitions begin without a memory of what came before."""
+        yield from super().faults(sizes)
+        if self.model.recurrent is not None:
+            text = f"model.recurrent is {self.model.recurrent}, but {self.algorithm} learns from transitions, expected "
+            yield Fault(("model.recurrent",), f"{text}null; algorithm: {self.remembering} learns with a memory")
+        if self.frame_stack > 1 and self.model.normalise_observations:
+            text = f"model.normalise_observations is true, but frame_stack is {self.frame_stack}"
+            yield Fault(("model.normalise_observations", "frame_stack"), f"{text}, expected one of them only")
+
+    def misfits(self, group: Group) -> Iterator[Fault]:
+        """What is stacked has channels."""
+        yield from super().misfits(group)
+        if self.frame_stack > 1 and not is_picture(group.observation):
+            yield Fault(("frame_stack",), f"frame_stack is {self.frame_stack}, but {no_picture(group)}")
+
+    def least_rows(self, sizes: Sizes) -> int:
+        """Frames before a transition's first are needed too."""
+        return super().least_rows(sizes) + self.frame_stack - 1
