@@ -94,8 +94,10 @@ def test_what_a_killed_process_left_is_removed(half: Run, whole: Run) -> None:
 def test_policies_play_without_what_replays_remember(half: Run) -> None:
     shutil.rmtree(half.past_folder)
     assert load_policies(half).keys() == {"tagger", "runner"}
-    words = [f"policy.{name}.initial_weights={half.path}" for name in ("tagger", "runner")]
-    assert main(["train", str(half.config_path), *words, f"saving.directory={half.path}", "--stop-at", "1"]) == 0
+    data = half.config.to_dict()
+    data["policy"]["tagger"]["initial_weights"] = str(half.path)
+    weights = Trainer(config_from_dict(data)).policies["tagger"].state_dict()  # type: ignore[union-attr]
+    assert differences(weights, half.load_checkpoint()["policies"]["tagger"]) == []
 
 
 # ---- damage ----------------------------------------------------------------------------------------------------------
@@ -233,6 +235,7 @@ def test_replays_that_are_not_saved(tmp_path: Path, caplog: pytest.LogCaptureFix
     assert updates == [[8, 6], [10, 6], [12, 8]]  # an iteration has 48 and 24 transitions
 
 
+@pytest.mark.long
 def test_replays_that_are_saved_from_now_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     run = trained_to(remembering({"replay": "none"}), tmp_path, 5)
     config = changed(run.config, "saving", replay="newest")
@@ -274,6 +277,7 @@ def test_killed_between_a_checkpoint_and_the_removal_of_what_it_does_without(
     assert same_end(half, whole)
 
 
+@pytest.mark.long
 def test_killed_before_the_checkpoint_of_new_files(half: Run, whole: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = resumed(half)
 

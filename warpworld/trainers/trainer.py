@@ -300,7 +300,7 @@ class Trainer:
             RunError: it lacks something, something in it is not what it should be, or a policy has other sizes.
             StoreError: it is of another environment, or of other sizes.
 
-        After either error the trainer is as it was.
+        After either error the trainer is as it was, unless a file of ``past`` was changed since it was checked.
         """
         own = self._state(self.world.data.layout(), self.world.snapshot())
         check_state(state, own, self.policies, self.algorithms)

@@ -261,6 +261,17 @@ def test_a_run_without_histories_has_no_files(tmp_path: Path) -> None:
     assert not (tmp_path / "replay").exists()
 
 
+def test_another_run_of_the_same_trainer_has_files_of_its_own(tmp_path: Path) -> None:
+    run = Together()
+    for iteration, name in enumerate("aab", 1):
+        run.record(2)
+        state = run.save(tmp_path / name, iteration)
+    other = Together()
+    other.load(state, tmp_path / "b", run)
+    assert same(run, other)
+    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == ["rows_000000-000003.npz", "whole_000003.npz"]
+
+
 def test_a_folder_that_another_machine_does_not_see(tmp_path: Path) -> None:
     run = Together(2)
     run.record(1)

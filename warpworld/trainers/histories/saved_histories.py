@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from warpworld.errors import RunError
 from warpworld.files import reason
@@ -21,6 +20,7 @@ from warpworld.trainers.collecting.history import Rows
 from warpworld.trainers.distributed import ProcessGroup
 from warpworld.trainers.histories.parts import Part, Parts
 from warpworld.trainers.histories.rows import read_array, read_own, read_rows, write_array, write_rows
+from warpworld.trainers.histories.standing import Standing, is_needed
 
 logger = logging.getLogger(__name__)
 
@@ -44,8 +44,12 @@ class SavedHistories:
         self._histories = [history for algorithm in algorithms.values() for history in algorithm.histories()]
         self._envs = processes.share(num_envs)
         self._shares = processes.shares(num_envs)
-        self._parts: dict[int, Parts] = {}  # what checkpoints need, by iteration
-        self._saved = _Standing(0, {}, {})
+        self._begin("")
+
+    def _begin(self, folder: str) -> None:
+        """Nothing is saved in this folder yet."""
+        self._folder, self._saved = folder, Standing(0, {}, {})
+        self._parts: dict[int, Parts] = {}  # what the newest checkpoints need, by iteration
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def save(self, folder: Path | None, iteration: int) -> dict[str, Any]:
@@ -63,23 +67,21 @@ class SavedHistories:
         """
         if not self._histories or not self._keep:
             return {}
-        shared = self._processes.text_of_first("" if folder is None else str(folder.resolve()))
-        rings = self._rings()
+        shared = self._of_first(folder)
         if not shared:
             return {}
-        before = self._parts.get(self._saved.iteration, Parts())
-        if any(ring.written for ring in rings):
-            rows = [part for part in before.rows if _is_needed(part, rings)]
-            parts = self._write(Path(shared), iteration, rings, rows)
-        else:
-            parts = Parts()
-        self._parts[iteration], self._saved = parts, _Standing.of(iteration, rings)
+        if shared != self._folder:  # another run
+            self._begin(shared)
+        before, rings = self._parts.get(self._saved.iteration, Parts()), self._rings()
+        parts = self._write(Path(shared), iteration, rings, before) if _holds_any(rings) else Parts()
+        self._parts = {self._saved.iteration: before, iteration: parts}
+        self._saved = Standing.of(iteration, rings)
         return {"replay": parts.saved()}
 
     def at_start(self) -> dict[str, Any]:
         """What a checkpoint is to hold that is written before anything is recorded."""
-        is_empty = not any(ring.written for ring in self._rings())
-        return {"replay": Parts().saved()} if self._histories and self._keep and is_empty else {}
+        is_saved = self._histories and self._keep and not _holds_any(self._rings())
+        return {"replay": Parts().saved()} if is_saved else {}
 
     def files(self, iterations: Iterable[int]) -> set[str] | None:
         """Names of the files that the checkpoints of some iterations need; None where a run never has any."""
@@ -87,7 +89,8 @@ class SavedHistories:
             return None
         return {name for iteration in iterations for name in self._parts.get(iteration, Parts()).names}
 
-    def _write(self, folder: Path, iteration: int, rings: list[Rows], rows: list[Part]) -> Parts:
+    def _write(self, folder: Path, iteration: int, rings: list[Rows], before: Parts) -> Parts:
+        """Write the files of a checkpoint, and name those that it needs."""
         firsts = {ring.name: self._saved.first(ring) for ring in rings}
 
         def write_new(file: Writing) -> None:
@@ -101,7 +104,8 @@ class SavedHistories:
 
         ends = {ring.name: (firsts[ring.name], ring.written) for ring in rings}
         new = self._write_part(folder, f"rows_{self._saved.iteration:06d}-{iteration:06d}", ends, write_new)
-        return Parts([*rows, *new], self._write_part(folder, f"whole_{iteration:06d}", {}, write_whole))
+        rows = [*(part for part in before.rows if is_needed(part, rings)), *new]
+        return Parts(rows, self._write_part(folder, f"whole_{iteration:06d}", {}, write_whole))
 
     def _write_part(self, folder: Path, name: str, ends: Mapping[str, tuple[int, int]], write: Any) -> list[Part]:
         """Write this process's file; gives those of all processes."""
@@ -126,6 +130,10 @@ class SavedHistories:
 
     def _name_of(self, name: str, rank: int) -> str:
         return f"{name}_{rank}_of_{self._processes.size}.npz" if self._processes.several else f"{name}.npz"
+
+    def _of_first(self, folder: Path | None) -> str:
+        """Process 0's folder."""
+        return self._processes.text_of_first("" if folder is None else str(folder.resolve()))
 
     def _rings(self) -> list[Rows]:
         return [ring for history in self._histories for ring in history.rows()]
@@ -164,8 +172,9 @@ class SavedHistories:
             parts = None
         if parts is None:
             self._forget()
-        self._parts = {state["iteration"]: parts or Parts()}
-        self._saved = _Standing.of(state["iteration"], self._rings())
+        self._begin(self._of_first(folder))
+        self._parts[state["iteration"]] = parts or Parts()
+        self._saved = Standing.of(state["iteration"], self._rings())
 
     def note_older(self, run: RunFolder) -> None:
         """Find out what the checkpoint before the newest needs; it is resumed from where that is damaged."""
@@ -185,10 +194,11 @@ class SavedHistories:
             for history in self._histories:
                 history.empty()
             return
+        rings = self._rings()
         for part in parts.rows:
             if _in_common(part.envs, self._envs):
                 with reading(folder / part.file) as file:
-                    for ring in self._rings():
+                    for ring in rings:
                         read_rows(file, ring, self._envs, part)
         for part in parts.whole:
             if _in_common(part.envs, self._envs):
@@ -207,47 +217,17 @@ class SavedHistories:
 
     def _forget(self) -> None:
         """Begin with empty histories; says so where there was something to remember."""
-        had_any = any(ring.written for ring in self._rings())
+        held_any = _holds_any(self._rings())
         costs = [f"policy '{name}': {each.forget()}" for name, each in self._algorithms.items() if each.histories()]
-        if had_any:
+        if held_any:
             logger.warning(
                 "without what its replay held the run goes on, but not as it would have bit for bit; %s",
                 "; ".join(costs),
             )
 
 
-class _Standing:
-    """Where rings stood at a checkpoint.
-
-    Args:
-        iteration: of the checkpoint.
-        written: rows that were ever written, by the ring's name.
-        filled: slots that were ever filled in each env, by the ring's name.
-    """
-
-    def __init__(self, iteration: int, written: Mapping[str, int], filled: Mapping[str, Tensor]) -> None:
-        self.iteration, self._written, self._filled = iteration, written, filled
-
-    @classmethod
-    def of(cls, iteration: int, rings: Iterable[Rows]) -> _Standing:
-        """Where they stand now."""
-        rings = list(rings)
-        filled = {ring.name: ring.filled.long().clone() for ring in rings if ring.filled is not None}
-        return cls(iteration, {ring.name: ring.written for ring in rings}, filled)
-
-    def first(self, ring: Rows) -> int:
-        """The first row that is not saved as it is now."""
-        return max(0, self._written.get(ring.name, 0) - ring.unsettled, ring.written - ring.capacity)
-
-    def filled_of(self, ring: Rows) -> Tensor | None:
-        """Slots of a ring that were filled then."""
-        return None if ring.filled is None else self._filled.get(ring.name, torch.zeros_like(ring.filled).long())
-
-
-def _is_needed(part: Part, rings: Iterable[Rows]) -> bool:
-    """Whether a ring still has a row of a file."""
-    ends = {name: end for name, (_, end) in part.ends.items()}
-    return any(ends.get(ring.name, 0) > ring.written - ring.capacity for ring in rings)
+def _holds_any(rings: Iterable[Rows]) -> bool:
+    return any(ring.written for ring in rings)
 
 
 def _in_common(one: range, other: range) -> bool:
