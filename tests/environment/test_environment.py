@@ -331,7 +331,8 @@ class TestRegistry:
     def test_unknown_name_suggests_the_nearest(self) -> None:
         message = (
             "unknown environment 'cartpol'. Did you mean 'cartpole'\\? "
-            "Known: cartpole, deathmatch, explorer, external, point_goal, tag_continuous, tag_gridworld"
+            "Known: cartpole, deathmatch, explorer, external, minatar_breakout, minatar_freeway, pendulum, "
+            "point_goal, recall, tag_continuous, tag_gridworld"
         )
         with pytest.raises(DeclarationError, match=message):
             get_environment("cartpol")
