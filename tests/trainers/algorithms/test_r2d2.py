@@ -107,9 +107,12 @@ class Alone:
         if discount:
             after = int(batch.following[t, i])
             chooses = (self.values if self.settings.double else self.by_target)[after].detach()
+            heads = chooses.split(self.algorithm._heads)
             if batch.action_masks is not None:
-                chooses = chooses.masked_fill(~batch.action_masks[after, i], -1e30)
-            best = [int(head.argmax()) for head in chooses.split(self.algorithm._heads)]
+                masks = batch.action_masks[after, i].split(self.algorithm._heads)
+                allowed = [mask if mask.any() else ~mask for mask in masks]  # where nothing is allowed, all is
+                heads = tuple(head.masked_fill(~mask, -1e30) for head, mask in zip(heads, allowed, strict=True))
+            best = [int(head.argmax()) for head in heads]
             following = self.of(self.by_target[after], best)
             total = total + discount * (unscaled(following) if self.settings.value_rescale else following)
         return value, rescaled(total) if self.settings.value_rescale else total
