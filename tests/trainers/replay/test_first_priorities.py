@@ -13,6 +13,8 @@ from tests.trainers.replay.witness import Expected
 from tests.trainers.small_worlds import seen_as_logits
 from warpworld.trainers.algorithms.value_rescale import rescaled, unscaled
 
+pytestmark = pytest.mark.long
+
 ALL = {"terminating": 0.1, "truncating": 0.1, "dying": 0.1, "resting": 0.1}
 MASKED = {**ALL, "forbidding": 0.3, "actions": "several"}
 CASES: dict[str, tuple[list[int], dict[str, Any], dict[str, Any]]] = {

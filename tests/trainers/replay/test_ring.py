@@ -9,6 +9,8 @@ import pytest
 from tests.trainers.replay.filled import Filled
 from warpworld.trainers.collecting.players import Slot
 
+pytestmark = pytest.mark.long
+
 ENDS = {"terminating": 0.15, "truncating": 0.15}
 ALL = {**ENDS, "dying": 0.15, "resting": 0.15, "forbidding": 0.3}
 CASES: dict[str, dict[str, Any]] = {
@@ -56,6 +58,12 @@ FEW = (
 @pytest.mark.parametrize("name", FEW)
 def test_transitions_are_those_that_were_played(name: str) -> None:
     assert Filled(**{**ENDS, **CASES[name]}).run(14) > 200
+
+
+def test_rows_that_were_never_written_are_not_drawn() -> None:
+    filled = Filled(**{**ENDS, **CASES["everything, no finals"]})
+    filled.array("takes_part").fill_(3)  # as a ring is that was emptied
+    assert filled.run(3) > 10
 
 
 @pytest.mark.slow
