@@ -18,8 +18,7 @@ struct Transition {
   bool final;      // it is the final observation of that row
 };
 
-__device__ inline float reward_of(const Ring& ring, const unsigned char* takes_part, size_t item) {
-  if (!(takes_part[item] & COUNTS)) return 0.0f;
+__device__ inline float reward_of(const Ring& ring, size_t item) {
   const float reward = ring.ring_rewards[item];
   return REWARD_CLIP > 0.0f ? fminf(fmaxf(reward, -REWARD_CLIP), REWARD_CLIP) : reward;
 }
@@ -30,16 +29,16 @@ __device__ inline Transition transition_of(const Ring& ring, const unsigned char
   for (int k = 0; k < N_STEP; ++k) {
     const int at = row_after(row, k);
     const size_t item = ring.item(at, env, agent);
-    const bool cut_off = ring.cut_off(at, env);
+    const unsigned char flags = takes_part[item];
     found.next = at;
-    if (cut_off && !FINALS && k > 0) return found;
-    found.sum += found.discount * reward_of(ring, takes_part, item);
+    if ((flags & CUT_OFF) && !FINALS && k > 0) return found;
+    if (flags & COUNTS) found.sum += found.discount * reward_of(ring, item);
     found.discount *= gamma;
-    if (ring.terminated(at, env) || ring.leaves(item)) {
+    if (flags & ENDS) {
       found.discount = 0.0f;
       return found;
     }
-    if (cut_off) {
+    if (flags & CUT_OFF) {
       found.final = true;
       return found;
     }

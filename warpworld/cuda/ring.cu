@@ -12,14 +12,17 @@ extern "C" __global__ void count_rows(int64_t* written, int num_envs) {
   if (first_lane() == 0) written[0] += NUM_STEPS;
 }
 
-// Who takes part in the new rows.
+// Who takes part in the new rows, and what ends with them.
 extern "C" __global__ void note_rows(Ring ring, const bool* played, const int64_t* written, unsigned char* takes_part,
                                      int num_envs) {
   const int64_t oldest = written[0] - NUM_STEPS;
   const int block = num_envs * AGENTS;
   for (int i = first_lane(); i < NUM_STEPS * block; i += all_lanes(num_envs)) {
-    const size_t item = (size_t)((oldest + i / block) % ROWS) * block + i % block;
-    const unsigned char counts = played[i % block] ? COUNTS | PLAYED : COUNTS;
-    takes_part[item] = ring.masked(item) ? (unsigned char)0 : counts;
+    const int row = (int)((oldest + i / block) % ROWS), env = i % block / AGENTS;
+    const size_t item = (size_t)row * block + i % block;
+    int flags = ring.masked(item) ? 0 : played[i % block] ? COUNTS | PLAYED : COUNTS;
+    if (ring.terminated(row, env) || ring.leaves(item)) flags |= ENDS;
+    if (ring.cut_off(row, env)) flags |= CUT_OFF;
+    takes_part[item] = (unsigned char)flags;
   }
 }

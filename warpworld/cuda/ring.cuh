@@ -1,11 +1,12 @@
 // A ring of rows in time: each holds one step of AGENTS agents in each env. `written` is how many rows were ever written;
 // the row written last is (written - 1) % ROWS. Ring arrays are (ROWS, envs, AGENTS, ...), ends (ROWS, envs).
-// takes_part: PLAYED where the agent's own policy played the row, COUNTS where its reward counts.
+// takes_part: PLAYED where the agent's own policy played the row, COUNTS where its reward counts, ENDS where its life or its
+// env's episode ended with it, CUT_OFF where the episode was truncated: one byte that gathers read in place of four.
 #pragma once
 
 #include "replay.cuh"
 
-constexpr unsigned char PLAYED = 1, COUNTS = 2;
+constexpr unsigned char PLAYED = 1, COUNTS = 2, ENDS = 4, CUT_OFF = 8;
 
 // The ring as the kernels read it. With LEAVING an agent's life may end before its episode does, and another may begin;
 // with MASKED some take no part; else the pointers lead to other arrays, which nobody reads.

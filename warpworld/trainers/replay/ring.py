@@ -16,7 +16,7 @@ from warpworld.trainers.collecting.finite import refuse_not_finite
 from warpworld.trainers.replay.crew import Crew
 from warpworld.trainers.replay.priorities import CUDA_FOLDER, add_arrays, lanes_for
 
-TOOK_PART = 3  # PLAYED | COUNTS of cuda/ring.cuh
+PLAYED, COUNTS, CUT_OFF = 1, 2, 8  # as in cuda/ring.cuh
 
 
 class Ring:
@@ -147,7 +147,7 @@ class Ring:
     def recorded(self) -> Tensor:
         """What the policy's agents saw in the latest iteration, as far as they took part: (rows, entries)."""
         latest = self._latest()
-        return self._of("ring_observations", latest)[self._of("takes_part", latest) == TOOK_PART]
+        return self._of("ring_observations", latest)[self._took_part(latest, PLAYED)]
 
     def is_finite(self) -> Tensor:
         """Whether agents that count saw finite numbers only in the latest iteration: () bool."""
@@ -156,7 +156,7 @@ class Ring:
             return torch.ones((), dtype=torch.bool, device=self._world.device)
         latest = self._latest()
         is_finite = rows.floats(self._of("ring_observations", latest)).isfinite().all(-1)
-        return (is_finite | (self._of("takes_part", latest) == 0)).all()
+        return (is_finite | ~self._took_part(latest, COUNTS)).all()
 
     def refuse_not_finite(self) -> None:
         """Search what agents that count saw in the latest iteration.
@@ -166,7 +166,7 @@ class Ring:
         """
         latest = self._latest()
         seen = self.crew.rows.floats(self._of("ring_observations", latest))
-        counts = self._of("takes_part", latest) > 0
+        counts = self._took_part(latest, COUNTS)
         for group in self.crew.groups:
             agents = self.crew.agents(group)
             refuse_not_finite(self._world, "observations", group, seen[:, :, agents], counts[:, :, agents])
@@ -176,6 +176,10 @@ class Ring:
         num_steps = self._collector.num_steps
         steps = torch.arange(num_steps, device=self._world.device)
         return (self._world[self.aliases["row"]] - num_steps + steps) % self.rows
+
+    def _took_part(self, rows: Tensor, how: int) -> Tensor:
+        """In which of some rows agents took part: (rows, num_envs, size) bool."""
+        return (self._of("takes_part", rows) & how) > 0
 
     def _of(self, what: str, rows: Tensor) -> Tensor:
         """Some rows of an array of the ring."""

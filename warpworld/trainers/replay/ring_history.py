@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from warpworld.trainers.collecting.history import History, Rows
+from warpworld.trainers.replay.ring import CUT_OFF, PLAYED
 
 if TYPE_CHECKING:
     from warpworld.trainers.replay.replay import Replay
@@ -87,11 +88,13 @@ class RingHistory(History):
         if written == 0:
             return
         newest, truncated = (written - 1) % rows, array("ring_truncated")
+        terminated = array("ring_terminated")[newest]
         if self._keeps_finals:
-            goes_on = ~(truncated[newest] | array("ring_terminated")[newest])
+            goes_on = ~(truncated[newest] | terminated)
             for back in range(min(self._n_step, written)):
-                array("takes_part")[(newest - back) % rows, goes_on] = 0
+                array("takes_part")[(newest - back) % rows, goes_on] &= ~PLAYED & 0xFF
         truncated[newest] = True
+        array("takes_part")[newest] |= CUT_OFF * ~terminated[:, None]
 
     def _views(self, names: Sequence[str]) -> dict[str, Tensor]:
         """Those arrays that this replay has, by their names in the store; other aliases stand for another's array."""
