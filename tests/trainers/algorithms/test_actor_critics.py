@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from tests.trainers.algorithms.plain_critics import Batch, PlainDDPG, PlainSAC, Reference
-from tests.trainers.algorithms.swinging import DDPG, KINDS, SAC, TD3, trained
+from tests.trainers.algorithms.swinging import DDPG, KINDS, SAC, TD3, config, trained
+from warpworld.trainers.trainer import Trainer
 
 
 def batch_of(algorithm: Any) -> Batch:
@@ -71,6 +72,21 @@ def test_sac_learns_as_a_plain_reference() -> None:
     assert_equal(algorithm, reference)
     torch.testing.assert_close(algorithm._temperature.log.cpu(), reference.log_alpha, rtol=1e-5, atol=1e-5)
     assert abs(algorithm._temperature.log.item()) > 0.01
+
+
+@KINDS
+def test_targets_begin_with_the_weights_that_learn(entry: Mapping[str, Any]) -> None:
+    """Also where these changed after they were made, as where several processes take those of the first."""
+    trainer = Trainer(config({**entry, "tau": 1e-6}))
+    algorithm: Any = trainer.algorithms["agent"]
+    for parameters in (algorithm.actor, algorithm.critics):
+        parameters.vector.detach().add_(1.0)
+    expected = algorithm.critics.vector.detach().clone()
+    for _ in range(3):
+        trainer.collector.collect()
+        trainer._learn()
+    assert algorithm.num_updates == 2
+    torch.testing.assert_close(algorithm.target_critics.vector, expected, rtol=0, atol=1e-4)
 
 
 # ---- what moves what -------------------------------------------------------------------------------------------------

@@ -162,6 +162,9 @@ class OffPolicy(Algorithm):
         self._normalise()
         if self.transitions < self.settings.learning_starts:
             return {name: torch.zeros((), device=self._collector.world.device) for name in self.diagnostics}
+        if self.num_updates == 0:  # since targets were made, process 0's weights may have come
+            for target in self.targets.values():
+                target.copy()
         self.set_learning_rate(self.now.learning_rate)
         self._set_beta(self.now.priority_beta)
         total = torch.zeros_like(self._found)
