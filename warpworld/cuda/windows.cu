@@ -110,35 +110,44 @@ extern "C" __global__ void gather_memory(Ring ring, Drawn drawn, const float* wi
   }
 }
 
+// What lanes that run side by side copy at a time of rows that consist of it.
+struct alignas(16) Sixteen {
+  uint32_t words[4];
+};
+
 // Numbers that agents see in rows that do not count may be anything; no memory takes in what is not finite.
 __device__ inline unsigned char seen(unsigned char number) { return number; }
+__device__ inline Sixteen seen(Sixteen numbers) { return numbers; }
 __device__ inline float seen(float number) { return !(LEAVING || MASKED) || is_finite(number) ? number : 0.0f; }
 
-// Each env's lanes write one observation at a time.
-template <typename Number>
+// Each env's lanes write one observation of COUNT numbers at a time.
+template <int COUNT, typename Number>
 __device__ void gather_seen(const Ring& ring, const Drawn& drawn, const Number* observations, Number* batch_observations) {
   const int first = LANES_SIDE_BY_SIDE ? lane() : 0, stride = LANES_SIDE_BY_SIDE ? num_lanes() : 1;
   const int num_envs = ring.num_envs;
   for (int k = env_id(); k < LENGTH * BATCH; k += num_envs) {
     const int t = k / BATCH, i = k % BATCH;
     const size_t item = ring.item(drawn.row(i, t, num_envs), drawn.env(i, num_envs), drawn.agent(i));
-    const Number* source = observations + item * ENTRIES;
-    Number* target = batch_observations + (size_t)k * ENTRIES;
+    const Number* source = observations + item * COUNT;
+    Number* target = batch_observations + (size_t)k * COUNT;
     if (drawn.is_drawn(i))
-      for (int n = first; n < ENTRIES; n += stride) target[n] = seen(source[n]);
+      for (int n = first; n < COUNT; n += stride) target[n] = seen(source[n]);
     else
-      for (int n = first; n < ENTRIES; n += stride) target[n] = (Number)0;
+      for (int n = first; n < COUNT; n += stride) target[n] = Number{};
   }
 }
 
 extern "C" __global__ void gather_observations(Ring ring, Drawn drawn, const float* ring_observations,
                                                float* batch_observations) {
-  gather_seen(ring, drawn, ring_observations, batch_observations);
+  gather_seen<ENTRIES>(ring, drawn, ring_observations, batch_observations);
 }
 
 extern "C" __global__ void gather_bytes(Ring ring, Drawn drawn, const unsigned char* ring_observations,
                                         unsigned char* batch_observations) {
-  gather_seen(ring, drawn, ring_observations, batch_observations);
+  if (LANES_SIDE_BY_SIDE && ENTRIES % 16 == 0)
+    gather_seen<ENTRIES / 16>(ring, drawn, (const Sixteen*)ring_observations, (Sixteen*)batch_observations);
+  else
+    gather_seen<ENTRIES>(ring, drawn, ring_observations, batch_observations);
 }
 
 // What was done in the steps that are trained, ACTION_SIZE choices each.
