@@ -19,9 +19,11 @@ from gymnasium.spaces import Box, Discrete
 
 import warpworld
 from warpworld import Environment, Group, World
+from warpworld.config import ModelConfig
 from warpworld.managers.program import Copy
+from warpworld.trainers.algorithms.r2d2 import R2D2, R2D2Settings
 from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.replay import ReplaySizes, TransitionReplay
+from warpworld.trainers.replay import ReplaySizes, TransitionReplay, WindowReplay, WindowSizes
 
 from .rows import ReplayRow
 
@@ -197,6 +199,23 @@ def stacks() -> dict[str, Call]:
     return {"warpworld": replay.draw, "plain copy": lambda: target.copy_(source)}
 
 
+def windows() -> dict[str, Call]:
+    """64 windows of R2D2, of 126 frames each, and a copy of as many bytes."""
+    world = World(Pictures(), 64, "cpu", num_workers=1)
+    collector, model = Collector(world, num_steps=1), ModelConfig(recurrent="gru", recurrent_size=4, hidden_sizes=[4])
+    settings = R2D2Settings(groups=("agent",), model=model)
+    policy = R2D2.build_policy(settings, world.groups["agent"], torch.Generator(), None)
+    sizes = WindowSizes(rows=480, batch_size=64, state_size=4, burn_in=40, train_length=80, n_step=6)
+    replay = WindowReplay(collector, ["agent"], sizes)
+    replay.act("agent", policy)
+    world.reset()
+    for _ in range(sizes.rows):
+        collector.collect()
+    source = torch.randint(0, 256, (sizes.batch_size * sizes.length * 84 * 84,), dtype=torch.uint8)
+    target = torch.zeros_like(source)
+    return {"warpworld": replay.draw, "plain copy": lambda: target.copy_(source)}
+
+
 # ---- measuring -------------------------------------------------------------------------------------------------------
 def rows(seconds: float) -> Iterator[ReplayRow]:
     """Every system that is installed, on every size."""
@@ -207,6 +226,7 @@ def rows(seconds: float) -> Iterator[ReplayRow]:
         yield from measured("cycle", items, {name: calls.cycle for name, calls in made.items()}, seconds)
         yield from measured("insert a row", items, {name: calls.insert for name, calls in made.items()}, seconds)
     yield from measured("stacks of frames", 1 << 14, stacks(), seconds)
+    yield from measured("windows of frames", 480 * 64, windows(), seconds)
     torch.set_num_threads(threads)
 
 
