@@ -54,7 +54,8 @@ NVCC = shutil.which("nvcc")
 NVRTC = next(iter(_nvrtcs("")), None)
 ARCHITECTURES = (75, 80, 90, 120)
 
-LEARNING = ("cartpole_dqn", "pendulum_ddpg", "pendulum_sac", "recall_r2d2")  # packaged configs whose algorithms have kernels
+# packaged configs whose algorithms have kernels
+LEARNING = ("cartpole_dqn", "pendulum_ddpg", "pendulum_sac", "recall_r2d2")
 
 needs_nvcc = pytest.mark.skipif(NVCC is None, reason="nvcc is not on PATH")
 needs_nvrtc = pytest.mark.skipif(NVRTC is None, reason="NVRTC is not installed; make cuda-tools")

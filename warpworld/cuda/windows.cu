@@ -15,7 +15,7 @@ static_assert(ROWS % STRIDE == 0 && NUM_STEPS + LENGTH <= ROWS, "whole windows, 
 // ---- after an iteration ------------------------------------------------------------------------------------------------
 // Whether the value of what an agent did in a row is learnt.
 __device__ inline bool is_learnt(const Ring& ring, const unsigned char* takes_part, int row, int env, int agent) {
-  return (takes_part[ring.item(row, env, agent)] & PLAYED) && !ring.cut_off(row, env);
+  return (takes_part[ring.item(row, env, agent)] & (PLAYED | CUT_OFF)) == PLAYED;
 }
 
 // The leaf of a complete window that starts in a row; 0 where there is nothing to learn. Its priority is
@@ -97,16 +97,17 @@ extern "C" __global__ void gather(Ring ring, Drawn drawn, const unsigned char* t
 }
 
 // What an agent remembered before the first step, and before which steps of the window it forgets.
-extern "C" __global__ void gather_memory(Ring ring, Drawn drawn, const float* window_states, float* batch_states,
-                                         bool* batch_starts, int num_envs) {
+extern "C" __global__ void gather_memory(Ring ring, Drawn drawn, const unsigned char* takes_part,
+                                         const float* window_states, float* batch_states, bool* batch_starts,
+                                         int num_envs) {
   for (int k = first_lane(); k < BATCH * STATE_SIZE; k += all_lanes(num_envs)) {
     const size_t item = (size_t)drawn.batch_items[k / STATE_SIZE];
     batch_states[k] = drawn.is_drawn(k / STATE_SIZE) ? window_states[item * STATE_SIZE + k % STATE_SIZE] : 0.0f;
   }
   for (int k = first_lane(); k < LENGTH * BATCH; k += all_lanes(num_envs)) {
-    const int t = k / BATCH, i = k % BATCH, env = drawn.env(i, num_envs);
-    const int before = t > 0 ? drawn.row(i, t - 1, num_envs) : 0;
-    batch_starts[k] = t > 0 && (ring.ended(before, env) || ring.leaves(ring.item(before, env, drawn.agent(i))));
+    const int t = k / BATCH, i = k % BATCH, before = t > 0 ? drawn.row(i, t - 1, num_envs) : 0;
+    const unsigned char flags = takes_part[ring.item(before, drawn.env(i, num_envs), drawn.agent(i))];
+    batch_starts[k] = t > 0 && (flags & (ENDS | CUT_OFF));
   }
 }
 
