@@ -266,7 +266,7 @@ def measured(world: str, system: System, num_envs: int, seconds: float) -> Adapt
 def _window(call: Call, seconds: float) -> tuple[float, float]:
     """Wall time and CPU time of a call."""
     done, batch, start, cpu = 0, 1, time.perf_counter(), time.process_time()
-    while time.perf_counter() - start < seconds:
+    while done == 0 or time.perf_counter() - start < seconds:
         for _ in range(batch):
             call()
         done, batch = done + batch, min(2 * batch, 256)

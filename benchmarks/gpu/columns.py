@@ -12,7 +12,6 @@ import time
 from typing import Any
 
 from ..clock import Timing
-from ..learning import NoRun
 from .cases import (
     CARTPOLE,
     STEPS_PER_DRAW,
@@ -136,7 +135,7 @@ def _train(trainer: Any, device: str) -> tuple[list[float], list[float]]:
         ends.append(time.perf_counter())
         rollouts.append(metrics["perf/rollout_s"])
 
-    trainer.train(NoRun(), on_iteration=on_iteration)
+    trainer.train(None, on_iteration=on_iteration)
     pairs = zip(ends[WARM_UP - 1 :], ends[WARM_UP:], strict=False)
     return [end - begin for begin, end in pairs], rollouts[WARM_UP:]
 
