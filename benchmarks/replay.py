@@ -190,17 +190,27 @@ class Pictures(Environment):
         return []
 
 
-def stacks() -> dict[str, Call]:
-    """512 transitions of three steps with stacks of four frames, and a copy of as many bytes."""
-    world = World(Pictures(), 16, "cpu", num_workers=1)
-    replay = replay_of(world, ReplaySizes(1024, BATCH, n_step=3, frame_stack=4))
-    source = torch.randint(0, 256, (2 * BATCH * 4 * 84 * 84,), dtype=torch.uint8)
+def beside_copies(draw: Call, ring: torch.Tensor, frames: int) -> dict[str, Call]:
+    """A draw, as many frames that PyTorch takes from the ring by their indices, and a copy of as many bytes."""
+    flat = ring.view(-1, 84 * 84)
+    source = torch.randint(0, 256, (frames, 84 * 84), dtype=torch.uint8)  # of zeros there would be one page in all
     target = torch.zeros_like(source)
-    return {"warpworld": replay.draw, "plain copy": lambda: target.copy_(source)}
+    index = torch.randint(0, len(flat), (frames,))
+    return {
+        "warpworld": draw,
+        "PyTorch, index_select": lambda: torch.index_select(flat, 0, index, out=target),
+        "plain copy": lambda: target.copy_(source),
+    }
+
+
+def stacks() -> dict[str, Call]:
+    """512 transitions of three steps, with two stacks of four frames each."""
+    replay = replay_of(World(Pictures(), 16, "cpu", num_workers=1), ReplaySizes(1024, BATCH, n_step=3, frame_stack=4))
+    return beside_copies(replay.draw, replay.array("ring_observations"), 2 * BATCH * 4)
 
 
 def windows() -> dict[str, Call]:
-    """64 windows of R2D2, of 126 frames each, and a copy of as many bytes."""
+    """64 windows of R2D2, of 126 frames each."""
     world = World(Pictures(), 64, "cpu", num_workers=1)
     collector, model = Collector(world, num_steps=1), ModelConfig(recurrent="gru", recurrent_size=4, hidden_sizes=[4])
     settings = R2D2Settings(groups=("agent",), model=model)
@@ -211,9 +221,7 @@ def windows() -> dict[str, Call]:
     world.reset()
     for _ in range(sizes.rows):
         collector.collect()
-    source = torch.randint(0, 256, (sizes.batch_size * sizes.length * 84 * 84,), dtype=torch.uint8)
-    target = torch.zeros_like(source)
-    return {"warpworld": replay.draw, "plain copy": lambda: target.copy_(source)}
+    return beside_copies(replay.draw, replay.array("ring_observations"), sizes.batch_size * sizes.length)
 
 
 # ---- measuring -------------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ extern "C" __global__ void set_first_leaves(Ring ring, FirstPriority first, cons
     generation[(newest + t) % ROWS] = (int)((newest + t) / ROWS);
   for (int i = first_lane(); i < rows * block; i += all_lanes(num_envs)) {
     const int64_t t = oldest + i / block;
+    if (t >= oldest + NUM_STEPS && t < newest) continue;  // they have no leaf yet
     const int row = (int)((t + ROWS) % ROWS), place = i % block;
     const bool complete = t >= 0 && t < written[0] - N_STEP;
     leaves[(size_t)row * block + place] =
