@@ -12,6 +12,7 @@ import pytest
 import torch
 from rich.console import Console
 
+from tests.trainers.together import Unwritten
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.policies.distributions import log_prob
 from warpworld.policies.fused import FusedNetworks, fused_gradient
@@ -34,20 +35,6 @@ EPISODES = {"charts/episodes", "charts/episodic_length"}
 def of_policy(name: str, trained: bool = True) -> set[str]:
     learning = {f"losses/{name}/{key}" for key in DIAGNOSTICS} | {f"charts/{name}/learning_rate"}
     return {f"charts/{name}/episodic_return"} | (learning if trained else set())
-
-
-class Unwritten:
-    """A run that keeps what it is told in memory."""
-
-    def __init__(self) -> None:
-        self.lines: list[dict[str, Any]] = []
-        self.checkpoints: list[int] = []
-
-    def log(self, metrics: Mapping[str, Any]) -> None:
-        self.lines.append(dict(metrics))
-
-    def save_checkpoint(self, iteration: int, state: Mapping[str, Any]) -> None:
-        self.checkpoints.append(iteration)
 
 
 def trained(config: RunConfig) -> tuple[Trainer, Unwritten]:
@@ -145,7 +132,7 @@ def test_lines_and_checkpoints_come_when_the_config_says() -> None:
     seen: list[int] = []
     last = trainer.train(run, on_iteration=lambda metrics: seen.append(metrics["iteration"]))  # type: ignore[arg-type]
     assert [line["iteration"] for line in run.lines] == [3, 6, 7]
-    assert run.checkpoints == [0, 2, 4, 6, 7]
+    assert run.checkpoints() == [0, 2, 4, 6, 7]
     assert seen == list(range(1, 8))
     assert last == run.lines[-1]
 
