@@ -69,5 +69,7 @@ def test_rows_that_were_never_written_are_not_drawn() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_transitions_are_those_that_were_played_for_long(name: str) -> None:
-    compared = Filled(**{**ENDS, **CASES[name]}, num_envs=9, world={"seed": 3}).run(60)
+    case = {**ENDS, **CASES[name]}
+    sizes = {"batch_size": 2048, **case.pop("sizes", {})}
+    compared = Filled(**case, sizes=sizes, num_envs=9, world={"seed": 3}).run(60)
     assert compared > 4000 or "smallest" in name
