@@ -18,56 +18,38 @@ from warpworld.trainers.trainer import Trainer
 pytestmark = pytest.mark.cpu_backend
 
 COMMON = set(LearnerConfig.model_fields)  # docs/learning.md has these
-DDPG_KEYS = 18  # lines of ddpg's table, before sac's
 
 
-def tables(head: str) -> list[list[str]]:
-    """The cells of the lines of all tables with such a head, between the keys and what they mean."""
-    found = re.findall(rf"^\| key \| {head}.*\n\|[-| ]+\n((?:\|.*\n)+)", page("off-policy"), re.MULTILINE)
-    lines = "".join(found).splitlines()
-    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-2]] for line in lines]
-
-
-def defaults(head: str, column: int) -> dict[str, Any]:
-    """The defaults that tables show."""
+def defaults(text: str, column: int = 0) -> dict[str, Any]:
+    """The keys of a text's tables with the defaults in one of the columns between keys and meanings."""
     found = {}
-    for keys, *cells in tables(head):
-        for name, given in zip(re.findall(r"`([a-z_0-9]+)`", keys), cells[column].split(", "), strict=True):
-            found[name] = yaml.safe_load(given.replace(",", ""))
+    for table in re.findall(r"^\| key \|.*\n\|[-| ]+\n((?:\|.*\n)+)", text, re.MULTILINE):
+        for line in table.splitlines():
+            keys, *cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-2]]
+            numbers = re.sub(r"(?<=\d),(?=\d)", "", cells[column]).split(", ")
+            for name, given in zip(re.findall(r"`([a-z_0-9]+)`", keys), numbers, strict=True):
+                found[name] = yaml.safe_load(given)
     return found
 
 
-def as_shown(value: Any, shown: Any) -> Any:
-    return float(shown) if isinstance(value, float) else shown
+def shown(algorithm: str) -> dict[str, Any]:
+    """The defaults of an algorithm: those that all share, and over them those of its own section."""
+    shared, *sections = re.split(r"^(?=## (?:R2D2|DDPG|SAC|Several agents))", page("off-policy"), flags=re.MULTILINE)
+    r2d2, ddpg, sac, _ = map(defaults, sections)
+    own = {"r2d2": [r2d2], "ddpg": [ddpg], "sac": [ddpg, sac]}.get(algorithm, [])
+    found = defaults(shared, 1 if algorithm == "ape_x" else 0)
+    for section in own:
+        found |= section
+    return found
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "head", "column"), [("dqn", "`dqn`", 0), ("ape_x", "`dqn`", 1), ("ddpg", "default", 0)]
-)
-def test_every_key_is_there_with_its_default(algorithm: str, head: str, column: int) -> None:
-    found = defaults(head, column)
-    if algorithm == "ddpg":  # what all share stands above; the second table of defaults is sac's
-        found = {
-            **defaults("`dqn`", 0),
-            "td3": False,
-            **{row[0].strip("`"): yaml.safe_load(row[1].replace(",", "")) for row in tables("default")[:DDPG_KEYS]},
-        }
-    own = {name: value for name, value in get_algorithm(algorithm).Settings() if name not in COMMON}  # type: ignore[call-arg]
-    assert own.keys() <= found.keys()
-    for name, value in own.items():
-        assert as_shown(value, found[name]) == value, name
-
-
-def test_what_differs_under_sac_is_there() -> None:
-    rows = tables("default")
-    ddpg, sac = (
-        {row[0].strip("`"): yaml.safe_load(row[1].replace(",", "")) for row in part}
-        for part in (rows[:DDPG_KEYS], rows[DDPG_KEYS:])
-    )
-    for name, value in get_algorithm("sac").Settings():  # type: ignore[call-arg]
+@pytest.mark.parametrize("algorithm", ["dqn", "ape_x", "r2d2", "ddpg", "sac"])
+def test_every_key_is_there_with_its_default(algorithm: str) -> None:
+    found = shown(algorithm)
+    for name, value in get_algorithm(algorithm).Settings():  # type: ignore[call-arg]
         if name not in COMMON:
-            shown = {**defaults("`dqn`", 0), **ddpg, **sac}[name]
-            assert as_shown(value, shown) == value, name
+            assert name in found
+            assert (float(found[name]) if isinstance(value, float) else found[name]) == value, name
 
 
 def test_every_off_policy_algorithm_is_there() -> None:

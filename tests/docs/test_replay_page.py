@@ -70,7 +70,8 @@ def drawn(finals: bool) -> dict[int, str]:
 
 
 def test_the_example_is_what_is_drawn() -> None:
-    lines = [line for line in page("replay").splitlines() if line[:4] in {f"| {step} " for step in range(7)}]
+    example = page("replay").split("## What is drawn")[0]
+    lines = [line for line in example.splitlines() if line[:4] in {f"| {step} " for step in range(7)}]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert len(cells) == 7
     plain, kept = drawn(finals=False), drawn(finals=True)
