@@ -24,9 +24,11 @@ from warpworld.trainers.play import play, play_groups
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World
 
+TWO = pytest.mark.parametrize("entry", [DDPG, SAC], ids=["ddpg", "sac"])  # where TD3 acts as DDPG does
+
 
 # ---- acting ----------------------------------------------------------------------------------------------------------
-@KINDS
+@TWO
 def test_actions_are_uniform_until_there_is_enough_to_learn_from(entry: Mapping[str, Any]) -> None:
     trainer = Trainer(config({**entry, "learning_starts": 48}))
     at_random = trainer.world["at_random_agent"]
@@ -47,7 +49,7 @@ def test_noise_follows_its_schedule() -> None:
     assert seen == [1.0, 1.0, 0.5, 0.0]
 
 
-@KINDS
+@TWO
 def test_a_policy_acts_from_python_as_in_a_world(entry: Mapping[str, Any], tmp_path: Path) -> None:
     trainer = Trainer(config(entry))
     run = trainer.create_run(tmp_path)
@@ -96,7 +98,7 @@ def test_one_policy_plays_several_groups(entry: Mapping[str, Any]) -> None:
     assert (actions >= torch.tensor([-1.0, 0.0])).all() and (actions <= torch.tensor([3.0, 2.0])).all()
 
 
-@KINDS
+@TWO
 def test_a_random_policy_stands_beside(entry: Mapping[str, Any]) -> None:
     trainer = steered({"car": entry, "ship": {"algorithm": "random"}})
     trainer.train(None)
@@ -104,7 +106,7 @@ def test_a_random_policy_stands_beside(entry: Mapping[str, Any]) -> None:
     assert "replay_ring_rewards_ship" not in trainer.world
 
 
-@KINDS
+@TWO
 def test_pictures_are_stacked(entry: Mapping[str, Any]) -> None:
     """In the ring one by one; what is acted on is what is learnt from."""
     model = {"hidden_sizes": [8], "type": "mlp"}
@@ -122,7 +124,7 @@ def test_pictures_are_stacked(entry: Mapping[str, Any]) -> None:
     torch.testing.assert_close(outputs, algorithm.model.actor_layers(policy.features(stacks)))
 
 
-@KINDS
+@TWO
 def test_a_script_plays_beside(entry: Mapping[str, Any]) -> None:
     trainer = steered({"car": entry, "ship": {"algorithm": "random"}})
     script = Scripted("home", trainer.world.environment.scripts()["home"])
