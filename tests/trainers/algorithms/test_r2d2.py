@@ -261,8 +261,8 @@ def test_recall_is_learnt(tmp_path: Path) -> None:
     from warpworld.runs import Run
     from warpworld.trainers.evaluate import evaluate
 
-    trainer = Trainer(load_config("recall_r2d2", ["trainer.seed=3", f"saving.directory={tmp_path}"]))
+    trainer = Trainer(load_config("recall_r2d2", ["trainer.seed=1", f"saving.directory={tmp_path}"]))
     run = trainer.create_run()
     assert run is not None
     trainer.train(run)
-    assert evaluate(Run.open(run.path), 200)["agent"]["return"] > 0.9
+    assert evaluate(Run.open(run.path), 200)["agent"]["mean_return"] > 0.9

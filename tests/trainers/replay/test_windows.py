@@ -83,7 +83,7 @@ class FilledWindows:
         """Items that can be drawn, and of which window, env and agent they are."""
         sizes, written, found = self.sizes, len(self.witness.steps), {}
         places = list(itertools.product(range(3), range(self.replay.crew.size)))
-        for number in range(written // sizes.train_length + 1):
+        for number in range(max(0, written - sizes.rows) // sizes.train_length, written // sizes.train_length + 1):
             first = number * sizes.train_length
             if first + sizes.length > written or first <= written - sizes.rows:
                 continue
@@ -173,12 +173,11 @@ def test_windows_are_those_that_were_played(given: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("train_length", [1, 3, 8])
-@pytest.mark.parametrize("num_steps", [1, 4, 9])
+@pytest.mark.parametrize(("train_length", "num_steps"), [(1, 4), (3, 1), (8, 9)])
 def test_windows_are_those_that_were_played_for_long(train_length: int, num_steps: int) -> None:
     rows = 48 if train_length == 3 else 40
     filled = FilledWindows(**ALL, num_steps=num_steps, train_length=train_length, rows=rows, burn_in=3, n_step=3)
-    assert filled.run(2000 // num_steps) > 1000
+    assert filled.run(240 // num_steps) > 500
 
 
 def test_first_priorities_are_of_the_errors_as_they_were_acted() -> None:
