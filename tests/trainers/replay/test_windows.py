@@ -163,7 +163,8 @@ class FilledWindows:
             id="the smallest ring, long iterations",
         ),
         pytest.param(
-            {"slots": [Slot(("left",), slice(0, 2))], "n_step": 3, "train_length": 4, "rows": 24}, id="opponents"
+            {"slots": [Slot(("left",), slice(0, 2))], "seen": "many bytes", "n_step": 3, "train_length": 4, "rows": 24},
+            id="opponents, bytes",
         ),
     ],
 )

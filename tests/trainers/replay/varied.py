@@ -16,6 +16,7 @@ from warpworld.environment import Array, Environment, Group
 SEEN: dict[str, Space] = {
     "floats": Box(-np.inf, np.inf, (3,)),
     "bytes": Box(0, 255, (2, 4), np.uint8),
+    "many bytes": Box(0, 255, (4, 8), np.uint8),
     "pixels": Box(-np.inf, np.inf, (2, 4)),
     "mixed": Dict(eye=Box(0, 255, (5,), np.uint8), place=Box(-np.inf, np.inf, (2,))),
 }
