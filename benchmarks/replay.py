@@ -7,6 +7,7 @@ new priorities; our transitions are of three steps, put together as they are dra
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -191,15 +192,17 @@ class Pictures(Environment):
 
 
 def beside_copies(draw: Call, ring: torch.Tensor, frames: int) -> dict[str, Call]:
-    """A draw, as many frames that PyTorch takes from the ring by their indices, and a copy of as many bytes."""
+    """A draw, as many frames that PyTorch takes from the ring by their indices, and a copy of as many in their order.
+
+    The copies read one part of the ring after the other: of one part, repeated, caches would hold what no draw finds.
+    """
     flat = ring.view(-1, 84 * 84)
-    source = torch.randint(0, 256, (frames, 84 * 84), dtype=torch.uint8)  # of zeros there would be one page in all
-    target = torch.zeros_like(source)
-    index = torch.randint(0, len(flat), (frames,))
+    parts = itertools.cycle(flat[: len(flat) // frames * frames].split(frames))
+    target, index = torch.zeros_like(flat[:frames]), torch.randint(0, len(flat), (frames,))
     return {
         "warpworld": draw,
         "PyTorch, index_select": lambda: torch.index_select(flat, 0, index, out=target),
-        "plain copy": lambda: target.copy_(source),
+        "plain copy": lambda: target.copy_(next(parts)),
     }
 
 
