@@ -107,6 +107,16 @@ def test_what_opponents_do_is_never_drawn(course: str) -> None:
     assert total > 0
 
 
+@pytest.mark.parametrize("exploration", ["per_env", 0.5])
+def test_opponents_do_not_explore(exploration: Any) -> None:
+    name, policy = "fighter", SELF_PLAY["one of two groups"][1]["fighter"]
+    trainer = Trainer(config(SELF_PLAY["one of two groups"][0], {name: {**policy, "exploration": exploration}}))
+    own, opponents = trainer.world["epsilon_player"], trainer.world["epsilon_rival"]
+    for slot in trainer.league.slots:
+        assert opponents[slot.envs].eq(0).all()
+    assert torch.equal(opponents[opponents > 0], own[opponents > 0]) and own.gt(0).all() and opponents.gt(0).any()
+
+
 def test_opponents_that_act_at_random_do_so() -> None:
     """Their values are all alike, so every choice is as good as any other."""
     opponent = {**POOL, "share": 1.0, "slots": 1, "pool_size": 0, "opponents": ["random"], "groups": ["rival"]}

@@ -48,7 +48,7 @@ class Filled:
         self.world = World(Varied(**params), num_envs, **(world or {}))
         self.collector = Collector(self.world, num_steps, graph_steps=0, slots=slots)
         self.replay = TransitionReplay(self.collector, groups, self.sizes)
-        explores = None if exploration is None else Epsilon(self.collector, groups[0], exploration)
+        explores = None if exploration is None else Epsilon(self.collector, groups, exploration)
         for group in groups:
             player: Any = (players or {}).get(group)
             if explores is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -27,18 +28,21 @@ def epsilons(num_envs: int) -> torch.Tensor:
 
 
 class Epsilon:
-    """The array with each env's share of random actions.
+    """Arrays with each env's share of random actions, one for each group of a policy.
+
+    Opponents that play a group in its policy's place take what they value most.
 
     Args:
         collector: of an unsealed world.
-        name: keeps the array apart from other policies'.
+        groups: names of the policy's groups.
         exploration: "per_env", or a schedule for all.
     """
 
-    def __init__(self, collector: Collector, name: str, exploration: Any) -> None:
+    def __init__(self, collector: Collector, groups: Sequence[str], exploration: Any) -> None:
         self._collector, self._exploration = collector, exploration
-        self.array = f"epsilon_{name}"
-        collector.world.add(Array(self.array, "float32", per="env", initial=0.0, doc="share of random actions"))
+        self._arrays = {group: f"epsilon_{group}" for group in groups}
+        for array in self._arrays.values():
+            collector.world.add(Array(array, "float32", per="env", initial=0.0, doc="share of random actions"))
         collector.world.when_sealed(lambda: self.set(0))
 
     def act(self, replay: Replay, group: str, policy: Policy) -> None:
@@ -47,7 +51,7 @@ class Epsilon:
         place = crew.size, crew.first(group)
 
         def sampler(seat: Seat, kernel: str) -> Explorer:
-            return Explorer(seat, action_heads(seat.group.action), self.array, place)
+            return Explorer(seat, action_heads(seat.group.action), self._arrays[group], place)
 
         replay.act(group, policy, "explore", sampler=sampler, recorded=replay.value_arrays)
 
@@ -55,7 +59,11 @@ class Epsilon:
         """Settle the shares after so many env steps."""
         world = self._collector.world
         if self._exploration == "per_env":
-            first = world.first_env
-            world[self.array].copy_(epsilons(self._collector.total_envs)[first : first + world.num_envs])
+            shares = epsilons(self._collector.total_envs)[world.first_env : world.first_env + world.num_envs]
         else:
-            world[self.array].fill_(value_at(self._exploration, env_steps))
+            shares = torch.full((world.num_envs,), value_at(self._exploration, env_steps))
+        for group, array in self._arrays.items():
+            world[array].copy_(shares)
+            for slot in self._collector.slots:
+                if group in slot.groups:
+                    world[array][slot.envs] = 0.0

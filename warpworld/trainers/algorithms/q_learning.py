@@ -130,7 +130,7 @@ class QLearning(OffPolicy):
         super().declare(collector)
         of_run = Sizes(collector.total_envs, collector.num_steps, self.agents)
         self.replay = self.make_replay(collector, self.settings.rows(of_run))
-        self._epsilon = Epsilon(collector, self.replay.crew.name, self.settings.exploration)
+        self._epsilon = Epsilon(collector, self.settings.groups, self.settings.exploration)
         for group in self.settings.groups:
             self._epsilon.act(self.replay, group, self.policy)
         settle_size(collector.world, self.replay.crew, self.replay.items)
