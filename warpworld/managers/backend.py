@@ -57,7 +57,11 @@ class Backend(Protocol):
         """Compile a source. Raises BuildError with the compiler's words at the author's file and line."""
 
     def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Program:
-        """Freeze steps against a sealed store, whose memory lives as long as the program."""
+        """Freeze steps against a sealed store, whose memory lives as long as the program.
+
+        A call may take some envs through all steps before others begin: a kernel that touches other envs' parts comes
+        alone.
+        """
 
     def random_state(self) -> torch.Tensor:
         """State of torch's own generator of the device."""

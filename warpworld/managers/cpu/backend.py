@@ -15,7 +15,7 @@ from warpworld.managers.compiler_errors import explain_failure
 from warpworld.managers.cpu.host_compiler import debugging, find_compiler, kernel_flags
 from warpworld.managers.cpu.memory import available_memory
 from warpworld.managers.cpu.module import Module
-from warpworld.managers.cpu.program import frozen
+from warpworld.managers.cpu.program import CpuProgram
 from warpworld.managers.cpu.runtime import headers, processor, runtime
 from warpworld.managers.cpu.workers import MAX_WORKERS, available_cores
 from warpworld.managers.data_manager import DataManager
@@ -89,7 +89,7 @@ class CpuBackend:
 
     def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Program:
         """Freeze steps against a sealed store."""
-        return frozen(steps, data, world, self.num_workers)
+        return CpuProgram(steps, data, world, self.num_workers).frozen()
 
     def random_state(self) -> torch.Tensor:
         """State of torch's own generator."""

@@ -1,4 +1,4 @@
-"""A program of the cpu backend: native calls, each of which takes every worker's share of the envs through its steps.
+"""A program of the cpu backend: one native call that takes every worker's share of the envs through all steps.
 
 ``$WARPWORLD_KERNEL_TIMEOUT``: seconds without progress after which a kernel is ended, 30 if not set.
 """
@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ctypes
-import itertools
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,32 +36,8 @@ from warpworld.managers.program import (
 )
 
 
-def frozen(steps: Sequence[Step], data: DataManager, world: WorldConstants, num_workers: int) -> Program:
-    """Steps in as few native calls as can be: one, unless a kernel touches other envs' parts.
-
-    In a call one share of the envs may be through all steps before another begins, so such a kernel has a call of its
-    own: what stands before it is done for all envs, and so is the kernel before anything else begins.
-    """
-    calls = [CpuProgram(part, data, world, num_workers).frozen() for part in _calls_of(steps)]
-    if len(calls) == 1:
-        return calls[0]
-
-    def run() -> None:
-        for call in calls:
-            call()
-
-    return run
-
-
-def _calls_of(steps: Sequence[Step]) -> list[Sequence[Step]]:
-    """The steps of each call."""
-    alone = [number for number, step in enumerate(steps) if isinstance(step, RunKernel) and not step.own_env_only]
-    ends = sorted({0, len(steps), *alone, *(number + 1 for number in alone)})
-    return [steps[first:end] for first, end in itertools.pairwise(ends)] or [steps]
-
-
 class CpuProgram:
-    """Steps as the runtime reads them, for one native call."""
+    """Steps as the runtime reads them."""
 
     def __init__(self, steps: Sequence[Step], data: DataManager, world: WorldConstants, num_workers: int) -> None:
         self._run = runtime().ww_run_program
