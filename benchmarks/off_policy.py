@@ -2,7 +2,7 @@
 
 Both systems have the same sizes of network, batch and replay and as many gradient steps for a step of the env; those of
 Stable-Baselines3 are run with its own defaults as well. They are evaluated greedily every so many env steps, which
-counts for nobody.
+is not counted.
 """
 
 from __future__ import annotations
