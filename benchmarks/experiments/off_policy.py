@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from warpworld.trainers.play import play
@@ -41,6 +42,17 @@ def _experiment(config: str, claim: str, wanted: Wanted) -> Experiment:
     return Experiment(name=config, claim=claim, changes={}, curves=curves, judge=judge, holds=holds)
 
 
+def _stays_at_chance() -> Experiment:
+    """Recall with four cues: 1 for the right one, -1 for another, so that a guess earns -0.5."""
+    claim = "without a memory the return stays that of a guess, -0.5"
+
+    def holds(figures: Figures) -> bool:
+        reached = figures["greedy_return"]
+        return reached is not None and abs(reached + 0.5) <= 0.1
+
+    return dataclasses.replace(_experiment("recall_dqn", claim, Wanted("agent", -0.6, 120)), holds=holds)
+
+
 def _judge_both(trained: Trained) -> Figures:
     """What each side earns against random actions, beside what random actions earn there."""
 
@@ -72,6 +84,7 @@ OFF_POLICY = (
     _experiment(
         "recall_r2d2", "what was seen 20 steps ago is named, 0.95 of 1, within 120 s", Wanted("agent", 0.95, 120)
     ),
+    _stays_at_chance(),
     Experiment(
         name="tag_gridworld_dqn",
         claim="both sides learnt by DQN earn more against random actions than random actions do, within 5 minutes",
