@@ -58,13 +58,13 @@ TASKS = {
         env="CartPole-v1",
         algorithm="DQN",
         wanted=475.0,
-        every=6_400,
-        limit=128_000,
+        every=12_800,
+        limit=400_000,
         theirs={
             # the settings that its collection of tuned ones has for this env
             "Stable-Baselines3, tuned": dict(
                 learning_rate=2.3e-3, batch_size=64, buffer_size=100_000, learning_starts=1000, gamma=0.99,
-                target_update_interval=10, train_freq=256, gradient_steps=128, exploration_fraction=1 / 16,
+                target_update_interval=10, train_freq=256, gradient_steps=128, exploration_fraction=1 / 50,
                 exploration_final_eps=0.04, policy_kwargs={"net_arch": [256, 256]},
             ),
         },
