@@ -20,8 +20,9 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
     """Measure and print.
 
     Args:
-        only: worlds whose name contains this; peers are left out then. "adapters", "export", "ppo", "replay" and
-            "rollout" name other tables; "off-policy", which takes minutes, is measured by its whole name only.
+        only: worlds whose name contains this; peers are left out then. "adapters", "ppo", "replay" and "rollout"
+            name other tables; so do "export" and "off-policy", which take minutes and are measured by their whole names
+            only.
         seconds: length of one window; every figure is the median of five.
         save: JSON file to write the rows to, with machine, date and commit.
 
@@ -41,7 +42,7 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
         rows += list(peers.rows(seconds))
     learnt = list(learning.rows(seconds)) if only is None or only in learning.NAME else []
     adapted = list(adapters.rows(seconds)) if only is None or only in adapters.NAME else []
-    files = list(exported.rows(seconds)) if only is None or only in exported.NAME else []
+    files = list(exported.rows(seconds)) if only == exported.NAME else []  # a minute, most of it torch's exporters
     drawn = list(replay.rows(seconds)) if only is None or only in replay.NAME else []
     shared = list(shares.rows(seconds)) if only is None or only in shares.NAME else []
     courses = list(off_policy.rows(seconds)) if only == off_policy.NAME else []  # it takes minutes

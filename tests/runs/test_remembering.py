@@ -168,7 +168,7 @@ def test_no_replay_that_can_be_read(half: Run) -> None:
     size = path.stat().st_size
     assert str(caught.value) == (
         f"no replay of run '{half.path}' can be read; the last: replay '{path}' cannot be read: it has {size:,} bytes, "
-        f"expected {size + 1:,}; with saving.replay=none it goes on from iteration 5 with an empty one"
+        f"expected {size + 1:,}; with saving.replay=none it continues from iteration 5 with an empty one"
     )
     assert (files(half), half.checkpoints(), half.metrics_path.read_bytes()) == before
 
@@ -180,8 +180,8 @@ def test_going_on_with_an_empty_replay(half: Run, capsys: pytest.CaptureFixture[
     assert out.startswith(f"going on with {half.path} from 120 of 192 env steps\n")
     assert "whole_000005.npz' cannot be read: it has" in err
     assert (
-        "without what its replay held the run goes on, but not as it would have bit for bit; policy 'tagger': it "
-        "learns again after 60 more transitions; policy 'runner': it learns again after 60 more transitions\n"
+        "the run continues without the contents of its replay, so not bit for bit as it would have; policy 'tagger': "
+        "it learns again after 60 more transitions; policy 'runner': it learns again after 60 more transitions\n"
     ) in err
     assert files(half) == []
 
@@ -245,8 +245,8 @@ def test_replays_that_are_not_saved(tmp_path: Path, caplog: pytest.LogCaptureFix
     assert "replay" not in run.load_checkpoint()
     trainer = resumed(run)
     assert caplog.messages == [
-        "without what its replay held the run goes on, but not as it would have bit for bit; policy 'tagger': it "
-        "learns again after 60 more transitions; policy 'runner': it learns again after 60 more transitions"
+        "the run continues without the contents of its replay, so not bit for bit as it would have; policy 'tagger': "
+        "it learns again after 60 more transitions; policy 'runner': it learns again after 60 more transitions"
     ]
     updates = []
 
@@ -282,7 +282,7 @@ def test_a_state_from_python_without_files(caplog: pytest.LogCaptureFixture) -> 
     trainer.train(None, stop=lambda: trainer.iteration == 3)
     other = Trainer(config)
     other.load_state_dict(trainer.state_dict())
-    assert "without what its replay held the run goes on" in caplog.text
+    assert "the run continues without the contents of its replay" in caplog.text
     assert int(other.world["replay_written_tagger"]) == 0
     assert float(other.world["replay_leaves_tagger"].sum()) == 0
 

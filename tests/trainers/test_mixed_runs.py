@@ -20,7 +20,7 @@ RANDOM = {"algorithm": "random"}
 TAG = {"name": "tag_gridworld", "env": {"num_taggers": 2, "grid_length": 4, "episode_length": 5}}
 LIVES = {"name": "tests.trainers.recall:Lives", "env": {"dying": 0.1, "counted": 0.7}}
 POOL = {"share": 0.5, "slots": 3, "pool_size": 3, "snapshot_every": 2, "match_every": 2}
-PLAYED = 1  # as in cuda/transitions.cu
+PLAYED = 1  # as in cuda/ring.cuh
 
 
 def config(world: Mapping[str, Any], policy: Mapping[str, Any], iterations: int = 12) -> RunConfig:
@@ -134,7 +134,8 @@ def test_ape_x_is_dqn_with_the_values_of_rela() -> None:
     assert {name: value for name, value in given.items() if value != getattr(DQNSettings(), name)} == dict(
         algorithm="ape_x",
         learning_rate=6.25e-5,
-        optimizer_eps=1.5e-4,
+        optimizer="rmsprop",
+        optimizer_eps=1.5e-7,
         gamma=0.997,
         replay_size=2_000_000,
         learning_starts=80_000,

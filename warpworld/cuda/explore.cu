@@ -7,7 +7,7 @@
 // `row` receives, from CREW_FIRST on, the mean over heads of the value of the choice taken, and of the best one.
 //
 // Where all that is allowed has one value, as a player's has that acts at random, any of it is taken.
-#include "sampling.cuh"
+#include "choices.cuh"
 
 struct Choice {
   int taken;
@@ -40,11 +40,11 @@ __device__ inline Choice explore_head(const float* values, const bool* mask, int
 
 __device__ inline Choice explore_all(const float* values, const bool* mask, const int* head_sizes, const float* epsilon,
                                      int* actions) {
-  const float* mine = values + (size_t)agent_index() * LOGITS;
+  const float* mine = own_outputs(values);
   Random random = random_numbers();
   Choice sum{0, 0.0f, 0.0f};
   for (int head = 0; head < NUM_HEADS; ++head) {
-    const int size = HEAD_SIZE ? HEAD_SIZE : head_sizes[head];
+    const int size = size_of(head_sizes, head);
     const Choice choice = explore_head(mine, mask, size, epsilon[env_id()], random);
     actions[action_index() * NUM_HEADS + head] = choice.taken;
     sum.taken_value += choice.taken_value / NUM_HEADS;
@@ -61,10 +61,6 @@ __device__ inline void note_values(const Choice& choice, const int* row, float* 
   best[place] = choice.best_value;
 }
 
-__device__ inline const bool* mask_of_agent(const bool* action_mask) {
-  return action_mask + ((size_t)env_id() * WORLD_AGENTS + AGENT_FIRST + agent_id()) * MASK_SIZE;
-}
-
 extern "C" __global__ void explore(const float* values, const int* head_sizes, const float* epsilon, int* actions) {
   if (!is_active()) return;  // guard
   explore_all(values, nullptr, head_sizes, epsilon, actions);
@@ -73,7 +69,7 @@ extern "C" __global__ void explore(const float* values, const int* head_sizes, c
 extern "C" __global__ void explore_masked(const float* values, const bool* action_mask, const int* head_sizes,
                                           const float* epsilon, int* actions) {
   if (!is_active()) return;  // guard
-  explore_all(values, mask_of_agent(action_mask), head_sizes, epsilon, actions);
+  explore_all(values, own_mask(action_mask), head_sizes, epsilon, actions);
 }
 
 extern "C" __global__ void explore_and_note(const float* values, const int* head_sizes, const float* epsilon,
@@ -88,6 +84,6 @@ extern "C" __global__ void explore_and_note_masked(const float* values, const bo
                                                    const float* epsilon, const int* row, int* actions,
                                                    float* ring_taken_values, float* ring_best_values, int num_envs) {
   if (!is_active()) return;  // guard
-  const Choice choice = explore_all(values, mask_of_agent(action_mask), head_sizes, epsilon, actions);
+  const Choice choice = explore_all(values, own_mask(action_mask), head_sizes, epsilon, actions);
   note_values(choice, row, ring_taken_values, ring_best_values, num_envs);
 }

@@ -5,12 +5,9 @@
 // to a multiple of FAN * FAN; the items behind the last block are never drawable.
 #pragma once
 
-#include <warpworld.cuh>
+#include "finite.cuh"
 
 constexpr int FAN = 32;  // numbers that are added up to one of the next level
 
 __device__ inline int first_lane() { return env_id() * num_lanes() + lane(); }
 __device__ inline int all_lanes(int num_envs) { return num_envs * num_lanes(); }
-
-// Whether a number is neither NaN nor infinite, also where a compiler may assume that all are.
-__device__ inline bool is_finite(float number) { return (__float_as_uint(number) & 0x7F800000u) != 0x7F800000u; }

@@ -9,7 +9,7 @@
 constexpr unsigned char PLAYED = 1, COUNTS = 2, ENDS = 4, CUT_OFF = 8;
 
 // The ring as the kernels read it. With LEAVING an agent's life may end before its episode does, and another may begin;
-// with MASKED some take no part; else the pointers lead to other arrays, which nobody reads.
+// with MASKED some take no part; else the pointers lead to placeholders, which are never read.
 struct Ring {
   const float* ring_rewards;
   const bool* ring_terminated;

@@ -2,16 +2,15 @@
 // to. Groups that act in a Box have sample_box.cu.
 //
 // NUM_AGENTS is the group's size here, AGENT_FIRST the place of its first agent in the env. ACTION_AGENTS agents lie in
-// the actions array, the group's from ACTION_FIRST on; the same for OBSERVATION_AGENTS and OBSERVATION_FIRST. HEAD_SIZE
-// is the size of every head, or 0 where they differ: loops of a known length are unrolled. Where the env
-// forbids choices the kernels named _masked run: an agent has MASK_SIZE flags, the group's are the first LOGITS of them.
+// the actions array, the group's from ACTION_FIRST on; the same for OBSERVATION_AGENTS and OBSERVATION_FIRST. Constants of
+// choices are in choices.cuh; where the env forbids some, the kernels named _masked run.
 //
 // Arrays: logits (envs, NUM_AGENTS, LOGITS): unnormalised log-probabilities, head after head; head_sizes (NUM_HEADS,);
 // observations (envs, OBSERVATION_AGENTS, OBSERVATION_SIZE), in the kernels named _bytes of bytes; actions (envs, ACTION_AGENTS, NUM_HEADS);
 // action_mask (envs, WORLD_AGENTS, MASK_SIZE): false forbids a choice;
 // rollout_observations, rollout_actions, rollout_log_probs, rollout_action_mask: (rows, envs, NUM_AGENTS, ...), row `row`
 // is written. not_finite (envs,): set where an observation holds NaN or an infinity, for the host to look into.
-#include "sampling.cuh"
+#include "choices.cuh"
 
 // The middle of one of 2^23 equal parts. With 0 among the numbers, the first action would be taken once in 2^24 draws,
 // however unlikely it is.
@@ -51,14 +50,6 @@ __device__ int most_likely(const float* logits, int count) {
   return best;
 }
 
-__device__ int size_of(const int* head_sizes, int head) { return HEAD_SIZE ? HEAD_SIZE : head_sizes[head]; }
-
-__device__ const float* own_logits(const float* logits) { return logits + (size_t)agent_index() * LOGITS; }
-
-__device__ const bool* own_mask(const bool* action_mask) {
-  return action_mask + ((size_t)env_id() * WORLD_AGENTS + AGENT_FIRST + agent_id()) * MASK_SIZE;
-}
-
 // Draws, and records observation, action, log-probability and, where there is one, the mask.
 template <class Number>
 __device__ void draw_and_record(const float* logits, const bool* mask, const int* head_sizes,
@@ -68,7 +59,7 @@ __device__ void draw_and_record(const float* logits, const bool* mask, const int
   const size_t recorded = recorded_index(row, num_envs);
   record_observation(observations, recorded, rollout_observations, not_finite);
   float masked[LOGITS];
-  const float* mine = allowed(own_logits(logits), mask, masked);
+  const float* mine = allowed(own_outputs(logits), mask, masked);
   if (mask)
     for (int i = 0; i < LOGITS; ++i) rollout_action_mask[recorded * LOGITS + i] = mask[i];
   Random random = random_numbers();
@@ -87,7 +78,7 @@ __device__ void draw_and_record(const float* logits, const bool* mask, const int
 // Draws, and records nothing.
 __device__ void draw(const float* logits, const bool* mask, const int* head_sizes, int* actions) {
   float masked[LOGITS];
-  const float* mine = allowed(own_logits(logits), mask, masked);
+  const float* mine = allowed(own_outputs(logits), mask, masked);
   Random random = random_numbers();
   for (int head = 0; head < NUM_HEADS; ++head) {
     float log_prob;
@@ -100,7 +91,7 @@ __device__ void draw(const float* logits, const bool* mask, const int* head_size
 // Takes the most likely action of each head.
 __device__ void take_most_likely(const float* logits, const bool* mask, const int* head_sizes, int* actions) {
   float masked[LOGITS];
-  const float* mine = allowed(own_logits(logits), mask, masked);
+  const float* mine = allowed(own_outputs(logits), mask, masked);
   for (int head = 0; head < NUM_HEADS; ++head) {
     const int size = size_of(head_sizes, head);
     actions[action_index() * NUM_HEADS + head] = most_likely(mine, size);

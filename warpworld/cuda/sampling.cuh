@@ -1,9 +1,7 @@
 // What sample.cu and sample_box.cu share. NUM_AGENTS is the group's size in these files; the constants are said there.
 #pragma once
 
-#include <warpworld.cuh>
-
-constexpr unsigned INFINITE = 0x7F800000u;  // the exponent of NaN and of the infinities
+#include "finite.cuh"
 
 // The agent's place in the actions array, in agents.
 __device__ inline size_t action_index() { return (size_t)env_id() * ACTION_AGENTS + ACTION_FIRST + agent_id(); }
@@ -16,7 +14,6 @@ __device__ inline size_t recorded_index(const int* row, int num_envs) {
 // Numbers of the agent as the env knows it, so that two groups draw different ones.
 __device__ inline Random random_numbers() { return Random::of(AGENT_FIRST + agent_id()); }
 
-__device__ inline bool is_finite(float seen) { return (__float_as_uint(seen) & INFINITE) != INFINITE; }
 __device__ inline bool is_finite(unsigned char) { return true; }  // the host looks at floats among bytes
 
 // Copies what the env's agents see into the rollout, and says where that is no finite number.

@@ -46,7 +46,7 @@ def export_policy(policy: Policy, path: str | Path, notes: Mapping[str, Any] | N
     Args:
         policy: of ``load_policy`` or of a Trainer.
         path: of the file; ``.onnx`` and ``.pt2`` are the formats. Its folder is made if it is not there.
-        notes: what else the JSON is to say, such as where the policy is from.
+        notes: further entries of the JSON, such as the run that the policy comes from.
 
     Raises:
         ExportError: another ending, a package is missing, torch cannot make a graph of the model, the graph gives

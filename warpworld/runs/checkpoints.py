@@ -115,7 +115,7 @@ class Checkpoints:
                 if len(without_files) == RESUMABLE or (without_files and iteration == known[0]):
                     raise RunError(
                         f"no replay of run '{self.folder.parent}' can be read; the last: {error}; with "
-                        f"saving.replay=none it goes on from iteration {without_files[0]} with an empty one"
+                        f"saving.replay=none it continues from iteration {without_files[0]} with an empty one"
                     ) from error
                 if iteration == known[0]:
                     raise RunError(

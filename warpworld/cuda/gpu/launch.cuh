@@ -15,8 +15,8 @@ enum ww_transition {
 };
 
 // Copies `bytes` of each env, from source + env * source_stride to target + env * target_stride + *row * row_stride. With
-// slots, it keeps the final observations of an env that was truncated: target is (num_envs, slots, bytes), and the next free
-// slot of the env is taken.
+// slots, it keeps the final observations of an env that was truncated: target is (num_envs, slots, bytes), and the next
+// free slot of the env is taken.
 struct ww_copy {
   const char* source;
   char* target;

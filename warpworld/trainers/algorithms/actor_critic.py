@@ -50,7 +50,7 @@ class ActorCriticSettings(TransitionSettings):
     tau: Fraction = Field(default=0.005, gt=0, description="how far the target networks follow in an update")
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
-        """Nobody notes values while acting."""
+        """No values are recorded while acting, so first priorities cannot come from them."""
         yield from super().faults(sizes)
         if self.first_priority == "actor":
             text = f"first_priority is actor, expected max: under {self.algorithm} no values are known while acting"

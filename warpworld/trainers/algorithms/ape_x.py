@@ -1,4 +1,4 @@
-"""Ape-X (Horgan et al. 2018, arXiv 1803.00933): DQN with the values that RELA runs it with on Atari."""
+"""Ape-X (Horgan et al. 2018, arXiv 1803.00933): DQN with the values of RELA's ref_run_apex.sh, for Atari."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ class ApeXSettings(DQNSettings):
 
     algorithm: Literal["ape_x"] = Field(default="ape_x", description=ALGORITHM)  # type: ignore[assignment]
     learning_rate: PositiveSchedule = Field(default=6.25e-5, description="step size")
-    optimizer_eps: Positive = Field(default=1.5e-4, description="what the optimiser adds to its denominator")
+    optimizer: Literal["adam", "rmsprop"] = Field(default="rmsprop", description="adam or rmsprop")
+    optimizer_eps: Positive = Field(default=1.5e-7, description="what the optimiser adds to its denominator")
     gamma: Fraction = Field(default=0.997, description="discount per step")
     replay_size: Count = Field(default=2_000_000, description="transitions that are kept, rounded up to whole rows")
     learning_starts: Count = Field(default=80_000, description="transitions before the first update")

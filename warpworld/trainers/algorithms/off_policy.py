@@ -181,6 +181,19 @@ class OffPolicy(Algorithm):
             seen = self.replay.ring.recorded()
             self.take_in(seen, int(self.processes.sum(torch.tensor(len(seen)))))
 
+    def draw_sizes(self, rows: int) -> dict[str, Any]:
+        """What the settings say of every kind of replay, see ``DrawSizes``; ``rows`` are those of the ring."""
+        settings = self.settings
+        return {
+            "rows": rows,
+            "batch_size": settings.batch_size // self.processes.size,
+            "n_step": settings.n_step,
+            "gamma": settings.gamma,
+            "alpha": settings.priority_alpha,
+            "actors_priority": settings.first_priority == "actor",
+            "reward_clip": settings.reward_clip or 0.0,
+        }
+
     def transition_replay(self, collector: Collector, rows: int, **others: Any) -> TransitionReplay:
         """A replay of transitions as the settings have it.
 
@@ -193,17 +206,7 @@ class OffPolicy(Algorithm):
         if keep is None:
             seen = ObservationRows(collector.world.groups[settings.groups[0]].observation)
             keep = seen.size * torch_dtype(seen.dtype).itemsize <= SMALL_OBSERVATION
-        sizes = ReplaySizes(
-            rows=rows,
-            batch_size=settings.batch_size // self.processes.size,
-            n_step=settings.n_step,
-            gamma=settings.gamma,
-            alpha=settings.priority_alpha,
-            actors_priority=settings.first_priority == "actor",
-            final_observations=keep,
-            reward_clip=settings.reward_clip or 0.0,
-            **others,
-        )
+        sizes = ReplaySizes(**self.draw_sizes(rows), final_observations=keep, **others)
         return TransitionReplay(collector, settings.groups, sizes, self.processes)
 
     # ---- one update --------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from warpworld.trainers.replay import WindowReplay, Windows, WindowSizes
 
 
 class R2D2Settings(QSettings):
-    """One entry of the ``policy`` section with ``algorithm: r2d2``; defaults are those that RELA runs on Atari."""
+    """One entry of the ``policy`` section with ``algorithm: r2d2``; defaults are RELA's, and the paper's rescaling."""
 
     algorithm: Literal["r2d2"] = Field(default="r2d2", description=ALGORITHM)
     learning_rate: PositiveSchedule = Field(default=1e-4, description="step size")
@@ -109,18 +109,12 @@ class R2D2(QLearning):
         """A replay of windows."""
         settings = self.settings
         sizes = WindowSizes(
-            rows=rows,
-            batch_size=settings.batch_size // self.processes.size,
+            **self.draw_sizes(rows),
+            value_rescale=settings.value_rescale,
             state_size=self.policy.state_size,
             burn_in=settings.burn_in,
             train_length=settings.train_length,
-            n_step=settings.n_step,
-            gamma=settings.gamma,
-            alpha=settings.priority_alpha,
             eta=settings.priority_eta,
-            actors_priority=settings.first_priority == "actor",
-            reward_clip=settings.reward_clip or 0.0,
-            value_rescale=settings.value_rescale,
         )
         return WindowReplay(collector, settings.groups, sizes, self.processes)
 

@@ -221,7 +221,7 @@ class SavedHistories:
         costs = [f"policy '{name}': {each.forget()}" for name, each in self._algorithms.items() if each.histories()]
         if held_any:
             logger.warning(
-                "without what its replay held the run goes on, but not as it would have bit for bit; %s",
+                "the run continues without the contents of its replay, so not bit for bit as it would have; %s",
                 "; ".join(costs),
             )
 

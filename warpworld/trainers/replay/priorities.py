@@ -129,7 +129,7 @@ class Priorities:
         processes each draws as many items from its own ring, so that P(i) is the item's share of that ring over the
         number of processes, which cancels out too; the maximum is that of all.
         """
-        self._beta.fill_(beta) if isinstance(beta, float) else self._beta.copy_(beta)
+        self._beta.fill_(beta)
         first, *others = self._weigh
         first()
         self._processes.smallest(self._smallest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from torch import Tensor
 
@@ -10,12 +11,39 @@ from warpworld.environment import Kernel
 from warpworld.managers.numbers import Number
 from warpworld.managers.program import Step
 from warpworld.trainers.collecting.actor import Actor
-from warpworld.trainers.collecting.history import History
+from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.recorder import Recorder
+from warpworld.trainers.distributed import ProcessGroup
 from warpworld.trainers.replay.crew import Crew
-from warpworld.trainers.replay.priorities import CUDA_FOLDER, Priorities, lanes_for
+from warpworld.trainers.replay.priorities import CUDA_FOLDER, SMALLEST_PRIORITY, Priorities, lanes_for
 from warpworld.trainers.replay.ring import Ring
-from warpworld.world import World
+from warpworld.trainers.replay.ring_history import RingHistory
+
+
+@dataclass(frozen=True)
+class DrawSizes:
+    """What a ring holds and what is drawn from it, whatever the kind of replay.
+
+    Attributes:
+        rows: steps of all envs that the ring holds.
+        batch_size: items in a draw.
+        n_step: steps of a return.
+        gamma: discount per step.
+        alpha: how much priorities count; 0 draws uniformly.
+        actors_priority: whether an item's first priority comes from its errors as they were acted; else it is the
+            largest.
+        reward_clip: rewards are cut off at this size; 0 leaves them.
+        value_rescale: whether actors' values are on a scale of their own, see ``value_rescale.py``.
+    """
+
+    rows: int
+    batch_size: int
+    n_step: int = 1
+    gamma: float = 0.99
+    alpha: float = 0.0
+    actors_priority: bool = False
+    reward_clip: float = 0.0
+    value_rescale: bool = False
 
 
 class Replay(Recorder):
@@ -25,19 +53,26 @@ class Replay(Recorder):
         world: whose steps are recorded.
         ring: what they are recorded in.
         priorities: what draws.
-        history: what checkpoints hold of it; a subclass makes it.
+        history: what checkpoints hold of it.
 
     Args:
-        world: unsealed.
-        ring: see above.
-        priorities: see above.
+        collector: of an unsealed world.
+        groups: of the policy.
+        sizes: the batch is this process's part.
+        blocks: blocks of items, one for each env and agent, in the ring.
+        processes: those that learn together.
     """
 
-    history: History
-
-    def __init__(self, world: World, ring: Ring, priorities: Priorities) -> None:
-        self.world, self.ring, self.priorities = world, ring, priorities
-        self._aliases = {**priorities.aliases, **ring.aliases}
+    def __init__(
+        self, collector: Collector, groups: Sequence[str], sizes: DrawSizes, blocks: int, processes: ProcessGroup
+    ) -> None:
+        self._collector, self.world, self._draws = collector, collector.world, sizes
+        self.ring = Ring(collector, groups, sizes.rows, sizes.actors_priority)
+        block, name = self.world.num_envs * self.crew.size, self.crew.name
+        self.priorities = Priorities(self.world, name, blocks, block, sizes.batch_size, sizes.alpha, processes)
+        self._aliases = {**self.priorities.aliases, **self.ring.aliases}
+        self.history = RingHistory(self, sizes.n_step)
+        collector.add(self)
 
     @property
     def crew(self) -> Crew:
@@ -64,17 +99,30 @@ class Replay(Recorder):
         """Where an actor notes what it expected of its actions, by its kernel's parameters; empty where it need not."""
         return self.ring.value_arrays
 
-    def build(self, source: str, constants: Mapping[str, Number], scalars: Mapping[str, Number], work: int) -> None:
+    def build(self, source: str, constants: Mapping[str, Number], work: int, **scalars: Number) -> None:
         """Compile the kernels that know what is drawn.
 
         Args:
             source: name of their file.
-            constants: besides those of the ring.
-            scalars: that kernels take.
+            constants: besides those of the ring and of every draw.
             work: how much the lanes of all envs share at most.
+            scalars: that kernels take besides gamma and alpha.
         """
-        world, known = self.world, {**self.ring.constants, **constants}
-        self._kernels = world.kernels(CUDA_FOLDER / source, known, scalars=scalars, aliases=self._aliases)
+        world, sizes = self.world, self._draws
+        of_draws = {
+            "BATCH": sizes.batch_size,
+            "N_STEP": sizes.n_step,
+            "ENTRIES": self.crew.rows.size,
+            "ACTION_SIZE": self.crew.action_size,
+            "CHOICES": self.ring.choices or 1,
+            "ACTORS_PRIORITY": int(sizes.actors_priority),
+            "VALUE_RESCALE": int(sizes.value_rescale),
+            "REWARD_CLIP": float(sizes.reward_clip),
+            "SMALLEST_PRIORITY": SMALLEST_PRIORITY,
+        }
+        known, numbers = {**self.ring.constants, **of_draws, **constants}, {"gamma": sizes.gamma, "alpha": sizes.alpha}
+        path = CUDA_FOLDER / source
+        self._kernels = world.kernels(path, known, scalars={**numbers, **scalars}, aliases=self._aliases)
         lanes = lanes_for(max(work, world.num_envs * self.crew.size), world.num_envs)
         self._kernels.build([Kernel(name, lanes, own_env_only=False) for name in self._kernels.signatures])
 

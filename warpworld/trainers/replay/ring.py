@@ -102,7 +102,7 @@ class Ring:
         if self.choices:
             arrays.append((Array("ring_action_mask", "bool", (*ring, self.choices), "world"), "history"))
         aliases = add_arrays(self._world, crew.name, arrays)
-        # kernels name arrays that a ring need not have; nobody reads what stands for them
+        # placeholders for arrays that kernels name but this ring does not have; they are never read
         flags, numbers = aliases["ring_terminated"], aliases["ring_rewards"]
         stand_ins = {"ring_agent_terminated": flags, "ring_agent_mask": flags}
         return {**stand_ins, "ring_taken_values": numbers, "ring_best_values": numbers, **aliases}

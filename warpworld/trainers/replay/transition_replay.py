@@ -13,41 +13,23 @@ from warpworld.managers.program import Step
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay.finals import Finals
-from warpworld.trainers.replay.priorities import SMALLEST_PRIORITY, Priorities, add_arrays
-from warpworld.trainers.replay.replay import Replay
-from warpworld.trainers.replay.ring import Ring
-from warpworld.trainers.replay.ring_history import RingHistory
+from warpworld.trainers.replay.priorities import add_arrays
+from warpworld.trainers.replay.replay import DrawSizes, Replay
 from warpworld.trainers.replay.transitions import Transitions
 
 
 @dataclass(frozen=True)
-class ReplaySizes:
-    """What a ring holds, and what is drawn from it.
+class ReplaySizes(DrawSizes):
+    """What a ring of transitions holds, and what is drawn from it.
 
     Attributes:
-        rows: steps of all envs that it holds.
-        batch_size: transitions in a draw.
-        n_step: steps of a transition.
-        gamma: discount per step.
-        alpha: how much priorities count; 0 draws uniformly.
-        actors_priority: whether a transition's first priority is its error as it was acted; else it is the largest.
         final_observations: whether final observations of truncated episodes are kept; else a transition that would need
             one ends a step earlier, and the last of an episode is not drawn.
         frame_stack: observations that make what the policy reads.
-        reward_clip: rewards are cut off at this size; 0 leaves them.
-        value_rescale: whether actors' values are on a scale of their own, see ``value_rescale.py``.
     """
 
-    rows: int
-    batch_size: int
-    n_step: int = 1
-    gamma: float = 0.99
-    alpha: float = 0.0
-    actors_priority: bool = False
     final_observations: bool = False
     frame_stack: int = 1
-    reward_clip: float = 0.0
-    value_rescale: bool = False
 
 
 class TransitionReplay(Replay):
@@ -69,17 +51,12 @@ class TransitionReplay(Replay):
     def __init__(
         self, collector: Collector, groups: Sequence[str], sizes: ReplaySizes, processes: ProcessGroup = ALONE
     ) -> None:
-        world, ring = collector.world, Ring(collector, groups, sizes.rows, sizes.actors_priority)
-        self._collector, self.sizes = collector, sizes
-        block = world.num_envs * ring.crew.size
-        priorities = Priorities(world, ring.crew.name, sizes.rows, block, sizes.batch_size, sizes.alpha, processes)
-        super().__init__(world, ring, priorities)
-        self._finals = Finals(world, ring) if sizes.final_observations else None
+        super().__init__(collector, groups, sizes, sizes.rows, processes)
+        self.sizes = sizes
+        self._finals = Finals(self.world, self.ring) if sizes.final_observations else None
         self._aliases |= self._add_arrays()
-        self.history = RingHistory(self, sizes.n_step)
         self._build()
-        collector.add(self)
-        world.when_sealed(self._bind)
+        self.world.when_sealed(self._bind)
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
     def _add_arrays(self) -> dict[str, str]:
@@ -97,32 +74,22 @@ class TransitionReplay(Replay):
         if ring.choices:
             arrays.append((Array("batch_next_mask", "bool", (batch, ring.choices), "world"), "scratch"))
         aliases = add_arrays(self.world, crew.name, arrays)
-        # kernels name arrays that this replay need not have; nobody reads what stands for them
+        # placeholders for arrays that kernels name but this replay does not have; they are never read
         flags, rows = ring.aliases["ring_terminated"], ring.aliases["ring_observations"]
         stand_ins = {"last_mask": flags, "finals_mask": flags, "finals_before": aliases["batch_next"], "finals": rows}
         return {**stand_ins, **aliases, **(self._finals.aliases if self._finals is not None else {})}
 
     def _build(self) -> None:
         """Compile the kernels."""
-        sizes, choices = self.sizes, self.ring.choices
+        sizes = self.sizes
         constants = {
-            "BATCH": sizes.batch_size,
-            "N_STEP": sizes.n_step,
             "STACK": sizes.frame_stack,
             "TOUCHED": min(sizes.rows, self._collector.num_steps + sizes.n_step + sizes.frame_stack - 1),
-            "ENTRIES": self.crew.rows.size,
-            "ACTION_SIZE": self.crew.action_size,
-            "CHOICES": choices or 1,
             "SLOTS": 1 if self._finals is None else self._finals.slots,
             "FINALS": int(sizes.final_observations),
-            "ACTION_MASKED": int(choices > 0),
-            "ACTORS_PRIORITY": int(sizes.actors_priority),
-            "VALUE_RESCALE": int(sizes.value_rescale),
-            "REWARD_CLIP": float(sizes.reward_clip),
-            "SMALLEST_PRIORITY": SMALLEST_PRIORITY,
+            "ACTION_MASKED": int(self.ring.choices > 0),
         }
-        scalars = {"gamma": sizes.gamma, "alpha": sizes.alpha}
-        self.build("transitions.cu", constants, scalars, sizes.batch_size)
+        self.build("transitions.cu", constants, sizes.batch_size)
 
     # ---- in the sealed store -----------------------------------------------------------------------------------------
     def _bind(self) -> None:

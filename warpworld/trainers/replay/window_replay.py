@@ -12,48 +12,30 @@ from warpworld.managers.data_manager import Kept
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.distributed import ALONE, ProcessGroup
-from warpworld.trainers.replay.priorities import SMALLEST_PRIORITY, Priorities, add_arrays
-from warpworld.trainers.replay.replay import Replay
-from warpworld.trainers.replay.ring import Ring
-from warpworld.trainers.replay.ring_history import RingHistory
+from warpworld.trainers.replay.priorities import add_arrays
+from warpworld.trainers.replay.replay import DrawSizes, Replay
 from warpworld.trainers.replay.window_states import WindowStates
 from warpworld.trainers.replay.windows import Windows
 
 
-@dataclass(frozen=True)
-class WindowSizes:
+@dataclass(frozen=True, kw_only=True)
+class WindowSizes(DrawSizes):
     """What a ring of windows holds, and what is drawn from it.
 
-    A window begins every ``train_length`` rows, so that every step is trained in one of them.
+    A window begins every ``train_length`` rows, so that every step is trained in one of them; ``rows`` is a multiple of
+    it. ``n_step`` steps follow the trained ones.
 
     Attributes:
-        rows: steps of all envs that the ring holds, a multiple of ``train_length``.
-        batch_size: windows in a draw.
         state_size: numbers that an agent remembers.
         burn_in: steps that warm the memory up.
         train_length: steps that are trained.
-        n_step: steps of a return, and steps behind the trained ones.
-        gamma: discount per step.
-        alpha: how much priorities count; 0 draws uniformly.
         eta: share of the largest error in a window's priority; the rest is the mean's.
-        actors_priority: whether a window's first priority comes from its errors as they were acted; else it is the
-            largest.
-        reward_clip: rewards are cut off at this size; 0 leaves them.
-        value_rescale: whether actors' values are on a scale of their own, see ``value_rescale.py``.
     """
 
-    rows: int
-    batch_size: int
     state_size: int
     burn_in: int
     train_length: int
-    n_step: int = 1
-    gamma: float = 0.99
-    alpha: float = 0.0
     eta: float = 0.9
-    actors_priority: bool = False
-    reward_clip: float = 0.0
-    value_rescale: bool = False
 
     @property
     def length(self) -> int:
@@ -86,17 +68,13 @@ class WindowReplay(Replay):
     def __init__(
         self, collector: Collector, groups: Sequence[str], sizes: WindowSizes, processes: ProcessGroup = ALONE
     ) -> None:
-        world, ring = collector.world, Ring(collector, groups, sizes.rows, sizes.actors_priority)
+        super().__init__(collector, groups, sizes, sizes.slots, processes)
         self.sizes = sizes
-        block = world.num_envs * ring.crew.size
-        priorities = Priorities(world, ring.crew.name, sizes.slots, block, sizes.batch_size, sizes.alpha, processes)
-        super().__init__(world, ring, priorities)
         self._aliases |= self._add_arrays()
-        self._states = WindowStates(world, ring, self._aliases["window_states"], sizes.train_length, sizes.state_size)
-        self.history = RingHistory(self, sizes.n_step)
+        kept = self._aliases["window_states"]
+        self._states = WindowStates(self.world, self.ring, kept, sizes.train_length, sizes.state_size)
         self._build()
-        collector.add(self)
-        world.when_sealed(self._bind)
+        self.world.when_sealed(self._bind)
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
     def act(self, group: str, *args: object, **kwargs: object) -> Actor:
@@ -126,31 +104,21 @@ class WindowReplay(Replay):
             allowed = (steps + sizes.n_step, batch, self.ring.choices)
             arrays.append((Array("batch_mask", "bool", allowed, "world"), "scratch"))
         aliases = add_arrays(self.world, crew.name, arrays)
-        # kernels name arrays that this replay need not have; nobody reads what stands for them
+        # placeholders for arrays that kernels name but this replay does not have; they are never read
         flags = {"ring_action_mask": self._aliases["ring_terminated"], "batch_mask": aliases["batch_starts"]}
         return {**{name: there for name, there in flags.items() if not self.ring.choices}, **aliases}
 
     def _build(self) -> None:
         """Compile the kernels."""
-        sizes, crew = self.sizes, self.crew
+        sizes = self.sizes
         constants = {
-            "BATCH": sizes.batch_size,
             "BURN_IN": sizes.burn_in,
             "TRAIN": sizes.train_length,
-            "N_STEP": sizes.n_step,
             "STRIDE": sizes.train_length,
             "STATE_SIZE": sizes.state_size,
-            "ENTRIES": crew.rows.size,
-            "ACTION_SIZE": crew.action_size,
-            "CHOICES": self.ring.choices or 1,
             "FINALS": 0,
-            "ACTORS_PRIORITY": int(sizes.actors_priority),
-            "VALUE_RESCALE": int(sizes.value_rescale),
-            "REWARD_CLIP": float(sizes.reward_clip),
-            "SMALLEST_PRIORITY": SMALLEST_PRIORITY,
         }
-        scalars = {"gamma": sizes.gamma, "alpha": sizes.alpha, "eta": sizes.eta}
-        self.build("windows.cu", constants, scalars, sizes.length * sizes.batch_size)
+        self.build("windows.cu", constants, sizes.length * sizes.batch_size, eta=sizes.eta)
 
     # ---- in the sealed store -----------------------------------------------------------------------------------------
     def _bind(self) -> None:

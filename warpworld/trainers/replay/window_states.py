@@ -43,7 +43,7 @@ class WindowStates:
         }
         aliases = {"state": memory.state_name, "window_states": self._kept, "row": self._ring.aliases["row"]}
         if not leaving:
-            aliases["agent_terminated"] = "terminated"  # which nobody reads by that name
+            aliases["agent_terminated"] = "terminated"  # a placeholder, never read
         kernels = world.kernels(CUDA_FOLDER / "window_states.cu", constants, aliases=aliases)
         lanes = lanes_for(world.num_envs * group.size * self._state_size, world.num_envs)
         kernels.build([Kernel("keep_states", lanes)])
