@@ -18,6 +18,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint
 STAMP := $(VENV)/.installed-$(notdir $(REQUIREMENTS))
 CUDA_STAMP := $(VENV)/.installed-cuda-tools
 PEERS_STAMP := $(VENV)/.installed-peers
+BROWSER_STAMP := $(VENV)/.installed-browser-tools
 # What is tested on the cuda backend too, and of that what is tested once more on tensors that say they are on a GPU.
 CUDA_TESTS := $(addprefix tests/,adapters managers world envs trainers cuda eyes/blocks eyes/plans/test_plan_set.py runs/test_resume.py) \
   $(wildcard tests/eyes/test_*.py) $(patsubst %,tests/docs/test_%_page.py,eyes from_warpdrive plans self_play)
@@ -27,7 +28,7 @@ AS_CUDA_TESTS := $(addprefix tests/,adapters world envs eyes/blocks managers/cud
 OPTIMISED_TESTS := $(addprefix tests/,cuda envs eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train quick test test-slow test-optimised peers cuda-tools test-cuda mutants lint types bench gpu pictures clean
+.PHONY: help setup train quick test test-slow test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu pictures clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -53,6 +54,8 @@ test-optimised: $(STAMP) ## Run the tests of kernels as users' kernels are compi
 peers: $(PEERS_STAMP) ## Install the libraries that some tests compare with
 
 cuda-tools: $(CUDA_STAMP) ## Install what test-cuda needs on a machine without a GPU
+
+browser-tools: $(BROWSER_STAMP) ## Install what the tests of pages need: Playwright and Chromium
 
 test-cuda: $(CUDA_STAMP) ## Run the tests of worlds on the cuda backend, without a GPU
 	$(BIN)/python -m pytest -n $(JOBS) --stand-in -m "not slow" $(CUDA_TESTS) tests/stand_in $(ARGS)
@@ -117,3 +120,7 @@ $(PEERS_STAMP): $(STAMP) requirements-peers.txt constraints.txt
 # Leaves no stamp where something could not be had: the next make tries again.
 $(CUDA_STAMP): $(STAMP) constraints.txt tests/stand_in/cuda_tools.py
 	@$(BIN)/python tests/stand_in/cuda_tools.py --stamp $@
+
+# Leaves no stamp either where there is no browser to be had.
+$(BROWSER_STAMP): $(STAMP) constraints.txt tests/browser/browser_tools.py
+	@$(BIN)/python tests/browser/browser_tools.py --stamp $@
