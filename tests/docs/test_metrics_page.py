@@ -21,7 +21,7 @@ def on_the_page() -> set[str]:
 
 
 def logged(tmp_path: Path, *words: str) -> set[str]:
-    """Names of the metrics of a small run of Tag, with ``<policy>`` in the place of policies."""
+    """Names of the metrics of a small run of Tag, with ``<policy>`` for a policy's name."""
     small = ["trainer.num_envs=2", "trainer.num_steps=8", "trainer.total_env_steps=16", "trainer.device=cpu"]
     minibatches = [f"policy.{name}.num_minibatches=1" for name in ("tagger", "runner")]
     config = load_config("tag_gridworld", [*small, *minibatches, *words])
@@ -45,14 +45,15 @@ def test_the_page_and_a_run_have_the_same_names(tmp_path: Path) -> None:
     assert logged(tmp_path) == on_the_page() - of_self_play() - own()
     (other,) = tmp_path.iterdir()
     opponents = f"opponents: [greedy, random, '{other}']"
-    everybody = logged(tmp_path, f"policy.tagger.self_play={{slots: 1, {opponents}}}")
-    assert everybody == on_the_page() - own()
+    with_opponents = logged(tmp_path, f"policy.tagger.self_play={{slots: 1, {opponents}}}")
+    assert with_opponents == on_the_page() - own()
     assert len(of_self_play()) == 8
 
 
 @pytest.mark.long
 def test_metrics_of_environments_are_those_of_the_page() -> None:
-    named = re.search(r"deathmatch logs `(\w+)` and `(\w+)`, tag_continuous\s+`(\w+)`", page("metrics"))
+    text = " ".join(page("metrics").split())
+    named = re.search(r"deathmatch logs `(\w+)` and `(\w+)`, tag_continuous `(\w+)`", text)
     assert named is not None
     found = {}
     for name in packaged_names():
@@ -65,7 +66,7 @@ def test_metrics_of_environments_are_those_of_the_page() -> None:
     assert own() == {"env/<array>", "env/<group>/<array>"}
 
 
-def test_what_is_said_to_be_of_ppo_alone(tmp_path: Path) -> None:
+def test_metrics_of_ppo_only(tmp_path: Path) -> None:
     frozen = logged(tmp_path, "policy.tagger.train=false", "policy.runner.train=false")
     learning = {name for name in on_the_page() if "losses/" in name or name.endswith("learning_rate")}
     assert frozen == on_the_page() - learning - of_self_play() - own()
