@@ -248,6 +248,15 @@ class Drawing:
         object.__setattr__(self, "view", view)
         object.__setattr__(self, "marks", tuple(marks))
 
+    def __repr__(self) -> str:
+        return f"<Drawing: {len(self.marks)} mark{'s' * (len(self.marks) != 1)} in view {self.view}>"
+
+    def _repr_png_(self) -> bytes:
+        """A picture in a notebook."""
+        from warpworld.report.notebook import drawing_png  # which paints, and is loaded by notebooks alone
+
+        return drawing_png(self)
+
     @property
     def width(self) -> float:
         """Of the view."""

@@ -54,7 +54,7 @@ def frame(world: World, env: int, size: int = SIZE) -> np.ndarray:
 
     if not 0 <= env < world.num_envs:
         raise DeclarationError(f"render(): env {env}, expected 0 to {world.num_envs - 1}")
-    arrays = _arrays_of(world, env)
+    arrays = arrays_of(world, env)
     drawing = world.environment.draw(arrays) or ArrayDrawer([arrays]).draw(arrays)
     scale = size / max(drawing.width, drawing.height)
     width, height = (max(round(side * scale), 1) for side in (drawing.width, drawing.height))
@@ -62,7 +62,7 @@ def frame(world: World, env: int, size: int = SIZE) -> np.ndarray:
     return np.asarray(paint(drawing, width, height, colours))
 
 
-def _arrays_of(world: World, env: int) -> dict[str, np.ndarray]:
+def arrays_of(world: World, env: int) -> dict[str, np.ndarray]:
     """One env's part of each array that says how it stands."""
     kept = [name for name in world.data.names("state") if name not in BOOKKEEPING]
     parts = {name: world[name] if world.data.array(name).per == "world" else world[name][env] for name in kept}

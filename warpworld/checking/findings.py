@@ -120,13 +120,26 @@ class Report:
         """Whether there is nothing to mend; notes do not count."""
         return all(finding.note for finding in self.findings)
 
-    def __str__(self) -> str:
+    @property
+    def summary(self) -> str:
+        """How much was found, in what, in a line."""
         errors = sum(not finding.note for finding in self.findings)
         notes = len(self.findings) - errors
         found = f"{errors} finding{'s' * (errors != 1)}" + (f", {notes} note{'s' * (notes != 1)}" if notes else "")
         how = f"{self.num_envs} envs, {self.steps} steps, seed {self.seed}"
-        end = f"\n{self.stopped}" if self.stopped else ""
-        return "\n".join([*map(str, self.findings), f"{self.environment}: {found} ({how}, {self.seconds:.1f} s){end}"])
+        return f"{self.environment}: {found} ({how}, {self.seconds:.1f} s)"
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.findings), self.summary, *filter(None, [self.stopped])])
+
+    def __repr__(self) -> str:
+        return f"<Report {self.summary}>"
+
+    def _repr_html_(self) -> str:
+        """A table of the findings in a notebook."""
+        from warpworld.report.notebook import report_html  # which is loaded by notebooks alone
+
+        return report_html(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -44,6 +44,12 @@ class Run(RunFolder):
     def __repr__(self) -> str:
         return f"<Run '{self.path}': {self.config.title}>"
 
+    def _repr_html_(self) -> str:
+        """Key figures and the learning curve in a notebook."""
+        from warpworld.report.notebook import run_html  # which draws, and is loaded by notebooks alone
+
+        return run_html(self)
+
     # ---- making and opening ------------------------------------------------------------------------------------------
     @classmethod
     def create(

@@ -287,6 +287,12 @@ class World(WorldStore):
         envs = f"{self.num_envs} env{'s' * (self.num_envs != 1)}"
         return f"<World {self.environment.name}: {envs} of {agents} on {self._backend.name}>"
 
+    def _repr_html_(self) -> str:
+        """A picture of env 0, groups and arrays in a notebook."""
+        from warpworld.report.notebook import world_html  # which draws, and is loaded by notebooks alone
+
+        return world_html(self)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> World:
         """A world of its own, in the same state: both have the same course from here, and neither moves the other.
 
