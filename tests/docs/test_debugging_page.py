@@ -125,7 +125,7 @@ def test_undefined_behaviour_faults_under_the_flags_of_the_page(walk: Path, monk
 
 
 def test_the_messages_are_those_of_the_runtime() -> None:
-    table = PAGE.partition("## What a fault says")[2].partition("## A kernel that hangs")[0]
+    table = PAGE.partition("## Fault messages")[2].partition("## A kernel that hangs")[0]
     messages = re.findall(r"^\| `(.*?)` \|", table, re.MULTILINE)
     sources = "".join(path.read_text() for path in (INCLUDE_FOLDER / "cpu").glob("*.hpp"))
     assert len(messages) == 8
