@@ -151,6 +151,12 @@ def test_every_requirement_is_pinned() -> None:
     assert names([line for path in ROOT.glob("requirements*.txt") for line in listed(path.name)]) - pinned == set()
 
 
+# What neither `import warpworld` nor a command that only prints may load: each takes longer than all the rest.
+HEAVY = {
+    *("torch", "numpy", "gymnasium", "pydantic", "matplotlib", "pycuda", "gym", "rich", "tensorboard"),
+    *("tree_sitter_cuda", "ziglang"),
+}
+
 IMPORT = """
 import json, sys
 started = []
@@ -167,8 +173,29 @@ def test_import_is_light() -> None:
     assert done.stderr == ""
     seen = json.loads(done.stdout)
     assert seen["started"] == []
-    heavy = {"torch", "matplotlib", "pycuda", "gym", "rich", "tensorboard", "tree_sitter_cuda", "ziglang"}
-    assert heavy & set(seen["modules"]) == set()
+    assert HEAVY & set(seen["modules"]) == set()
+
+
+COMMAND = """
+import contextlib, json, sys
+from warpworld.cli import main
+with contextlib.suppress(SystemExit):
+    main(sys.argv[1:])
+print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("words", [["list"], ["--help"], ["--version"], ["train", "--help"]], ids=" ".join)
+def test_commands_that_only_print_load_no_library(words: list[str]) -> None:
+    loaded = json.loads(run([sys.executable, "-c", COMMAND, *words], cwd=ROOT).stderr)
+    assert HEAVY & set(loaded) == set()
+
+
+@pytest.mark.parametrize("first", ["warpworld", "gymnasium"])
+def test_gymnasium_knows_the_environments_in_either_order_of_imports(first: str) -> None:
+    second = {"warpworld": "gymnasium", "gymnasium": "warpworld"}[first]
+    program = f"import {first}, {second}, gymnasium; print('warpworld/cartpole' in gymnasium.registry)"
+    assert run([sys.executable, "-c", program], cwd=ROOT).stdout.strip() == "True"
 
 
 @pytest.mark.long

@@ -1,33 +1,35 @@
 """Multi-agent reinforcement learning on one device: environments as CUDA kernels, on a GPU or on a CPU."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from warpworld.adapters.making import make
-from warpworld.adapters.registration import register_all
-from warpworld.checking import check, compare
-from warpworld.environment import (
-    Array,
-    Environment,
-    Group,
-    Kernel,
-    eager_phase,
-    environment_names,
-    masked_phase,
-    register,
-)
-from warpworld.errors import WarpworldError
-from warpworld.tracing import Trace
-from warpworld.world import World
+from warpworld.importing import when_imported
 
 if TYPE_CHECKING:
+    from warpworld.adapters.making import make
+    from warpworld.checking.check import check
+    from warpworld.checking.compare import compare
     from warpworld.config import load_config
+    from warpworld.environment import (
+        Array,
+        Environment,
+        Group,
+        Kernel,
+        eager_phase,
+        environment_names,
+        masked_phase,
+        register,
+    )
+    from warpworld.errors import WarpworldError
     from warpworld.exporting import export_policy
     from warpworld.python_api.load_policy import load_policy
     from warpworld.python_api.rollout import rollout
     from warpworld.python_api.train import train
     from warpworld.runs import Run
+    from warpworld.tracing import Trace
     from warpworld.trainers.trainer import Trainer
+    from warpworld.world import World
 
 __version__ = "0.1.0"
 
@@ -55,25 +57,48 @@ __all__ = [
     "train",
 ]
 
-_IMPORTED_WHEN_ASKED_FOR = {  # with torch, which takes its time
+_HOMES = {  # imported when asked for: the command line starts without NumPy, Gymnasium and torch
+    "Array": "warpworld.environment",
+    "Environment": "warpworld.environment",
+    "Group": "warpworld.environment",
+    "Kernel": "warpworld.environment",
     "Run": "warpworld.runs",
+    "Trace": "warpworld.tracing",
     "Trainer": "warpworld.trainers.trainer",
+    "WarpworldError": "warpworld.errors",
+    "World": "warpworld.world",
+    "check": "warpworld.checking",
+    "compare": "warpworld.checking",
+    "eager_phase": "warpworld.environment",
+    "environment_names": "warpworld.environment",
     "export_policy": "warpworld.exporting",
     "load_config": "warpworld.config",
     "load_policy": "warpworld.python_api.load_policy",
+    "make": "warpworld.adapters.making",
+    "masked_phase": "warpworld.environment",
+    "register": "warpworld.environment",
     "rollout": "warpworld.python_api.rollout",
     "train": "warpworld.python_api.train",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _IMPORTED_WHEN_ASKED_FOR:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name.startswith("_") or find_spec(f"warpworld.{name}") is None:
         raise AttributeError(f"module 'warpworld' has no attribute '{name}'")
-    return getattr(import_module(_IMPORTED_WHEN_ASKED_FOR[name]), name)
+    return import_module(f"warpworld.{name}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_IMPORTED_WHEN_ASKED_FOR})
+    return sorted({*globals(), *_HOMES})
 
 
-register_all()  # with Gymnasium, which has no other way to find an installed package's environments
+def _register_with_gymnasium() -> None:
+    from warpworld.adapters.registration import register_all
+
+    register_all()
+
+
+# Gymnasium has no other way to find the environments of an installed package.
+when_imported("gymnasium", _register_with_gymnasium)

@@ -28,7 +28,7 @@ from tests.adapters.worlds import PARAMS, world
 from warpworld.adapters.registration import register_id
 from warpworld.adapters.single import Env
 from warpworld.adapters.vector import VectorEnv
-from warpworld.environment.registry import packaged_names
+from warpworld.packaged import packaged_names
 
 MODES = ["same_step", "next_step", "disabled"]
 

@@ -15,10 +15,10 @@ from tests.envs.courses import Driver, assert_equal, assert_same_course, course_
 from warpworld import Array, Environment, Group, World
 from warpworld.environment import get_environment
 from warpworld.environment.observation_parts import parts_of
-from warpworld.environment.registry import packaged_names
 from warpworld.errors import BuildError
 from warpworld.managers.build_cache import cache_folder
 from warpworld.managers.devices import open_backend
+from warpworld.packaged import packaged_names
 
 # Few agents and short episodes, so that a handful of steps sees many ends. A name that is not here is run as it is.
 SMALL: dict[str, list[dict[str, Any]]] = {

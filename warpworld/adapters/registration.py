@@ -1,7 +1,7 @@
 """Gymnasium's ids of warpworld's environments: ``gymnasium.make("warpworld/cartpole")`` and ``make_vec``.
 
-Importing warpworld registers them. Where only Gymnasium is imported, "warpworld:warpworld/cartpole" names the module
-too.
+Importing warpworld registers them, as soon as Gymnasium is imported too. Where only Gymnasium is imported,
+"warpworld:warpworld/cartpole" names the module as well.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import Any
 
 import gymnasium
 
-from warpworld.adapters.making import make
-from warpworld.environment.registry import packaged_names
+from warpworld.packaged import packaged_names
 
 NAMESPACE = "warpworld"
 
@@ -37,9 +36,13 @@ def register_id(name: str) -> None:
 
 def make_env(name: str, **options: Any) -> Any:
     """An Env of one world of this name; ``options`` as of ``warpworld.make``."""
+    from warpworld.adapters.making import make  # this module is loaded with Gymnasium, before all else of warpworld
+
     return make(name, 1, api="single", **options)
 
 
 def make_vector_env(name: str, num_envs: int = 1, **options: Any) -> Any:
     """A VectorEnv of a world of this name; ``options`` as of ``warpworld.make``."""
+    from warpworld.adapters.making import make
+
     return make(name, num_envs, api="gymnasium", **options)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.metadata
-import inspect
 import platform
 from typing import Any
 
-from warpworld.config import packaged_configs
-from warpworld.environment import environment_names, get_environment
-from warpworld.errors import BuildError, WarpworldError
+from warpworld.errors import BuildError
+from warpworld.packaged import config_summaries, environment_summaries
 from warpworld.report.columns import print_columns
 
 
@@ -33,24 +31,10 @@ def version(distribution: str) -> str:
 
 def _list(_: argparse.Namespace) -> int:
     print("environments")
-    rows = []
-    for name in environment_names():
-        try:
-            about = (inspect.getdoc(get_environment(name)) or "").partition("\n")[0]
-        except (WarpworldError, ImportError) as error:
-            about = f"cannot be imported: {error}"
-        rows.append((f"  {name}", about))
-    print_columns(rows)
+    print_columns([(f"  {name}", about) for name, about in environment_summaries().items()])
     print("\npackaged configs (warpworld train NAME)")
-    print_columns(
-        [(f"  {name}", _first_comment(entry.read_text(encoding="utf-8"))) for name, entry in packaged_configs().items()]
-    )
+    print_columns([(f"  {name}", about) for name, about in config_summaries().items()])
     return 0
-
-
-def _first_comment(text: str) -> str:
-    first = text.partition("\n")[0]
-    return first.lstrip("# ") if first.startswith("#") else ""
 
 
 def _info(_: argparse.Namespace) -> int:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.argument_types import at_least
 from warpworld.commands.joining import joined
-from warpworld.config import load_config
 
 if TYPE_CHECKING:
     from warpworld.commands.joining import Alone, Membership
@@ -48,6 +47,8 @@ def _train(arguments: argparse.Namespace) -> int:
 
 
 def _start(source: str, overrides: Sequence[str], stop_at: int | None, members: Membership | Alone) -> int:
+    from warpworld.config import load_config
+
     config = load_config(source, overrides)
     from warpworld.sessions.session import begin_run, make_trainer, run_along, run_session  # with torch: it takes long
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.argument_types import MOST_EPISODES, at_least
-from warpworld.config import load_config, packaged_configs
 from warpworld.errors import RunError
+from warpworld.packaged import packaged_configs
 
 if TYPE_CHECKING:
     from warpworld.report.recording import Recording
@@ -69,6 +69,8 @@ def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
         return run.path, record_run(run, arguments.overrides, *how)
     if arguments.checkpoint is not None or arguments.greedy:
         raise RunError(f"'{name}' is a config, which is played at random: --checkpoint and --greedy need a run folder")
+    from warpworld.config import load_config
+
     config = load_config(name, arguments.overrides)
     return Path(), record_random(config, arguments.episodes, arguments.seed)
 

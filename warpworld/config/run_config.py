@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 import math
 import os
@@ -10,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field, SerializeAsAny, SkipValidation, TypeAdapter
 
@@ -38,9 +37,7 @@ from warpworld.environment import Array, Environment, Group, get_environment, na
 from warpworld.errors import ConfigError, DeclarationError, suggest
 from warpworld.files import read_file, reason
 from warpworld.importing import split_file, title_of
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
+from warpworld.packaged import packaged_configs
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 
@@ -104,18 +101,6 @@ def config_from_dict(data: Mapping[str, Any], source: str = "config", overrides:
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigError(f"{source}: {error}, expected plain numbers, texts, lists and dicts") from error
     return _overridden(Document(source, plain), overrides, Path())
-
-
-def packaged_configs() -> dict[str, Traversable]:
-    """The configs that come with warpworld, by name, sorted."""
-    try:
-        folder = importlib.resources.files("warpworld.configs")
-    except ModuleNotFoundError:  # a checkout that is not installed
-        folder = Path(__file__).resolve().parent.parent.parent / "configs"
-    if not folder.is_dir():
-        return {}
-    found = {entry.name.removesuffix(".yaml"): entry for entry in folder.iterdir() if entry.name.endswith(".yaml")}
-    return dict(sorted(found.items()))
 
 
 def _read(source: str | Path) -> tuple[Document, Path]:

@@ -13,7 +13,8 @@ from warpworld.environment.declarations import (
     masked_phase,
 )
 from warpworld.environment.environment import Environment, critic_space, names_file, placed_groups
-from warpworld.environment.registry import environment_names, get_environment, packaged_names, register
+from warpworld.environment.registry import environment_names, get_environment, register
+from warpworld.packaged import packaged_names
 
 __all__ = [
     "DTYPES",

@@ -10,20 +10,10 @@ from warpworld.environment.declarations import check_identifier
 from warpworld.environment.environment import Environment
 from warpworld.errors import DeclarationError, suggest
 from warpworld.importing import class_in_file, import_named, split_file
-
-_PACKAGED = {
-    name: f"warpworld.envs.{name}.{name}"
-    for name in (
-        *("cartpole", "deathmatch", "explorer", "pendulum", "point_goal"),
-        *("recall", "tag_continuous", "tag_gridworld", "waypoint"),
-    )
-} | {f"minatar_{game}": f"warpworld.envs.minatar.{game}" for game in ("breakout", "freeway")}
-
-# Of warpworld too, but no world of its own.
-_EXTERNAL = {"external": "warpworld.external.external"}
+from warpworld.packaged import ENVIRONMENTS, EXTERNAL
 
 # name -> class, or the module that registers it when imported
-_registry: dict[str, type[Environment] | str] = {**_PACKAGED, **_EXTERNAL}
+_registry: dict[str, type[Environment] | str] = {**ENVIRONMENTS, **EXTERNAL}
 
 
 def register(name: str) -> Callable[[type[Environment]], type[Environment]]:
@@ -37,7 +27,7 @@ def register(name: str) -> Callable[[type[Environment]], type[Environment]]:
     def decorate(cls: type[Environment]) -> type[Environment]:
         if not (isinstance(cls, type) and issubclass(cls, Environment)):
             raise DeclarationError(f"@register('{name}') on {cls!r}, expected a subclass of warpworld.Environment")
-        packaged = {**_PACKAGED, **_EXTERNAL}.get(name)
+        packaged = {**ENVIRONMENTS, **EXTERNAL}.get(name)
         if packaged is not None and cls.__module__ != packaged:
             raise DeclarationError(f"environment '{name}' comes with warpworld ({packaged}); choose another name")
         cls.name = name
@@ -50,11 +40,6 @@ def register(name: str) -> Callable[[type[Environment]], type[Environment]]:
 def environment_names() -> list[str]:
     """All registered names, sorted."""
     return sorted(_registry)
-
-
-def packaged_names() -> list[str]:
-    """Names of the environments that come with warpworld, sorted."""
-    return sorted(_PACKAGED)
 
 
 def get_environment(name: str) -> type[Environment]:

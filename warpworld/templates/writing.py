@@ -11,9 +11,8 @@ import re
 import shutil
 from pathlib import Path
 
-from warpworld.config import packaged_configs
-from warpworld.environment import packaged_names
 from warpworld.errors import TemplateError
+from warpworld.packaged import packaged_configs, packaged_names
 
 TEMPLATE = Path(__file__).parent / "environment"
 MODULE, CLASS = "template_world", "TemplateWorld"  # the template's own names: words that stand for nothing else

@@ -1,0 +1,70 @@
+"""What comes with warpworld, found without importing it: environments and configs by name, and a line about each."""
+
+from __future__ import annotations
+
+import ast
+import importlib.resources
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+# name -> the module that registers it when imported
+ENVIRONMENTS = {
+    name: f"warpworld.envs.{name}.{name}"
+    for name in (
+        *("cartpole", "deathmatch", "explorer", "pendulum", "point_goal"),
+        *("recall", "tag_continuous", "tag_gridworld", "waypoint"),
+    )
+} | {f"minatar_{game}": f"warpworld.envs.minatar.{game}" for game in ("breakout", "freeway")}
+
+# Of warpworld too, but no world of its own.
+EXTERNAL = {"external": "warpworld.external.external"}
+
+
+def packaged_names() -> list[str]:
+    """Names of the environments that come with warpworld, sorted."""
+    return sorted(ENVIRONMENTS)
+
+
+def packaged_configs() -> dict[str, Traversable]:
+    """The configs that come with warpworld, by name, sorted."""
+    try:
+        folder = importlib.resources.files("warpworld.configs")
+    except ModuleNotFoundError:  # a checkout that is not installed
+        folder = Path(__file__).resolve().parent.parent / "configs"
+    if not folder.is_dir():
+        return {}
+    found = {entry.name.removesuffix(".yaml"): entry for entry in folder.iterdir() if entry.name.endswith(".yaml")}
+    return dict(sorted(found.items()))
+
+
+def environment_summaries() -> dict[str, str]:
+    """The first line of each environment's docstring, by name, sorted; read from its source."""
+    return {name: _summary(name, module) for name, module in sorted({**ENVIRONMENTS, **EXTERNAL}.items())}
+
+
+def config_summaries() -> dict[str, str]:
+    """The comment that each packaged config begins with, by name, sorted."""
+    return {name: _first_comment(entry.read_text(encoding="utf-8")) for name, entry in packaged_configs().items()}
+
+
+def _summary(name: str, module: str) -> str:
+    path = Path(__file__).resolve().parent.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef) and any(_registers(decorator, name) for decorator in node.decorator_list):
+            return inspect.cleandoc(ast.get_docstring(node) or "").partition("\n")[0]
+    return ""
+
+
+def _registers(decorator: ast.expr, name: str) -> bool:
+    """Whether a decorator is ``@register("name")``."""
+    constants = [each.value for each in getattr(decorator, "args", []) if isinstance(each, ast.Constant)]
+    return constants == [name]
+
+
+def _first_comment(text: str) -> str:
+    first = text.partition("\n")[0]
+    return first.lstrip("# ") if first.startswith("#") else ""
