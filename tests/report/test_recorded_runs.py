@@ -11,9 +11,9 @@ import pytest
 from tests.report.recorded_worlds import Drawn, Plain, recording_of, run_of
 from warpworld.drawing import Discs
 from warpworld.errors import ConfigError, RunError
-from warpworld.report.metrics import points_of, read_metrics
 from warpworld.report.recording import record_random, record_run
 from warpworld.report.replay import read_replay, replay_element, replay_text, write_replay
+from warpworld.runs.metrics import points_of, read_metrics
 
 
 def test_the_newest_checkpoint_is_played(tmp_path: Path) -> None:

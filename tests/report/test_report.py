@@ -21,8 +21,8 @@ from warpworld.report.charts import SMALLEST, Series, chart, thinned, ticks
 from warpworld.report.numbers import number
 from warpworld.report.replay import replay_text
 from warpworld.report.report import write_report
-from warpworld.report.run_data import read_run
 from warpworld.runs import Run
+from warpworld.runs.run_data import read_run
 
 ROWS: list[dict[str, Any]] = [
     {

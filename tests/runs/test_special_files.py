@@ -13,10 +13,10 @@ import pytest
 from warpworld.cli import main
 from warpworld.errors import WarpworldError
 from warpworld.files import check_file, read_file
-from warpworld.report.metrics import read_metrics
-from warpworld.report.run_data import read_run
 from warpworld.runs import Run
 from warpworld.runs.loggers import JsonLines
+from warpworld.runs.metrics import read_metrics
+from warpworld.runs.run_data import read_run
 
 SECONDS = 30  # after which a test that waits for a pipe fails
 

@@ -16,9 +16,9 @@ from tests.trainers.together import Unwritten
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.policies.distributions import log_prob
 from warpworld.policies.fused import FusedNetworks, fused_gradient
-from warpworld.report.metrics import read_metrics
 from warpworld.report.plots import draw_curves
 from warpworld.runs import Run
+from warpworld.runs.metrics import read_metrics
 from warpworld.sessions.progress import TrainingProgress
 from warpworld.trainers import building
 from warpworld.trainers.algorithms import ppo

@@ -27,9 +27,9 @@ def add_parsers(commands: Any) -> None:
 
 
 def _eval(arguments: argparse.Namespace) -> int:
-    from warpworld.report.metrics import own_metrics
     from warpworld.report.numbers import shown_metric
     from warpworld.runs import Run
+    from warpworld.runs.metrics import own_metrics
 
     run = Run.open(arguments.run)
     from warpworld.trainers.evaluate import evaluate

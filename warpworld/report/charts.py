@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warpworld.report.metrics import Point
 from warpworld.report.numbers import number
 from warpworld.report.pages import escaped
 from warpworld.report.palette import SERIES
+from warpworld.runs.metrics import Point
 
 WIDTH, HEIGHT = 360.0, 200.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 18.0, 8.0, 24.0  # margins, which hold the numbers of the axes

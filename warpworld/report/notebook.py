@@ -42,8 +42,8 @@ def world_html(world: World) -> str:
 
 def run_html(run: Run) -> str:
     """How far a run has come: mean returns, steps, checkpoints, and its learning curve if there is one."""
-    from warpworld.report.run_data import read_run
     from warpworld.report.sections import RETURN
+    from warpworld.runs.run_data import read_run
 
     data = read_run(run)
     total = data.config.trainer["total_env_steps"]

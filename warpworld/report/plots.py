@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warpworld.files import readable
-from warpworld.report.metrics import Point, own_metrics, points_of, read_metrics
 from warpworld.report.pages import replacing
 from warpworld.report.palette import ROLES, SERIES
+from warpworld.runs.metrics import Point, own_metrics, points_of, read_metrics
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

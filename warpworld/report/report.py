@@ -8,8 +8,8 @@ from typing import Any
 
 from warpworld.report import sections
 from warpworld.report.pages import asset, escaped, fill, style, write_whole
-from warpworld.report.run_data import RunData, read_run
 from warpworld.runs import RunFolder
+from warpworld.runs.run_data import RunData, read_run
 
 STYLES = ("page.css", "replay.css", "report.css")
 SCRIPTS = ("replay.js", "charts.js")

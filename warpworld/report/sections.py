@@ -12,11 +12,11 @@ from typing import Any
 from urllib.parse import quote
 
 from warpworld.report.charts import Panel, Series, legend_of, panel_figure
-from warpworld.report.metrics import own_metrics
 from warpworld.report.numbers import duration, shown
 from warpworld.report.pages import escaped
 from warpworld.report.replay import replay_element
-from warpworld.report.run_data import RunData
+from warpworld.runs.metrics import own_metrics
+from warpworld.runs.run_data import RunData
 
 RETURN, LENGTH, SPEED = "charts/{}/episodic_return", "charts/episodic_length", "perf/env_steps_per_s"
 FILES = (

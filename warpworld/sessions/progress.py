@@ -17,8 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from warpworld.config import RunConfig
-from warpworld.report.metrics import own_metrics
 from warpworld.report.numbers import duration, shown, shown_metric
+from warpworld.runs.metrics import own_metrics
 
 
 class TrainingProgress:

@@ -11,8 +11,8 @@ from typing import Any
 from warpworld.config.saved import SavedConfig, read_saved
 from warpworld.errors import RunError
 from warpworld.files import read_file, readable, reason
-from warpworld.report.metrics import Point, points_of, read_metrics
-from warpworld.runs import RunFolder
+from warpworld.runs.folder import RunFolder
+from warpworld.runs.metrics import Point, points_of, read_metrics
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,143 @@
+"""A run in a line: how far it is, whether it still trains, and what its policies earn."""
+
+from __future__ import annotations
+
+import fcntl
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from warpworld.config.saved import SavedConfig, read_saved
+from warpworld.errors import ConfigError, RunError
+from warpworld.files import read_file, readable, reason
+from warpworld.runs.folder import RunFolder
+
+State = Literal["training", "finished", "stopped", "unreadable"]
+
+# Read from the text: a listing of a thousand runs has no time to parse ten million lines of JSON.
+_RETURN = re.compile(rb'"charts/([A-Za-z][\w-]*)/episodic_return": ?(-?[\d.eE+-]+)')
+_STEPS = re.compile(rb'"env_steps": ?(\d+)')
+
+
+@dataclass(frozen=True)
+class Returns:
+    """What a policy earned: mean return per agent and episode.
+
+    Attributes:
+        last: of the last logged iteration in which an episode ended.
+        best: the highest of an iteration.
+    """
+
+    last: float
+    best: float
+
+
+@dataclass(frozen=True, eq=False)
+class RunSummary:
+    """A run in a line.
+
+    Attributes:
+        path: the folder.
+        state: "training" while a process holds the folder; "finished" once its budget is used up; else "stopped"; or
+            "unreadable" where its configuration cannot be read.
+        config: its configuration; None where it cannot be read.
+        env_steps: done.
+        total: env steps of its budget, in whole rollouts; 0 where the configuration cannot be read.
+        returns: by policy, of those that have logged one.
+        problem: what cannot be read, in a line; "" if all can.
+    """
+
+    path: Path
+    state: State
+    config: SavedConfig | None = None
+    env_steps: int = 0
+    total: int = 0
+    returns: Mapping[str, Returns] = field(default_factory=dict)
+    problem: str = ""
+
+    @property
+    def name(self) -> str:
+        """Of the folder."""
+        return readable(self.path.resolve().name)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """All settings; none where they cannot be read."""
+        return self.config.settings if self.config is not None else {}
+
+
+def run_folders(folder: str | Path) -> list[RunFolder]:
+    """The runs in a folder, by name; runs that are being made are left out.
+
+    Raises:
+        RunError: it is no folder, or cannot be read.
+    """
+    folder = Path(folder)
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        raise RunError(f"'{folder}' cannot be read: {reason(error)}; expected a folder with run folders") from error
+    return [RunFolder(entry) for entry in entries if entry.name[0] != "." and (entry / "config.yaml").exists()]
+
+
+def summarise(run: RunFolder) -> RunSummary:
+    """Read what a run's folder tells. What is damaged is reported in ``problem`` and never raises."""
+    try:
+        config = read_saved(run.config_path)
+        per_rollout = config.trainer["num_envs"] * _num_steps(config)
+    except ConfigError as error:
+        return RunSummary(run.path, "unreadable", problem=str(error))
+    total = config.trainer["total_env_steps"] // per_rollout * per_rollout
+    metrics, problem = _read(run.metrics_path)
+    checkpoints = run.checkpoints()
+    logged = [int(steps) for steps in _STEPS.findall(metrics)[-1:]]
+    env_steps = max([*logged, checkpoints[-1] * per_rollout if checkpoints else 0])
+    state: State = "training" if is_training(run) else "finished" if env_steps >= total else "stopped"
+    return RunSummary(run.path, state, config, env_steps, total, _returns(metrics), problem)
+
+
+def is_training(run: RunFolder) -> bool:
+    """Whether a process holds the run's folder."""
+    try:
+        with (run.path / ".lock").open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # no lock, or a file system without locks
+        return False
+    return False
+
+
+def _num_steps(config: SavedConfig) -> int:
+    given = config.trainer.get("num_steps")
+    if not isinstance(given, int) or given < 1:
+        raise ConfigError(f"{config.path}: trainer.num_steps is {given!r}, expected a whole number of at least 1")
+    return given
+
+
+def _read(path: Path) -> tuple[bytes, str]:
+    """The text of a ``metrics.jsonl``, and what is wrong with it."""
+    if not path.exists():
+        return b"", ""
+    try:
+        return read_file(path), ""
+    except OSError as error:
+        return b"", f"'{path}' cannot be read: {reason(error)}"
+
+
+def _returns(metrics: bytes) -> dict[str, Returns]:
+    found: dict[str, list[float]] = {}
+    for name, text in _RETURN.findall(metrics):
+        found.setdefault(name.decode(), []).extend(_finite(text))
+    return {name: Returns(values[-1], max(values)) for name, values in found.items() if values}
+
+
+def _finite(text: bytes) -> Iterable[float]:
+    try:
+        value = float(text)
+    except ValueError:
+        return ()
+    return (value,) if math.isfinite(value) else ()
