@@ -71,6 +71,8 @@ setup(
         "wandb": ["wandb>=0.16"],
         "test": [
             "hypothesis>=6.100",
+            "ipykernel>=6.29",
+            "nbclient>=0.10",
             "packaging>=23.0",
             "pytest>=8.0",
             "pytest-timeout>=2.2",
