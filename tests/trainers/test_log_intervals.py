@@ -63,11 +63,33 @@ def test_the_course_does_not_depend_on_what_is_read() -> None:
     often, seldom = Unwritten(), Unwritten()
     Trainer(cartpole(iterations=6, log_every=1, checkpoint_every=1)).train(often)  # type: ignore[arg-type]
     Trainer(cartpole(iterations=6, log_every=6, checkpoint_every=6)).train(seldom)  # type: ignore[arg-type]
-    timed = {name for name in seldom.lines[-1] if name == "time" or name.startswith("perf/")}
+    other = ("time", "perf/", "charts/episod", "charts/agent/episod")  # of the machine, or of more episodes
     lines = often.lines[-1], *seldom.lines
-    expected, found = ({name: line[name] for name in line if name not in timed} for line in lines)
+    expected, found = ({name: line[name] for name in line if not name.startswith(other)} for line in lines)
     assert repr(found) == repr(expected)
-    assert list(found) == list(expected)
+    assert list(seldom.lines[0]) == list(often.lines[-1])
+
+
+def test_a_line_is_of_all_episodes_since_the_line_before() -> None:
+    """Also where a checkpoint lies between two lines, and where the run continues from it."""
+    often, seldom, resumed = Unwritten(), Unwritten(), Unwritten()
+    Trainer(cartpole(iterations=12, log_every=1, checkpoint_every=12)).train(often)  # type: ignore[arg-type]
+    config = cartpole(iterations=12, log_every=6, checkpoint_every=4)
+    Trainer(config).train(seldom)  # type: ignore[arg-type]
+    for line, of_line in zip(seldom.lines, (often.lines[:6], often.lines[6:]), strict=True):
+        count = sum(each["charts/episodes"] for each in of_line)
+        assert line["charts/episodes"] == count > 0
+        for name in ("charts/episodic_length", "charts/agent/episodic_return"):
+            total = sum(each["charts/episodes"] * each[name] for each in of_line if each["charts/episodes"])
+            assert line[name] == pytest.approx(total / count, rel=1e-12)
+    continued, stopped, kept = Trainer(config), Trainer(config), Unwritten()
+    stopped.train(kept, stop=lambda: stopped.iteration == 4)  # type: ignore[arg-type]
+    continued.load_state_dict(kept.states[4])
+    continued.train(resumed)  # type: ignore[arg-type]
+    names = [name for name in seldom.lines[0] if not name.startswith(("time", "perf/"))]
+    assert [[line[name] for name in names] for line in resumed.lines] == [
+        [line[name] for name in names] for line in seldom.lines
+    ]
 
 
 @pytest.mark.parametrize("stop_after", [3, None])

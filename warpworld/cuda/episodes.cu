@@ -3,7 +3,7 @@
 // Arrays: rollout_rewards, rollout_agent_mask (num_steps, envs, NUM_AGENTS), rollout_terminated, rollout_truncated
 // (num_steps, envs): read. episode_return (envs, NUM_AGENTS), episode_steps (envs,): of the running episode, carried on
 // from rollout to rollout. finished_returns (envs, NUM_AGENTS), finished_steps, finished_episodes (envs,): sums over
-// the episodes that ended in this rollout. Agent 0 writes what is per env.
+// the episodes that ended, to which those of this rollout are added. Agent 0 writes what is per env.
 #include <warpworld.cuh>
 
 // Rows whose mask is false do not count; a null mask counts all.
@@ -27,11 +27,11 @@ __device__ void add_up(const float* rewards, const bool* mask, const bool* termi
     steps = 0;
   }
   episode_return[agent] = running;
-  finished_returns[agent] = finished;
+  finished_returns[agent] += finished;
   if (!counts_steps) return;
   episode_steps[env] = steps;
-  finished_steps[env] = steps_of_finished;
-  finished_episodes[env] = episodes;
+  finished_steps[env] += steps_of_finished;
+  finished_episodes[env] += episodes;
 }
 
 extern "C" __global__ void add_episodes(const float* rollout_rewards, const bool* rollout_terminated,

@@ -3,7 +3,8 @@
 //
 // Bound by position. Read: the metric's rows (num_steps, envs, NUM_AGENTS), or (num_steps, envs) with `per_env`; ends
 // (num_steps, envs), and with `masked` which agents take part (num_steps, envs, NUM_AGENTS). Written, an entry an agent
-// or an env: what the running episode has so far, carried on from rollout to rollout, and sums over those that ended.
+// or an env: what the running episode has so far, carried on from rollout to rollout, and
+// sums over those that ended, to which those of this rollout are added.
 #include <warpworld.cuh>
 
 enum Metric { MEAN, SUM, LAST };  // of an episode's rows; in the order of METRICS
@@ -59,8 +60,8 @@ __device__ void add_up(const Value* values, Rows rows, Sums sums, int metric, bo
   }
   sums.running[i] = running;
   sums.running_rows[i] = counted;
-  sums.finished[i] = finished;
-  sums.episodes[i] = episodes;
+  sums.finished[i] += finished;
+  sums.episodes[i] += episodes;
 }
 
 extern "C" __global__ void add_floats(const float* values, Rows rows, Sums sums, int metric, bool per_env) {

@@ -1,4 +1,4 @@
-"""What an iteration's metrics are made of: it stays on the device until somebody reads it, all at once."""
+"""What metrics are made of: it stays on the device until it is read, all at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Metrics = dict[str, Any]
 
 
 class Measurements:
-    """The latest iteration's episodes and diagnostics.
+    """The episodes that ended since the last report, and the latest diagnostics.
 
     Args:
         config: which policy plays which groups.
@@ -47,6 +47,11 @@ class Measurements:
         """Keep what an update gave for a policy until the next update's numbers come."""
         self._diagnostics |= {f"losses/{policy}/{name}": value for name, value in diagnostics.items()}
         self._charts[policy] = charts
+
+    def begin(self) -> None:
+        """Forget the episodes that have been reported."""
+        self._episodes.begin()
+        self._own.begin()
 
     def read(self) -> Metrics:
         """Wait for the device, once, and give the metrics; all processes together.

@@ -182,6 +182,8 @@ class Trainer:
         self.iteration = iteration
         self.env_steps += self._env_steps_per_iteration
         measured = self._measured() if is_read else {}
+        if self._is_due(iteration, saving.log_every):
+            self._measurements.begin()
         updated = time.perf_counter()
         self.seconds = updated - self._started
         speed = self._speed(collected - began, updated - collected) if is_read else {}
@@ -203,7 +205,7 @@ class Trainer:
 
     # ---- metrics -----------------------------------------------------------------------------------------------------
     def _measured(self) -> Metrics:
-        """The present iteration's episodes and diagnostics, read once and checked."""
+        """Episodes since the last report and the present iteration's diagnostics, read once and checked."""
         if self._read[0] != self.iteration:
             self._read = self.iteration, {**self._measurements.read(), **self.league.read()}
         return self._read[1]

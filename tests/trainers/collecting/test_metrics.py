@@ -46,6 +46,7 @@ class Rollouts:
 
     def sums(self) -> torch.Tensor:
         self.collect()
+        self._metrics.begin()
         self._metrics.add_up()
         return self._metrics.sums()
 
@@ -136,6 +137,7 @@ def test_by_hand() -> None:
     first = {"env/a_mean": 1.5, "env/a_sum": 3.0, "env/a_last": 2.0, "env/left/own": 2.0}
     assert metrics.of_sums(metrics.sums().tolist()) == first
     world["rollout_terminated"], world["rollout_truncated"] = False, torch.tensor([[True, True]] + [[False] * 2] * 3)
+    metrics.begin()
     metrics.add_up()
     of_both = (4 + 8 + 1) / 3, (8 + 16 + 32 + 64 + 8) / 5, 13.0, 128.0, 1.0, 8.0
     assert metrics.of_sums(metrics.sums().tolist()) == {
@@ -144,6 +146,10 @@ def test_by_hand() -> None:
         "env/a_last": sum(of_both[4:]) / 2,
         "env/left/own": (3 + 5) / 2,
     }
+    world["rollout_truncated"] = torch.tensor([[True, False]] + [[False] * 2] * 3)
+    metrics.add_up()  # without begin(): one more episode of env 0, of rows 2, 4, 8 and 1
+    added = metrics.of_sums(metrics.sums().tolist())
+    assert (added["env/a_sum"], added["env/a_last"]) == ((13 + 128 + 15) / 3, (1 + 8 + 1) / 3)
 
 
 # ---- in a run --------------------------------------------------------------------------------------------------------

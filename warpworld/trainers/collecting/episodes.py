@@ -1,4 +1,4 @@
-"""Returns and lengths of the episodes that end in a rollout."""
+"""Returns and lengths of the episodes that end in rollouts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import Array
+from warpworld.environment.declarations import Per
 from warpworld.errors import StoreError
 from warpworld.trainers.collecting.players import Slot, own_agents
 from warpworld.world import World
 
 EPISODES_SOURCE = Path(__file__).resolve().parents[2] / "cuda" / "episodes.cu"
+_FINISHED: tuple[tuple[str, str, Per], ...] = (
+    ("finished_returns", "float64", "agent"),
+    ("finished_steps", "int32", "env"),
+    ("finished_episodes", "int32", "env"),
+)
 
 
 @dataclass(frozen=True)
 class Finished:
-    """Episodes that ended in a rollout.
+    """Episodes that ended.
 
     Attributes:
         count: how many.
@@ -50,8 +56,8 @@ class Finished:
 class EpisodeStatistics:
     """Adds up rewards over rollouts.
 
-    What an unfinished episode has so far is kept as state in the store, so that it is saved with the world.
-    Create it after the world's ``Rollout``, whose rows it reads.
+    What an unfinished episode has so far, and what has ended since ``begin``, is kept as state in the store, so that it
+    is saved with the world. Create it after the world's ``Rollout``, whose rows it reads.
 
     Attributes:
         add_up: takes in the rollout that stands in the store; call it once for each, since unfinished episodes are
@@ -67,9 +73,8 @@ class EpisodeStatistics:
         self._world, self._slots = world, slots
         world.add(Array("episode_return", "float32", initial=0.0, doc="rewards of the running episode"))
         world.add(Array("episode_steps", "int32", per="env", initial=0, doc="steps of the running episode"))
-        world.add(Array("finished_returns", "float64"), kept="scratch")
-        world.add(Array("finished_steps", "int32", per="env"), kept="scratch")
-        world.add(Array("finished_episodes", "int32", per="env"), kept="scratch")
+        for name, dtype, per in _FINISHED:
+            world.add(Array(name, dtype, per=per, initial=0, doc="of the episodes that ended since the last report"))
         self._functions = world.kernels(EPISODES_SOURCE, {}, scalars={"num_steps": num_steps})
         self._functions.build([])
         self._kernel = "add_masked_episodes" if "rollout_agent_mask" in world.data else "add_episodes"
@@ -85,8 +90,13 @@ class EpisodeStatistics:
     def _not_sealed(self) -> None:
         raise StoreError("there are no episodes to add up yet; call the world's reset() first")
 
+    def begin(self) -> None:
+        """Forget the episodes that have ended so far."""
+        for name, _, _ in _FINISHED:
+            self._world[name].zero_()
+
     def sums(self) -> Tensor:
-        """Of the episodes that ended in the rollout: (2 + 2 * num_agents,) float64 on the device.
+        """Of the episodes that ended since ``begin``: (2 + 2 * num_agents,) float64 on the device.
 
         Their number, their steps, and of those that each agent's own policy played, number and undiscounted returns,
         added up.
@@ -97,6 +107,8 @@ class EpisodeStatistics:
         return torch.cat((*of_envs, played, (world["finished_returns"] * self._own).sum(0)))
 
     def finished(self) -> Finished:
-        """Take in the rollout that stands in the store, and read what ended in it."""
+        """Take in the rollout that stands in the store, read what has ended, and begin anew."""
         self.add_up()
-        return Finished.of_sums(self.sums().tolist())
+        ended = Finished.of_sums(self.sums().tolist())
+        self.begin()
+        return ended

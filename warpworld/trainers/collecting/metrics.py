@@ -1,4 +1,4 @@
-"""The environment's own metrics: which there are, and what they come to over the episodes that end in a rollout."""
+"""The environment's own metrics: which there are, and what they come to over episodes."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def own_metrics(environment: Environment, groups: Mapping[str, Group]) -> list[O
 class EpisodeMetrics:
     """Adds the metrics up over rollouts.
 
-    What an unfinished episode has so far is kept as state in the store, so that it is saved with the world.
-    Create it after what records the rollout's outcomes, whose rows it reads.
+    What an unfinished episode has so far, and what has ended since ``begin``, is kept as state in the store, so that it
+    is saved with the world. Create it after what records the rollout's outcomes, whose rows it reads.
 
     Attributes:
         metrics: those that there are.
@@ -80,8 +80,9 @@ class EpisodeMetrics:
         world.record(name, f"rollout_metric_{name}", ROW)
         world.add(Array(f"metric_{name}", "float64", per=array.per, initial=0.0, doc="of the running episode"))
         world.add(Array(f"metric_{name}_rows", "int32", per=array.per, initial=0, doc="steps that count in it"))
-        world.add(Array(f"finished_metric_{name}", "float64", per=array.per), kept="scratch")
-        world.add(Array(f"finished_metric_{name}_episodes", "int32", per=array.per), kept="scratch")
+        finished = f"finished_metric_{name}"
+        world.add(Array(finished, "float64", per=array.per, initial=0.0, doc="of the episodes that ended"))
+        world.add(Array(f"{finished}_episodes", "int32", per=array.per, initial=0, doc="how many count in it"))
 
     def _bind(self) -> None:
         self.add_up = self._world.program([self._launch(array) for array in self._arrays])
@@ -102,8 +103,14 @@ class EpisodeMetrics:
         given = (f"rollout_metric_{name}", *rows, *sums, kind, array.per == "env")
         return self._functions.step(_KERNELS[array.dtype], index=0, given=given)
 
+    def begin(self) -> None:
+        """Forget the episodes that have ended so far."""
+        for array in self._arrays:
+            for name in (f"finished_metric_{array.name}", f"finished_metric_{array.name}_episodes"):
+                self._world[name].zero_()
+
     def sums(self) -> Tensor:
-        """Of the episodes that ended in the rollout: (2 * metrics,) float64 on the device.
+        """Of the episodes that ended since ``begin``: (2 * metrics,) float64 on the device.
 
         Of each metric the sum over the episodes, and over the agents of the group that its own policy played, and how
         many these are.
