@@ -96,4 +96,7 @@ OFF_POLICY = (
         judge=_judge_both,
         holds=_both_hold,
     ),
+    # Figure 3 of Young and Tian 2019: means of about 10 and 50.5 after 5 million frames, while exploring
+    _experiment("minatar_breakout_dqn", "greedy episodes of 10 within 20 minutes by DQN", Wanted("agent", 10.0, 1200)),
+    _experiment("minatar_freeway_dqn", "greedy episodes of 50.5 within 20 minutes", Wanted("agent", 50.5, 1200)),
 )
