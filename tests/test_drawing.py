@@ -102,3 +102,13 @@ def test_the_nearest_colour_is_suggested() -> None:
 def test_every_kind_is_listed() -> None:
     assert set(MARKS.values()) == set(Mark.__subclasses__())
     assert MARKS["Rectangles"] is Rectangles
+
+
+def test_places_of_agents() -> None:
+    drawing = Drawing((0, 0, 1, 1), [], places=([0.5, np.nan], 0.25))
+    assert drawing.places.tolist() == [[0.5, pytest.approx(np.nan, nan_ok=True)], [0.25, 0.25]]
+    for wrong, expected in (((1, [[2]]), "a finite number or NaN"), ((1,), "a number for each agent"), (7, "a number")):
+        with pytest.raises(DeclarationError, match=rf"Drawing: places=.*, expected \(x, y\) with {expected}"):
+            Drawing((0, 0, 1, 1), [], places=wrong)
+    with pytest.raises(DeclarationError, match=r"with a finite number or NaN for each agent"):
+        Drawing((0, 0, 1, 1), [], places=([np.inf], [0.0]))

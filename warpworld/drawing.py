@@ -191,7 +191,8 @@ class Text(Mark):
 class Image(Mark):
     """Pixels in the rectangle from (``x``, ``y``), its lowest corner, of ``width`` and ``height``.
 
-    ``pixels`` is (rows, columns, 3) uint8, the top row first, wherever y points.
+    ``pixels`` is (rows, columns, 3) uint8, the top row first, wherever y points. A diagram on white paper has
+    ``on_paper=True``: a dark page shows it with light and dark exchanged. What a camera sees is the same everywhere.
     """
 
     columns = ("x", "y", "width", "height")
@@ -203,6 +204,7 @@ class Image(Mark):
     height: Any
     pixels: Any
     opacity: float = 1.0
+    on_paper: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -223,6 +225,8 @@ class Drawing:
             downwards; units are as wide as they are high.
         marks: from the lowest to the topmost.
         seconds: how long a step is shown at normal speed.
+        places: x and y of every agent, each (num_agents,) or one number for all, which replays follow and point at; NaN
+            for an agent that is nowhere. None where agents have no places.
 
     Raises:
         DeclarationError: a wrong type, a number that is not finite, an empty view.
@@ -231,6 +235,7 @@ class Drawing:
     view: tuple[float, float, float, float]
     marks: Sequence[Mark]
     seconds: float = 0.1
+    places: Any = None
 
     def __post_init__(self) -> None:
         try:
@@ -247,6 +252,8 @@ class Drawing:
             raise DeclarationError(f"Drawing: seconds={self.seconds!r}, expected a number above 0")
         object.__setattr__(self, "view", view)
         object.__setattr__(self, "marks", tuple(marks))
+        if self.places is not None:
+            object.__setattr__(self, "places", _places(self.places))
 
     def __repr__(self) -> str:
         return f"<Drawing: {len(self.marks)} mark{'s' * (len(self.marks) != 1)} in view {self.view}>"
@@ -314,3 +321,15 @@ def _length(mark: Mark, name: str) -> float:
     if not 0 <= number < float("inf"):
         raise DeclarationError(f"{mark.kind}: {name}={value!r}, expected a number of at least 0")
     return number
+
+
+def _places(value: Any) -> np.ndarray:
+    """(2, num_agents) float64: x and y."""
+    try:
+        x, y = (np.array(column, dtype=np.float64, ndmin=1) for column in value)
+        places = np.stack(np.broadcast_arrays(x, y))
+    except (TypeError, ValueError):
+        raise DeclarationError(f"Drawing: places={value!r}, expected (x, y) with a number for each agent") from None
+    if places.ndim != 2 or np.isinf(places).any():
+        raise DeclarationError(f"Drawing: places={value!r}, expected (x, y) with a finite number or NaN for each agent")
+    return places

@@ -53,7 +53,7 @@ def draw_indoor(
             Discs(x[i], y[i], BODY, fill=colour, outline="paper", line_width=0.02),
             Arrowheads(x[i], y[i], 1.4 * BODY, heading[i], fill="paper"),
         ]
-    return Drawing((left, bottom - height, right, top), [*marks, *over_agents, *strips], seconds=0.1)
+    return Drawing((left, bottom - height, right, top), [*marks, *over_agents, *strips], seconds=0.1, places=(x, y))
 
 
 def texel_stretches(

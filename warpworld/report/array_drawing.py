@@ -46,7 +46,7 @@ class ArrayDrawer:
             extent = f"{low:.3g} to {high:.3g}"
             marks.append(Text(WIDTH - MARGIN, middle, extent, 2.0, fill="muted", align="right"))
             top += LABEL
-            marks.append(Image(MARGIN, top, width, height, coloured(cells, low, high)))
+            marks.append(Image(MARGIN, top, width, height, coloured(cells, low, high), on_paper=True))
             marks.append(Rectangles(MARGIN, top, width, height, fill=None, outline="muted", line_width=0.15))
             top += height + GAP
         return Drawing((0.0, top, WIDTH, 0.0), marks)

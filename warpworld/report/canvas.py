@@ -1,4 +1,4 @@
-"""Paints drawings with Pillow: what replay.js does in a browser, for GIFs and videos."""
+"""Paints drawings with Pillow: what marks.js does in a browser, for GIFs and videos."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _of_rectangles(mark: marks.Rectangles) -> np.ndarray:
 
 
 def _of_arrowheads(mark: marks.Arrowheads) -> np.ndarray:
-    corners = np.array([[0.6, 0.0], [-0.4, 0.36], [-0.2, 0.0], [-0.4, -0.36]])  # ahead and aside, as in replay.js
+    corners = np.array([[0.6, 0.0], [-0.4, 0.36], [-0.2, 0.0], [-0.4, -0.36]])  # ahead and aside, as in marks.js
     along = np.stack([np.cos(mark.direction), np.sin(mark.direction)], -1)
     aside = np.stack([-along[:, 1], along[:, 0]], -1)
     turned = corners @ np.stack([along, aside], 1)

@@ -9,21 +9,29 @@ from __future__ import annotations
 import base64
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from warpworld.drawing import Drawing, Image, Mark, Text
+from warpworld.report.column_encoding import MOST_CHARACTERS, encode_columns
 from warpworld.report.palette import colour_table
-from warpworld.report.recording import Recording
+from warpworld.report.recording import Frame, Recording
 
 ANGLE_DECIMALS = 2  # of radians
 
 
-def encode(recording: Recording) -> dict[str, Any]:
-    """A recording as JSON's own types; replay.js says what it reads of them.
+def encode(recording: Recording, most: int = MOST_CHARACTERS) -> dict[str, Any]:
+    """A recording as JSON's own types; marks.js and agents.js read them.
+
+    Args:
+        recording: what it holds.
+        most: characters that the numbers of its arrays may take.
 
     Returns:
         title, about, drawn; groups, a list of name and size; colours, name to [light, dark]; marks; and of every frame,
-        as columns: view, marks (indices), seconds, episode, timestep, end, rewards and returns (by group, their means).
+        as columns: view, marks (indices), seconds, episode, timestep, end, rewards and returns (of each agent), places
+        (x of all agents, then y; null for an agent that is nowhere), if there are any. And arrays and left_out, as
+        ``encode_columns`` returns them.
     """
     marks: dict[str, int] = {}
     frames = recording.frames
@@ -33,7 +41,7 @@ def encode(recording: Recording) -> dict[str, Any]:
         "title": recording.title,
         "about": recording.about,
         "drawn": recording.drawn,
-        "groups": [{"name": group.name, "size": group.size} for group in groups],
+        "groups": [{"name": group.name, "first": group.first, "size": group.size} for group in groups],
         "colours": {name: list(pair) for name, pair in colour_table(recording.groups).items()},
         "marks": [json.loads(text) for text in marks],
         "frames": {
@@ -43,18 +51,35 @@ def encode(recording: Recording) -> dict[str, Any]:
             "episode": [frame.episode for frame in frames],
             "timestep": [frame.timestep for frame in frames],
             "end": [frame.end for frame in frames],
-            "rewards": [[_short(frame.rewards[group.slice].mean()) for group in groups] for frame in frames],
-            "returns": [[_short(frame.returns[group.slice].mean()) for group in groups] for frame in frames],
+            "rewards": [[_short(value) for value in frame.rewards] for frame in frames],
+            "returns": [[_short(value) for value in frame.returns] for frame in frames],
+            "places": _places(frames),
         },
+        **encode_columns(recording.columns, recording.groups, most),
     }
+
+
+def _places(frames: Sequence[Frame]) -> list[list[float | None]] | None:
+    """Where agents are in each frame; None where drawings do not say."""
+    if any(frame.drawing.places is None for frame in frames):
+        return None
+    decimals = _decimals(frames[0].drawing)
+    return [
+        [None if value != value else _rounded(value, decimals) for value in frame.drawing.places.ravel().tolist()]
+        for frame in frames
+    ]
 
 
 def _marks(drawing: Drawing, known: dict[str, int]) -> list[int]:
     """Indices of a drawing's marks among the known ones, which grow by those that are new."""
-    extent = max(drawing.width, drawing.height)
-    decimals = 3 - math.floor(math.log10(extent))
+    decimals = _decimals(drawing)
     texts = (json.dumps(_encode_mark(mark, decimals), separators=(",", ":")) for mark in drawing.marks)
     return [known.setdefault(text, len(known)) for text in texts]
+
+
+def _decimals(drawing: Drawing) -> int:
+    """Decimals that the view's lengths are rounded to."""
+    return 3 - math.floor(math.log10(max(drawing.width, drawing.height)))
 
 
 def _encode_mark(mark: Mark, decimals: int) -> dict[str, Any]:
@@ -66,6 +91,7 @@ def _encode_mark(mark: Mark, decimals: int) -> dict[str, Any]:
         fields |= {"text": mark.text, "align": mark.align}
     if isinstance(mark, Image):
         fields |= {"rows": len(mark.pixels), "pixels": base64.b64encode(mark.pixels.tobytes()).decode("ascii")}
+        fields |= {"on_paper": True} if mark.on_paper else {}
     return fields
 
 

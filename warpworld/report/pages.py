@@ -29,6 +29,11 @@ def style(*names: str) -> str:
     return "\n".join([css_variables(), *(asset(name) for name in names)])
 
 
+def script(*names: str) -> str:
+    """Scripts of this folder one after the other, in a scope of their own: each uses what those before it define."""
+    return "\n".join(['(() => {\n"use strict";', *(asset(name) for name in names), "})();"])
+
+
 def escaped(value: object) -> str:
     """Text for HTML, also within quotes."""
     return html.escape(str(value), quote=True)

@@ -15,6 +15,8 @@ from warpworld.environment import Array, Environment, Group
 from warpworld.errors import DeclarationError, StoreError, suggest
 from warpworld.report.array_drawing import ArrayDrawer
 from warpworld.report.palette import colour_table
+from warpworld.report.recorded_arrays import Column, columns_of
+from warpworld.report.values import unknown_values, values_of
 from warpworld.runs import Run
 from warpworld.trainers.building import build_world
 from warpworld.trainers.collecting.actor import Actor
@@ -62,6 +64,7 @@ class Recording:
         groups: agent groups by name.
         frames: for each episode its start and then each of its steps.
         drawn: whether the environment drew itself; else its arrays' values are shown.
+        columns: arrays of the env and its agents by name, over the frames.
     """
 
     title: str
@@ -69,6 +72,7 @@ class Recording:
     groups: Mapping[str, Group]
     frames: Sequence[Frame]
     drawn: bool
+    columns: Mapping[str, Column] = field(default_factory=dict)
 
     @property
     def episodes(self) -> int:
@@ -132,23 +136,29 @@ def record(
     world.reset()
     steps = _play(world, actors, watch, episodes)
     frames, drawn = _drawn(world, steps)
-    return Recording(config.title, about, world.groups, frames, drawn)
+    arrays, values = [step.arrays for step in steps], [step.values for step in steps]
+    return Recording(config.title, about, world.groups, frames, drawn, columns_of(world, arrays, values))
 
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A frame that is not drawn yet."""
+    """A frame that is not drawn yet; ``values`` are what critics expect from here on, set when agents act."""
 
     episode: int
     arrays: FrameArrays
     rewards: np.ndarray
     returns: np.ndarray
     end: str
+    values: np.ndarray
 
 
 def _play(world: World, actors: Sequence[Actor], watch: _Watch, episodes: int) -> list[_Step]:
     nothing = np.zeros(world.num_agents)
-    steps = [_Step(1, watch.of_start(), nothing, nothing, "")]
+
+    def start(episode: int) -> _Step:
+        return _Step(episode, watch.of_start(), nothing, nothing, "", unknown_values(world))
+
+    steps = [start(1)]
     finished = 0
     while finished < episodes:
         if len(steps) >= MAX_FRAMES:
@@ -156,6 +166,7 @@ def _play(world: World, actors: Sequence[Actor], watch: _Watch, episodes: int) -
             break
         for actor in actors:
             actor.act()
+        steps[-1].values[:] = values_of(world, actors)
         world.step()
         arrays = watch.of_step()
         arrays["timestep"] = steps[-1].arrays["timestep"] + 1  # of an ended env the world has set it back already
@@ -163,11 +174,11 @@ def _play(world: World, actors: Sequence[Actor], watch: _Watch, episodes: int) -
         if "agent_mask" in arrays:
             rewards = np.where(arrays["agent_mask"], rewards, 0.0)
         end = "terminated" if arrays["terminated"] else "truncated" if arrays["truncated"] else ""
-        steps.append(_Step(steps[-1].episode, arrays, rewards, steps[-1].returns + rewards, end))
+        steps.append(_Step(steps[-1].episode, arrays, rewards, steps[-1].returns + rewards, end, unknown_values(world)))
         if end:
             finished += 1
             if finished < episodes:
-                steps.append(_Step(finished + 1, watch.of_start(), nothing, nothing, ""))
+                steps.append(start(finished + 1))
     return steps
 
 

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from warpworld.errors import RunError
 from warpworld.files import read_file, reason
-from warpworld.report.pages import asset, escaped, fill, style, write_whole
+from warpworld.report.pages import escaped, fill, script, style, write_whole
 
 if TYPE_CHECKING:
     from warpworld.report.recording import Recording
 
 STYLES = ("page.css", "replay.css")
-SCRIPT = "replay.js"
+SCRIPTS = ("marks.js", "timeline.js", "agents.js", "replay.js")
 LARGEST_IN_NOTEBOOK = 2_000_000  # characters, which are saved with it
+ARRAYS_IN_NOTEBOOK = 500_000  # characters of arrays among them
 _ELEMENT = '<div class="replay"><script type="application/json">{}</script></div>'
 _SAVED = re.compile(re.escape(_ELEMENT).replace(r"\{\}", "(.*?)"), re.DOTALL)
 
 
 def write_replay(recording: Recording, path: str | Path) -> Path:
-    """Write the page that plays a recording: picture, slider, play, speed, returns so far.
+    """Write the page that plays a recording: picture, returns so far, and what each agent sees, does and gets.
 
     Args:
         recording: what it plays.
@@ -34,27 +35,32 @@ def write_replay(recording: Recording, path: str | Path) -> Path:
     Raises:
         RunError: it cannot be written.
     """
-    return write_whole(Path(path), _page(recording) + "\n")
+    return write_whole(Path(path), _page(recording, replay_text(recording)) + "\n")
 
 
 def notebook_player(recording: Recording) -> str | None:
     """The page in a frame of its own, as HTML; None where it has more than ``LARGEST_IN_NOTEBOOK`` characters."""
-    text = _page(recording)
+    text = _page(recording, replay_text(recording, ARRAYS_IN_NOTEBOOK))
     if len(text) > LARGEST_IN_NOTEBOOK:
         return None
     return f'<iframe srcdoc="{escaped(text)}" style="width: 100%; height: 640px; border: 0"></iframe>'
 
 
-def _page(recording: Recording) -> str:
-    parts = {"title": escaped(recording.title), "style": style(*STYLES), "script": asset(SCRIPT)}
-    return fill("replay.html", replay=replay_element(replay_text(recording)), **parts)
+def _page(recording: Recording, text: str) -> str:
+    parts = {"title": escaped(recording.title), "style": style(*STYLES), "script": script(*SCRIPTS)}
+    return fill("replay.html", replay=replay_element(text), **parts)
 
 
-def replay_text(recording: Recording) -> str:
-    """A recording as JSON that may stand inside a ``<script>`` of an HTML page."""
+def replay_text(recording: Recording, most: int | None = None) -> str:
+    """A recording as JSON that may stand inside a ``<script>`` of an HTML page.
+
+    Args:
+        recording: what it holds.
+        most: characters that its arrays may take; None takes ``column_encoding.MOST_CHARACTERS``.
+    """
     from warpworld.report.encoding import encode
 
-    return _for_script(encode(recording))
+    return _for_script(encode(recording) if most is None else encode(recording, most))
 
 
 def read_replay(path: str | Path) -> str:

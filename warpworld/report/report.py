@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from warpworld.report import sections
-from warpworld.report.pages import asset, escaped, fill, style, write_whole
+from warpworld.report import replay, sections
+from warpworld.report.pages import escaped, fill, script, style, write_whole
 from warpworld.runs import RunFolder
 from warpworld.runs.run_data import RunData, read_run
 
 STYLES = ("page.css", "replay.css", "report.css")
-SCRIPTS = ("replay.js", "charts.js")
+SCRIPTS = (*replay.SCRIPTS, "charts.js")
 
 
 def write_report(runs: Sequence[RunFolder], path: str | Path, replays: Mapping[Path, str] | None = None) -> Path:
@@ -52,7 +52,7 @@ def write_report(runs: Sequence[RunFolder], path: str | Path, replays: Mapping[P
         style=style(*STYLES),
         sections="\n".join(part for part in parts if part),
         footer="Written by <code>warpworld report</code>.",
-        script="\n".join(asset(name) for name in SCRIPTS),
+        script=script(*SCRIPTS),
     )
     return write_whole(path, page + "\n")
 

@@ -163,7 +163,8 @@ class TagContinuous(Environment):
         for group, who, length in (("runner", ~is_tagger & playing, 1.5), ("tagger", is_tagger, 2.2)):
             marks.append(Arrowheads(x[who], y[who], length * unit, arrays["direction"][who], fill=group))
         marks.append(Discs(x[tagged], y[tagged], 1.2 * unit, fill=None, outline="alarm", line_width=0.3 * unit))
-        return Drawing((-unit, -unit, side + unit, side + unit), marks)
+        places = np.where(playing | is_tagger, x, np.nan), y
+        return Drawing((-unit, -unit, side + unit, side + unit), marks, places=places)
 
 
 def fixed_start(params: TagContinuous.Params) -> dict[str, np.ndarray]:

@@ -121,7 +121,7 @@ class TagGridworld(Environment):
         ]
         if arrays["terminated"]:
             marks.append(Discs(x[-1], y[-1], 0.75, fill=None, outline="alarm", line_width=0.15))
-        return Drawing((-1.0, -1.0, last + 1.0, last + 1.0), marks, seconds=0.15)
+        return Drawing((-1.0, -1.0, last + 1.0, last + 1.0), marks, seconds=0.15, places=(x, y))
 
     def _fixed_start(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Start cells along x and y: those given, or the middle for taggers and (0, 0) for the runner."""

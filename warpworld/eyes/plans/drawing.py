@@ -40,7 +40,7 @@ def _surfaces(plan: Plan) -> Image:
     chosen = np.where(rooms > 0, (rooms - 1) % len(FLOORS) + 1, 0)[np.ix_(row, column)]
     chosen[_solid(plan, rows, columns)] = len(FLOORS) + 1
     colours = np.array([rgb(colour) for colour in (PAPER, *FLOORS, SLAB)], dtype=np.uint8)
-    return Image(grid.x, grid.y, width, height, pixels=colours[chosen][::-1])
+    return Image(grid.x, grid.y, width, height, pixels=colours[chosen][::-1], on_paper=True)
 
 
 def _under_walls(plan: Plan) -> np.ndarray:

@@ -62,4 +62,4 @@ class TemplateWorld(Environment):
             Discs(x[thieves:], y[thieves:], 0.38, fill="guard"),
             Discs(x[:thieves], y[:thieves], 0.25, fill="thief", outline="paper", line_width=0.05),
         ]
-        return Drawing((-1.0, -1.0, side, side), marks, seconds=0.2)
+        return Drawing((-1.0, -1.0, side, side), marks, seconds=0.2, places=(x, y))

@@ -1,0 +1,149 @@
+"""The arrays of a recording: what every agent saw, did and was worth at each frame, and how a page holds them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from gymnasium.spaces import Box, Discrete
+from torch import Tensor
+
+from tests.report.recorded_worlds import SPACE, Drawn, Masked, Plain, config_of, recording_of, run_of
+from warpworld.environment import Group
+from warpworld.report.column_encoding import encode_columns
+from warpworld.report.recorded_arrays import Column
+from warpworld.report.recording import Recording, record, record_run
+from warpworld.trainers.evaluate import load_policies
+
+RANDOM = {"left": None, "right": None}
+GROUPS = {"left": Group("left", 2, SPACE, Discrete(2)), "right": Group("right", 1, SPACE, Discrete(2), first=2)}
+PLENTY = 1_000_000
+
+
+class Apart(Plain):
+    """Its groups see different things: the right agent sees two numbers, 7 and its place."""
+
+    def groups(self) -> Sequence[Group]:
+        return [*super().groups()[:1], Group("right", 1, Box(-np.inf, np.inf, (2,)), Discrete(2))]
+
+    def _step(self, arrays: Any, active: Tensor) -> None:
+        arrays["x"] = arrays["x"] + 1.0
+        arrays["truncated"] = arrays["timestep"] == self.params.length
+        self._see(arrays)
+
+    def _reset(self, arrays: Any, active: Tensor) -> None:
+        start = 10.0 * torch.arange(3)
+        arrays["x"] = torch.where(active[:, None], start, arrays["x"])
+        self._see(arrays)
+
+    def _see(self, arrays: Any) -> None:
+        arrays["observations_left"] = arrays["x"][:, :2, None]
+        right = arrays["x"][:, 2:, None]
+        arrays["observations_right"] = torch.cat([torch.full_like(right, 7.0), right], dim=2)
+
+
+def decoded(entry: dict[str, Any]) -> np.ndarray:
+    """The numbers of an encoded array, (frames, agents where it is of agents, *shape)."""
+    values = np.frombuffer(base64.b64decode(entry["data"]), np.dtype(entry["dtype"]).newbyteorder("<"))
+    agents = [] if entry["first"] is None else [-1]
+    return values.reshape(entry["frames"], *agents, *entry["shape"])
+
+
+# ---- what is recorded ------------------------------------------------------------------------------------------------
+def test_arrays_of_agents_and_of_the_env_are_kept() -> None:
+    columns = record(config_of(Drawn), RANDOM, episodes=2).columns
+    x = np.array([0.0, 10.0, 20.0]) + np.arange(4)[:, None]
+    assert columns["x"].values.tolist() == [*x.tolist(), *(x + 100.0).tolist()]
+    assert columns["observations"].values[..., 0].tolist() == columns["x"].values.tolist()
+    assert (columns["x"].first, columns["episodes"].first) == (0, None)
+    assert columns["episodes"].values.tolist() == [0] * 4 + [1] * 4
+    assert columns["actions"].values.shape == (8, 3, 1)
+    assert not {"table", "timestep", "rewards", "value", "alive"} & columns.keys()
+
+
+def test_arrays_of_one_group_know_their_agents() -> None:
+    columns = record(config_of(Apart), RANDOM).columns
+    assert {name: columns[name].first for name in ("observations_left", "observations_right", "actions")} == {
+        "observations_left": 0,
+        "observations_right": 2,
+        "actions": 0,
+    }
+    assert columns["observations_right"].values.tolist() == [[[7.0, 20.0 + step]] for step in range(4)]
+
+
+def test_values_are_what_critics_expect_of_what_agents_see(tmp_path: Path) -> None:
+    run = run_of(Drawn, tmp_path)
+    columns = record_run(run, episodes=2).columns
+    seen = torch.as_tensor(columns["observations"].values)
+    values, ended = columns["value"].values, np.arange(8) % 4 == 3
+    assert np.isnan(values[ended]).all()
+    for name, agents in (("left", slice(0, 2)), ("right", slice(2, 3))):
+        policy = load_policies(run)[name]
+        assert policy is not None
+        with torch.no_grad():
+            expected = policy.value(seen[~ended, agents])
+        assert np.allclose(values[~ended, agents], expected.numpy(), rtol=1e-5)
+
+
+def test_who_is_alive() -> None:
+    columns = record(config_of(Masked), {"agent": None}, episodes=2).columns
+    assert columns["alive"].values.tolist() == [[True, True]] * 3 + [[True, False]] + [[True, True]] * 3 + [
+        [True, False]
+    ]
+
+
+# ---- how a page holds it ---------------------------------------------------------------------------------------------
+def test_encoded_numbers_are_the_recorded_ones() -> None:
+    rng = np.random.default_rng(0)
+    columns = {
+        "flags": Column(rng.random((5, 3)) < 0.5, 0),
+        "counts": Column(rng.integers(-300, 300, (5, 3, 2)), 0),
+        "large": Column(np.array([[2**40], [1]]), None),
+        "places": Column(rng.random((5, 3, 2), dtype=np.float32), 0),
+        "of_right": Column(np.array([[[1.5, np.nan]]] * 2, np.float32), 2),
+    }
+    encoded = encode_columns(columns, GROUPS, PLENTY)
+    assert [entry["name"] for entry in encoded["arrays"]] == list(columns)
+    assert [entry["dtype"] for entry in encoded["arrays"]] == ["uint8", "int16", "float64", "float32", "float32"]
+    for entry in encoded["arrays"]:
+        assert np.array_equal(decoded(entry), columns[entry["name"]].values, equal_nan=entry["name"] == "of_right")
+    assert encoded["left_out"] == []
+
+
+def test_an_array_that_never_changes_is_there_once() -> None:
+    (entry,) = encode_columns({"x": Column(np.ones((9, 3), np.float32), 0)}, GROUPS, PLENTY)["arrays"]
+    assert (entry["frames"], decoded(entry).tolist()) == (1, [[1.0, 1.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("room", "agents", "left_out"),
+    [(3 * 16 * 4, None, []), (170, [0, 2], ["seen"]), (80, [], ["seen"])],
+)
+def test_what_does_not_fit_is_kept_of_the_first_agents_of_each_group(
+    room: int, agents: list[int] | None, left_out: list[str]
+) -> None:
+    values = np.arange(36, dtype=np.float32).reshape(4, 3, 3)
+    encoded = encode_columns({"seen": Column(values, 0)}, GROUPS, room)
+    assert encoded["left_out"] == left_out
+    if agents == []:
+        assert encoded["arrays"] == []
+    else:
+        (entry,) = encoded["arrays"]
+        assert entry["agents"] == agents
+        assert decoded(entry).tolist() == values[:, agents or [0, 1, 2]].tolist()
+
+
+def test_a_small_array_has_room_before_a_large_one() -> None:
+    large, small = Column(np.random.default_rng(1).random((50, 3)), 0), Column(np.arange(50) % 7, None)
+    encoded = encode_columns({"large": large, "small": small}, GROUPS, 100)
+    assert [entry["name"] for entry in encoded["arrays"]] == ["small"]
+
+
+def test_a_recording_without_arrays() -> None:
+    recording: Recording = recording_of([])
+    assert encode_columns(recording.columns, recording.groups, PLENTY) == {"arrays": [], "left_out": []}
