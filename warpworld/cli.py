@@ -8,7 +8,7 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from warpworld.commands import (
@@ -26,8 +26,10 @@ from warpworld.commands import (
     train,
     watch,
 )
-from warpworld.errors import WarpworldError
+from warpworld.commands.settings import unknown_words
+from warpworld.errors import WarpworldError, suggest
 from warpworld.managers.cuda.faults import explain_torch_error
+from warpworld.packaged import packaged_configs
 
 USER_ERROR = 2  # exit statuses
 INTERRUPTED = 130
@@ -43,9 +45,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status: 0, 2 for a mistake that the user can mend, 130 after Ctrl-C.
     """
     _print_every_path()
-    parser = _parser()
-    arguments, behind = parser.parse_known_args(argv)
-    _take_settings(parser, arguments, behind)
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser, commands = _parser()
+    if words and words[0] not in commands and not words[0].startswith("-"):
+        parser.error(_unknown_command(words[0], commands))
+    arguments, behind = parser.parse_known_args(words)
+    _take_settings(commands.get(words[0], parser) if words else parser, arguments, behind)
     if arguments.command is None:
         parser.print_help()
         return 0
@@ -94,7 +99,8 @@ def _leave_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The whole command line, and each command's part of it by name."""
     parser = argparse.ArgumentParser(
         prog="warpworld", description="Multi-agent reinforcement learning on one device, with a GPU or without."
     )
@@ -103,7 +109,14 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for module in (train, evaluate, league, watch, report, export, new, params, check, plans, run, about, bench):
         module.add_parsers(commands)
-    return parser
+    return parser, commands.choices
+
+
+def _unknown_command(word: str, commands: Iterable[str]) -> str:
+    hint = suggest(word, commands)
+    if not hint and word in packaged_configs():
+        hint = f" Did you mean 'warpworld train {word}'?"
+    return f"unknown command '{word}'.{hint} Known: {', '.join(commands)}"
 
 
 def _take_settings(parser: argparse.ArgumentParser, arguments: argparse.Namespace, behind: Sequence[str]) -> None:
@@ -111,7 +124,7 @@ def _take_settings(parser: argparse.ArgumentParser, arguments: argparse.Namespac
     words = getattr(arguments, arguments.settings, None) if arguments.settings else None
     wrong = [word for word in behind if words is None or word.startswith("-") or "=" not in word]
     if wrong:
-        parser.error(f"unrecognized arguments: {' '.join(wrong)}")
+        parser.error(unknown_words(wrong, parser, words is not None))
     if words is not None:
         words.extend(behind)
 

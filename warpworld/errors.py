@@ -70,10 +70,15 @@ class TrainingError(WarpworldError):
     """A number that the training depends on is NaN or infinite."""
 
 
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate nearest to ``name``, or None if none is near."""
+    return next(iter(difflib.get_close_matches(name, list(candidates), n=1)), None)
+
+
 def suggest(name: str, candidates: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the candidate nearest to ``name``, or an empty string if none is near."""
-    near = difflib.get_close_matches(name, list(candidates), n=1)
-    return f" Did you mean '{near[0]}'?" if near else ""
+    near = nearest(name, candidates)
+    return f" Did you mean '{near}'?" if near is not None else ""
 
 
 def said(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
@@ -42,6 +43,12 @@ def title_of(target: str) -> str:
     """A target without the folders that its file lies in: ``walk`` or ``walk:Walk``; others stay as they are."""
     path, class_name = split_file(target)
     return target if not path else ":".join(filter(None, (Path(path).stem, class_name)))
+
+
+def absolute_target(target: str, folder: Path) -> str:
+    """A target that holds from anywhere, also where it names a file, which is relative to ``folder``."""
+    path, class_name = split_file(target)
+    return target if not path else ":".join(filter(None, (os.path.abspath(folder / path), class_name)))
 
 
 def class_in_file(path: str, name: str, base: type[Base]) -> type[Base]:

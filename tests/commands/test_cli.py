@@ -265,11 +265,17 @@ def test_reader_that_stops_reading(here: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["trian"], "invalid choice: 'trian'"),
+        (["trian"], "error: unknown command 'trian'. Did you mean 'train'? Known: train, eval, "),
+        (["cartpole"], "error: unknown command 'cartpole'. Did you mean 'warpworld train cartpole'? Known: train, "),
         (["train"], "the following arguments are required: CONFIG"),
         (["train", "run.yaml", "--stop-at", "0"], "argument --stop-at: '0', expected a whole number of at least 1"),
         (["train", "--resume"], "argument --resume: expected one argument"),
-        (["train", "run.yaml", "--seed", "3"], "unrecognized arguments: --seed"),
+        (["train", "run.yaml", "--sed", "3"], "unrecognized arguments: --sed 3. Did you mean --seed?\n"),
+        (
+            ["train", "run.yaml", "--ent-coef", "3"],
+            "unrecognized arguments: --ent-coef 3; settings are written key=value: ent_coef=3\n",
+        ),
+        (["eval", "x", "--ent-coef=3"], "unrecognized arguments: --ent-coef=3\n"),
         (["check", "x", "--seed", "3", "a=1", "side", "--b=2"], "unrecognized arguments: side --b=2"),
         (["eval", "x", "--seed", "3", "a=1"], "unrecognized arguments: a=1"),
         (["eval", "x", "--episodes", "0"], "argument --episodes: '0', expected a whole number of at least 1"),
@@ -348,6 +354,50 @@ def test_eval_of_what_is_no_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         capsys.readouterr().err == "error: 'run.yam' does not exist, expected a run folder. Did you mean 'run.yaml'?\n"
     )
+
+
+def test_a_config_in_place_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "cartpole"]) == 2
+    expected = (
+        "error: 'cartpole' does not exist, expected a run folder. 'cartpole' is a config: warpworld train cartpole "
+    )
+    assert capsys.readouterr().err == f"{expected}makes a run of it.\n"
+
+
+def test_a_run_in_place_of_a_config(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Run.create(load_config("run.yaml")).path
+    assert main(["train", str(path)]) == 2
+    assert capsys.readouterr().err == (
+        f"error: '{path}' is a run folder, expected a config. To continue the run: warpworld train --resume {path}; to "
+        f"repeat it: warpworld train {path}/config.yaml\n"
+    )
+
+
+def test_watch_of_a_config_that_is_misspelt(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["watch", "tag_gridwold"]) == 2
+    assert capsys.readouterr().err == (
+        "error: 'tag_gridwold' does not exist, expected a run folder or a config. Did you mean 'tag_gridworld'?\n"
+    )
+
+
+def test_a_run_without_its_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Run.create(load_config("run.yaml")).path
+    assert main(["eval", path.name]) == 2
+    assert capsys.readouterr().err == (
+        f"error: '{path.name}' does not exist, expected a run folder. Did you mean 'runs/{path.name}'?\n"
+    )
+
+
+def test_options_that_stand_for_settings(
+    here: Path, trainer: type[StubTrainer], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--seed", "7", "--device", "cpu", "--name", "007", "--tag", "a", "--tag", "b.2"]
+    assert main(["train", "run.yaml", *words]) == 0
+    (path,) = (here / "runs").iterdir()
+    saving = load_config(path / "config.yaml").saving
+    assert path.name.startswith("007-")
+    assert (saving.name, saving.tags) == ("007", ("a", "b.2"))
+    assert load_config(path / "config.yaml").trainer.seed == 7
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:

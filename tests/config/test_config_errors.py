@@ -289,7 +289,7 @@ def test_groups_of_a_policy_need_equal_spaces(load: Callable[..., RunConfig]) ->
         ("trainer.num_envs=0", "trainer.num_envs is 0, expected at least 1"),
         ("trainer.num_envz=3", "trainer.num_envz is not a known key. Did you mean 'num_envs'?"),
         ("polcy.chaser.gamma=1", "polcy is not a known key. Did you mean 'policy'?"),
-        ("num_envs=3", "num_envs is not a known key. Did you mean 'trainer.num_envs'?"),
+        ("num_envz=3", "num_envz is not a known key. Did you mean 'trainer.num_envs'?"),
         ("env.chasrs=3", "env.chasrs is not a known key. Did you mean 'chasers'?"),
         ("env.side=0", "env: side=0.0: expected more than 0"),
         ("trainer.num_envs.x=3", "trainer.num_envs is a value, not a section"),

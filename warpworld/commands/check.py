@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from warpworld.commands.argument_types import at_least
-from warpworld.commands.environments import add_environment, read_params
+from warpworld.commands.environments import add_environment, made_environment
 
 FOUND = 1  # exit status
 
@@ -24,15 +24,14 @@ def add_parsers(commands: Any) -> None:
     check.add_argument("--steps", type=at_least(1, 100_000), default=120, help="steps to take (default: 120)")
     check.add_argument("--envs", type=at_least(2, 1000), default=5, help="envs to step (default: 5)")
     check.add_argument("--seed", type=at_least(0), default=0, help="seed of world and actions (default: 0)")
+    check.add_argument("--device", choices=("auto", "cpu"), help="a check always runs on the CPU")
     check.add_argument("--format", choices=("text", "json"), default="text", help="how to tell (default: text)")
     check.set_defaults(command=_check)
 
 
 def _check(arguments: argparse.Namespace) -> int:
     from warpworld.checking.check import check
-    from warpworld.environment import get_environment
 
-    environment = get_environment(arguments.environment)(**read_params(arguments.params))
-    report = check(environment, arguments.envs, arguments.steps, arguments.seed)
+    report = check(made_environment(arguments), arguments.envs, arguments.steps, arguments.seed)
     print(json.dumps(report.as_dict(), indent=2) if arguments.format == "json" else report)
     return 0 if report.clean else FOUND

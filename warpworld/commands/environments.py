@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from warpworld.errors import ConfigError
+
+if TYPE_CHECKING:
+    from warpworld.environment import Environment
+
+# keys of a config's trainer -> the options of commands that step an environment without a config
+_OPTIONS = {"num_envs": "--envs", "num_steps": "--steps", "seed": "--seed", "device": "--device"}
 
 
 def add_environment(parser: argparse.ArgumentParser) -> None:
@@ -20,20 +27,36 @@ def add_environment(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(settings="params")
 
 
-def read_params(words: Sequence[str]) -> dict[str, Any]:
-    """``num_taggers=3`` and so on as values by name, read as a config's are.
+def made_environment(arguments: argparse.Namespace) -> Environment:
+    """The environment that the words name.
 
     Raises:
-        ConfigError: a word that is no ``key=value``, or one with a section, as in overrides of a run.
+        ConfigError: a parameter is none, but an option of the command.
+        DeclarationError: there is no such environment, or it refuses its parameters.
+    """
+    from warpworld.environment import get_environment
+
+    cls, params = get_environment(arguments.environment), read_params(arguments.params)
+    known = {field.name for field in dataclasses.fields(cls.Params)}
+    for key, value in params.items():
+        option = _OPTIONS.get(key) if key not in known else None
+        if option is not None:
+            raise ConfigError(f"'{key}' is no parameter of {cls.name}, expected the option {option} {value}")
+    return cls(**params)
+
+
+def read_params(words: Sequence[str]) -> dict[str, Any]:
+    """``num_taggers=3`` or ``env.num_taggers=3`` as values by name, read as a config's are.
+
+    Raises:
+        ConfigError: a word that is no ``key=value``.
     """
     from warpworld.config.document import Document
 
     document = Document("the command line", {})
     for word in words:
-        name, equals, value = word.partition("=")
+        name, equals, _ = word.partition("=")
         if not equals or not name.strip():
             raise ConfigError(f"parameter '{word}': expected key=value, for instance num_taggers=3")
-        if name.startswith("env."):
-            raise ConfigError(f"parameter '{word}': expected its name alone: {name.removeprefix('env.')}={value}")
-        document.override(word)
+        document.override(word.removeprefix("env.").removeprefix("trainer."))
     return document.data

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from warpworld.commands.argument_types import MOST_EPISODES, at_least
+from warpworld.commands.settings import add_device
 from warpworld.report.columns import print_columns
 
 
@@ -23,15 +24,19 @@ def add_parsers(commands: Any) -> None:
     evaluation.add_argument(
         "--checkpoint", type=at_least(0), metavar="ITERATION", help="play the policies of this iteration, not the last"
     )
+    add_device(evaluation, "play")
     evaluation.set_defaults(command=_eval)
 
 
 def _eval(arguments: argparse.Namespace) -> int:
+    from warpworld.config import load_config
     from warpworld.report.numbers import shown_metric
     from warpworld.runs import Run
     from warpworld.runs.metrics import own_metrics
 
     run = Run.open(arguments.run)
+    if arguments.device is not None:
+        run.config = load_config(run.config_path, [f"trainer.device={arguments.device}"])
     from warpworld.trainers.evaluate import evaluate
 
     results = evaluate(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.argument_types import at_least
-from warpworld.commands.environments import add_environment, read_params
+from warpworld.commands.environments import add_environment, made_environment
 from warpworld.errors import RunError
 from warpworld.managers.devices import device_names
 
@@ -38,14 +38,13 @@ def add_parsers(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from warpworld.environment import get_environment
     from warpworld.tracing.stepping import step_at_random
     from warpworld.tracing.trace import Trace
     from warpworld.world import World
 
     if arguments.trace is None and (arguments.output or arguments.arrays):
         raise RunError("--output and --arrays are about a trace; say of which env: --trace 0")
-    environment = get_environment(arguments.environment)(**read_params(arguments.params))
+    environment = made_environment(arguments)
     world = World(environment, arguments.envs, arguments.device, arguments.seed)
     if arguments.trace is None:
         _tell(world, arguments, step_at_random(world, arguments.steps, arguments.seed))

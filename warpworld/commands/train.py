@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.argument_types import at_least
 from warpworld.commands.joining import joined
+from warpworld.commands.settings import add_run_options, option_overrides
 
 if TYPE_CHECKING:
     from warpworld.commands.joining import Alone, Membership
@@ -21,23 +22,24 @@ def add_parsers(commands: Any) -> None:
         "train",
         help="train the policies of a config, or go on with a run",
         description="Train a config's policies, or go on with a run that was stopped.",
-        usage="%(prog)s [-h] [--stop-at ENV_STEPS] (CONFIG | --resume RUN) [key=value ...]",
+        usage="%(prog)s [options] (CONFIG | --resume RUN) [key=value ...]",
     )
     train.add_argument(
         "words", metavar="CONFIG key=value", nargs="*", help="a YAML file or a packaged config (see `warpworld list`), "
-        "and overrides, such as trainer.num_envs=64"
+        "and overrides, such as num_envs=64 or env.num_taggers=3"
     )  # fmt: skip
     train.add_argument("--resume", metavar="RUN", help="go on with this run folder from its newest checkpoint")
     train.add_argument(
         "--stop-at", type=at_least(1), metavar="ENV_STEPS", help="end early, at the first checkpoint from there on"
     )
+    add_run_options(train)
     train.set_defaults(command=_train, settings="words", error=train.error)
 
 
 def _train(arguments: argparse.Namespace) -> int:
-    words: list[str] = arguments.words
-    if arguments.resume is None and not words:
+    if arguments.resume is None and not arguments.words:
         arguments.error("the following arguments are required: CONFIG")
+    words = [*arguments.words, *option_overrides(arguments)]
     with joined() as members:
         if not members.is_first:
             logging.getLogger("warpworld").setLevel(logging.ERROR)  # process 0 says it

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.argument_types import MOST_EPISODES, at_least
+from warpworld.commands.settings import add_device
 from warpworld.errors import RunError
 from warpworld.packaged import packaged_configs
 
@@ -32,6 +33,7 @@ def add_parsers(commands: Any) -> None:
     watch.add_argument("--gif", action=argparse.BooleanOptionalAction, default=True, help="also a GIF (default)")
     watch.add_argument("--mp4", action="store_true", help="also a video; needs pip install warpworld[video]")
     watch.add_argument("--output", metavar="DIR", help="write into this folder (default: the run's; for configs here)")
+    add_device(watch, "play")
     watch.set_defaults(command=_watch, settings="overrides")
 
 
@@ -58,20 +60,22 @@ def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
     """What `watch` shows, and the folder that it belongs to: the run's, or the working folder for a config."""
     from warpworld.report.recording import record_random, record_run
     from warpworld.runs import Run
+    from warpworld.runs.folder import found_folder
 
     name = arguments.run
     runs = [name, *(word for word in arguments.overrides if Path(word).is_dir())]
     if len(runs) > 1:  # of a pattern such as runs/walk-*
         raise RunError(f"{len(runs)} run folders are named, expected one; the last of them: {max(runs)}")
+    overrides = arguments.overrides + ([f"trainer.device={arguments.device}"] if arguments.device else [])
     if Path(name).is_dir() or not (name in packaged_configs() or Path(name).is_file()):
-        run = Run.open(name)
+        run = Run.open(found_folder(name, packaged_configs()))
         how = arguments.episodes, arguments.seed, arguments.greedy, arguments.checkpoint
-        return run.path, record_run(run, arguments.overrides, *how)
+        return run.path, record_run(run, overrides, *how)
     if arguments.checkpoint is not None or arguments.greedy:
         raise RunError(f"'{name}' is a config, which is played at random: --checkpoint and --greedy need a run folder")
     from warpworld.config import load_config
 
-    config = load_config(name, arguments.overrides)
+    config = load_config(name, overrides)
     return Path(), record_random(config, arguments.episodes, arguments.seed)
 
 

@@ -35,8 +35,8 @@ _EXPECTED = {
     "missing": "another number of entries",  # of a tuple; a missing key has a sentence of its own
 }
 
-# what WarpDrive called it -> what it is called here
-_WARPDRIVE_NAMES = {
+# what WarpDrive calls it -> what it is called here
+OTHER_NAMES = {
     "train_batch_size": "num_steps",
     "num_episodes": "total_env_steps",
     "to_train": "train",
@@ -102,7 +102,7 @@ def validated(
 def _unknown_key(path: KeyPath, document: Document, keys_at: Callable[[KeyPath], Mapping[str, str]]) -> str:
     name, names = str(path[-1]), keys_at(path[:-1])
     hint = suggest(name, names)
-    renamed = _WARPDRIVE_NAMES.get(name)
+    renamed = OTHER_NAMES.get(name)
     if renamed in names:
         hint = f" Did you mean '{renamed}'?"
     if len(path) == 1:  # a key that forgot its section

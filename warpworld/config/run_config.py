@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, SerializeAsAny, SkipValidation, TypeAdapter
 
+from warpworld.config.algorithm_settings import DEFAULT, algorithms_of, drop_settings_of_former, settings_of
 from warpworld.config.document import Document
 from warpworld.config.encodable import check_encodable
 from warpworld.config.errors import known, validated
@@ -31,12 +32,13 @@ from warpworld.config.sections import (
 )
 from warpworld.config.self_play import check_self_play, with_absolute_runs
 from warpworld.config.settings import RANDOMIZE, checked_model_settings, checked_params
+from warpworld.config.short_keys import with_full_keys
 from warpworld.config.types import AnySchedule, Text
 from warpworld.config.yaml_dialect import dump_yaml
 from warpworld.environment import Array, Environment, Group, get_environment, names_file, placed_groups
 from warpworld.errors import ConfigError, DeclarationError, suggest
 from warpworld.files import read_file, reason
-from warpworld.importing import split_file, title_of
+from warpworld.importing import absolute_target, title_of
 from warpworld.packaged import packaged_configs
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
@@ -76,7 +78,8 @@ def load_config(source: str | Path, overrides: Iterable[str] = ()) -> RunConfig:
 
     Args:
         source: path of a YAML file, or name of a packaged config such as "tag_gridworld".
-        overrides: ``a.b=value`` each, the value in YAML.
+        overrides: ``a.b=value`` each, the value in YAML. A key may be short where it has one meaning; ``policy.*.key``
+            is one of every policy that has it.
 
     Raises:
         ConfigError: of one or two lines: where, which key, what was given, what was expected.
@@ -103,6 +106,12 @@ def config_from_dict(data: Mapping[str, Any], source: str = "config", overrides:
     return _overridden(Document(source, plain), overrides, Path())
 
 
+def full_overrides(source: str | Path, overrides: Iterable[str]) -> list[str]:
+    """The overrides of a configuration with every key in full; arguments and errors as ``load_config``'s."""
+    document, folder = _read(source)
+    return with_full_keys(document, overrides, folder)
+
+
 def _read(source: str | Path) -> tuple[Document, Path]:
     """The document, and the folder that files named in it are relative to."""
     path, packaged = Path(source), packaged_configs()
@@ -116,15 +125,22 @@ def _read(source: str | Path) -> tuple[Document, Path]:
             f"no file '{source}', and no packaged config of that name.{hint} {known(packaged)}"
         ) from error
     except IsADirectoryError as error:
+        if (path / "config.yaml").is_file():
+            raise ConfigError(
+                f"'{source}' is a run folder, expected a config. To continue the run: warpworld train --resume "
+                f"{source}; to repeat it: warpworld train {path / 'config.yaml'}"
+            ) from error
         raise ConfigError(f"'{source}' is a folder, expected a YAML file or one of {', '.join(packaged)}") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"config '{source}' cannot be read: {reason(error)}") from error
 
 
 def _overridden(document: Document, overrides: Iterable[str], folder: Path) -> RunConfig:
-    for text in overrides:
+    former = algorithms_of(document)
+    for text in with_full_keys(document, overrides, folder):
         _refuse_new_policy(document, text)
         document.override(text)
+    drop_settings_of_former(document, former)
     return _build(document, folder)
 
 
@@ -144,7 +160,7 @@ def _build(document: Document, folder: Path) -> RunConfig:
     config = config.model_copy(update={"policy": _policies(document)})
     name_origin = document.where(("name",))
     base = Path() if ("name",) in document.overrides else folder
-    config = config.model_copy(update={"name": _with_absolute_path(config.name, base)})
+    config = config.model_copy(update={"name": absolute_target(config.name, base)})
     check_encodable({"name": config.name}, document)
     try:
         cls = get_environment(config.name)
@@ -161,12 +177,6 @@ def _build(document: Document, folder: Path) -> RunConfig:
     _check_sizes(config, groups, document)
     check_encodable(config.to_dict(), document)  # other paths are absolute now, too
     return config.model_copy(update={"policy": _with_models(config.policy, document)})
-
-
-def _with_absolute_path(name: str, folder: Path) -> str:
-    """An environment's name, which holds from anywhere also where it is a file."""
-    path, class_name = split_file(name)
-    return name if not path else ":".join(filter(None, (os.path.abspath(folder / path), class_name)))
 
 
 def _with_absolute_files(
@@ -193,21 +203,8 @@ def _keys_at(data: Mapping[str, Any], path: KeyPath) -> dict[str, str]:
     elif path[2:] == ("self_play",):
         section = SelfPlayConfig
     else:
-        section = _settings_of(data["policy"][path[1]]["algorithm"])
+        section = settings_of(data["policy"][path[1]]["algorithm"])
     return {name: field.description or "" for name, field in section.model_fields.items()}
-
-
-def _settings_of(algorithm: str) -> type[Section]:
-    """The keys of a policy's section, which its algorithm declares.
-
-    Raises:
-        ConfigError: there is no such algorithm.
-    """
-    if algorithm == "random":
-        return RandomConfig
-    from warpworld.trainers.algorithms import get_algorithm  # stands above: an algorithm reads configs
-
-    return get_algorithm(algorithm).Settings
 
 
 def _policies(document: Document) -> dict[str, PolicyConfig]:
@@ -225,7 +222,7 @@ def _policies(document: Document) -> dict[str, PolicyConfig]:
         if not isinstance(algorithm, str):
             raise ConfigError(f"{where} is {algorithm!r}, expected a name such as ppo, or module:Class")
         try:
-            settings = _settings_of(algorithm)
+            settings = settings_of(algorithm)
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from error
         if algorithm != "random":
@@ -245,7 +242,7 @@ def _fill_sections(data: dict[str, Any]) -> None:
             policies[name] = entry = {} if entry is None else entry
             if isinstance(entry, dict):
                 entry.setdefault("groups", [name])
-                entry.setdefault("algorithm", "ppo")
+                entry.setdefault("algorithm", DEFAULT)
                 if entry.get("model", ...) is None:
                     entry["model"] = {}
 

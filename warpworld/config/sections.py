@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import Self
 
 from warpworld.config.schedules import value_at
-from warpworld.config.types import Count, Device, Flag, Seed, Text
+from warpworld.config.types import Count, Device, Flag, Label, Seed, Text
 
 if TYPE_CHECKING:
     from warpworld.environment import Group
@@ -170,6 +170,10 @@ class SavingConfig(Section):
     """The ``saving`` section: what a run leaves behind."""
 
     directory: Text = Field(default="runs", description="folder that run folders are made in")
+    name: Label | None = Field(
+        default=None, description="what the run folder's name begins with; null for the environment's name"
+    )
+    tags: tuple[Label, ...] = Field(default=(), description="words that `warpworld runs` finds the run by")
     log_every: Count = Field(default=1, description="iterations between two lines of metrics")
     checkpoint_every: Count = Field(default=50, description="iterations between two checkpoints")
     keep_checkpoints: Count | None = Field(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -13,6 +14,7 @@ from pydantic_core import PydanticCustomError
 from warpworld.managers.devices import device_names
 
 _LARGEST = 2**63 - 1
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 _WORDS = {"yes": True, "on": True, "no": False, "off": False}
 
 
@@ -51,8 +53,16 @@ def _read_device(given: Any) -> Any:
     return given
 
 
+def _read_label(given: Any) -> Any:
+    """A word that may stand in a folder's name and in a table."""
+    if not (isinstance(given, str) and _LABEL.match(given)):
+        raise PydanticCustomError("label", "up to 100 letters, digits, '.', '-' and '_', a letter or digit first")
+    return given
+
+
 Device = Annotated[str, BeforeValidator(_read_device)]
 Flag = Annotated[bool, BeforeValidator(_read_word)]
+Label = Annotated[str, BeforeValidator(_read_label)]
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1, le=_LARGEST)]
 Seed = Annotated[int, Field(ge=0, le=_LARGEST)]

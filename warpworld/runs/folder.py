@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import Self
 
 from warpworld.errors import RunError, suggest
+from warpworld.packaged import packaged_configs
 from warpworld.runs.checkpoints import Checkpoints
+
+RUNS = Path("runs")  # where run folders are made unless saving.directory names another folder
 
 
 class RunFolder:
@@ -108,19 +111,33 @@ class RunFolder:
         return self._checkpoints.load_newest_readable(check)
 
 
-def found_folder(path: str | Path) -> Path:
+def found_folder(path: str | Path, configs: Iterable[str] = ()) -> Path:
     """The path of a run folder that is there.
+
+    Args:
+        path: where it should be.
+        configs: names that would do as well, so that a misspelt one is recognised.
 
     Raises:
         RunError: there is none; says what is near.
     """
-    path = Path(path)
+    path, others = Path(path), list(configs)
+    expected = "a run folder or a config" if others else "a run folder"
     if not path.is_dir():
         kind = "is a file" if path.exists() else "does not exist"
-        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise RunError(f"'{path}' {kind}, expected a run folder.{suggest(path.name, beside)}")
+        raise RunError(f"'{path}' {kind}, expected {expected}.{_near(path, others)}")
     if not (path / "config.yaml").exists():
         inner = sorted(entry.parent for entry in path.glob("*/config.yaml"))
         hint = f". Did you mean '{inner[-1]}'?" if inner else " such as 'warpworld train' makes"
-        raise RunError(f"'{path}' holds no config.yaml, expected a run folder{hint}")
+        raise RunError(f"'{path}' holds no config.yaml, expected {expected}{hint}")
     return path
+
+
+def _near(path: Path, others: Sequence[str]) -> str:
+    """What may have been meant: a run of that name in ``runs``, a name beside it, or a name of ``others``."""
+    if not path.is_absolute() and (RUNS / path / "config.yaml").is_file():
+        return f" Did you mean '{RUNS / path}'?"
+    if str(path) in packaged_configs():
+        return f" '{path}' is a config: warpworld train {path} makes a run of it."
+    beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    return suggest(path.name, [*beside, *others])

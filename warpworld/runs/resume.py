@@ -10,6 +10,7 @@ from typing import Any
 
 from warpworld.config import RunConfig, load_config
 from warpworld.config.document import Document
+from warpworld.config.run_config import full_overrides
 from warpworld.errors import ConfigError, RunError
 from warpworld.importing import split_file
 from warpworld.runs.run import Run
@@ -27,6 +28,7 @@ FREE_KEYS = (
     "saving.keep_checkpoints",
     "saving.replay",
     "saving.wandb",
+    "saving.tags",
 )
 
 
@@ -36,7 +38,7 @@ def resumed_config(run: Run, overrides: Iterable[str]) -> RunConfig:
     Raises:
         ConfigError: an override is wrong, or of a key that the course so far depends on.
     """
-    overrides = list(overrides)
+    overrides = full_overrides(run.config_path, overrides)
     for text in overrides:
         key, equals, _ = text.partition("=")
         if equals and key.strip() not in FREE_KEYS:
@@ -78,7 +80,7 @@ def check_same_course(saved: str, config: RunConfig) -> None:
     except ConfigError as error:
         raise RunError(str(error)) from error
     now = _flat(_values(config.to_yaml(), "config.yaml"))
-    for key in before.keys() & now.keys() - {*FREE_KEYS, "saving.directory"}:
+    for key in before.keys() & now.keys() - {*FREE_KEYS, "saving.directory", "saving.name"}:
         same = _same_environment if key == "name" else operator.eq
         if not same(before[key], now[key]):
             raise RunError(

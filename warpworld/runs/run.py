@@ -31,7 +31,8 @@ class Run(RunFolder):
     """A run folder. Made by ``Run.create`` or ``Run.open``; closed by ``close``.
 
     Attributes:
-        path: the folder, ``<directory>/<name>-<YYYYmmdd-HHMMSS>``.
+        path: the folder, ``<directory>/<name>-<YYYYmmdd-HHMMSS>``; the name is
+            ``saving.name`` or the environment's.
         config: the run's resolved configuration.
     """
 
@@ -73,7 +74,8 @@ class Run(RunFolder):
         if config.saving.wandb is not None:
             import_wandb()
         parent = Path(config.saving.directory if directory is None else directory)
-        name = f"{re.sub(r'[^A-Za-z0-9_-]+', '_', config.title)}-{time.strftime('%Y%m%d-%H%M%S')}"
+        begins = config.saving.name or re.sub(r"[^A-Za-z0-9_-]+", "_", config.title)
+        name = f"{begins}-{time.strftime('%Y%m%d-%H%M%S')}"
         unfinished = parent / f".{name}.{os.getpid()}.tmp"
         try:
             parent.mkdir(parents=True, exist_ok=True)
