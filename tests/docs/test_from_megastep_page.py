@@ -1,0 +1,66 @@
+"""docs/from-megastep.md, followed from its first line to its last in an empty folder."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import DOCS, page, shown
+from tests.docs.reader import Reader
+from warpworld import blocks
+from warpworld.environment import get_environment
+from warpworld.eyes.indoor import IndoorParams
+
+pytestmark = pytest.mark.cpu_backend
+
+PAGE = page("from-megastep")
+
+
+def follow(folder: Path, capsys: pytest.CaptureFixture[str], *shorter: str) -> str:
+    """Type the page; what ``warpworld eval`` printed."""
+    reader, evaluated = Reader(folder, capsys, "roamers", shorter=shorter), ""
+    for block in shown(PAGE):
+        reader.follow(block)
+        evaluated = reader.printed if reader.last == "eval" else evaluated
+    sys.modules.pop("roamers", None)
+    return evaluated
+
+
+@pytest.mark.long
+def test_the_page_can_be_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a short training in place of the page's, which a slow test takes."""
+    monkeypatch.chdir(tmp_path)
+    assert follow(tmp_path, capsys, "trainer.total_env_steps=2048")
+
+
+@pytest.mark.slow
+def test_roamers_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    mean, _, at_random = (float(number) for number in re.findall(r"\d+\.\d+", follow(tmp_path, capsys)))
+    assert mean > 2.0 * at_random
+
+
+def test_the_blocks_and_environments_of_the_tables_exist() -> None:
+    modules = PAGE.partition("| modules ")[2].partition(" | [blocks]")[0]
+    names = re.findall(r"`(\w+)`", modules)
+    assert len(names) == 7 and all(hasattr(blocks, name) for name in names)
+    assert {"res", "fov", "subsample", "fps"} <= IndoorParams.__dataclass_fields__.keys()
+    table = PAGE.partition("## The environments")[2].partition("\n## ")[0]
+    for name in ("explorer", "deathmatch", "waypoint", "point_goal"):
+        assert f"`{name}`" in table and get_environment(name)
+
+
+@pytest.mark.parametrize("name", ["from-megastep", "limits"])
+def test_links_lead_to_pages_and_their_sections(name: str) -> None:
+    links = re.findall(r"\]\(([\w-]+\.md)(?:#([^)]*))?\)", page(name))
+    assert len(links) > 5
+    for path, anchor in links:
+        titles = re.findall(r"^#+ (.*)$", (DOCS / path).read_text(), re.MULTILINE)
+        assert not anchor or anchor in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}, (
+            path
+        )
