@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import os
 import sys
 import tempfile
@@ -15,6 +17,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from PIL import Image
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "tutorials"
@@ -80,12 +83,26 @@ def _light(output: Any) -> Iterator[Any]:
         if output.name == "stdout" and len(output.text) <= LARGEST_TEXT:
             yield output
         return
+    if "image/png" in output.data:
+        output.data["image/png"] = _in_few_colours(output.data["image/png"])
     output.data = {kind: data for kind, data in output.data.items() if _is_light(kind, data)}
     output.metadata = {}
     if "execution_count" in output:
         output.execution_count = None
     if output.data:
         yield output
+
+
+def _in_few_colours(data: str) -> str:
+    """A picture with a palette, which takes a third of the room; one that has a palette stays as it is."""
+    with Image.open(io.BytesIO(base64.b64decode(data))) as opened:
+        if opened.mode == "P":
+            return data
+        paper = Image.new("RGBA", opened.size, "white")
+        paper.alpha_composite(opened.convert("RGBA"))
+    file = io.BytesIO()
+    paper.convert("RGB").quantize(64).save(file, "PNG", optimize=True)
+    return base64.b64encode(file.getvalue()).decode()
 
 
 def _is_light(kind: str, data: Any) -> bool:
