@@ -28,7 +28,7 @@ AS_CUDA_TESTS := $(addprefix tests/,adapters world envs eyes/blocks managers/cud
 OPTIMISED_TESTS := $(addprefix tests/,cuda envs eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train quick test test-slow test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu pictures tutorials clean
+.PHONY: help setup train quick test test-slow test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu pictures gallery tutorials clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -91,6 +91,9 @@ pictures: $(STAMP) ## Make the README's pictures from RUN
 
 tutorials: $(STAMP) ## Run the notebooks of docs/tutorials, and write their outputs into them
 	$(BIN)/python -m tests.tutorials.notebooks $(ARGS)
+
+gallery: $(STAMP) ## Draw the README's gallery of environments
+	$(BIN)/python docs/images/gallery.py
 
 clean: ## Remove what builds and tools left behind; the virtual environment and runs/ stay
 	rm -rf build dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
