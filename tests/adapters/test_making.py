@@ -59,15 +59,15 @@ class TestMaking:
     @pytest.mark.parametrize(
         ("given", "message"),
         [
-            ({}, "make(): give the name of an environment, or config=, and not both"),
+            ({}, "make(): pass the name of an environment or config=, not both"),
             (
                 {"name": "cartpole", "config": "cartpole"},
-                "make(): give the name of an environment, or config=, and not both",
+                "make(): pass the name of an environment or config=, not both",
             ),
-            ({"name": "cartpole"}, "make(): num_envs is missing; say how many envs to step together"),
+            ({"name": "cartpole"}, "make(): num_envs is missing; pass the number of envs to step together"),
             (
                 {"name": "cartpole", "num_envs": 2, "overrides": ["trainer.seed=3"]},
-                "make(): overrides are of a config's values; give config=, or parameters by name",
+                "make(): overrides change a config's values; pass config=, or parameters by name",
             ),
         ],
     )

@@ -168,7 +168,7 @@ def test_refusals() -> None:
     herd = ParallelEnv(absences())
     assert refusal(lambda: herd.step({})) == "no episode has begun; call reset() before step()"
     herd.reset()
-    assert refusal(lambda: herd.step({"wolf_0": 0})) == "actions: none for 'sheep_0', who is among the agents"
+    assert refusal(lambda: herd.step({"wolf_0": 0})) == "actions: none for 'sheep_0', which is among the agents"
     assert refusal(lambda: herd.step({"wolf_0": 0, "shep_0": 0})) == (
         "actions: no agent 'shep_0'. Did you mean 'sheep_0'?"
     )

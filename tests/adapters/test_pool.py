@@ -145,13 +145,15 @@ def test_order_of_calls() -> None:
     for envs in (np.array([0, 1, 2, 4]), np.arange(4, 7), np.arange(16, 20), np.array([-4, -3, -2, -1]), np.array([])):
         with pytest.raises(StoreError) as caught:
             pool.send(np.zeros(len(envs), int), envs)
-        assert str(caught.value) == "send(): env_id is no batch; send the envs that recv() gave together"
+        assert (
+            str(caught.value) == "send(): env_id is not a batch; send together the envs that recv() returned together"
+        )
     with pytest.raises(StoreError) as caught:
         pool.send(np.zeros(4, int))
-    assert str(caught.value) == "send(): env_id is missing; say which 4 envs the actions are of"
+    assert str(caught.value) == "send(): env_id is missing; name the 4 envs that the actions are for"
     with pytest.raises(StoreError) as caught:
         pool.reset(np.array([1]))
-    assert str(caught.value) == "reset(): some envs are reset where all are one batch; leave env_id out"
+    assert str(caught.value) == "reset(): env_id needs batch_size=num_envs; leave env_id out"
 
 
 def test_resets_at_any_time() -> None:

@@ -56,7 +56,8 @@ def test_groups_unlike_each_other(see: int, act: int, what: str) -> None:
     groups = [Group("wolf", 1, Box(0, 1, (2,)), Discrete(2)), Group("sheep", 1, Box(0, 1, (see,)), Discrete(act))]
     toy = World(environment(None, groups=groups, phases=[], resets=[]), 2, "cpu", num_workers=1)
     assert refusal(DeclarationError, lambda: VectorEnv(toy)) == (
-        f"Toy: groups 'wolf' and 'sheep' {what}, which a VectorEnv cannot say; use api='parallel' or the World itself"
+        f"Toy: groups 'wolf' and 'sheep' {what}, which a VectorEnv cannot express; use "
+        "api='parallel' or the World itself"
     )
 
 
@@ -70,7 +71,7 @@ def test_packages_that_are_missing(protocol: Any, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("protocol", [protocol for protocol in PROTOCOLS.values() if protocol.adapter])
 def test_what_is_no_world(protocol: Any) -> None:
-    message = f"api='{protocol.name}' is made of a World, not of 'cartpole'"
+    message = f"api='{protocol.name}' wraps a World, not 'cartpole'"
     assert refusal(DeclarationError, lambda: protocol.spoken_by("cartpole")) == message
 
 

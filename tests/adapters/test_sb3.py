@@ -166,8 +166,8 @@ def test_refusals() -> None:
         "no method 'jump': envs of a World have action_masks and render"
     )
     assert refusal(DeclarationError, lambda: Sb3VecEnv(absences(autoreset="same_step"))) == (
-        "Toy: groups 'wolf' and 'sheep' see different things, which a VectorEnv cannot say; use api='parallel' or the "
-        "World itself"
+        "Toy: groups 'wolf' and 'sheep' see different things, which a VectorEnv cannot express; use "
+        "api='parallel' or the World itself"
     )
     env.close()
     assert refusal(StoreError, lambda: env.step(zeros)) == "the env is closed"

@@ -139,7 +139,7 @@ def test_train_stops_where_it_is_told(
     assert len((folder / "metrics.jsonl").read_text().splitlines()) == 4
     assert capsys.readouterr().out.splitlines()[1:] == [
         f"stopped after 128 env steps, with a checkpoint; run folder: {folder.relative_to(here)}",
-        f"go on: warpworld train --resume {folder.relative_to(here)}",
+        f"continue: warpworld train --resume {folder.relative_to(here)}",
     ]
 
 
@@ -224,7 +224,7 @@ def test_ctrl_c(trainer: type[StubTrainer], here: Path, capsys: pytest.CaptureFi
     (folder,) = (here / "runs").iterdir()
     assert capsys.readouterr().err.splitlines()[-2:] == [
         f"interrupted after 96 env steps; run folder: {folder.relative_to(here)}",
-        f"go on from its last checkpoint: warpworld train --resume {folder.relative_to(here)}",
+        f"continue from its last checkpoint: warpworld train --resume {folder.relative_to(here)}",
     ]
     assert (folder / "curve.png").is_file()
 

@@ -249,7 +249,7 @@ def test_one_external_is_of_one_world() -> None:
         ),
         (
             {"library": "pettingzoo", "id": "no.such_env"},
-            "external: id='no.such_env' is no module of a PettingZoo environment, such as mpe2.simple_spread_v3: "
+            "external: id='no.such_env' is not the module of a PettingZoo environment, such as mpe2.simple_spread_v3: "
             "No module named 'no'",
         ),
     ],

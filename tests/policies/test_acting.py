@@ -280,7 +280,7 @@ SEEN_4 = np.zeros(4, np.float32)
             {"action_mask": "ab"},
             "action_mask: str, expected an array of bool",
         ),
-        (CARTPOLE, SEEN_4, {"state": SEEN_4}, "state: this policy does not remember; leave it out"),
+        (CARTPOLE, SEEN_4, {"state": SEEN_4}, "state: this policy has no memory; leave it out"),
         (
             (f"{SMALL}:Aim", "archer", {}, {}),
             np.zeros(2),
@@ -310,14 +310,14 @@ def test_a_missing_mask() -> None:
     assert policy is not None
     with pytest.raises(StoreError) as error:
         policy.act(np.zeros((6, *policy.spaces.observation.shape)))  # type: ignore[union-attr]
-    assert str(error.value) == "act(): the policy learnt with a mask; give action_mask=, bool of shape (6, 5)"
+    assert str(error.value) == "act(): the policy learnt with a mask; pass action_mask=, bool of shape (6, 5)"
 
 
 def test_a_policy_made_by_hand() -> None:
     _, policy = made("cartpole", "agent")
     with pytest.raises(StoreError) as error:
         Policy(policy.model, policy.distribution).act(SEEN_4)
-    expected = "act(): this policy knows no spaces; take one that load_policy or a Trainer made"
+    expected = "act(): this policy knows no spaces; use one that load_policy or a Trainer made"
     assert str(error.value) == expected
 
 

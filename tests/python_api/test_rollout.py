@@ -188,7 +188,7 @@ def sealed_with_a_mask() -> World:
 @pytest.mark.parametrize(
     ("world", "policies", "more", "error", "message"),
     [
-        (lambda: "cartpole", None, {}, DeclarationError, "rollout() is of a World, not of 'cartpole'"),
+        (lambda: "cartpole", None, {}, DeclarationError, "rollout() takes a World, not 'cartpole'"),
         (tag, {"taggr": None}, {}, StoreError, "policies: no group 'taggr'. Did you mean 'tagger'? Groups: tagger, "
          "runner"),
         (tag, {"tagger": None}, {}, StoreError, "policies: none for group 'runner'; None takes actions at random"),

@@ -132,7 +132,7 @@ def test_a_signal_leaves_a_checkpoint(number: int, error: Any, here: Path, capfd
     assert warpworld.Run.open(path).checkpoints() == [0, 2, 3]
     assert capfd.readouterr().err.splitlines()[-2:] == [
         f"ended by {signal.Signals(number).name} after 96 env steps, with a checkpoint; run folder: {path}",
-        f"go on: warpworld train --resume {path}",
+        f"continue: warpworld train --resume {path}",
     ]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert settings_of_torch() == before
@@ -173,7 +173,7 @@ def test_a_second_signal_ends_at_once(capfd: pytest.CaptureFixture[str]) -> None
     assert warpworld.Run.open(path).checkpoints() == [0, 2]
     assert capfd.readouterr().err.splitlines()[-2:] == [
         f"interrupted after 96 env steps; run folder: {path}",
-        f"go on from its last checkpoint: warpworld train --resume {path}",
+        f"continue from its last checkpoint: warpworld train --resume {path}",
     ]
 
 
@@ -193,7 +193,7 @@ def test_in_another_thread() -> None:
             (),
             "config is int, expected a YAML file's path, the name of a packaged config, a dict or a RunConfig",
         ),
-        ("cartpole", "trainer.seed=1", "overrides='trainer.seed=1': expected a list of such texts"),
+        ("cartpole", "trainer.seed=1", "overrides='trainer.seed=1': expected a list of texts such as trainer.seed=3"),
         ({"name": "cartpole"}, ["trainer.num_envs"], "override 'trainer.num_envs': expected key=value, for instance "
          "trainer.num_envs=64"),
         (
@@ -214,7 +214,7 @@ def test_under_torchrun(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(ProcessError) as error:
         warpworld.train("cartpole", WORDS)
-    expected = "warpworld.train() is of one process; under torchrun use the command: warpworld train CONFIG"
+    expected = "warpworld.train() runs in one process; under torchrun use the command: warpworld train CONFIG"
     assert str(error.value) == expected
 
 

@@ -72,7 +72,7 @@ def test_torch_gets_the_threads_it_had(run: Run, caplog: pytest.LogCaptureFixtur
     assert "threads" not in caplog.text
     resumed(run, changed(run.config, "trainer", torch_threads=3))
     assert torch.get_num_threads() == 3
-    assert "the run had 1 threads of torch and goes on with 3, so not as it would have bit for bit" in caplog.text
+    assert "the run had 1 threads of torch and continues with 3, so not bit for bit as it would have" in caplog.text
 
 
 def test_the_command_seeds_torch_for_models_that_draw_from_it(run: Run) -> None:
@@ -262,7 +262,7 @@ def test_a_longer_budget(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
 def test_another_device_or_other_threads_are_warned_about(run: Run, caplog: pytest.LogCaptureFixture) -> None:
     resumed_config(run, ["trainer.torch_threads=2", "trainer.device=auto"])
     for key in ("torch_threads", "device"):
-        assert f"with another trainer.{key} the run goes on, but not as it would have bit for bit" in caplog.text
+        assert f"with another trainer.{key} the run continues, but not bit for bit as it would have" in caplog.text
     caplog.clear()
     resumed_config(run, ["trainer.num_workers=2", "saving.keep_checkpoints=2"])
     assert caplog.text == ""

@@ -132,7 +132,7 @@ def test_a_list_of_sessions_that_is_none_is_set_aside(run: Run, caplog: pytest.L
     assert json.loads(path.read_text()) == [{"cores": 1}, {"cores": 2}]
     assert (run.path / "machine.json.damaged").read_text() == text
     assert len(caplog.records) == 1
-    assert "machine.json' is no list of sessions in JSON; it is kept as machine.json.damaged" in caplog.text
+    assert "machine.json' is not a JSON list of sessions; it is kept as machine.json.damaged" in caplog.text
 
 
 def test_checkpoints(run: Run) -> None:

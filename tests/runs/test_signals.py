@@ -35,14 +35,14 @@ def test_the_first_signal_saves_and_ends(tmp_path: Path, number: signal.Signals,
     assert len(iterations) == 2  # the untrained policies, and where it ended
     assert run.metrics_path.read_bytes().count(b"\n") == iterations[-1]
     lines = (tmp_path / "err").read_text().splitlines()
-    assert "ending after this iteration, with a checkpoint; once more to end at once" in lines
+    assert "ending after this iteration, with a checkpoint; interrupt again to end at once" in lines
     assert lines[-2:] == [
         f"ended by {number.name} after {iterations[-1] * 128:,} env steps, with a checkpoint; "
         f"run folder: {run.path.relative_to(tmp_path)}",
-        f"go on: warpworld train --resume {run.path.relative_to(tmp_path)}",
+        f"continue: warpworld train --resume {run.path.relative_to(tmp_path)}",
     ]
     assert (run.path / "curve.png").exists()
-    words = lines[-1].removeprefix("go on: warpworld ").split()  # the very command that it names
+    words = lines[-1].removeprefix("continue: warpworld ").split()  # the very command that it names
     assert finish(tmp_path, *words, "--stop-at", str(iterations[-1] * 128 + 1)) == 0
     assert run.checkpoints() == [*iterations, iterations[-1] + 1]
 
@@ -58,7 +58,7 @@ def test_the_second_signal_ends_at_once(capfd: pytest.CaptureFixture[str]) -> No
         assert signals.exit_status == 143
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    assert capfd.readouterr().err.count("once more to end at once") == 1
+    assert capfd.readouterr().err.count("interrupt again to end at once") == 1
 
 
 @pytest.mark.long

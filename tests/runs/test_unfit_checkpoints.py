@@ -86,7 +86,7 @@ def test_counters_that_no_run_has(run: Run, counters: dict[str, int]) -> None:
     message = (
         rf"^run '{run.path}' cannot be resumed: it was saved after {iteration:,} iterations and {env_steps:,} env "
         "steps, but an iteration of this run has 32 env steps: something other than warpworld wrote or changed it; "
-        "remove that checkpoint to go on from an older one$"
+        "remove that checkpoint to continue from an older one$"
     )
     trainer = Trainer(run.config)
     with pytest.raises(RunError, match=message):

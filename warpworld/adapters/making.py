@@ -137,7 +137,7 @@ def _num_envs(given: int | None, protocol: Protocol, trainer: TrainerConfig | No
     if given is not None:
         return given
     if trainer is None and not protocol.one_env:
-        raise DeclarationError("make(): num_envs is missing; say how many envs to step together")
+        raise DeclarationError("make(): num_envs is missing; pass the number of envs to step together")
     return 1 if trainer is None or protocol.one_env else trainer.num_envs
 
 
@@ -146,11 +146,11 @@ def _settings(name: str | None, config: str | Path | None, overrides: Iterable[s
     from warpworld.config import load_config, packaged_configs
 
     if (name is None) == (config is None):
-        raise DeclarationError("make(): give the name of an environment, or config=, and not both")
+        raise DeclarationError("make(): pass the name of an environment or config=, not both")
     if config is not None:
         return load_config(config, overrides)
     if list(overrides):
-        raise DeclarationError("make(): overrides are of a config's values; give config=, or parameters by name")
+        raise DeclarationError("make(): overrides change a config's values; pass config=, or parameters by name")
     return load_config(name) if name in packaged_configs() else None
 
 

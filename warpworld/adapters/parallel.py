@@ -138,7 +138,7 @@ class ParallelEnv(pettingzoo.ParallelEnv):
                 raise StoreError(f"actions: no agent {name!r}.{suggest(str(name), self._agents)}")
         for name in self.agents:
             if name not in actions:
-                raise StoreError(f"actions: none for '{name}', who is among the agents")
+                raise StoreError(f"actions: none for '{name}', which is among the agents")
             self._agents[name].write(actions[name])
 
     def _acting(self) -> list[str]:

@@ -21,7 +21,7 @@ class Pool:
     """Envs in batches, of which one is stepped while a policy works on the next.
 
     ``send`` hands the actions of a batch to a thread that steps it, ``recv`` waits for the batch that was sent first.
-    So batches come back in the order sent, and every env walks the course that it has in one world. With as many envs
+    Batches come back in the order sent, and every env follows its trajectory of a single world. With as many envs
     in a batch as there are, ``step`` and ``reset`` also take some of them.
 
     Attributes:
@@ -116,7 +116,7 @@ class Pool:
             observations, *_, infos = self.recv()
             return observations, infos
         if self.is_async:
-            raise StoreError("reset(): some envs are reset where all are one batch; leave env_id out")
+            raise StoreError("reset(): env_id needs batch_size=num_envs; leave env_id out")
         chosen = self._chosen(env_id)
         self._thread.submit(self.worlds[0].reset, _mask(self.worlds[0], chosen)).result()
         self._batches[0].pull()
@@ -150,13 +150,13 @@ class Pool:
         """The number of a batch that is not under way, and the order in which its envs lie in ``env_id``."""
         if env_id is None:
             if self.is_async:
-                raise StoreError(f"send(): env_id is missing; say which {self.batch_size} envs the actions are of")
+                raise StoreError(f"send(): env_id is missing; name the {self.batch_size} envs that the actions are for")
             number, order = 0, np.arange(self.num_envs)
         else:
             ids = np.asarray(env_id)
             number, order = int(ids.min()) // self.batch_size if ids.size else 0, np.argsort(ids, kind="stable")
             if number >= len(self._ids) or not np.array_equal(ids[order], self._ids[number]):
-                raise StoreError("send(): env_id is no batch; send the envs that recv() gave together")
+                raise StoreError("send(): env_id is not a batch; send together the envs that recv() returned together")
         if any(number == sent for sent, _ in self._sent):
             first, last = self._ids[number][0], self._ids[number][-1]
             raise StoreError(f"send(): envs {first}-{last} are still stepping; recv() them first")

@@ -18,7 +18,7 @@ class Protocol:
     """One of them.
 
     Attributes:
-        name: what ``api`` says.
+        name: the value of ``api``.
         adapter: ``module:callable`` that takes a World and keyword options; empty for the World itself.
         autoresets: the ways to reset that it can speak of; the first is the usual one.
         one_env: whether it speaks of one env only.
@@ -61,7 +61,7 @@ class Protocol:
                 this way.
         """
         if not isinstance(world, World):
-            raise DeclarationError(f"api='{self.name}' is made of a World, not of {world!r}")
+            raise DeclarationError(f"api='{self.name}' wraps a World, not {world!r}")
         if self.one_env and world.num_envs != 1:
             raise DeclarationError(
                 f"api='{self.name}' is one env: num_envs={world.num_envs}, expected 1; many envs are api='gymnasium'"

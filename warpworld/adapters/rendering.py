@@ -63,7 +63,7 @@ def frame(world: World, env: int, size: int = SIZE) -> np.ndarray:
 
 
 def arrays_of(world: World, env: int) -> dict[str, np.ndarray]:
-    """One env's part of each array that says how it stands."""
+    """One env's part of each array that describes its state."""
     kept = [name for name in world.data.names("state") if name not in BOOKKEEPING]
     parts = {name: world[name] if world.data.array(name).per == "world" else world[name][env] for name in kept}
     return {name: part.cpu().numpy().copy() for name, part in parts.items()}

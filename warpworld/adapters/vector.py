@@ -31,8 +31,8 @@ _TRUE = b"\1"  # looked for in the bytes of ends: a third of the time of any()
 class VectorEnv(gymnasium.vector.VectorEnv):
     """Many envs, stepped together.
 
-    ``reset(seed=s)`` starts each env on a course of its own of seed s; a list of seeds starts each on the course of a
-    single env of its seed. ``reset(options={"reset_mask": mask})`` resets some. A step's infos hold "final_obs" and
+    ``reset(seed=s)`` starts each env on its own trajectory of seed s; a list of seeds starts each on the trajectory
+    of a single env of its seed. ``reset(options={"reset_mask": mask})`` resets some. Infos hold "final_obs" and
     "_final_obs" where envs ended and were reset in the same step, "action_mask" where the environment has one, and the
     arrays that it names in its ``infos``; those of ended episodes are then in "final_info".
 

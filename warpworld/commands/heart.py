@@ -89,7 +89,7 @@ class Heart:
             with suppress(RuntimeError):
                 first = self._store.add(FAILED_KEY, 1) == 1
         if first:
-            print(f"error: {why}, so the run ends; go on from its last checkpoint with --resume", file=sys.stderr)
+            print(f"error: {why}, so the run ends; continue from its last checkpoint with --resume", file=sys.stderr)
             sys.stderr.flush()
 
     def _end(self) -> None:

@@ -1,4 +1,4 @@
-"""Every key of a config, with its value, its default and what it is: the schema says so, and the classes that it names.
+"""Every key of a config, with its value, its default and its meaning, from the schema and the classes that it names.
 
 Of an environment's parameters it is the comment behind the field of ``Params``, of a model's settings the entry under
 ``Args`` in the docstring of its constructor.
@@ -160,7 +160,7 @@ def _own_comments(cls: type) -> dict[str, str]:
 
 
 def argument_docs(function: Any) -> dict[str, str]:
-    """What a Google-style docstring says of each argument."""
+    """The description of each argument in a Google-style docstring."""
     _, _, section = (inspect.getdoc(function) or "").partition("\nArgs:\n")
     found: dict[str, str] = {}
     name = ""

@@ -14,7 +14,7 @@ def check_encodable(data: Any, document: Document, path: KeyPath = ()) -> None:
 
     Args:
         data: plain nested values.
-        document: says where they came from.
+        document: knows where they came from.
         path: of ``data`` in the document.
 
     Raises:

@@ -69,7 +69,7 @@ def validated(
     Args:
         adapter: the types.
         data: what to check.
-        document: says where ``data`` came from.
+        document: knows where ``data`` came from.
         prefix: where ``data`` stands in the document.
         keys_at: known keys of the section at a path of the document, with descriptions.
 
@@ -80,7 +80,7 @@ def validated(
         return adapter.validate_json(json.dumps(data))  # JSON rules: a list for a tuple, but no text for a number
     except ValidationError as error:
         errors = error.errors(include_url=False)
-    # a misspelt key is also a missing one: the misspelling says more
+    # a misspelt key is also a missing one: the misspelling is more helpful
     first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
     location = _without_tags(data, first["loc"])
     path = (*prefix, *location)
@@ -92,7 +92,7 @@ def validated(
         raise ConfigError(f"{where}: {dotted(path)} is missing{f' ({about})' if about else ''}")
     path, value = _follow(data, location)
     path = (*prefix, *path)
-    if first["type"].startswith("union_tag"):  # which member of the union it is, is said by this key
+    if first["type"].startswith("union_tag"):  # this key selects the member of the union
         key = first["ctx"]["discriminator"].strip("'")
         path, value = (*path, key), value.get(key)
     expected = _EXPECTED.get(first["type"], first["msg"]).format(**first.get("ctx", {}))

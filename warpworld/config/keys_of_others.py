@@ -16,10 +16,10 @@ def refuse_keys_of_others(entry: Mapping[str, Any], key: KeyPath, document: Docu
     Args:
         entry: of the policy; its algorithm is known.
         key: where it stands.
-        document: says where it came from.
+        document: knows where it came from.
 
     Raises:
-        ConfigError: says whose key it is.
+        ConfigError: names the algorithms that have the key.
     """
     # stand above: algorithms read configs
     from warpworld.trainers.algorithms import ALGORITHMS, get_algorithm

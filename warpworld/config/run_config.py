@@ -57,7 +57,7 @@ class RunConfig(Section):
     policy: Annotated[dict[str, SerializeAsAny[SkipValidation[PolicyConfig]]], Field(min_length=1)] = Field(
         description="one entry per policy"
     )
-    saving: SavingConfig = Field(default=SavingConfig(), description="what the run leaves behind")
+    saving: SavingConfig = Field(default=SavingConfig(), description="what the run saves")
 
     @property
     def title(self) -> str:

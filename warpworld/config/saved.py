@@ -38,7 +38,7 @@ class _Config(_Part):
 
 @dataclass(frozen=True)
 class SavedConfig:
-    """What a run's ``config.yaml`` says, its defaults included; only its outline is checked.
+    """The contents of a run's ``config.yaml``, including its defaults; only its outline is checked.
 
     Attributes:
         path: the file.

@@ -1,4 +1,4 @@
-"""Settings that change in the course of a run."""
+"""Settings that change during a run."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Groups = tuple[str, ...]
 GROUPS = "agent groups that it plays; left out: the group of its own name"
-ALGORITHM = "how it learns: a name such as ppo or dqn, module:Class of your own, or random: not at all"
+ALGORITHM = "how it learns: a name such as ppo or dqn, module:Class of your own, or random for not at all"
 
 
 class Section(BaseModel):
@@ -72,7 +72,7 @@ class SelfPlayConfig(Section):
 
     groups: Groups = Field(default=(), description="which of its groups opponents play; left out: all of them")
     share: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=0.5, description="part of the envs in which they do; elsewhere its present self plays"
+        default=0.5, description="part of the envs in which they do; elsewhere the policy itself plays"
     )
     slots: Count = Field(default=4, description="parts of these envs, each with an opponent of its own")
     pool_size: Annotated[int, Field(ge=0, le=10_000)] = Field(default=20, description="past selves that may be met")
@@ -167,7 +167,7 @@ PolicyConfig = LearnerConfig | RandomConfig
 
 
 class SavingConfig(Section):
-    """The ``saving`` section: what a run leaves behind."""
+    """The ``saving`` section: what a run saves."""
 
     directory: Text = Field(default="runs", description="folder that run folders are made in")
     name: Label | None = Field(

@@ -73,10 +73,10 @@ def with_absolute_runs(policies: Mapping[str, PolicyConfig], scripts: Container[
 def check_self_play(
     config: RunConfig, groups: Mapping[str, Group], scripts: Mapping[str, Script], document: Document
 ) -> None:
-    """Refuse ``self_play`` sections that nobody can play, or in which nobody would learn.
+    """Refuse ``self_play`` sections that cannot be played, or in which no policy would learn.
 
     Raises:
-        ConfigError: says which key, what was given and what was expected.
+        ConfigError: names the key, what was given and what was expected.
     """
     entries = self_play_entries(config)
     for name, entry in entries.items():
@@ -116,12 +116,13 @@ def _check_groups(
     for group in entry.groups:
         if group not in own:
             raise ConfigError(
-                f"{where}: {dotted(key)}: '{group}' is no group of policy '{name}'.{suggest(group, own)} {known(own)}"
+                f"{where}: {dotted(key)}: '{group}' is not a group of policy '{name}'."
+                f"{suggest(group, own)} {known(own)}"
             )
         if isinstance(groups[group].action, Box):
             raise ConfigError(
                 f"{where}: {dotted(key)}: group '{group}' acts in a Box, expected Discrete or MultiDiscrete: opponents "
-                "with deviations of their own cannot share a group with the present self"
+                "with deviations of their own cannot share a group with the current policy"
             )
     if len(set(entry.groups)) < len(entry.groups):
         raise ConfigError(f"{where}: {dotted(key)} names a group twice")
@@ -134,21 +135,21 @@ def _check_opponents(entry: SelfPlayConfig, key: KeyPath, scripts: Mapping[str, 
         if opponent != RANDOM and opponent not in scripts and not is_run(opponent, scripts):
             hint = suggest(opponent, [*scripts, RANDOM])
             raise ConfigError(
-                f"{where}: {dotted(path)}: '{opponent}' is no script of the environment and no run folder.{hint} "
+                f"{where}: {dotted(path)}: '{opponent}' is neither a script of the environment nor a run folder.{hint} "
                 f"{known([*scripts, RANDOM, 'RUN', 'RUN#NAME'])}"
             )
     if len(set(entry.opponents)) < len(entry.opponents):
         raise ConfigError(f"{where}: {dotted(path)} names an opponent twice")
     if entry.pool_size == 0 and not entry.opponents:
         raise ConfigError(
-            f"{where}: {dotted(key)}: pool_size is 0 and there are no opponents, expected somebody to meet"
+            f"{where}: {dotted(key)}: pool_size is 0 and there are no opponents, expected at least one opponent"
         )
 
 
 def _check_learning(
     config: RunConfig, entries: Mapping[str, SelfPlayConfig], groups: Mapping[str, Group], document: Document
 ) -> None:
-    """Somebody learns in every range of envs, and every policy that is trained learns in one."""
+    """Check that some policy learns in every range of envs, and every trained policy in at least one."""
     trained = {name: entry for name, entry in config.policy.items() if entry.train}
     for name, entry in entries.items():
         key = ("policy", name, "self_play", "groups")
@@ -158,7 +159,7 @@ def _check_learning(
             who = f"besides them only {', '.join(rest)} play, which are not trained" if rest else "these are all groups"
             raise ConfigError(
                 f"{document.where(key, key[:3], key[:2])}: {dotted(key)}: opponents play {', '.join(entry.groups)}, "
-                f"and {who}: nobody would learn there; leave a group that learns to the present selves"
+                f"and {who}: no policy would learn there; leave a group of a trained policy without opponents"
             )
     ranges = opponents_envs(entries, config.trainer.num_envs)
     alone = min(envs.start for envs in ranges.values()) > 0

@@ -55,7 +55,7 @@ def checked_model_settings(
 
     Args:
         cls: the model.
-        given: what the configuration says.
+        given: what the configuration contains.
         document: where it does.
         key: of the section in it.
         also: other keys that the section may have.

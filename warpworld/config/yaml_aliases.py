@@ -17,7 +17,7 @@ def check_aliases(root: yaml.Node, at: Place) -> None:
     Every node is looked at once, and nothing is written out.
 
     Raises:
-        ConfigError: says where.
+        ConfigError: names the place.
     """
     _Sizes(at).of(root, (), root.start_mark.line + 1)
 

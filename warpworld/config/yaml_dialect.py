@@ -45,13 +45,13 @@ for _kind, _pattern, _first in _SCALARS:
 
 
 def construct_int(loader: Loader, node: yaml.ScalarNode) -> int:
-    """The whole number that a scalar says; raises ValueError where it has too many digits."""
+    """The whole number that a scalar spells; raises ValueError if it has too many digits."""
     text = loader.construct_scalar(node)
     return int(text, 0 if re.match(r"[-+]?0[xXob]", text) else 10)
 
 
 def construct_float(loader: Loader, node: yaml.ScalarNode) -> float | int:
-    """The number that a scalar says: 2e6 is a whole one, 2.0 is not."""
+    """The number that a scalar spells: 2e6 is a whole one, 2.0 is not."""
     text = loader.construct_scalar(node).replace("_", "").lower()
     value = float(text.replace(".inf", "inf").replace(".nan", "nan"))
     whole = "e" in text and value.is_integer() and abs(value) <= _EXACT_INTEGERS

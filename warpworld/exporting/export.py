@@ -1,4 +1,4 @@
-"""``warpworld.export_policy``: one file with a policy in it, and a JSON that says what its tensors are."""
+"""``warpworld.export_policy``: one file with a policy in it, and a JSON file that describes its tensors."""
 
 from __future__ import annotations
 

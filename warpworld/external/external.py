@@ -51,7 +51,7 @@ class External(Environment):
         return get_opener(given.library)(given.id, given.options, num_envs, seed)
 
     def groups(self) -> Sequence[Group]:
-        """As the library says."""
+        """As the library defines them."""
         return self._groups
 
     def open(self, num_envs: int, first_env: int, seed: int) -> None:

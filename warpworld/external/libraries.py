@@ -104,7 +104,7 @@ def _pettingzoo(name: str, options: Mapping[str, Any], num_envs: int, seed: int)
         module = importlib.import_module(name)
     except ImportError as error:
         raise DeclarationError(
-            f"external: id='{name}' is no module of a PettingZoo environment, such as mpe2.simple_spread_v3: "
+            f"external: id='{name}' is not the module of a PettingZoo environment, such as mpe2.simple_spread_v3: "
             f"{said(error)}"
         ) from error
     return ParallelEnvs(lambda: module.parallel_env(**options), num_envs)

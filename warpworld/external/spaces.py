@@ -11,7 +11,7 @@ from warpworld.environment.gym_spaces import as_gymnasium
 def stored_space(space: Space) -> Space:
     """The space as the store holds it: numbers that are neither uint8 nor float16 become float32.
 
-    Other spaces than a Box, or a Dict of them, stay as they are; a World takes them, or says why not.
+    Other spaces than a Box, or a Dict of them, stay as they are; a World accepts or refuses them.
     """
     space = as_gymnasium(space)
     if isinstance(space, Dict):

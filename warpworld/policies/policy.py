@@ -116,7 +116,7 @@ class Policy(nn.Module):
             StoreError: an argument has another shape or dtype, or is missing, or the policy knows no spaces.
         """
         if self.spaces is None:
-            raise StoreError("act(): this policy knows no spaces; take one that load_policy or a Trainer made")
+            raise StoreError("act(): this policy knows no spaces; use one that load_policy or a Trainer made")
         with torch.no_grad():
             observed = self.spaces.observed(observations, self._device)
             allowed = self._allowed(action_mask, observed, self.spaces.action)
@@ -135,7 +135,7 @@ class Policy(nn.Module):
         if action_mask is None:
             if self.needs_mask and not is_box:
                 expected = (*observed.lead, self.distribution.num_outputs)
-                raise StoreError(f"act(): the policy learnt with a mask; give action_mask=, bool of shape {expected}")
+                raise StoreError(f"act(): the policy learnt with a mask; pass action_mask=, bool of shape {expected}")
             return None
         if is_box:
             raise StoreError("action_mask: actions in a Box cannot be forbidden; leave it out")
@@ -152,7 +152,7 @@ class Policy(nn.Module):
             StoreError: the state is not such.
         """
         if state is not None:
-            raise StoreError("state: this policy does not remember; leave it out")
+            raise StoreError("state: this policy has no memory; leave it out")
         return self.outputs(observed.rows), None
 
     def outputs(self, observations: Tensor) -> Tensor:

@@ -41,7 +41,7 @@ def actions(world: World, group: Group) -> Tensor:
 
 
 def action_mask(world: World, group: Group) -> Tensor | None:
-    """What a group may do, (num_envs, size, choices) bool; None where nothing says so."""
+    """What a group may do, (num_envs, size, choices) bool; None if there is no mask."""
     heads = action_heads(group.action)
     return world["action_mask"][:, group.slice, : sum(heads)] if heads and "action_mask" in world else None
 

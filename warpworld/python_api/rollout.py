@@ -31,7 +31,7 @@ def rollout(
     """Reset a world, and step it with the actions of policies.
 
     Args:
-        world: with autoreset in the same step, or disabled; the envs that end then begin anew here, on the same course.
+        world: with autoreset in the same step, or disabled; envs that end are then reset here, on the same trajectory.
         policies: by group, None for actions at random; or one that plays every group.
         steps: T.
         seed: of the world and of the actions; the envs of another library keep the seed that they were opened with.
@@ -51,7 +51,7 @@ def rollout(
         DeclarationError: a number is out of its range, or ``world`` is no World.
     """
     if not isinstance(world, World):
-        raise DeclarationError(f"rollout() is of a World, not of {world!r}")
+        raise DeclarationError(f"rollout() takes a World, not {world!r}")
     steps, seed = whole_number("steps", steps, 1), whole_number("seed", seed, 0, bits=64)
     if world.autoreset == "next_step":
         raise StoreError("rollout(): an env of autoreset='next_step' has steps without actions; make it 'same_step'")

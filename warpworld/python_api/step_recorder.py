@@ -61,7 +61,7 @@ class StepRecorder:
 
 
 def _agent_mask(world: World) -> str | None:
-    """The array that says after a step whose rows count in it; recorded, where a reset may write it in the step."""
+    """The array that marks after a step whose rows count in it; recorded, where a reset may write it in the step."""
     if "agent_mask" not in world:
         return None
     if world.autoreset == "disabled":

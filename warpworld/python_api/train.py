@@ -46,7 +46,7 @@ def train(
     """
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise ProcessError(
-            "warpworld.train() is of one process; under torchrun use the command: warpworld train CONFIG"
+            "warpworld.train() runs in one process; under torchrun use the command: warpworld train CONFIG"
         )
     with _torch_as_it_was(), _torch_errors_explained():
         trainer = make_trainer(_config(config, overrides))
@@ -61,7 +61,7 @@ def train(
 
 def _config(given: str | Path | Mapping[str, Any] | RunConfig, overrides: Iterable[str]) -> RunConfig:
     if isinstance(overrides, str):
-        raise ConfigError(f"overrides={overrides!r}: expected a list of such texts")
+        raise ConfigError(f"overrides={overrides!r}: expected a list of texts such as trainer.seed=3")
     if isinstance(given, RunConfig):
         overrides = list(overrides)
         return config_from_dict(given.to_dict(), overrides=overrides) if overrides else given

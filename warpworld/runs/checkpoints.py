@@ -122,7 +122,7 @@ class Checkpoints:
                         f"no checkpoint of run '{self.folder.parent}' can be read; the last: {error}"
                     ) from error
                 logger.warning("%s; taking an older one", error)
-        return self.load()  # says that there is none
+        return self.load()  # raises: there is none
 
     def set_aside_after(self, iteration: int) -> None:
         """Rename later checkpoints, which could not be read, and remove what killed processes left unfinished."""

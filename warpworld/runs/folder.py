@@ -1,4 +1,4 @@
-"""A run folder as it lies on the disk, whatever its configuration says."""
+"""A run folder as it lies on the disk, whatever its configuration contains."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def found_folder(path: str | Path, configs: Iterable[str] = ()) -> Path:
         configs: names that would do as well, so that a misspelt one is recognised.
 
     Raises:
-        RunError: there is none; says what is near.
+        RunError: there is none; names the nearest.
     """
     path, others = Path(path), list(configs)
     expected = "a run folder or a config" if others else "a run folder"

@@ -29,7 +29,7 @@ class Logger(Protocol):
         """Take the metrics of one iteration, at once. Raises RunError: they cannot be written."""
 
     def rewind(self, iteration: int, env_steps: int) -> None:
-        """Forget what came after an iteration, before a resumed run goes on from it."""
+        """Forget what came after an iteration, before a resumed run continues from it."""
 
     def sync(self) -> None:
         """Bring what was logged to the disk."""
@@ -116,7 +116,7 @@ class TensorBoard:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._first_step: int | None = None  # where a rewound run goes on, until that is in a file
+        self._first_step: int | None = None  # where a rewound run continues, until that is in a file
         self._file: BinaryIO | None = None
 
     def log(self, metrics: Metrics) -> None:
@@ -165,7 +165,7 @@ class TensorBoard:
 
 
 class WeightsAndBiases:
-    """A run on Weights & Biases; a resumed one goes on under the same id, which a file of the run folder holds.
+    """A run on Weights & Biases; a resumed one continues under the same id, which a file of the run folder holds.
 
     Args:
         project: project on the site.
@@ -240,7 +240,7 @@ def import_wandb() -> Any:
 
 
 def _close(file: BinaryIO | None) -> None:
-    """Close a file; what could not be written has been said when it was tried, and is not tried again."""
+    """Close a file; what could not be written was reported when it was tried, and is not tried again."""
     if file is not None:
         with suppress(OSError):
             file.close()

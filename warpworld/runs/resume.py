@@ -17,7 +17,7 @@ from warpworld.runs.run import Run
 
 logger = logging.getLogger(__name__)
 
-# The course so far is valid whatever these are.
+# The run so far is valid whatever these are.
 FREE_KEYS = (
     "trainer.total_env_steps",
     "trainer.device",
@@ -36,7 +36,7 @@ def resumed_config(run: Run, overrides: Iterable[str]) -> RunConfig:
     """A run's configuration with overrides for the part of it that is still to come.
 
     Raises:
-        ConfigError: an override is wrong, or of a key that the course so far depends on.
+        ConfigError: an override is wrong, or of a key that the run so far depends on.
     """
     overrides = full_overrides(run.config_path, overrides)
     for text in overrides:
@@ -60,11 +60,11 @@ def _warn_of_changes(before: RunConfig, after: RunConfig) -> None:
         )
     for key in ("device", "torch_threads"):
         if getattr(before.trainer, key) != getattr(after.trainer, key):
-            logger.warning("with another trainer.%s the run goes on, but not as it would have bit for bit", key)
+            logger.warning("with another trainer.%s the run continues, but not bit for bit as it would have", key)
 
 
 def check_same_course(saved: str, config: RunConfig) -> None:
-    """Refuse to resume with a ``config.yaml`` that somebody changed meanwhile.
+    """Refuse to resume with a ``config.yaml`` that was edited in the meantime.
 
     Keys that only one of the two has are passed over: versions of warpworld or of the environment differ by them.
 
@@ -73,7 +73,7 @@ def check_same_course(saved: str, config: RunConfig) -> None:
         config: the present one.
 
     Raises:
-        RunError: a key that the course depends on has another value, or ``saved`` is no YAML.
+        RunError: a key that the run depends on has another value, or ``saved`` is no YAML.
     """
     try:
         before = _flat(_values(saved, "the configuration in its checkpoint"))
@@ -93,15 +93,15 @@ def check_counters(state: Mapping[str, Any], config: RunConfig) -> None:
     """Refuse a checkpoint whose iteration is not the one that its env steps make.
 
     Raises:
-        RunError: says both numbers.
+        RunError: names both numbers.
     """
     iteration, env_steps = state["iteration"], state["env_steps"]
     each = config.trainer.num_envs * config.trainer.num_steps
     if iteration * each != env_steps:
         raise RunError(
             f"it was saved after {iteration:,} iterations and {env_steps:,} env steps, but an iteration of this run "
-            f"has {each:,} env steps: something other than warpworld wrote or changed it; remove that checkpoint to go "
-            "on from an older one"
+            f"has {each:,} env steps: something other than warpworld wrote or changed it; remove that checkpoint to "
+            "continue from an older one"
         )
 
 

@@ -278,7 +278,7 @@ def _read_sessions(path: Path) -> list[Any]:
         return sessions
     kept = path.with_name(f"{path.name}.damaged")
     path.replace(kept)
-    logger.warning("'%s' is no list of sessions in JSON; it is kept as %s, and a new one begun", path, kept.name)
+    logger.warning("'%s' is not a JSON list of sessions; it is kept as %s, and a new one begins", path, kept.name)
     return []
 
 

@@ -78,9 +78,9 @@ def run_session(
     except KeyboardInterrupt:
         drawn_curve(run)
         print(f"interrupted after {progress.env_steps:,} env steps; run folder: {run.path}", file=sys.stderr)
-        print(f"go on from its last checkpoint: {resume_command(run)}", file=sys.stderr)
+        print(f"continue from its last checkpoint: {resume_command(run)}", file=sys.stderr)
         if trainer.processes.several:
-            raise SystemExit(signals.exit_status) from None  # the others are told
+            raise SystemExit(signals.exit_status) from None  # the others learn of it
         return signals.exit_status
     if trainer.iteration == trainer.num_iterations:
         print_summary(run, progress)
@@ -89,7 +89,7 @@ def run_session(
     out = sys.stderr if signals() else sys.stdout
     how = f"ended by {signals.received.name}" if signals.received else "stopped"
     print(f"{how} after {trainer.env_steps:,} env steps, with a checkpoint; run folder: {run.path}", file=out)
-    print(f"go on: {resume_command(run)}", file=out)
+    print(f"continue: {resume_command(run)}", file=out)
     return signals.exit_status if signals() else 0
 
 

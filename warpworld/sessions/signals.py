@@ -9,13 +9,13 @@ from types import FrameType, TracebackType
 from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_NOTICE = b"\nending after this iteration, with a checkpoint; once more to end at once\n"
+_NOTICE = b"\nending after this iteration, with a checkpoint; interrupt again to end at once\n"
 
 
 class StopOnSignal:
     """A context manager in which the first SIGINT or SIGTERM is a request, and the second a KeyboardInterrupt.
 
-    Called, it says whether an end was requested.
+    Called, it returns whether an end was requested.
 
     Args:
         quiet: leave it to another process to say so.

@@ -1,4 +1,4 @@
-"""What is said of a run that is finished."""
+"""What is printed about a finished run."""
 
 from __future__ import annotations
 

@@ -50,10 +50,10 @@ def _error_of_product() -> float:
 
 
 def keep_freed_memory() -> bool:
-    """Tell glibc's malloc to keep freed memory: else each minibatch asks the kernel for the same pages again.
+    """Make glibc's malloc keep freed memory: otherwise each minibatch asks the kernel for the same pages again.
 
     Returns:
-        Whether this C library can be told.
+        Whether this C library has such a setting.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -73,7 +73,7 @@ class ProcessGroup:
         return self.shares(num_envs)[self.rank]
 
     def workers(self) -> int | None:
-        """Threads that step this process's envs on a CPU, where nobody says how many; None means one per core."""
+        """Threads that step this process's envs on a CPU, if no setting gives their number; None means one per core."""
         return max(1, available_cores() // self.local_size) if self.local_size > 1 else None
 
     # ---- together ----------------------------------------------------------------------------------------------------
@@ -126,11 +126,11 @@ class ProcessGroup:
         return os.fsdecode(bytes(whole.tolist()))
 
     def any(self, flag: bool) -> bool:
-        """Whether any process says so; the device is not waited for."""
+        """Whether any process wants to; the device is not waited for."""
         return bool(self.sum(torch.tensor([float(flag)]))) if self.several else flag
 
     def check_same(self, what: str, value: str) -> None:
-        """Refuse to go on where something is not the same in all processes.
+        """Refuse to continue if something is not the same in all processes.
 
         Raises:
             ProcessError: in all of them: which process has another ``what`` than process 0.
@@ -197,7 +197,7 @@ def _said_clearly() -> Iterator[None]:
     except RuntimeError as error:
         raise explain_own_gpu(error) or ProcessError(
             "another process of this run ended or cannot be reached any more, so the run ends here too; "
-            "go on from its last checkpoint with --resume"
+            "continue from its last checkpoint with --resume"
         ) from error
 
 
@@ -206,12 +206,12 @@ def explain_own_gpu(error: Exception) -> WarpworldError | None:
     if not isinstance(error, RuntimeError):
         return None
     shared = next((line for line in str(error).splitlines() if "duplicate gpu" in line.lower()), None)
-    if shared is not None:  # NCCL says it, in the last of several lines
+    if shared is not None:  # NCCL names it, in the last of several lines
         return DeviceError(
             f"two processes of this run have the same GPU ({shared.strip()}), expected one for each; start as many "
             "processes as there are GPUs, give each another in CUDA_VISIBLE_DEVICES, or set trainer.device=cpu"
         )
     explained = explain_torch_error(error)
     if explained is None and type(error).__name__ == "AcceleratorError":
-        return DeviceError(f"this process's GPU failed ({first_line(error)}); go on from the last checkpoint")
+        return DeviceError(f"this process's GPU failed ({first_line(error)}); continue from the last checkpoint")
     return explained

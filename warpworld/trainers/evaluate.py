@@ -88,7 +88,7 @@ def load_policies(run: Run, checkpoint: int | None = None) -> dict[str, Policy |
         _check_fits(state, policies, run.config)
     except RunError as error:
         raise RunError(
-            f"run '{run.path}': the checkpoint does not fit config.yaml: {error}; a checkpoint is played in the run "
+            f"run '{run.path}': the checkpoint does not fit config.yaml: {error}; play a checkpoint in the run "
             "that wrote it"
         ) from error
     for name, policy in policies.items():

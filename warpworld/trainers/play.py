@@ -20,7 +20,7 @@ from warpworld.trainers.readings import PlayedMetrics, Rewards
 from warpworld.world import World
 
 MAX_ENVS = 1024
-PATIENCE = 100_000  # steps in which no episode ends, before it is said that none will
+PATIENCE = 100_000  # steps in which no episode ends, before it is reported that none will
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def build_actors(
 
     Args:
         world: the world that they act in.
-        config: says which groups each policy plays.
+        config: knows which groups each policy plays.
         policies: by name; None acts at random.
         greedy: take the likeliest actions instead of drawing; random ones stay random.
     """

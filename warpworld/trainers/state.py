@@ -78,7 +78,7 @@ def _check_kind(key: str, saved: Any, own: Any) -> None:
 
 
 def _check_generator(key: str, state: Any, device: str) -> None:
-    """Whether torch takes the state of a generator, tried with one that nobody uses."""
+    """Whether torch takes the state of a generator, tried with an unused one."""
     try:
         torch.Generator(device).set_state(state)
     except (RuntimeError, TypeError, AttributeError) as error:
@@ -89,7 +89,7 @@ def _unexpected(key: str, saved: Any, expected: str) -> RunError:
     shown = f"a tensor {tuple(saved.shape)}" if isinstance(saved, torch.Tensor) else reprlib.repr(saved)
     return RunError(
         f"the saved {key} is {shown}, expected {expected}: something other than warpworld wrote or changed it; "
-        "remove that checkpoint to go on from an older one"
+        "remove that checkpoint to continue from an older one"
     )
 
 
@@ -153,7 +153,7 @@ def set_threads(wanted: int | None, saved: int | None = None) -> None:
         torch.set_num_threads(wanted)
     if saved is not None and torch.get_num_threads() != saved:
         logger.warning(
-            "the run had %d threads of torch and goes on with %d, so not as it would have bit for bit; "
+            "the run had %d threads of torch and continues with %d, so not bit for bit as it would have; "
             "see trainer.torch_threads",
             saved,
             torch.get_num_threads(),

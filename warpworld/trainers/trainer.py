@@ -132,13 +132,13 @@ class Trainer:
         """Train to the end of the budget; metrics and checkpoints go to ``run``.
 
         Metrics come to the host where an iteration is logged or saved, and in no other. Each iteration's metrics are
-        logged before it is saved, so that a process may end at any moment: whoever resumes finds every line up to the
+        logged before it is saved, so that a process may end at any moment: a resumed run finds every line up to the
         checkpoint, and cuts off those behind it.
 
         Args:
             run: an open run folder; None where another process writes it.
             on_iteration: called with each iteration's metrics: counters, and all others if it is logged or saved.
-            stop: asked between two iterations; where it says True in any process the training ends early, with a
+            stop: asked between two iterations; if it returns True in any process the training ends early, with a
                 checkpoint.
 
         Returns:
@@ -190,7 +190,7 @@ class Trainer:
         return {**self._counters(), **measured, **speed}
 
     def _set_scheduled(self) -> None:
-        """Set the environment's arrays that change in the course of the run."""
+        """Set the environment's arrays that change during the run."""
         for name, schedule in self.config.schedules.items():
             self.world[name].fill_(value_at(schedule, self.env_steps))
 
@@ -266,7 +266,7 @@ class Trainer:
             run.keep_past(files)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that the run's further course depends on; of several processes, the whole in process 0."""
+        """Everything that the rest of the run depends on; of several processes, the whole in process 0."""
         return self._state(*gather_store(self.world, self.processes, self.config.trainer.num_envs))
 
     def _state(self, layout: Layout, store: Tensor) -> dict[str, Any]:
@@ -288,15 +288,15 @@ class Trainer:
     def load_state_dict(
         self, state: Mapping[str, Any], opponents: Path | None = None, past: Path | None = None
     ) -> None:
-        """Go on from a ``state_dict`` of a trainer with the same settings.
+        """Continue from a ``state_dict`` of a trainer with the same settings.
 
-        On cpu the further course is then the same bit for bit: for that torch gets the number of threads that it had,
+        On cpu the rest of the run is then the same bit for bit: for that torch gets the number of threads that it had,
         unless the settings name another.
 
         Args:
             state: see above.
             opponents: folder with the opponents' weights; None knows those that this trainer has met.
-            past: folder with what replays remember; without it they begin empty, which is said.
+            past: folder with what replays remember; without it they begin empty, with a warning.
 
         Raises:
             RunError: it lacks something, something in it is not what it should be, or a policy has other sizes.
@@ -333,7 +333,7 @@ class Trainer:
         self._past.end_episodes()
 
     def resume(self, run: Run) -> None:
-        """Go on from a run's newest checkpoint that is whole, and cut the run's metrics back to it.
+        """Continue from a run's newest intact checkpoint, and cut the run's metrics back to it.
 
         Every process reads the folder; the first alone writes to it. It does not matter how many there were before.
 
@@ -355,7 +355,7 @@ class Trainer:
                 f"{self.env_steps:,} env steps already, expected more"
             )
         self._saved = self.iteration
-        self.processes.barrier()  # nobody reads the folder any more
+        self.processes.barrier()  # no process reads the folder any more
         if self.processes.is_first:
             run.rewind(self.iteration, self.env_steps)
             self._past.note_older(run)

@@ -292,7 +292,7 @@ def test_an_entry_that_is_no_list_of_files(tmp_path: Path) -> None:
     entry = state["replay"]["rows"][0]
     changed = [{**entry, "file": "../rows_000000-000001.npz"}, {**entry, "envs": "all"}, 5, {**entry, "ends": None}]
     for wrong in [5, {}, {"rows": [], "whole": None}, *({"rows": [each], "whole": []} for each in changed)]:
-        with pytest.raises(RunError, match=r"^the saved replay is no list of files: something other than warpworld"):
+        with pytest.raises(RunError, match=r"^the saved replay is not a list of files: something other than warpworld"):
             run.saved[0].check({"iteration": 1, "replay": wrong}, tmp_path)
 
 

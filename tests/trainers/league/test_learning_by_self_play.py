@@ -70,11 +70,11 @@ def test_the_last_self_beats_all_that_came_before(table: CrossPlay) -> None:
     assert table.same
     assert table.rows[:5] == ["0", "10", "20", "30", "40"]
     assert table.rows[-1] == "random"
-    last, first, nobody = (table.rows.index(name) for name in ("40", "0", "random"))
+    last, first, at_random = (table.rows.index(name) for name in ("40", "0", "random"))
     assert table.win_rates[last, first] > 0.9
-    assert table.win_rates[last, nobody] > 0.9
-    assert table.row_ratings[last] - table.row_ratings[nobody] > 200
-    assert abs(table.row_ratings[first] - table.row_ratings[nobody]) < 100
+    assert table.win_rates[last, at_random] > 0.9
+    assert table.row_ratings[last] - table.row_ratings[at_random] > 200
+    assert abs(table.row_ratings[first] - table.row_ratings[at_random]) < 100
     ratings = [table.row_ratings[table.rows.index(name)] for name in ("0", "10", "20")]
     assert ratings == sorted(ratings)
 
@@ -167,7 +167,7 @@ def test_a_run_that_has_no_league(tag: Run, tmp_path: Path, capsys: pytest.Captu
         cross_play(tag, policy="taggger")
     data = {"name": "cartpole", "trainer": {"num_envs": 4, "num_steps": 4, "total_env_steps": 16}}
     alone = Run.create(config_from_dict({**data, "policy": {"agent": {}}}), tmp_path)
-    with pytest.raises(RunError, match=r"policy 'agent' plays the only group, 'agent', so there is nobody to play"):
+    with pytest.raises(RunError, match=r"plays the only group, 'agent', so it has no other player to meet"):
         cross_play(alone)
     nobody = Run.create(config_from_dict({**data, "policy": {"agent": {"algorithm": "random"}}}), tmp_path)
     with pytest.raises(RunError, match=r"no policy that is trained, so that there are no selves"):

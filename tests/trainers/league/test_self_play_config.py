@@ -86,19 +86,19 @@ def test_runs_are_known_from_anywhere(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("make", "expected"),
     [
-        (lambda: throws(groups=["rivals"]), r"'rivals' is no group of policy 'fighter'. Did you mean 'rival'"),
+        (lambda: throws(groups=["rivals"]), r"'rivals' is not a group of policy 'fighter'. Did you mean 'rival'"),
         (lambda: throws(groups=["rival", "rival"]), r"self_play.groups names a group twice"),
         (
             lambda: throws(),
-            r"self_play.groups: opponents play player, rival, and these are all groups: nobody would learn there",
+            r"self_play.groups: opponents play player, rival, and these are all groups: no policy would learn there",
         ),
         (
             lambda: config("tag_gridworld", {"tagger": {"self_play": {}}, "runner": {"algorithm": "random"}}),
-            r"opponents play tagger, and besides them only runner play, which are not trained: nobody would learn",
+            r"opponents play tagger, and besides them only runner play, which are not trained: no policy would learn",
         ),
         (
             lambda: throws(groups=["rival"], opponents=["rok"]),
-            r"opponents: 'rok' is no script of the environment and no run folder. Did you mean 'rock'\? "
+            r"opponents: 'rok' is neither a script of the environment nor a run folder. Did you mean 'rock'\? "
             r"Known: rock, random, RUN, RUN#NAME",
         ),
         (lambda: throws(groups=["rival"], opponents=["rock", "rock"]), r"opponents names an opponent twice"),

@@ -183,10 +183,10 @@ def test_games_that_are_lost_to_exchanges_are_told_of(caplog: pytest.LogCaptureF
             shares.append(made.metrics()["league/me/left_out"])
     assert all(math.isnan(share) for share in shares[:20])
     assert shares[20:] == [pytest.approx(2 / 3)] * 21
-    (told,) = [record.getMessage() for record in caplog.records]
-    assert told == (
-        "policy.me.self_play: most games do not count: 80 of 120 episodes that ended in its slots were begun against "
-        "somebody else; the mean episode takes 0.5 rollouts: let match_every, which is 5, be several times as many"
+    (warned,) = [record.getMessage() for record in caplog.records]
+    assert warned == (
+        "policy.me.self_play: most games do not count: 80 of 120 episodes that ended in its slots began against "
+        "another opponent; the mean episode takes 0.5 rollouts: let match_every, which is 5, be several times as many"
     )
 
 

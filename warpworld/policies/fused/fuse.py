@@ -17,7 +17,7 @@ def fuse(policy: Policy, name: str = "policy") -> bool:
     """Let a policy's plain perceptrons run in C++ from now on, forward and gradient; torch runs all others.
 
     What is not the model "mlp" in float32 on the cpu stays as it is, and so does everything where the C++ does not
-    compile; the log says why.
+    compile; the log gives the reason.
 
     Args:
         policy: it must not be moved to another device after.
@@ -30,7 +30,7 @@ def fuse(policy: Policy, name: str = "policy") -> bool:
     if type(model) is not MLP:
         return _not_fused(name, f"its model is a {type(model).__name__}, not the plain MLP")
     if policy.critic_input is not None:
-        return _not_fused(name, "its critic reads something else than its actor")
+        return _not_fused(name, "its critic reads something other than its actor")
     reason = why_not(model.actor_layers, model.critic_layers)
     if reason:
         return _not_fused(name, reason)

@@ -102,7 +102,7 @@ class FusedNetworks:
     for any number of workers. A call from one thread at a time.
 
     Args:
-        actor: linear layers with tanh or relu between each two; ``why_not`` says whether it will do.
+        actor: linear layers with tanh or relu between each two; ``why_not`` returns what is wrong with it.
         critic: likewise, with a single output and the same kind of activation.
         head_sizes: choices of each categorical head; the actor has as many outputs.
         num_workers: threads, the calling one included; None means as many as torch has. At most 128 are used.
@@ -156,11 +156,11 @@ class FusedNetworks:
         return type(None), ()
 
     def outputs(self, observations: Tensor) -> Tensor:
-        """What the actor says: (..., inputs) float32 -> (..., outputs) float32, without gradient."""
+        """The actor's outputs: (..., inputs) float32 -> (..., outputs) float32, without gradient."""
         return self._forward(0, self._actor, observations)
 
     def value(self, observations: Tensor) -> Tensor:
-        """What the critic says: (..., inputs) float32 -> (...) float32, without gradient."""
+        """The critic's values: (..., inputs) float32 -> (...) float32, without gradient."""
         return self._forward(1, self._critic, observations).squeeze(-1)
 
     def _forward(self, which: int, network: _Network, observations: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Actions in a bounded Box of a policy that says what to do: as they are, or with noise."""
+"""Actions in a bounded Box from a deterministic policy: as they are, or with noise."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Noise:
         damping: of "ou": the part of the noise that is gone a step later.
         stddev: of the normal numbers.
         scale: name of the array () float32 that the noise is multiplied by.
-        at_random: name of the array () bool that says whether actions are drawn uniformly instead.
+        at_random: name of the array () bool that is true while actions are drawn uniformly instead.
     """
 
     kind: str

@@ -112,7 +112,7 @@ class Sampler(ABC):
         return "sample_bytes" if self._kernel == "sample" and is_bytes else self._kernel
 
     def take(self, distribution: Any) -> None:  # noqa: B027 (most say nothing else)
-        """Take what the policy's distribution says besides its outputs, before each ``draw``; None: it is a script."""
+        """Take what the policy's distribution has besides its outputs, before each ``draw``; None: it is a script."""
 
     @abstractmethod
     def draw_at_random(self) -> None:

@@ -12,7 +12,7 @@ class SquashedSampler(InBox):
     Args:
         seat: where the group's numbers lie.
         kernel: of sample_squashed.cu: "act", "act_greedily", or "explore", which obeys ``at_random``.
-        at_random: name of the array () bool that says whether actions are drawn uniformly instead.
+        at_random: name of the array () bool that is true while actions are drawn uniformly instead.
     """
 
     source = CUDA_FOLDER / "sample_squashed.cu"

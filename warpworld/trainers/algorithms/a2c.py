@@ -34,7 +34,7 @@ def a2c_loss(
     Args:
         log_probs: (B,) float, log-probability of ``batch.actions`` under the present policy.
         entropies: (B,) float, entropy of the present policy in each row.
-        values: (B,) float, what the present value function says.
+        values: (B,) float, of the current value function.
         batch: the rows; their old log_probs and values are not read.
         settings: the coefficients, schedules replaced by numbers.
 

@@ -120,7 +120,7 @@ class ActorCritic(OffPolicy):
 
         return of_stacks(build, group, settings.frame_stack)
 
-    # ---- what an algorithm says --------------------------------------------------------------------------------------
+    # ---- what an algorithm defines -----------------------------------------------------------------------------------
     @staticmethod
     @abstractmethod
     def num_critics(settings: Any) -> int:

@@ -107,7 +107,7 @@ class Algorithm(ABC):
     # ---- saving ------------------------------------------------------------------------------------------------------
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:
-        """Whatever its further course depends on, besides the store: tensors, numbers and texts, nested in dicts.
+        """What its further learning depends on besides the store: tensors, numbers and texts, nested in dicts.
 
         The store keeps the arrays that ``declare`` added as state.
         """
@@ -125,7 +125,7 @@ class Algorithm(ABC):
         """Continue from what ``state_dict`` gave, copying its tensors."""
 
     def histories(self) -> Sequence[History]:
-        """What of the store's history its further course depends on, such as a replay; known once all is declared."""
+        """What of the store's history its further learning depends on, such as a replay; known once all is declared."""
         return ()
 
     def forget(self) -> str:

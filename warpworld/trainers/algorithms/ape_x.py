@@ -23,7 +23,8 @@ class ApeXSettings(DQNSettings):
     learning_starts: Count = Field(default=80_000, description="transitions before the first update")
     batch_size: Count = Field(default=512, le=2**24, description="transitions of an update, in all processes together")
     first_priority: Literal["max", "actor"] = Field(
-        default="actor", description="of a new transition: max, the largest so far, or actor, its error as it was acted"
+        default="actor",
+        description="a new transition's priority: max, the largest so far; or actor, its error when it was acted",
     )
     max_grad_norm: Positive | None = Field(
         default=40.0, description="longest gradient; longer ones are scaled down; null leaves them"

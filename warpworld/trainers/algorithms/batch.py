@@ -26,7 +26,7 @@ class Batch:
         log_probs: (B,) float32, log-probability of the actions under the policy that took them.
         advantages: (B,) float32.
         returns: (B,) float32, what the value function should say.
-        values: (B,) float32, what it said when the actions were taken.
+        values: (B,) float32, its values when the actions were taken.
         mask: (B,) bool, False for rows that do not count; None counts all.
         action_masks: (B, choices) bool, False for choices that were forbidden; None where all were allowed.
         critic_inputs: (B, numbers) float32, what the critic reads; None where that is the observations.
@@ -73,7 +73,7 @@ class Batch:
         return Batch(**joined, blocks=tuple(length for batch in batches for length in batch.blocks))
 
     def all_counted(self) -> Batch:
-        """The same with a mask that says that every row counts."""
+        """The same with a mask in which every row counts."""
         return dataclasses.replace(self, mask=torch.ones_like(self.log_probs, dtype=torch.bool))
 
     def counted(self) -> Batch:

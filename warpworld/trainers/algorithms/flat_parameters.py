@@ -62,7 +62,7 @@ class FlatParameters:
         self.gradient.copy_(kept[1])
 
     def use_tensor_rate(self) -> None:
-        """Keep the learning rate on the device from here on, where a CUDA graph reads it anew in each step."""
+        """Keep the learning rate on the device from here on, where a CUDA graph reads it in each step."""
         self.optimizer.param_groups[0]["lr"] = torch.tensor(self.learning_rate, device=self.vector.device)
 
     @property
@@ -111,8 +111,8 @@ class FlatParameters:
                 if moment.shape == (sum(parameter.numel() for parameter in _trained(self._module)),):
                     raise RunError(
                         "the optimiser's state was saved by an older version of warpworld, which put no padding "
-                        "between weights; go on with that version, or begin a new run whose policies have the old one "
-                        "as their initial_weights"
+                        "between weights; continue with that version, or begin a new run whose policies have the old "
+                        "one as their initial_weights"
                     )
                 raise ValueError(f"{key} has shape {tuple(moment.shape)}, expected {tuple(vector.shape)}")
             trial.step()

@@ -54,7 +54,7 @@ def gae(
         ``(advantages, returns)``, each (T, num_envs, agents); returns are advantages + values.
 
     Raises:
-        StoreError: a tensor has another shape than said above, or a flag is not bool.
+        StoreError: a tensor does not have the shape given above, or a flag is not bool.
     """
     check_shapes(rewards, values, terminated, truncated, agent_terminated, next_value, truncated_values)
     expected, ends = expected_after(values, terminated, truncated, agent_terminated, next_value, truncated_values)

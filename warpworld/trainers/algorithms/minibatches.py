@@ -32,7 +32,7 @@ class Epoch:
 
 
 class Minibatches:
-    """Deals a rollout's rows into minibatches, anew in each epoch.
+    """Deals a rollout's rows into minibatches, in a new order in each epoch.
 
     All processes draw the same order of all rows that count, numbered as one process would number them, and each takes
     its own out of every part. So the minibatches of the processes unite to those of a single one.

@@ -46,13 +46,14 @@ class OffPolicySettings(LearnerConfig):
     replay_size: Count = Field(default=100_000, description="transitions that are kept, rounded up to whole rows")
     learning_starts: Count = Field(default=10_000, description="transitions before the first update")
     batch_size: Count = Field(default=128, le=2**24, description="transitions of an update, in all processes together")
-    updates: Count = Field(default=1, description="gradient steps an iteration")
+    updates: Count = Field(default=1, description="gradient steps per iteration")
     priority_alpha: Fraction = Field(default=0.0, description="how much priorities count in draws; 0 draws uniformly")
     priority_beta: FractionSchedule = Field(
         default=0.4, description="how far weights make up for priorities; 1 does so fully"
     )
     first_priority: Literal["max", "actor"] = Field(
-        default="max", description="of a new transition: max, the largest so far, or actor, its error as it was acted"
+        default="max",
+        description="a new transition's priority: max, the largest so far; or actor, its error when it was acted",
     )
     max_grad_norm: Positive | None = Field(
         default=None, description="longest gradient; longer ones are scaled down; null leaves them"
@@ -109,7 +110,7 @@ class OffPolicySettings(LearnerConfig):
 
 
 class OffPolicy(Algorithm):
-    """Learns from transitions that are drawn from a replay: ``updates`` gradient steps an iteration.
+    """Learns from transitions that are drawn from a replay: ``updates`` gradient steps per iteration.
 
     Attributes:
         diagnostics: names of the metrics that an update gives.
@@ -144,7 +145,7 @@ class OffPolicy(Algorithm):
         self.learnt: dict[str, FlatParameters] = {}
         self.targets: dict[str, TargetNetwork] = {}
 
-    # ---- what an algorithm says --------------------------------------------------------------------------------------
+    # ---- what an algorithm defines -----------------------------------------------------------------------------------
     @abstractmethod
     def update(self) -> dict[str, Tensor]:
         """Draw a batch and learn from it; gives ``diagnostics`` by name, () each."""

@@ -40,7 +40,7 @@ class OnPolicySettings(LearnerConfig):
     gamma: Fraction = Field(default=0.99, description="discount per step")
     gae_lambda: Fraction = Field(default=0.95, description="lambda of generalised advantage estimation")
     value_targets: Literal["gae", "vtrace"] = Field(
-        default="gae", description="what values learn: gae, or vtrace: anew before each pass, for the policy as it is"
+        default="gae", description="what values learn: gae; or vtrace, recomputed before each pass"
     )
     rho_bar: Positive = Field(default=1.0, description="V-trace's limit of the ratios that weigh TD errors")
     c_bar: Positive = Field(default=1.0, description="V-trace's limit of the ratios that carry them back, <= rho_bar")
@@ -90,7 +90,7 @@ class OnPolicy(Algorithm):
         self.diagnostics = (*self._of_loss, "explained_variance")
         self._summed = self.parameters.vector.new_zeros(len(self.parameters.vector) + len(self.loss_diagnostics))
 
-    # ---- what an algorithm says --------------------------------------------------------------------------------------
+    # ---- what an algorithm defines -----------------------------------------------------------------------------------
     @property
     def num_epochs(self) -> int:
         """Passes over a rollout, at most."""

@@ -110,7 +110,7 @@ class QLearning(OffPolicy):
     def network(cls, settings: Any, head_sizes: tuple[int, ...]) -> HeadsMaker:
         """What makes the network from an encoder and its width."""
 
-    # ---- what such an algorithm says ---------------------------------------------------------------------------------
+    # ---- what such an algorithm defines ------------------------------------------------------------------------------
     @abstractmethod
     def make_replay(self, collector: Collector, rows: int) -> Replay:
         """What steps are recorded in and drawn from.

@@ -32,9 +32,9 @@ class R2D2Settings(QSettings):
     learning_starts: Count = Field(default=320_000, description="transitions before the first update")
     batch_size: Count = Field(default=64, le=2**24, description="windows of an update, in all processes together")
     burn_in: Annotated[int, Field(ge=0, le=10_000)] = Field(
-        default=40, description="steps that warm the memory up before those that are trained"
+        default=40, description="steps that bring the memory up to date before those that are learnt from"
     )
-    train_length: Count = Field(default=80, le=10_000, description="steps of a window that are trained")
+    train_length: Count = Field(default=80, le=10_000, description="steps of a window that are learnt from")
     priority_alpha: Fraction = Field(default=0.9, description="how much priorities count in draws; 0 draws uniformly")
     priority_beta: FractionSchedule = Field(
         default=0.6, description="how far weights make up for priorities; 1 does so fully"
@@ -43,7 +43,8 @@ class R2D2Settings(QSettings):
         default=0.9, description="share of a window's largest error in its priority; the rest is the mean's"
     )
     first_priority: Literal["max", "actor"] = Field(
-        default="actor", description="of a new window: max, the largest so far, or actor, by its errors as it was acted"
+        default="actor",
+        description="a new window's priority: max, the largest so far; or actor, by its errors when it was acted",
     )
     max_grad_norm: Positive | None = Field(
         default=40.0, description="longest gradient; longer ones are scaled down; null leaves them"

@@ -52,7 +52,7 @@ def vtrace(
         (T, num_envs, agents), v.
 
     Raises:
-        StoreError: a tensor has another shape than said above, or a flag is not bool.
+        StoreError: a tensor does not have the shape given above, or a flag is not bool.
     """
     check_shapes(rewards, values, terminated, truncated, agent_terminated, next_value, truncated_values)
     expected, ends = expected_after(values, terminated, truncated, agent_terminated, next_value, truncated_values)

@@ -123,7 +123,7 @@ class Actor:
     def observations(self) -> Tensor:
         """What the group sees now, in rows: (num_envs, size, features) float32, or bytes, in the store.
 
-        The parts of a Dict are joined anew by each call, and so are halves, choices and flags; a single Box of float32
+        Each call joins the parts of a Dict again, and so are halves, choices and flags; a single Box of float32
         or uint8 is a view of the world's own array.
         """
         if self._parts:

@@ -119,7 +119,7 @@ class Collector:
             stepped()
 
     def _steps(self) -> Callable[[], None]:
-        """Several steps at once: a CUDA graph where the device has such, captured anew for other players."""
+        """Several steps at once: a CUDA graph where the device has such, captured again for other players."""
         players = [player for actor in self.actors.values() for player in actor.players]
         if self._captured is None or any(a is not b for a, b in zip(self._captured[0], players, strict=True)):
 

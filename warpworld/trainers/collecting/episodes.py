@@ -42,7 +42,7 @@ class Finished:
 
     @staticmethod
     def of_sums(sums: Sequence[float]) -> Finished:
-        """What ``EpisodeStatistics.sums`` says, read back to the host; also of several processes' added up."""
+        """What ``EpisodeStatistics.sums`` holds, read back to the host; also of several processes' added up."""
         count = int(sums[0])
         played, returns = torch.tensor(sums[2:], dtype=torch.float64).chunk(2)
         return Finished(count, returns / played, sums[1] / count if count else float("nan"), played)
@@ -66,7 +66,7 @@ class EpisodeStatistics:
     Args:
         world: an unsealed world.
         num_steps: rows of a rollout.
-        slots: ranges of envs in which somebody else plays some groups; their returns are left out.
+        slots: ranges of envs in which an opponent plays some groups; their returns are left out.
     """
 
     def __init__(self, world: World, num_steps: int, slots: Sequence[Slot] = ()) -> None:
@@ -107,7 +107,7 @@ class EpisodeStatistics:
         return torch.cat((*of_envs, played, (world["finished_returns"] * self._own).sum(0)))
 
     def finished(self) -> Finished:
-        """Take in the rollout that stands in the store, read what has ended, and begin anew."""
+        """Take in the rollout that stands in the store, read what has ended, and start again."""
         self.add_up()
         ended = Finished.of_sums(self.sums().tolist())
         self.begin()

@@ -1,4 +1,4 @@
-"""What of a store's history a run's further course depends on, so that checkpoints can hold it."""
+"""What of a store's history the rest of a run depends on, so that checkpoints can hold it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class History(ABC):
 
     @abstractmethod
     def restored(self) -> None:
-        """Everything named above holds what was saved: make anew what follows from it."""
+        """Everything named above holds what was saved: recompute what follows from it."""
 
     @abstractmethod
     def empty(self) -> None:

@@ -66,7 +66,7 @@ class KeptFinals:
         """What was kept of an array: (k, *an env's part of it), env by env.
 
         Raises:
-            DeclarationError: an env was truncated more often than its ``truncations()`` says.
+            DeclarationError: an env was truncated more often than its ``truncations()`` returns.
         """
         return self._world[f"kept_{name}"][self._places(name)]
 

@@ -50,7 +50,7 @@ class Memory:
         self.state.masked_fill_(ended.unsqueeze(-1), 0.0)
 
     def outputs(self, policy: RememberingPolicy, observations: Tensor, envs: slice = slice(None)) -> Tensor:
-        """What a policy makes of the present observations; the state goes on by a step. Call ``forget`` before.
+        """What a policy makes of the present observations; the state advances by a step. Call ``forget`` before.
 
         Args:
             policy: its states have this memory's size.

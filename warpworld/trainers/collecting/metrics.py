@@ -126,6 +126,6 @@ class EpisodeMetrics:
         return [(part * self._own)[:, metric.group.slice] for part in parts]
 
     def of_sums(self, sums: Sequence[float]) -> dict[str, float]:
-        """What ``sums`` says, read back to the host, also of several processes' added up: means, NaN of nothing."""
+        """What ``sums`` holds, read back to the host, also of several processes' added up: means, NaN of nothing."""
         pairs = zip(self.metrics, sums[::2], sums[1::2], strict=True)
         return {metric.name: total / count if count else float("nan") for metric, total, count in pairs}

@@ -30,7 +30,7 @@ class Scripted:
     script: Script
 
     def outputs(self, world: World, group: Group, envs: slice) -> Tensor:
-        """What the script says of a range of envs: (envs, group size, outputs) float32."""
+        """The script's outputs for a range of envs: (envs, group size, outputs) float32."""
         return self.script(ArraysOfEnvs(world, envs), group)
 
     def check(self, world: World, group: Group, num_outputs: int) -> None:

@@ -29,14 +29,14 @@ class Recorder:
 
     # ---- what the host must know of an iteration, read back for all recorders at once -----------------------------
     def measured(self) -> Sequence[Tensor]:
-        """Numbers for the host, () each, on the world's device; the first says whether all that was kept is finite."""
+        """Numbers for the host, () each, on the world's device; the first is whether all that was kept is finite."""
         return ()
 
     def take_in(self, numbers: Sequence[int]) -> None:
         """Receives what ``measured`` gave, as Python numbers."""
 
     def refuse_not_finite(self) -> None:
-        """Called where ``measured`` said that something is not finite: look for it.
+        """Called if ``measured`` found that something is not finite: look for it.
 
         Raises:
             TrainingError: names what is not finite, and where.

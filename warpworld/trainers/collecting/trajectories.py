@@ -47,7 +47,7 @@ class Trajectories:
         first_state: (num_envs, n, state size) float32, what agents remembered before the first step; None where they
             remember nothing, as the next two.
         next_state: (num_envs, n, state size) float32, what they remember after the last step.
-        values: (T, num_envs, n) float32, what their recurrent policy's critic said as it acted.
+        values: (T, num_envs, n) float32, the values of their recurrent policy's critic when it acted.
         critic_inputs: (T, num_envs, n, numbers) float32, what the group's critic reads; None where that is the
             observations.
         next_critic_inputs: (num_envs, n, numbers) float32, the same after the last step.

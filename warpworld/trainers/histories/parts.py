@@ -58,7 +58,7 @@ class Parts:
 
     Attributes:
         rows: what grew, the oldest first.
-        whole: what is written anew each time.
+        whole: what is written in full each time.
     """
 
     rows: Sequence[Part] = ()
@@ -92,6 +92,6 @@ class Parts:
             return cls(*([Part.read(part) for part in saved[key]] for key in ("rows", "whole")))
         except _WRONG as error:
             raise RunError(
-                "the saved replay is no list of files: something other than warpworld wrote or changed it; "
-                "remove that checkpoint to go on from an older one"
+                "the saved replay is not a list of files: something other than warpworld wrote or changed it; "
+                "remove that checkpoint to continue from an older one"
             ) from error

@@ -216,7 +216,7 @@ class SavedHistories:
                     read_own(file, name, array)
 
     def _forget(self) -> None:
-        """Begin with empty histories; says so where there was something to remember."""
+        """Begin with empty histories; warns if there was something to remember."""
         held_any = _holds_any(self._rings())
         costs = [f"policy '{name}': {each.forget()}" for name, each in self._algorithms.items() if each.histories()]
         if held_any:

@@ -1,4 +1,4 @@
-"""Everybody against everybody: the selves of a run and its environment's scripts, in a table of who beats whom."""
+"""Every player against every other: the selves of a run and its environment's scripts, in a table of who beats whom."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Selves = Mapping[int, Mapping[str, Player]]  # the policies of each checkpoint
 
 @dataclass(frozen=True)
 class Member:
-    """Somebody in the table.
+    """A player in the table.
 
     Attributes:
         name: in the table.
@@ -86,17 +86,17 @@ def cross_play(
         members: how many selves from checkpoints, spread over the training, and as many of the pool besides.
         seed: of the episodes; the same seed gives the same table.
         policy: whose selves are the rows; None takes the first with opponents, or else the first that is trained.
-        on_pair: told of each pair that is done: how many, of how many.
+        on_pair: called after each pair: how many are done, of how many.
 
     Raises:
-        RunError: there is no checkpoint, no such policy or nobody to meet it, a file of the pool is missing or was
+        RunError: there is no checkpoint, no such policy or no player to meet it, a file of the pool is missing or was
             changed, or episodes do not end.
     """
     name = _policy(run, policy)
     own, other, same = _sides(run, name)
     iterations = _spread(run.checkpoints(), members)
     if not iterations:
-        run.load_checkpoint()  # says that there is none
+        run.load_checkpoint()  # raises if there is none
     selves = {iteration: load_policies(run, iteration) for iteration in iterations}
     rows = columns = _members(run, name, selves, (*own, *other) if same else own)
     rivals = [name] if same else [entry for entry in run.config.policy if entry != name]
@@ -136,7 +136,7 @@ def _sides(run: Run, name: str) -> tuple[tuple[str, ...], tuple[str, ...], bool]
     theirs = entry.groups if entry is not None else own[1:]
     if not theirs:
         raise RunError(
-            f"run '{run.path}': policy '{name}' plays the only group, '{own[0]}', so there is nobody to play against"
+            f"run '{run.path}': policy '{name}' plays the only group, '{own[0]}', so it has no other player to meet"
         )
     return tuple(group for group in own if group not in theirs), tuple(theirs), True
 
@@ -197,7 +197,7 @@ def _pool(run: Run, name: str, iterations: Sequence[int]) -> dict[str, Player]:
 
 
 def _short(run: str, taken: Container[str]) -> str:
-    """The folder of a run and the policy in it, without the folders around it where that is nobody else's name."""
+    """The folder of a run and the policy in it, without the folders around it where no other player has that name."""
     return run if Path(run).name in taken else Path(run).name
 
 

@@ -32,7 +32,7 @@ def check_processes(config: RunConfig, processes: ProcessGroup) -> None:
     """Refuse to train a run with opponents by several processes; all of them call it.
 
     Raises:
-        ConfigError: says which policy has opponents.
+        ConfigError: names the policy that has opponents.
     """
     entries = self_play_entries(config)
     if entries and processes.several:
@@ -126,7 +126,7 @@ class League:
             side.begin(iteration, self._exchange)
 
     def _exchange(self, slot: Slot) -> None:
-        """Seat another opponent in a slot: it remembers nothing, and what is under way counts for nobody."""
+        """Seat another opponent in a slot: it remembers nothing, and the episodes under way do not count."""
         assert self._matches is not None
         self._matches.exchange(slot)
         for group in slot.groups:
@@ -190,7 +190,7 @@ class League:
         return {name: read_standing(name, saved.get(name), known, folder) for name in self.sides}
 
     def take_state(self, standings: Mapping[str, Standing]) -> None:
-        """Go on from what ``read_state`` gave; what matches under way stand at lies in the store."""
+        """Continue from what ``read_state`` gave; what matches under way stand at lies in the store."""
         self._pending = []
         for name, standing in standings.items():
             self.sides[name].standing = standing

@@ -14,7 +14,7 @@ def chances(win_rates: Sequence[float], match_making: str) -> list[float]:
 
     "prioritised" is the fictitious self-play of Vinyals et al. (2019, "Grandmaster level in StarCraft II using
     multi-agent reinforcement learning", methods), with its weighing f_hard: in proportion to (1 - win rate)^2. Where
-    everybody is always beaten, and for "uniform", all are as likely.
+    every opponent is always beaten, and for "uniform", all are as likely.
 
     Args:
         win_rates: of the present self against each, in [0, 1]; at least one.

@@ -17,7 +17,7 @@ class Matches:
 
     An episode is won, 1, where the present selves' mean return is above that of the opponent's agents; lost, 0, where
     it is below; and drawn, 1/2, where they are equal. Rows that ``agent_mask`` leaves out bring no reward. One that was
-    begun against somebody else counts for nobody. What an unfinished one has so far is kept as state in the
+    begun against another opponent does not count. What an unfinished one has so far is kept as state in the
     store.
 
     Args:
@@ -49,7 +49,7 @@ class Matches:
         self._weights = weights[self._envs].to(world.device)
 
     def exchange(self, slot: Slot) -> None:
-        """Somebody else plays a slot from here on: what is under way in it counts for nobody."""
+        """Another opponent plays a slot from here on: the episodes under way in it do not count."""
         self._whole[slot.envs] = self._world["timestep"][slot.envs] == 0
 
     def results(self) -> Tensor:
@@ -57,7 +57,7 @@ class Matches:
 
         Returns:
             (slots, 3) float64: of the matches that ended in it the sum of scores and their number; and how many
-            episodes ended that were begun against somebody else.
+            episodes ended that began against another opponent.
         """
         world, envs = self._world, self._envs
         rewards = world["rollout_rewards"][:, envs].double()

@@ -18,10 +18,10 @@ Weights = Mapping[str, Tensor]
 
 @dataclass
 class Opponent:
-    """Somebody who is met in slots.
+    """A player that is met in slots.
 
     Attributes:
-        name: of a past self POLICY-ITERATION; else as the configuration says it.
+        name: of a past self POLICY-ITERATION; else as in the configuration.
         kind: one of KINDS.
         iteration: that a past self is of; 0 for others.
         rating: its Elo.

@@ -1,4 +1,4 @@
-"""Elo: what a rating says of a game, how games change ratings, and the ratings that fit a whole table."""
+"""Elo: what a rating predicts for a game, how games change ratings, and the ratings that fit a whole table."""
 
 from __future__ import annotations
 

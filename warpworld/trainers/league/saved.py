@@ -72,7 +72,7 @@ def read_standing(policy: str, saved: Any, known: Mapping[str, Weights], folder:
 
 
 def _tallies(saved: Mapping[str, Any], where: str) -> list[Tally]:
-    records = saved.get("tallies", [{}, {}])  # runs that began without them go on
+    records = saved.get("tallies", [{}, {}])  # runs that began without them continue
     names = [tally.name for tally in dataclasses.fields(Tally)]
     right = isinstance(records, list) and len(records) == 2 and all(isinstance(record, dict) for record in records)
     if not right or not all(key in names and type(n) is int and n >= 0 for r in records for key, n in r.items()):

@@ -24,11 +24,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Standing:
-    """What changes in the course of a run, and is saved.
+    """What changes during a run, and is saved.
 
     Attributes:
         rating: Elo of the present selves who meet the opponents.
-        opponents: everybody who may be met, by name, in the order in which they came.
+        opponents: everyone that can be met, by name, in the order in which they came.
         retired: names of past selves that left the pool while they play on.
         matches: who plays in each slot; empty before the first match.
         generator: that opponents are drawn with.
@@ -90,7 +90,7 @@ class Side:
 
     # ---- matches -----------------------------------------------------------------------------------------------------
     def is_due(self, iteration: int) -> bool:
-        """Whether somebody comes or goes before the next iteration."""
+        """Whether opponents change before the next iteration."""
         return iteration % self._settings.match_every == 0 or self._keeps(iteration)
 
     def _keeps(self, iteration: int) -> bool:
@@ -101,7 +101,7 @@ class Side:
 
         Args:
             iteration: iterations done.
-            exchange: is told of each slot in which somebody else plays from here on.
+            exchange: is called for each slot in which another opponent plays from here on.
         """
         if self._keeps(iteration):
             self._keep_present(iteration)
@@ -141,11 +141,11 @@ class Side:
         self._forget_retired()
 
     def _judge(self) -> None:
-        """Warn where most of what ended in the slots counts for nobody."""
+        """Warn if most of the episodes that ended in the slots do not count."""
         standing = self.standing
         if not any(opponent.games for opponent in standing.opponents.values()):
             self._warn_once(
-                "no episode ended while an opponent stayed in its slot, so that nobody is rated; let match_every times "
+                "no episode ended while an opponent stayed in its slot, so no opponent is rated; let match_every times "
                 "num_steps be several episodes long"
             )
         if standing.tally.ended < MANY:
@@ -153,7 +153,7 @@ class Side:
         standing.judged, standing.tally = standing.tally, Tally()
         if standing.judged.share_left_out > 0.5:
             self._warn_once(
-                "most games do not count: %d of %d episodes that ended in its slots were begun against somebody else; "
+                "most games do not count: %d of %d episodes that ended in its slots began against another opponent; "
                 "the mean episode takes %.1f rollouts: let match_every, which is %d, be several times as many",
                 standing.judged.left_out,
                 standing.judged.ended,
@@ -188,7 +188,7 @@ class Side:
 
         Args:
             results: for each slot the sum of the present selves' scores, the number of matches, and how many episodes
-                ended that are none, as they were begun against somebody else.
+                ended that are none, as they began against another opponent.
         """
         standing = self.standing
         players = [standing.opponents[name] for name in standing.matches]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-MANY = 100  # episodes: a share of fewer says little
+MANY = 100  # episodes: a share of fewer means little
 
 
 @dataclass
@@ -15,7 +15,7 @@ class Tally:
     Attributes:
         played: rollouts that its envs have played, all envs together.
         ended: episodes that ended, those left out included.
-        left_out: of them, those that were begun against somebody else.
+        left_out: of them, those that began against another opponent.
     """
 
     played: int = 0

@@ -58,7 +58,7 @@ def read_weights(path: Path, digest: str) -> Weights:
     found = digest_of(data)
     if found != digest:
         raise RunError(
-            f"'{path}' has SHA-256 {found}, expected {digest}, as the checkpoint says: it was changed or cut off "
+            f"'{path}' has SHA-256 {found}, expected {digest}, as in the checkpoint: it was changed or cut off "
             f"after the run wrote it; {advice}"
         )
     try:

@@ -78,7 +78,7 @@ class Finals:
         """Refuse to learn from final observations that others were written over.
 
         Raises:
-            DeclarationError: an env was truncated more often than its ``truncations()`` says.
+            DeclarationError: an env was truncated more often than its ``truncations()`` returns.
         """
         if any(count > self.slots for count in most_kept):
             raise DeclarationError(

@@ -66,7 +66,7 @@ class Priorities:
         world.when_sealed(self._bind)
 
     def _add_arrays(self, name: str, blocks: int) -> dict[str, str]:
-        """Add all arrays; what the course depends on is state, leaves are part of the ring's history."""
+        """Add all arrays; what the run depends on is state, leaves are part of the ring's history."""
         sums, parts, batch = self.items // FAN, self.items // FAN**2, self.batch_size
         key = self._world.constants.seed ^ zlib.crc32(name.encode()) << 32
         arrays: list[tuple[Array, Kept]] = [
@@ -155,7 +155,7 @@ class Priorities:
         return [self._array(name) for name in ("leaves", "sums_1", "sums_2", "sums_3", "prefix")]
 
     def add_up_all(self) -> None:
-        """Add all sums up anew from the leaves."""
+        """Recompute all sums from the leaves."""
         blocks = len(self._array("generation"))
         self._array("touched").copy_(torch.tensor([0, blocks], dtype=torch.int32))
         self._add_up()

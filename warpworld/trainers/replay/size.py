@@ -23,7 +23,7 @@ def settle_size(world: World, crew: Crew, transitions: int) -> None:
         transitions: that the ring of this process holds.
 
     Raises:
-        ConfigError: there is not so much memory; says how many transitions would fit.
+        ConfigError: there is not enough memory; names how many transitions would fit.
     """
     nbytes = sum(_bytes_of(world, name) for name in world.data.names("history") if crew.owns(name))
     each, free = nbytes / transitions, world.data.free_memory()

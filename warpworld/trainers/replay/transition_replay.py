@@ -137,7 +137,7 @@ class TransitionReplay(Replay):
         """Receives what ``measured`` gave.
 
         Raises:
-            DeclarationError: an env was truncated more often than its ``truncations()`` says.
+            DeclarationError: an env was truncated more often than its ``truncations()`` returns.
         """
         if self._finals is not None:
             self._finals.check(numbers[1:])
