@@ -23,6 +23,7 @@ from warpworld.commands import (
     plans,
     report,
     run,
+    runs,
     train,
     watch,
 )
@@ -107,7 +108,7 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     parser.add_argument("--version", action="version", version=f"warpworld {about.version('warpworld')}")
     parser.set_defaults(command=None, settings=None)  # settings: where a command keeps its key=value words
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module in (train, evaluate, league, watch, report, export, new, params, check, plans, run, about, bench):
+    for module in (train, evaluate, league, watch, runs, report, export, new, params, check, plans, run, about, bench):
         module.add_parsers(commands)
     return parser, commands.choices
 

@@ -36,7 +36,7 @@ def differing(settings: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """
     found = [dict(flat(each)) for each in settings]
     keys = dict.fromkeys(key for each in found for key in each if not key.startswith(_OF_THE_FOLDER))
-    values = {key: [_shown(key, each[key]) if key in each else MISSING for each in found] for key in keys}
+    values = {key: [shown_value(key, each[key]) if key in each else MISSING for each in found] for key in keys}
     return {key: values[key] for key in sorted(keys, key=_rank) if len(set(values[key])) > 1}
 
 
@@ -89,7 +89,8 @@ def _rank(key: str) -> int:
     return _FIRST.index(general) if general in _FIRST else len(_FIRST)
 
 
-def _shown(key: str, value: Any) -> str:
+def shown_value(key: str, value: Any) -> str:
+    """A setting as text: as JSON has it, texts without quotes, an environment without its folders."""
     if key == "name":
         return title_of(str(value))
     return value if isinstance(value, str) else json.dumps(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -46,6 +47,7 @@ class RunSummary:
         config: its configuration; None where it cannot be read.
         env_steps: done.
         total: env steps of its budget, in whole rollouts; 0 where the configuration cannot be read.
+        started: when its first session began, in UTC as ISO 8601 has it; "" if unknown.
         returns: by policy, of those that have logged one.
         problem: what cannot be read, in a line; "" if all can.
     """
@@ -55,6 +57,7 @@ class RunSummary:
     config: SavedConfig | None = None
     env_steps: int = 0
     total: int = 0
+    started: str = ""
     returns: Mapping[str, Returns] = field(default_factory=dict)
     problem: str = ""
 
@@ -64,18 +67,32 @@ class RunSummary:
         return readable(self.path.resolve().name)
 
     @property
+    def environment(self) -> str:
+        """What people call the environment; "" where the configuration cannot be read."""
+        return self.config.title if self.config is not None else ""
+
+    @property
+    def tags(self) -> list[str]:
+        """The words of ``saving.tags``."""
+        saving = self.settings.get("saving")
+        found = saving.get("tags") if isinstance(saving, dict) else None
+        return [tag for tag in found if isinstance(tag, str)] if isinstance(found, list) else []
+
+    @property
     def settings(self) -> Mapping[str, Any]:
         """All settings; none where they cannot be read."""
         return self.config.settings if self.config is not None else {}
 
 
 def run_folders(folder: str | Path) -> list[RunFolder]:
-    """The runs in a folder, by name; runs that are being made are left out.
+    """The runs in a folder, by name, or the folder itself if it is one; runs that are being made are left out.
 
     Raises:
         RunError: it is no folder, or cannot be read.
     """
     folder = Path(folder)
+    if (folder / "config.yaml").exists():
+        return [RunFolder(folder)]
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
@@ -96,7 +113,7 @@ def summarise(run: RunFolder) -> RunSummary:
     logged = [int(steps) for steps in _STEPS.findall(metrics)[-1:]]
     env_steps = max([*logged, checkpoints[-1] * per_rollout if checkpoints else 0])
     state: State = "training" if is_training(run) else "finished" if env_steps >= total else "stopped"
-    return RunSummary(run.path, state, config, env_steps, total, _returns(metrics), problem)
+    return RunSummary(run.path, state, config, env_steps, total, _started(run), _returns(metrics), problem)
 
 
 def is_training(run: RunFolder) -> bool:
@@ -109,6 +126,15 @@ def is_training(run: RunFolder) -> bool:
     except OSError:  # no lock, or a file system without locks
         return False
     return False
+
+
+def _started(run: RunFolder) -> str:
+    """When the first session began, as ``machine.json`` says it."""
+    try:
+        first = json.loads(read_file(run.machine_path))[0]["started"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return ""
+    return first if isinstance(first, str) else ""
 
 
 def _num_steps(config: SavedConfig) -> int:
