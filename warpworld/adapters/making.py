@@ -87,33 +87,31 @@ def make(
     check_actions: bool | None = None,
     **params: Any,
 ) -> Any:
-    """Make a world of the environment that ``name`` names, or of a run's configuration, for any agent to drive.
+    """Make a world of an environment, or of a run's configuration, under any of several interfaces.
 
-    Where warpworld has a config of that name, the world is that config's game: its ``env`` parameters are the defaults.
+    If a packaged config has that name, its ``env`` parameters are the defaults.
 
     Args:
         name: a registered name, ``module:Class``, or ``path/to/file.py``.
-        num_envs: envs to step together; may be left out with ``config``, whose number it then is, and where ``api``
-            speaks of one env.
-        device: "cpu", "cuda", or "auto" for the best one that works. By default the config's, else "auto".
-        seed: of all random numbers; by default the config's, else 0.
+        num_envs: envs to step together; optional with ``config``, which then sets it, and if ``api`` is one env.
+        device: "cpu", "cuda", or "auto" for the best one that works; by default the config's or "auto".
+        seed: of all random numbers; by default the config's or 0.
         num_workers: threads that step envs on a CPU; None means one per core.
-        final_observations: keep what agents saw last in each episode, in ``world["final_observations"]``.
+        final_observations: keep each episode's final observations, in ``world["final_observations"]``.
         config: instead of ``name``: a run's YAML file, or the name of a packaged config.
         overrides: of the config's values, such as "env.grid_length=30".
-        api: "world" for the World itself, or whose environment it is to be: "gymnasium" for a vector environment, and
-            those of ``warpworld.adapters.protocols``.
-        autoreset: what becomes of an env whose episode ended, see World; by default what suits ``api``.
-        check_actions: whether a step refuses illegal actions; by default it does for every ``api`` but "world".
-        **params: the environment's Params, and the options of the class that speaks for the world, such as
-            ``render_mode``.
+        api: "world" for the World itself, "gymnasium" for a vector environment, or another interface of
+            ``warpworld.adapters.protocols``.
+        autoreset: when an env whose episode ended is reset, see World; by default what suits ``api``.
+        check_actions: whether a step refuses illegal actions; by default for every ``api`` but "world".
+        **params: the environment's Params, and options of the interface's class, such as ``render_mode``.
 
     Returns:
-        A World, or what ``api`` asks for.
+        A World, or an object of the interface that ``api`` names.
 
     Raises:
-        WarpworldError: of the kinds that World raises; DeclarationError for an unknown name, parameter or ``api``, or
-            one that a package is missing for; ConfigError for a configuration that is wrong.
+        WarpworldError: of the kinds that World raises; DeclarationError for an unknown name, parameter or ``api``, or a
+            missing package; ConfigError for a wrong configuration.
     """
     protocol = protocol_of(api)
     options = {option: params.pop(option) for option in protocol.options() & params.keys()}

@@ -18,26 +18,26 @@ Outcome = tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 
 
 class Pool:
-    """Envs in batches, of which one is stepped while a policy works on the next.
+    """Envs in batches: one batch is stepped while a policy works on the next.
 
     ``send`` hands the actions of a batch to a thread that steps it, ``recv`` waits for the batch that was sent first.
-    Batches come back in the order sent, and every env follows its trajectory of a single world. With as many envs
-    in a batch as there are, ``step`` and ``reset`` also take some of them.
+    Batches come back in the order sent, and every env follows the trajectory that it has in a single world. If one
+    batch holds all envs, ``step`` and ``reset`` also accept some of them.
 
     Attributes:
         num_envs: envs in all.
         batch_size: envs of a batch.
-        observation_space: of one env; of several agents, their observations together.
+        observation_space: of one env; with several agents, their observations together.
         action_space: of one env.
         all_env_ids: (num_envs,) int32.
-        is_async: whether a batch is less than all envs.
+        is_async: whether a batch holds fewer than all envs.
 
     Args:
-        world: not yet sealed; its parts are made of it.
+        world: not yet sealed; its parts are made from it.
         batch_size: a divisor of the number of envs; by default all of them.
 
     Raises:
-        DeclarationError: ``batch_size`` is none, or a batch cannot hold the world's agents.
+        DeclarationError: ``batch_size`` is not a divisor, or a batch cannot hold the world's agents.
     """
 
     def __init__(self, world: World, *, batch_size: int | None = None) -> None:
@@ -63,21 +63,21 @@ class Pool:
 
     # ---- batches in turn ---------------------------------------------------------------------------------------------
     def async_reset(self) -> None:
-        """Begin new episodes in all envs, once the batches that were sent are done; each is received in its turn."""
+        """Begin new episodes in all envs, after the batches already sent; each is received in its turn."""
         while self._sent:
             self._sent.popleft()[-1].result()
         for number in range(len(self._ids)):
             self._submit(number, self._reset_of(number))
 
     def send(self, action: Any, env_id: np.ndarray | None = None) -> None:
-        """Have a batch stepped.
+        """Start stepping a batch.
 
         Args:
             action: of each env of ``env_id``, in that order.
-            env_id: the envs of one batch, as ``recv`` gave them; by default all, where they are one batch.
+            env_id: the envs of one batch, as ``recv`` returned them; by default all, if they are one batch.
 
         Raises:
-            StoreError: they are no batch, they were sent already, or the actions have another shape or kind.
+            StoreError: they are not a batch, they were sent already, or the actions have another shape or kind.
         """
         number, order = self._batch_of(env_id)
         batch = self._batches[number]
@@ -99,7 +99,7 @@ class Pool:
 
     # ---- as one call -------------------------------------------------------------------------------------------------
     def step(self, action: Any, env_id: np.ndarray | None = None) -> Outcome:
-        """``send`` and ``recv``; where all envs are one batch, also of some of them."""
+        """``send`` and ``recv``; if one batch holds all envs, also for some of them."""
         if env_id is None or self.is_async or len(env_id) == self.num_envs:
             self.send(action, env_id)
             return self.recv()
@@ -124,7 +124,7 @@ class Pool:
         return observations, infos
 
     def close(self) -> None:
-        """Wait for what was sent, and give the memory back."""
+        """Wait for what was sent, and free the memory."""
         self._is_closed = True
         self._thread.shutdown()
         self._sent.clear()

@@ -22,8 +22,8 @@ _TRUE = b"\1"  # looked for in the bytes of ends: a third of the time of any()
 class Sb3VecEnv(VecEnv):
     """Envs, or all agents of the envs, that are reset in the step in which their episodes end.
 
-    ``get_attr`` and ``set_attr`` reach the arrays of the store by name, ``get_attr`` the environment's parameters too,
-    and ``env_method("action_masks")`` its masks.
+    ``get_attr`` and ``set_attr`` access the arrays of the store by name. ``get_attr`` also reads the environment's
+    parameters, and ``env_method("action_masks")`` its masks.
 
     Attributes:
         world: what is stepped.
@@ -34,7 +34,7 @@ class Sb3VecEnv(VecEnv):
         render_mode: "rgb_array" for ``render``.
 
     Raises:
-        DeclarationError: the world resets in another way; its groups differ in their spaces.
+        DeclarationError: the world resets in another way, or its groups differ in their spaces.
     """
 
     def __init__(self, world: World, *, agents: str = "rows", render_mode: str | None = None) -> None:
@@ -63,7 +63,7 @@ class Sb3VecEnv(VecEnv):
         return self._batch.observe()
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Put actions in place for ``step_wait``."""
+        """Store actions for ``step_wait``."""
         self._batch.write(actions)
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
@@ -114,7 +114,7 @@ class Sb3VecEnv(VecEnv):
 
     # ---- single envs -------------------------------------------------------------------------------------------------
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Of each env its part of an array, a parameter, or an attribute of this object."""
+        """Each env's part of an array, a parameter, or an attribute of this object."""
         rows = self._get_indices(indices)
         if attr_name in self.world.data and self.world.data.array(attr_name).per != "world":
             return [self._part(attr_name, row).cpu().numpy().copy() for row in rows]
@@ -141,7 +141,7 @@ class Sb3VecEnv(VecEnv):
         return self.world[name][env, agent] if is_of_agent else self.world[name][env]
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Of each env its "action_masks" or its picture ("render")."""
+        """Each env's "action_masks" or picture ("render")."""
         if method_name == "action_masks":
             return self.get_attr("action_masks", indices)
         if method_name == "render":
@@ -149,7 +149,7 @@ class Sb3VecEnv(VecEnv):
         raise AttributeError(f"no method '{method_name}': envs of a World have action_masks and render")
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Envs of a World are not wrapped one by one."""
+        """False: envs of a World are not wrapped individually."""
         return [False for _ in self._get_indices(indices)]
 
 

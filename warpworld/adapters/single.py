@@ -14,7 +14,7 @@ from warpworld.world import World
 
 
 class Env(gymnasium.Env):
-    """One env, which waits for ``reset`` once its episode has ended. Several agents of one group are an axis.
+    """One env, which waits for ``reset`` after its episode has ended. Several agents of one group become an axis.
 
     Attributes:
         world: what is stepped.
@@ -24,7 +24,7 @@ class Env(gymnasium.Env):
         render_mode: "rgb_array" for ``render``.
 
     Raises:
-        DeclarationError: the world is of several envs or resets them by itself; its groups differ in their spaces.
+        DeclarationError: the world has several envs or resets them itself, or its groups differ in their spaces.
     """
 
     def __init__(self, world: World, *, render_mode: str | None = None) -> None:
@@ -64,7 +64,7 @@ class Env(gymnasium.Env):
         return first(observations), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), _infos(infos)
 
     def render(self) -> np.ndarray:
-        """A picture (height, width, 3) uint8 of the env as it stands."""
+        """A picture (height, width, 3) uint8 of the env's current state."""
         return self._batch.render()[0]
 
     def close(self) -> None:

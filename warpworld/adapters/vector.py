@@ -38,13 +38,13 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
     Attributes:
         world: what is stepped.
-        autoreset_mode: what becomes of an env whose episode ended.
+        autoreset_mode: when an env whose episode ended is reset.
 
     Args:
-        world: with ``check_actions=True`` illegal actions are refused, and steps of ended envs without autoreset.
-        copy: hand out copies; else views of the store, where it lies in host memory, valid until the next step.
-        agents: of one env: "axis" keeps them together, their mean reward being the env's; "rows" makes each an entry of
-            the batch, with the ends of its env. "auto" is "axis" for one group of several agents, else "rows".
+        world: with ``check_actions=True`` it refuses illegal actions, and steps of ended envs without autoreset.
+        copy: return copies; otherwise views of the store if it lies in host memory, valid until the next step.
+        agents: "axis" keeps an env's agents together, with their mean reward; "rows" makes each an entry of the batch,
+            with the ends of its env. "auto" is "axis" for one group of several agents, otherwise "rows".
         render_mode: "rgb_array" for ``render``.
 
     Raises:
@@ -81,7 +81,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
         Args:
             seed: of all random numbers, or a list of one for each env, None leaving an env's as they are.
-            options: "reset_mask", (num_envs,) bool: which envs; all others keep every bit. And values of the
+            options: "reset_mask", (num_envs,) bool: which envs; all others keep every bit. Also values of the
                 environment's parameters per env.
 
         Returns:
@@ -107,7 +107,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         """One step of all envs.
 
         Args:
-            actions: as ``action_space`` has them, of any integer type where they are choices.
+            actions: of ``action_space``; choices may have any integer type.
 
         Returns:
             Observations, rewards (num_envs,) float32, terminated and truncated (num_envs,) bool, infos.

@@ -38,19 +38,19 @@ class Exported:
 
 
 def export_policy(policy: Policy, path: str | Path, notes: Mapping[str, Any] | None = None) -> Exported:
-    """Write a policy as a file that runs without warpworld, and a JSON beside it.
+    """Write a policy to a file that runs without warpworld, with a JSON description beside it.
 
-    The file takes raw observations and gives greedy actions, for batches of any size; what it gives is compared with
-    what the policy gives before anything is written.
+    The file takes raw observations and returns greedy actions, for batches of any size. Its outputs are compared with
+    the policy's before anything is written.
 
     Args:
-        policy: of ``load_policy`` or of a Trainer.
-        path: of the file; ``.onnx`` and ``.pt2`` are the formats. Its folder is made if it is not there.
+        policy: from ``load_policy`` or a Trainer.
+        path: the file, ``.onnx`` or ``.pt2``. Its folder is created if it does not exist.
         notes: further entries of the JSON, such as the run that the policy comes from.
 
     Raises:
-        ExportError: another ending, a package is missing, torch cannot make a graph of the model, the graph gives
-            something else than the policy, or the file cannot be written.
+        ExportError: the ending is unknown, a package is missing, torch cannot trace the model, the traced model differs
+            from the policy, or the file cannot be written.
     """
     path = Path(path)
     name = format_of(path)

@@ -45,21 +45,21 @@ class Model(Protocol):
 
 
 class Policy(nn.Module):
-    """What plays one or more groups.
+    """An actor with an optional critic; it plays one or more groups.
 
     It reads rows of observations as rollouts keep them, see ``ObservationRows``: (..., features) float32, or
-    (..., bytes) uint8 where parts of what agents see are no floats.
+    (..., bytes) uint8 if parts of the observations are not floats.
 
     Attributes:
         model: the networks.
         distribution: of the actions.
         normaliser: applied to floats of observations before the model reads them, or None.
-        critic_input: what the critic reads; None where that is the observations.
-        preprocessing: makes features of rows of bytes; None where rows are features.
+        critic_input: what the critic reads; None for the observations.
+        preprocessing: turns rows of bytes into features; None if rows are features.
         spaces: of the agents that it plays, for ``act``; None if they are not known.
-        needs_mask: whether it learnt with an ``action_mask``, which ``act`` then asks for.
-        acts_greedily: whether ``act`` always takes the likeliest actions, since its algorithm is one that does.
-        state_size: numbers in one agent's state; 0 of a policy that does not remember.
+        needs_mask: whether it learnt with an ``action_mask``, which ``act`` then requires.
+        acts_greedily: whether ``act`` always takes the likeliest actions, because of its algorithm.
+        state_size: numbers in one agent's state; 0 for a policy without memory.
     """
 
     spaces: CallersSpaces | None = None
@@ -97,20 +97,20 @@ class Policy(nn.Module):
         state: Any = None,
         generator: torch.Generator | None = None,
     ) -> Any:
-        """Actions of the environment's own space, for observations of its own space.
+        """Choose actions of the environment's own space, for observations of its own space.
 
         Args:
             observations: of one agent, (*shape); or of many, (..., *shape). In NumPy or torch; for a Dict space a dict.
             greedy: take the likeliest actions instead of drawing.
             action_mask: (..., choices of all heads) bool, False for choices that are forbidden; or as PettingZoo's
                 agents have it, in the form that Gymnasium's spaces take.
-            state: of a policy that remembers: what the last call returned, with 0 for agents that begin an episode;
-                None begins one for all.
+            state: of a policy with memory: what the last call returned, with 0 for agents that begin an episode; None
+                begins one for all.
             generator: of the draws, on the policy's device; None takes torch's global one.
 
         Returns:
-            The actions, (..., *shape of the space): in NumPy where observations are. Of a policy that remembers: the
-            actions, and the state (..., state size) float32 for the next call.
+            The actions, (..., *shape of the space): in NumPy if observations are. Of a policy with memory: the actions,
+            and the state (..., state size) float32 for the next call.
 
         Raises:
             StoreError: an argument has another shape or dtype, or is missing, or the policy knows no spaces.
@@ -142,21 +142,21 @@ class Policy(nn.Module):
         return mask_rows(action_mask, action, observed.lead).to(self._device)
 
     def outputs_and_state(self, observed: Observed, state: Any) -> tuple[Tensor, Tensor | None]:
-        """What the action distribution is made from, and the state after it; None of a policy that has none.
+        """The parameters of the action distribution, and the next state; None for a policy without memory.
 
         Args:
             observed: n observations.
             state: as for ``act``.
 
         Raises:
-            StoreError: the state is not such.
+            StoreError: the state has another shape or dtype.
         """
         if state is not None:
             raise StoreError("state: this policy has no memory; leave it out")
         return self.outputs(observed.rows), None
 
     def outputs(self, observations: Tensor) -> Tensor:
-        """What the action distribution is made from: logits of all heads, or means.
+        """The parameters of the action distribution: logits of all heads, or means.
 
         Args:
             observations: rows, raw.
@@ -184,7 +184,7 @@ class Policy(nn.Module):
 
         Args:
             observations: rows, raw.
-            critic_inputs: (..., numbers) float32, where the critic reads something else than observations.
+            critic_inputs: (..., numbers) float32, if the critic reads anything other than observations.
         """
         seen = self.features(observations)
         read = seen if critic_inputs is None else critic_inputs
@@ -197,5 +197,5 @@ class Policy(nn.Module):
         return observations if self.normaliser is None else self.normaliser(observations)
 
     def floats(self, observations: Tensor) -> Tensor:
-        """The numbers in rows of observations that are floats, which a normaliser takes in: (..., numbers) float32."""
+        """The floats in rows of observations, which a normaliser updates from: (..., numbers) float32."""
         return observations if self.preprocessing is None else self.preprocessing.rows.floats(observations)

@@ -11,12 +11,12 @@ from warpworld.trainers.evaluate import load_policies
 
 
 def load_policy(run: str | Path | Run, name: str | None = None, checkpoint: int | None = None) -> Policy:
-    """A policy of a run, on the CPU; ``policy.act(observations)`` gives its actions.
+    """Load a policy of a run, on the CPU; ``policy.act(observations)`` returns its actions.
 
     Args:
-        run: its folder.
-        name: of the policy; may be left out where the run has only one that learns.
-        checkpoint: of which iteration; None takes the latest.
+        run: the run, or its folder.
+        name: of the policy; optional if only one policy of the run learns.
+        checkpoint: the iteration whose checkpoint is loaded; None takes the latest.
 
     Raises:
         RunError: no such run, policy or checkpoint; or it does not fit the run's configuration.

@@ -32,14 +32,14 @@ def rollout(
 
     Args:
         world: with autoreset in the same step, or disabled; envs that end are then reset here, on the same trajectory.
-        policies: by group, None for actions at random; or one that plays every group.
+        policies: by group, None for random actions; or one policy for every group.
         steps: T.
-        seed: of the world and of the actions; the envs of another library keep the seed that they were opened with.
+        seed: of the world and of the actions; envs of another library keep the seed with which they were opened.
         greedy: take the likeliest actions instead of drawing; random ones stay random.
-        frames: envs to paint before each step.
+        frames: envs that are drawn before each step.
 
     Returns:
-        Arrays of NumPy, by kind and then by group: ``observations``, those that ``actions`` were chosen on, and
+        NumPy arrays, by kind and then by group: ``observations``, those that ``actions`` were chosen on, and
         ``actions``, (T, num_envs, size, *shape of the space), with a dict in place of an array for a Dict space;
         ``rewards`` float32, ``terminated`` and ``truncated`` bool, (T, num_envs, size): ends of the env's episode, or
         of the agent's own part; where the world has them ``action_mask`` (T, num_envs, size, choices) and
@@ -47,7 +47,7 @@ def rollout(
         (T, envs painted, height, width, 3) uint8.
 
     Raises:
-        StoreError: a group has no policy, or the world cannot be recorded; it was stepped before, or steps otherwise.
+        StoreError: a group has no policy, or the world cannot be recorded.
         DeclarationError: a number is out of its range, or ``world`` is no World.
     """
     if not isinstance(world, World):

@@ -27,11 +27,11 @@ def train(
     """Train the policies of a configuration, to the same weights and metrics as ``warpworld train``.
 
     The first Ctrl-C, or SIGTERM, ends the training after its iteration, with a checkpoint, and the second at once; both
-    then end in the exception that the signal stands for. ``warpworld train --resume RUN`` continues it. Torch's global
-    generator, precision and number of threads are afterwards what they were.
+    then raise the signal's exception. ``warpworld train --resume RUN`` continues it. Torch's global generator,
+    precision and number of threads are restored afterwards.
 
     Args:
-        config: a YAML file, the name of a packaged config, the same as nested dicts, or what ``load_config`` returned.
+        config: a YAML file, the name of a packaged config, nested dicts, or the result of ``load_config``.
         overrides: of its values, such as "trainer.num_envs=64".
         on_iteration: called with each iteration's metrics: counters, and all others if it is logged or saved.
         directory: where the run folder is made; None takes the config's ``saving.directory``.

@@ -104,7 +104,7 @@ class Run(RunFolder):
 
         Raises:
             RunError: not a run folder.
-            ConfigError: its ``config.yaml`` is no longer a right configuration.
+            ConfigError: its ``config.yaml`` is no longer valid.
         """
         folder = RunFolder.open(path)
         foreign = foreign_code(folder.config_path)
@@ -113,7 +113,7 @@ class Run(RunFolder):
         return cls(folder.path, load_config(folder.config_path))
 
     def lock(self) -> None:
-        """Claim the folder for this process until ``close``, or until the process ends in whatever way.
+        """Claim the folder for this process until ``close``, or until the process ends.
 
         Raises:
             RunError: another process trains this run, or the folder cannot be written.
@@ -140,7 +140,7 @@ class Run(RunFolder):
         self._lock = file
 
     def rewrite_config(self, config: RunConfig) -> None:
-        """Replace ``config.yaml``, whole or not at all.
+        """Replace ``config.yaml`` atomically.
 
         Raises:
             RunError: it cannot be written.
@@ -153,9 +153,9 @@ class Run(RunFolder):
         self.config = config
 
     def add_session(self, session: Mapping[str, Any]) -> None:
-        """Add what a session of training runs on to ``machine.json``, a list with one entry a session.
+        """Describe the machine of a training session in ``machine.json``, a list with one entry per session.
 
-        A file with anything else in it is renamed to ``machine.json.damaged``, and a new list begun.
+        A file with anything else in it is renamed to ``machine.json.damaged``, and a new list begins.
 
         Raises:
             RunError: it cannot be read or written.
@@ -168,7 +168,7 @@ class Run(RunFolder):
             raise RunError(f"'{path}' cannot be read or written: {reason(error)}") from error
 
     def close(self) -> None:
-        """Close the loggers, which a later ``log`` opens again, and give up the lock."""
+        """Close the loggers, which a later ``log`` opens again, and release the lock."""
         for opened in self._opened_loggers or ():
             opened.close()
         if self._lock is not None:
@@ -177,7 +177,7 @@ class Run(RunFolder):
 
     # ---- metrics -----------------------------------------------------------------------------------------------------
     def log(self, metrics: Mapping[str, Any]) -> None:
-        """Give an iteration's metrics to every logger, at once.
+        """Pass an iteration's metrics to every logger at once.
 
         Raises:
             RunError: they cannot be written.
@@ -199,7 +199,7 @@ class Run(RunFolder):
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
     def save_checkpoint(self, iteration: int, state: dict[str, Any]) -> Path:
-        """Write a checkpoint, whole or not at all, and remove those that ``saving.keep_checkpoints`` does not keep.
+        """Write a checkpoint atomically, and remove those that ``saving.keep_checkpoints`` does not keep.
 
         The metrics up to it are on the disk before it is: a run that is resumed from it finds them all.
 
@@ -218,7 +218,7 @@ class Run(RunFolder):
         return path
 
     def keep_past(self, names: Collection[str]) -> None:
-        """Remove what replays remembered, but for some files; after the checkpoint that does without the others.
+        """Remove files of replays except some; call it after the checkpoint that does not need the others.
 
         Args:
             names: of the files that are needed.
@@ -231,7 +231,7 @@ class Run(RunFolder):
                     logger.warning("replay '%s' cannot be removed: %s", path, reason(error))
 
     def save_opponents(self, files: Mapping[str, bytes]) -> None:
-        """Write opponents' weights, each file whole or not at all; before the checkpoint that refers to them.
+        """Write opponents' weights, each file atomically; call it before the checkpoint that refers to them.
 
         Args:
             files: contents by name.
@@ -250,7 +250,7 @@ class Run(RunFolder):
                 raise RunError(f"opponent '{path}' cannot be written: {reason(error)}") from error
 
     def rewind(self, iteration: int, env_steps: int) -> None:
-        """Make the folder what it was when the checkpoint of ``iteration`` was written; for the holder of the lock.
+        """Restore the folder as of the checkpoint of ``iteration``; for the holder of the lock.
 
         Metrics are cut back, damaged later checkpoints are renamed to ``*.damaged``, temporary files are removed.
 

@@ -27,7 +27,7 @@ NORMAL_95 = 1.959964  # half-width of a 95% interval, in standard errors
 def evaluate(
     run: Run, episodes: int = 1000, seed: int = 0, greedy: bool = False, checkpoint: int | None = None
 ) -> dict[str, dict[str, float]]:
-    """Mean return of each policy of a run's checkpoint.
+    """Measure the mean return of each policy of a run's checkpoint.
 
     A return is the sum of an agent's rewards over one episode, undiscounted and without the rows that do not count; a
     policy's is the mean over its agents. Every env plays the same number of episodes from its start, so that short

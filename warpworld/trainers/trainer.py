@@ -37,7 +37,7 @@ class Trainer:
     Attributes:
         config: the run's settings.
         processes: those that train the run; all of them call the same methods in the same order.
-        world: the world that is learnt in, or this process's part of it.
+        world: the world in which the policies learn, or this process's part of it.
         policies: by name; those with ``train: false`` act but keep their weights, and None acts at random.
         algorithms: one for each policy that is trained.
         collector: what steps the world.
@@ -46,7 +46,7 @@ class Trainer:
         seconds: seconds of training so far, in all sessions of the run together.
 
     Raises:
-        WarpworldError: the environment, a kernel or the device is wrong; nothing has been written then.
+        WarpworldError: the environment, a kernel or the device is wrong; nothing has been written.
     """
 
     def __init__(self, config: RunConfig, initial_weights: bool = True, processes: ProcessGroup = ALONE) -> None:
@@ -54,7 +54,7 @@ class Trainer:
 
         Args:
             config: the run's settings.
-            initial_weights: read the policies' ``initial_weights``; False where a checkpoint follows.
+            initial_weights: read the policies' ``initial_weights``; False if a checkpoint is loaded next.
             processes: those that train the run.
         """
         self.config, self.processes = config, processes
@@ -131,7 +131,7 @@ class Trainer:
     ) -> Metrics:
         """Train to the end of the budget; metrics and checkpoints go to ``run``.
 
-        Metrics come to the host where an iteration is logged or saved, and in no other. Each iteration's metrics are
+        Metrics reach the host only in iterations that are logged or saved. Each iteration's metrics are
         logged before it is saved, so that a process may end at any moment: a resumed run finds every line up to the
         checkpoint, and cuts off those behind it.
 
@@ -146,7 +146,7 @@ class Trainer:
 
         Raises:
             RunError: the run folder cannot be written.
-            TrainingError: a reward, a loss or a weight is no longer a finite number; what was saved so far is good.
+            TrainingError: a reward, a loss or a weight is not a finite number; earlier checkpoints are good.
             ProcessError: another process of the run ended.
         """
         saving, metrics = self.config.saving, Metrics()
@@ -226,17 +226,17 @@ class Trainer:
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def create_run(self, directory: str | Path | None = None) -> Run | None:
-        """Make the folder of a run that starts from here, with its first checkpoint, which ``train`` then leaves out.
+        """Make the folder of a run that starts here, with its first checkpoint.
 
         Args:
             directory: where the folder is made; None takes ``config.saving.directory``.
 
         Returns:
-            The run; None in other processes than the first.
+            The run; None in processes other than the first.
 
         Raises:
             RunError: the folder cannot be made or written, or a logger's package is missing.
-            TrainingError: a weight is not finite; no folder is made then.
+            TrainingError: a weight is not finite; no folder is made.
         """
         check_finite_weights(self.policies)
         opponents, state = self.league.files(), {**self.state_dict(), **self._past.at_start()}
@@ -299,7 +299,7 @@ class Trainer:
             past: folder with what replays remember; without it they begin empty, with a warning.
 
         Raises:
-            RunError: it lacks something, something in it is not what it should be, or a policy has other sizes.
+            RunError: something is missing or of another kind, or a policy has other sizes.
             StoreError: it is of another environment, or of other sizes.
 
         After either error the trainer is as it was, unless a file of ``past`` was changed since it was checked.
@@ -335,11 +335,11 @@ class Trainer:
     def resume(self, run: Run) -> None:
         """Continue from a run's newest intact checkpoint, and cut the run's metrics back to it.
 
-        Every process reads the folder; the first alone writes to it. It does not matter how many there were before.
+        Every process reads the folder; only the first writes to it. The number of processes may differ from before.
 
         Raises:
-            RunError: no checkpoint can be read, or it does not fit the run's configuration; the folder is as it was.
-            ConfigError: the run has done more than its budget is now; the folder is as it was.
+            RunError: no checkpoint can be read, or it does not fit the run's configuration; the folder is unchanged.
+            ConfigError: the run has already exceeded its budget; the folder is unchanged.
         """
         state = run.load_newest_readable(partial(self._past.check, folder=run.past_folder))
         self.processes.check_same("checkpoint", repr(state.get("iteration")))

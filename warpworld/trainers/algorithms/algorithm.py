@@ -37,13 +37,13 @@ class Progress:
 class Algorithm(ABC):
     """How one policy learns. An algorithm is one subclass in one file.
 
-    A run is: T steps of the world in which every player acts; then every algorithm learns. ``algorithm: ppo`` in a
-    config names one of the package, ``algorithm: module:Class`` one of the user's.
+    A run repeats T steps of the world, in which every player acts, and an update by every algorithm. ``algorithm: ppo``
+    in a config names a packaged one, ``algorithm: module:Class`` one of the user's.
 
     Attributes:
         Settings: the keys of the policy's section in a config, with defaults and comments: a pydantic model.
         needs_critic: whether the policy's model must have a ``critic``.
-        acts_greedily: whether its policies, where they are evaluated or watched, always take the likeliest action.
+        acts_greedily: whether its policies always take the likeliest action when they are evaluated or watched.
         policy: trained in place; it lies on its device already.
         settings: of this policy's section.
         processes: those that learn together.
@@ -58,7 +58,7 @@ class Algorithm(ABC):
 
     @classmethod
     def build_policy(cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None) -> Policy:
-        """A fresh policy for a group, on the CPU; override it for networks that another algorithm has no use for.
+        """Return a fresh policy for a group, on the CPU; override it for networks that other algorithms do not have.
 
         Args:
             settings: of the policy's section.
@@ -70,7 +70,7 @@ class Algorithm(ABC):
 
     @abstractmethod
     def declare(self, collector: Collector) -> None:
-        """Settle, before the world is sealed, how the policy's groups act and what is recorded of them.
+        """Declare how the policy's groups act and what is recorded of them, before the world is sealed.
 
         Every group of ``settings.groups`` is given an actor, by ``collector.act`` or by a recorder. Arrays that the
         algorithm needs are added to ``collector.world``.
@@ -114,22 +114,22 @@ class Algorithm(ABC):
 
     @abstractmethod
     def check_state(self, saved: Mapping[str, Any]) -> None:
-        """Check what ``state_dict`` gave once, before anything of a checkpoint is taken up.
+        """Check what ``state_dict`` returned, before anything of a checkpoint is loaded.
 
         Raises:
-            RunError: it does not fit; in a sentence.
+            RunError: it does not fit.
         """
 
     @abstractmethod
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        """Continue from what ``state_dict`` gave, copying its tensors."""
+        """Continue from what ``state_dict`` returned, copying its tensors."""
 
     def histories(self) -> Sequence[History]:
         """What of the store's history its further learning depends on, such as a replay; known once all is declared."""
         return ()
 
     def forget(self) -> str:
-        """Begin with empty histories, where a run is resumed without them.
+        """Begin with empty histories, when a run is resumed without them.
 
         Returns:
             What that costs, in a few words.
