@@ -15,6 +15,7 @@ from warpworld.commands import (
     about,
     bench,
     check,
+    compare,
     evaluate,
     export,
     league,
@@ -32,6 +33,10 @@ from warpworld.errors import WarpworldError, suggest
 from warpworld.managers.cuda.faults import explain_torch_error
 from warpworld.packaged import packaged_configs
 
+COMMANDS = (  # in the order of --help
+    *(train, evaluate, league, watch, runs, compare, report, export),
+    *(new, params, check, plans, run, about, bench),
+)
 USER_ERROR = 2  # exit statuses
 INTERRUPTED = 130
 
@@ -108,7 +113,23 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     parser.add_argument("--version", action="version", version=f"warpworld {about.version('warpworld')}")
     parser.set_defaults(command=None, settings=None)  # settings: where a command keeps its key=value words
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module in (train, evaluate, league, watch, runs, report, export, new, params, check, plans, run, about, bench):
+    for module in (
+        train,
+        evaluate,
+        league,
+        watch,
+        runs,
+        compare,
+        report,
+        export,
+        new,
+        params,
+        check,
+        plans,
+        run,
+        about,
+        bench,
+    ):
         module.add_parsers(commands)
     return parser, commands.choices
 

@@ -119,8 +119,10 @@ def test_several_runs(tmp_path: Path) -> None:
     assert text.startswith("2 runs of tests.report.recorded_worlds:Drawn")
     changed = [text_of(row) for row in re.findall(r'<tr class="changed">.*?</tr>', page)]
     assert changed == ["env.length 3 4"]
-    assert f"{first.path.name} 30.00 -3.00 3.0 24 0:00:04 2,000" in text
-    assert f"{second.path.name} 20.00 -2.00 3.0 16 0:00:03 1,500" in text
+    assert "length 3 30.00 -3.00 3.0 24 0:00:04 2,000" in text
+    assert "length 4 20.00 -2.00 3.0 16 0:00:03 1,500" in text
+    assert page.count(">length 3</span>") == 1, "there is one legend"
+    assert f"length 4 ({second.path.name}) : config.yaml" in text
     figure = next(part for part in page.split("<figure") if "left: return" in part)
     lines = re.findall(r'class="line (c\d)" points="([^"]*)"', figure)
     assert [(colour, len(points.split())) for colour, points in lines] == [("c0", 2), ("c1", 1)]

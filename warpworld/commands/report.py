@@ -22,7 +22,11 @@ def add_parsers(commands: Any) -> None:
         description="Settings, curves, a replay, machine and speed on a page of its own.",
     )
     report.add_argument("runs", metavar="RUN", nargs="+", help="run folders; the curves of several are overlaid")
-    report.add_argument("--output", metavar="FILE", help="the page (default: report.html in the folder of the one run)")
+    report.add_argument(
+        "--output",
+        metavar="FILE",
+        help="the page (default: report.html in the folder of the one run, or in the one that all runs lie in)",
+    )
     report.add_argument("--seed", type=at_least(0), default=0, help="seed of the replay (default: 0)")
     report.add_argument(
         "--replay",
@@ -40,13 +44,19 @@ def _report(arguments: argparse.Namespace) -> int:
     from warpworld.runs import RunFolder
 
     runs = [RunFolder.open(path) for path in arguments.runs]
-    if arguments.output is None and len(runs) > 1:
-        raise RunError("a report of several runs belongs to none of their folders: name a file with --output FILE")
-    path = Path(arguments.output) if arguments.output else runs[0].path / "report.html"
+    path = Path(arguments.output) if arguments.output else _folder(runs) / "report.html"
     make_folder(path.parent)
     replays = {} if arguments.replay is False else _first_replay(runs, arguments.seed, bool(arguments.replay))
     print(write_report(runs, path, replays))
     return 0
+
+
+def _folder(runs: Sequence[RunFolder]) -> Path:
+    """Where a page about runs belongs: in the one run, in the folder that all lie in, or else here."""
+    if len(runs) == 1:
+        return runs[0].path
+    parents = {run.path.resolve().parent for run in runs}
+    return runs[0].path.parent if len(parents) == 1 else Path()
 
 
 def _first_replay(runs: Sequence[RunFolder], seed: int, record: bool) -> dict[Path, str]:

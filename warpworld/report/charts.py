@@ -65,13 +65,13 @@ class Axis:
         return f"{self.start:g} {self.low!r} {self.end:g} {self.high!r}"
 
 
-def panel_figure(panel: Panel) -> str:
-    """A panel as an HTML figure, with heading and, if there are several lines, a legend."""
+def panel_figure(panel: Panel, legend: bool = True) -> str:
+    """A panel as an HTML figure, with heading and, if there are several lines and it is wanted, a legend."""
     shown = [series for series in panel.series if series.points]
-    legend = legend_of(shown) if len(shown) > 1 else ""
+    below = legend_of(shown) if legend and len(shown) > 1 else ""
     body = chart(shown) if shown else '<p class="nothing">nothing logged</p>'
     unit = f' <span class="quiet">{escaped(panel.unit)}</span>' if panel.unit else ""
-    return f'<figure class="panel"><figcaption>{escaped(panel.heading)}{unit}</figcaption>{body}{legend}</figure>'
+    return f'<figure class="panel"><figcaption>{escaped(panel.heading)}{unit}</figcaption>{body}{below}</figure>'
 
 
 def legend_of(series: Sequence[Series]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from warpworld.report import replay, sections
 from warpworld.report.pages import escaped, fill, script, style, write_whole
 from warpworld.runs import RunFolder
-from warpworld.runs.run_data import RunData, read_run
+from warpworld.runs.run_data import RunData, read_runs
 
 STYLES = ("page.css", "replay.css", "report.css")
 SCRIPTS = (*replay.SCRIPTS, "charts.js")
@@ -33,8 +33,9 @@ def write_report(runs: Sequence[RunFolder], path: str | Path, replays: Mapping[P
         ConfigError: a ``config.yaml`` is no configuration of a run.
     """
     path = Path(path)
-    data = [read_run(run) for run in runs]
+    data = read_runs(runs)
     parts = [
+        sections.legend(data),
         sections.key_figures(data),
         sections.curves(data),
         sections.replays(data, replays or {}),
@@ -59,7 +60,7 @@ def write_report(runs: Sequence[RunFolder], path: str | Path, replays: Mapping[P
 
 def _title(data: Sequence[RunData]) -> str:
     if len(data) == 1:
-        return data[0].name
+        return data[0].label
     names = list(dict.fromkeys(run.config.title for run in data))
     return f"{len(data)} runs of {', '.join(names)}"
 
@@ -67,7 +68,7 @@ def _title(data: Sequence[RunData]) -> str:
 def _lead(data: Sequence[RunData]) -> str:
     """What was run, in a sentence or two."""
     if len(data) > 1:
-        return f"{', '.join(run.name for run in data)}: their curves overlaid, their settings side by side."
+        return f"{', '.join(run.label for run in data)}: their curves overlaid, their settings side by side."
     config, run = data[0].config, data[0]
     trained = [f"{name} ({entry['algorithm']})" for name, entry in config.policy.items() if _is_trained(entry)]
     learnt = f"trained {', '.join(trained)}" if trained else "trained nothing"

@@ -33,6 +33,13 @@ _LEARNING = re.compile(r"(?P<kind>losses|charts)/(?P<policy>[^/]+)/(?P<leaf>(?!e
 _SELF_PLAY = re.compile(r"(?P<kind>league)/(?P<policy>[^/]+)/(?P<leaf>elo|win_rate/[^/]+)\Z")
 
 
+def legend(data: Sequence[RunData]) -> str:
+    """Which colour is which of several runs, in all charts."""
+    if len(data) == 1:
+        return ""
+    return legend_of([Series(run.label, i, ()) for i, run in enumerate(data)])
+
+
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 
@@ -48,7 +55,7 @@ def key_figures(data: Sequence[RunData]) -> str:
         return _section("Key figures", f'<div class="tiles">{"".join(tiles)}</div>')
     columns = list(dict.fromkeys(name for found in figures for name in found))
     rows = [
-        [run.name, *(found[name][0] if name in found else "-" for name in columns)]
+        [run.label, *(found[name][0] if name in found else "-" for name in columns)]
         for run, found in zip(data, figures, strict=True)
     ]
     return _section("Key figures", f'<div class="card">{_table(["run", *columns], rows)}</div>')
@@ -85,20 +92,22 @@ def curves(data: Sequence[RunData]) -> str:
     panels.append(Panel("episode length", "steps", _lines(data, LENGTH, -1)))
     own = own_metrics(dict.fromkeys(key for run in data for key in run.metrics()))
     panels += [Panel(heading, "", _lines(data, key, -2)) for key, heading in own.items()]
-    return _section("Curves", _panels(panels), "over env steps; means over the episodes that ended in a rollout")
+    return _section(
+        "Curves", _panels(panels, len(data)), "over env steps; means over the episodes that ended in a rollout"
+    )
 
 
 def learning(data: Sequence[RunData]) -> str:
     """Losses and learning rates: of one run the policies overlaid, of several runs a panel for each policy."""
     panels = _policy_panels(data, _LEARNING)
-    return _section("Learning", _panels(panels), "over env steps") if panels else ""
+    return _section("Learning", _panels(panels, len(data)), "over env steps") if panels else ""
 
 
 def self_play(data: Sequence[RunData]) -> str:
     """Ratings and win rates of policies that have opponents, laid out like the losses; nothing where none has."""
     panels = _policy_panels(data, _SELF_PLAY)
     note = "over env steps; by the policy in whose place opponents play, for the present selves who meet them"
-    return _section("Self-play", _panels(panels), note) if panels else ""
+    return _section("Self-play", _panels(panels, len(data)), note) if panels else ""
 
 
 def _policy_panels(data: Sequence[RunData], pattern: re.Pattern[str]) -> list[Panel]:
@@ -121,7 +130,9 @@ def speed(data: Sequence[RunData]) -> str:
     """Env steps per second, and what rollouts and updates took of the time."""
     if not any(run.points(SPEED) for run in data):
         return ""
-    panels = panel_figure(Panel("env steps per second", "rollout and update together", _lines(data, SPEED)))
+    panels = panel_figure(
+        Panel("env steps per second", "rollout and update together", _lines(data, SPEED)), legend=False
+    )
     shares = "".join(_share(run) for run in data)
     return _section("Speed", f'<div class="panels">{panels}{shares}</div>')
 
@@ -142,16 +153,16 @@ def _share(run: RunData) -> str:
     parts = "".join(f'<i class="c{i}" style="flex:{part:.4f}"></i>' for i, part in enumerate((share, 1 - share)))
     bar = f'<div class="share">{parts}</div>'
     names = [Series(f"rollouts {share:.0%}", 0, ()), Series(f"updates {1 - share:.0%}", 1, ())]
-    return f'<div class="card"><h3>{escaped(run.name)}</h3>{lines}{bar}{legend_of(names)}</div>'
+    return f'<div class="card"><h3>{escaped(run.label)}</h3>{lines}{bar}{legend_of(names)}</div>'
 
 
 def _lines(data: Sequence[RunData], key: str, colour: int = 0) -> list[Series]:
     """A metric of each run; a single run's has the given colour, several runs' their own."""
-    return [Series(run.name, i if len(data) > 1 else colour, run.points(key)) for i, run in enumerate(data)]
+    return [Series(run.label, i if len(data) > 1 else colour, run.points(key)) for i, run in enumerate(data)]
 
 
-def _panels(panels: Sequence[Panel]) -> str:
-    figures = "".join(panel_figure(panel) for panel in panels)
+def _panels(panels: Sequence[Panel], num_runs: int) -> str:
+    figures = "".join(panel_figure(panel, legend=num_runs == 1) for panel in panels)
     return f'<div class="panels">{figures}</div>'
 
 
@@ -161,7 +172,7 @@ def _panels(panels: Sequence[Panel]) -> str:
 def replays(data: Sequence[RunData], texts: Mapping[Path, str]) -> str:
     """A player for each run that there is a replay of."""
     players = [
-        (f"<h3>{escaped(run.name)}</h3>" if len(data) > 1 else "") + replay_element(texts[run.path])
+        (f"<h3>{escaped(run.label)}</h3>" if len(data) > 1 else "") + replay_element(texts[run.path])
         for run in data
         if run.path in texts
     ]
@@ -178,7 +189,7 @@ def settings(data: Sequence[RunData]) -> str:
     if len(data) > 1:
         rows = [[key, *(_value(found, key) for found in flat)] for key in keys]
         rows.sort(key=_is_same)
-        table = _table(["", *(run.name for run in data)], rows, changed=[not _is_same(row) for row in rows])
+        table = _table(["", *(run.label for run in data)], rows, changed=[not _is_same(row) for row in rows])
         return _section("Settings", f'<div class="card">{table}</div>', "those that differ between the runs on top")
     by_section: dict[str, list[str]] = {}
     for key in keys:
@@ -201,7 +212,7 @@ def machine(data: Sequence[RunData]) -> str:
     if not facts:
         return ""
     rows = [[fact, *(_value(run.machine, fact) for run in data)] for fact in facts]
-    heads = ["", *(run.name for run in data)] if len(data) > 1 else []
+    heads = ["", *(run.label for run in data)] if len(data) > 1 else []
     return _section("Machine", f'<div class="card">{_table(heads, rows)}</div>')
 
 
@@ -213,7 +224,8 @@ def files(data: Sequence[RunData], folder: Path) -> str:
         links = [f'<a href="{_link(run.path / name, folder)}">{escaped(name)}</a>' for name in present]
         count = len(run.checkpoints)
         checkpoints = f"{count} checkpoint{'s' * (count != 1)}" if count else "no checkpoint"
-        items.append(f"<p><b>{escaped(run.name)}</b>: {', '.join([*links, checkpoints])}</p>")
+        name = run.label if run.label == run.name else f"{run.label} ({run.name})"
+        items.append(f"<p><b>{escaped(name)}</b>: {', '.join([*links, checkpoints])}</p>")
     return _section("Files", "".join(items))
 
 

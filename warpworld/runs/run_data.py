@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from warpworld.config.saved import SavedConfig, read_saved
 from warpworld.errors import RunError
 from warpworld.files import read_file, readable, reason
+from warpworld.runs.differences import labels
 from warpworld.runs.folder import RunFolder
 from warpworld.runs.metrics import Point, points_of, read_metrics
 
@@ -25,6 +26,7 @@ class RunData:
         rows: a dict for each logged iteration, timing included.
         machine: what it ran on, by fact; of the last session if there were several. Empty if unknown.
         checkpoints: iterations that have one.
+        label: what it is called among the runs that are shown with it; the folder's name where it is alone.
     """
 
     path: Path
@@ -32,6 +34,7 @@ class RunData:
     rows: Sequence[dict[str, Any]]
     machine: dict[str, Any]
     checkpoints: Sequence[int]
+    label: str
 
     @property
     def name(self) -> str:
@@ -64,7 +67,17 @@ def read_run(run: RunFolder) -> RunData:
     of_iteration = {row.get("iteration"): row for row in timing}
     merged = [{**of_iteration.get(row.get("iteration"), {}), **row} for row in rows]
     config = read_saved(run.config_path)
-    return RunData(run.path, config, merged, _read_machine(run.machine_path), run.checkpoints())
+    machine, name = _read_machine(run.machine_path), readable(run.path.resolve().name)
+    return RunData(run.path, config, merged, machine, run.checkpoints(), name)
+
+
+def read_runs(runs: Sequence[RunFolder]) -> list[RunData]:
+    """Read the folders of runs that are shown together; labels say what differs. Raises as ``read_run``."""
+    data = [read_run(run) for run in runs]
+    if len(data) == 1:
+        return data
+    found = labels([run.config.settings for run in data], [run.label for run in data])
+    return [replace(run, label=label) for run, label in zip(data, found, strict=True)]
 
 
 def _read_machine(path: Path) -> dict[str, Any]:
