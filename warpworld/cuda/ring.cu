@@ -17,12 +17,15 @@ extern "C" __global__ void note_rows(Ring ring, const bool* played, const int64_
                                      int num_envs) {
   const int64_t oldest = written[0] - NUM_STEPS;
   const int block = num_envs * AGENTS;
-  for (int i = first_lane(); i < NUM_STEPS * block; i += all_lanes(num_envs)) {
-    const int row = (int)((oldest + i / block) % ROWS), env = i % block / AGENTS;
-    const size_t item = (size_t)row * block + i % block;
-    int flags = ring.masked(item) ? 0 : played[i % block] ? COUNTS | PLAYED : COUNTS;
-    if (ring.terminated(row, env) || ring.leaves(item)) flags |= ENDS;
-    if (ring.cut_off(row, env)) flags |= CUT_OFF;
-    takes_part[item] = (unsigned char)flags;
+  for (int t = 0; t < NUM_STEPS; ++t) {
+    const int row = (int)((oldest + t) % ROWS);
+    for (int i = first_lane(); i < block; i += all_lanes(num_envs)) {
+      const int env = i / AGENTS;
+      const size_t item = (size_t)row * block + i;
+      int flags = ring.masked(item) ? 0 : played[i] ? COUNTS | PLAYED : COUNTS;
+      if (ring.terminated(row, env) || ring.leaves(item)) flags |= ENDS;
+      if (ring.cut_off(row, env)) flags |= CUT_OFF;
+      takes_part[item] = (unsigned char)flags;
+    }
   }
 }

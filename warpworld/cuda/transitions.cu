@@ -32,13 +32,13 @@ extern "C" __global__ void set_first_leaves(Ring ring, FirstPriority first, cons
   }
   for (int t = first_lane(); t < NUM_STEPS; t += all_lanes(num_envs))
     generation[(newest + t) % ROWS] = (int)((newest + t) / ROWS);
-  for (int i = first_lane(); i < rows * block; i += all_lanes(num_envs)) {
-    const int64_t t = oldest + i / block;
+  for (int64_t t = oldest; t < oldest + rows; ++t) {
     if (t >= oldest + NUM_STEPS && t < newest) continue;  // they have no leaf yet
-    const int row = (int)((t + ROWS) % ROWS), place = i % block;
+    const int row = (int)((t + ROWS) % ROWS);
     const bool complete = t >= 0 && t < written[0] - N_STEP;
-    leaves[(size_t)row * block + place] =
-        complete ? first_leaf(ring, takes_part, first, row, place / AGENTS, place % AGENTS, gamma) : 0.0f;
+    for (int i = first_lane(); i < block; i += all_lanes(num_envs))
+      leaves[(size_t)row * block + i] =
+          complete ? first_leaf(ring, takes_part, first, row, i / AGENTS, i % AGENTS, gamma) : 0.0f;
   }
 }
 
