@@ -164,13 +164,14 @@ def print_courses(rows: Iterable[CourseRow]) -> None:
     table = Table(title="from nothing to a mean return of greedy episodes, one core; medians of three seeds")
     table.add_column("task")
     table.add_column("system")
-    for name in ("env steps", "CPU s", "slowest", "x first"):
+    for name in ("env steps", "env steps/CPU s", "CPU s", "slowest", "x first"):
         table.add_column(name, justify="right")
     for row in rows:
         first = next(r for r in rows if r.task == row.task)
+        speed = row.env_steps / row.cpu_seconds  # 0 where it never got there
         figures = (row.cpu_seconds, row.slowest, row.cpu_seconds / first.cpu_seconds)
         shown = [f"{x:.1f}" if x < float("inf") else "never" for x in figures]
-        table.add_row(row.task, row.system, f"{row.env_steps:,.0f}", *shown)
+        table.add_row(row.task, row.system, f"{row.env_steps:,.0f}", f"{speed:,.0f}", *shown)
     Console().print(table)
 
 
