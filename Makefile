@@ -18,6 +18,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint
 STAMP := $(VENV)/.installed-$(notdir $(REQUIREMENTS))
 CUDA_STAMP := $(VENV)/.installed-cuda-tools
 PEERS_STAMP := $(VENV)/.installed-peers
+DOCS_STAMP := $(VENV)/.installed-docs
 BROWSER_STAMP := $(VENV)/.installed-browser-tools
 # What is tested on the cuda backend too, and of that what is tested once more on tensors that say they are on a GPU.
 CUDA_TESTS := $(addprefix tests/,adapters managers world envs trainers cuda eyes/blocks eyes/plans/test_plan_set.py runs/test_resume.py) \
@@ -28,7 +29,7 @@ AS_CUDA_TESTS := $(addprefix tests/,adapters world envs eyes/blocks managers/cud
 OPTIMISED_TESTS := $(addprefix tests/,cuda envs eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train quick test test-slow test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu pictures gallery tutorials clean
+.PHONY: help setup train quick test test-slow test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve pictures gallery tutorials clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -79,6 +80,13 @@ gpu: ## Check and measure the cuda backend on this machine's GPU
 	@if [ -x $(BIN)/python ]; then python=$(BIN)/python; else python=$(PYTHON); fi; \
 	  $$python -m benchmarks.gpu $(ARGS)
 
+# The variable keeps Material's news of its successors from the build's own lines.
+docs: $(DOCS_STAMP) ## Build the documentation site into site/; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
+
+docs-serve: $(DOCS_STAMP) ## Serve the documentation at http://127.0.0.1:8000, and follow edits
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve --dev-addr 127.0.0.1:8000 $(ARGS)
+
 # Of a finished run of tag_gridworld: make pictures RUN=runs/tag_gridworld-...; the page is photographed by Chromium.
 pictures: $(STAMP) ## Make the README's pictures from RUN
 	@test -n "$(RUN)" || { echo "say which run: make pictures RUN=runs/tag_gridworld-..." >&2; exit 1; }
@@ -96,7 +104,7 @@ gallery: $(STAMP) ## Draw the README's gallery of environments
 	$(BIN)/python docs/images/gallery.py
 
 clean: ## Remove what builds and tools left behind; the virtual environment and runs/ stay
-	rm -rf build dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	rm -rf build dist site *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
 	find warpworld tests benchmarks configs -name __pycache__ -type d -exec rm -rf {} +
 
 # Installs into an existing environment; starts anew only where its Python is gone.
@@ -121,6 +129,10 @@ $(STAMP): $(REQUIREMENTS) requirements-cpu.txt constraints.txt setup.py pyprojec
 $(PEERS_STAMP): $(STAMP) requirements-peers.txt constraints.txt
 	$(INSTALL) --requirement requirements-peers.txt
 	$(INSTALL) --no-deps minatar # whose rules are compared; what it draws with brings pandas and SciPy
+	@touch $@
+
+$(DOCS_STAMP): $(STAMP) requirements-docs.txt constraints.txt
+	$(INSTALL) --requirement requirements-docs.txt
 	@touch $@
 
 # Leaves no stamp where something could not be had: the next make tries again.

@@ -65,6 +65,8 @@ setup(
         "external": ["ale-py>=0.11", "envpool>=1.1", "pettingzoo>=1.24"],
         "cuda": ["pycuda>=2024.1"],
         "compiler": ["ziglang>=0.13"],
+        # The site: Markdown as it is read on GitHub, an API reference from docstrings, notebooks as pages.
+        "docs": ["mkdocs-material>=9.6", "mkdocstrings[python]>=0.29", "nbconvert>=7.16"],
         "export": ["onnx>=1.16", "onnxruntime>=1.18", "onnxscript>=0.2"],
         "gym": ["gym>=0.26"],
         "video": ["imageio-ffmpeg>=0.4.9"],
