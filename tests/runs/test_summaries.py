@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+import warpworld
 from warpworld.config import load_config
-from warpworld.errors import RunError
+from warpworld.errors import ConfigError, RunError
 from warpworld.runs import Run, RunFolder
 from warpworld.runs.differences import differing, labels
 from warpworld.runs.summary import Returns, run_folders, summarise
@@ -96,6 +97,26 @@ def test_a_run_of_a_newer_version_is_listed(tmp_path: Path) -> None:
     text = run.config_path.read_text()
     run.config_path.write_text(text.replace("trainer:\n", "trainer:\n  warp_factor: 9\n") + "future: {a: 1}\n")
     assert summarise(RunFolder(run.path)).returns == {"agent": Returns(2.0, 2.0)}
+
+
+@pytest.mark.parametrize(
+    ("version", "end"),
+    [
+        ("99.1", f"; the run is of warpworld 99.1, and this is {warpworld.__version__}: install that version"),
+        ("0.0", ""),
+    ],
+)
+def test_opening_a_run_of_a_newer_version(tmp_path: Path, version: str, end: str) -> None:
+    run = logged(tmp_path, [])
+    run.close()
+    run.config_path.write_text(run.config_path.read_text().replace("  seed: 1\n", "  seed: 1\n  warp: 9\n"))
+    run.machine_path.write_text(json.dumps([{"warpworld": version}]))
+    with pytest.raises(ConfigError) as raised:
+        Run.open(run.path)
+    where, _, message = str(raised.value).partition(": ")
+    assert where.startswith(f"{run.config_path}, line ")
+    assert message.partition(". ")[0] == "trainer.warp is not a known key"
+    assert message.partition("torch_threads")[2] == end
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import platform
 import sys
@@ -10,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import warpworld
+from warpworld.files import read_file
 
 
 def describe_machine(device: str) -> dict[str, str | int]:
@@ -26,6 +28,20 @@ def describe_machine(device: str) -> dict[str, str | int]:
         "warpworld": warpworld.__version__,
         "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
     }
+
+
+def newer_version(machine_path: Path) -> str:
+    """The version of warpworld that the last session of a run had, if it is newer than this one; else ""."""
+    try:
+        version = json.loads(read_file(machine_path))[-1]["warpworld"]
+        return str(version) if _release(version) > _release(warpworld.__version__) else ""
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return ""
+
+
+def _release(version: str) -> list[int]:
+    """``0.10.1`` as numbers that compare; ValueError or TypeError for what is no such text."""
+    return [int(part) for part in version.split(".")]
 
 
 def _processor() -> str:

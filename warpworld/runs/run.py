@@ -13,12 +13,14 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import warpworld
 from warpworld.config import RunConfig, load_config
 from warpworld.config.saved import foreign_code
-from warpworld.errors import RunError
+from warpworld.errors import ConfigError, RunError
 from warpworld.files import open_to_append, read_file, reason, remove_unfinished, replace_text, replacing
 from warpworld.runs.folder import RunFolder
 from warpworld.runs.loggers import JsonLines, Logger, TensorBoard, WeightsAndBiases, import_wandb, is_timed
+from warpworld.runs.machine import newer_version
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +112,15 @@ class Run(RunFolder):
         foreign = foreign_code(folder.config_path)
         if foreign:
             logger.info("run '%s' loads code from outside warpworld: %s", folder.path, ", ".join(foreign))
-        return cls(folder.path, load_config(folder.config_path))
+        try:
+            return cls(folder.path, load_config(folder.config_path))
+        except ConfigError as error:
+            newer = newer_version(folder.machine_path)
+            if not newer:
+                raise
+            raise ConfigError(
+                f"{error}; the run is of warpworld {newer}, and this is {warpworld.__version__}: install that version"
+            ) from error
 
     def lock(self) -> None:
         """Claim the folder for this process until ``close``, or until the process ends.
