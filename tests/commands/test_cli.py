@@ -134,7 +134,9 @@ def test_the_summary_says_which_iterations_were_timed(
 def test_train_stops_where_it_is_told(
     trainer: type[StubTrainer], here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["train", "run.yaml", "--stop-at", "1_00"]) == 0  # the first multiple of 32 from there on is 128
+    assert (
+        main(["train", "run.yaml", "total_env_steps=3200", "--stop-at", "1_00"]) == 0
+    )  # the first multiple of 32 from there on is 128
     (folder,) = (here / "runs").iterdir()
     assert len((folder / "metrics.jsonl").read_text().splitlines()) == 4
     assert capsys.readouterr().out.splitlines()[1:] == [
@@ -349,6 +351,17 @@ def test_eval(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     ]
 
 
+@pytest.mark.parametrize(("asked", "played"), [(7, None), (1024, None), (1025, 2048)])
+def test_episodes_that_are_rounded_say_so(
+    here: Path, asked: int, played: int | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("warpworld.trainers.evaluate.evaluate", lambda run, **options: {})
+    path = Run.create(load_config("run.yaml")).path
+    assert main(["eval", str(path), "--episodes", str(asked)]) == 0
+    notice = f"{played:,} episodes: {asked:,} rounded up, so that every env plays as many\n" if played else ""
+    assert capsys.readouterr().out.startswith(notice or "policy")
+
+
 def test_eval_of_what_is_no_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "run.yam"]) == 2
     assert (
@@ -386,6 +399,18 @@ def test_a_run_without_its_folder(here: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().err == (
         f"error: '{path.name}' does not exist, expected a run folder. Did you mean 'runs/{path.name}'?\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("budget", "printed"),
+    [(320, []), (350, ["320 env steps: the budget of 350 rounded down to 10 iterations of 32"])],
+)
+def test_a_budget_that_is_rounded_says_so(
+    here: Path, trainer: type[StubTrainer], budget: int, printed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "run.yaml", f"total_env_steps={budget}"]) == 0
+    out = capsys.readouterr().out
+    assert [line for line in out.splitlines() if "rounded" in line] == printed
 
 
 def test_options_that_stand_for_settings(

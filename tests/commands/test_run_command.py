@@ -34,24 +34,31 @@ def rows(path: Path | str) -> list[dict[str, str]]:
 
 def test_it_says_what_happened(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "walk.py", "walkers=2", "--steps", "55", "--envs", "3", "--device", "cpu"]) == 0
-    first, second, third = capsys.readouterr().out.splitlines()
+    first, second, heading, length, rewards = capsys.readouterr().out.splitlines()
     assert first == "Walk: 3 envs of 2 agents on cpu, seed 0"
-    assert second == "55 steps of each env; 6 episodes ended: 0 terminated, 6 truncated, 25.0 steps long on average"
-    assert third.startswith("rewards of an episode, mean over agents: walker ")
+    assert second == "55 steps of each env; 6 episodes ended: 0 terminated, 6 truncated"
+    assert heading.split() == ["mean", "least", "most"]
+    assert length.split() == ["episode", "length", "25", "25", "25"]
+    assert rewards.startswith("rewards of walker, an episode  ")
     assert not list(walk.parent.glob("*.csv"))
 
 
 def test_the_rewards_are_those_of_the_trace(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "walk.py", "--steps", "39", "--envs", "1", "--trace", "0"]) == 0
-    *_, told, last = capsys.readouterr().out.splitlines()
+    *_, table, last = capsys.readouterr().out.splitlines()
     assert last == "Walk-env0.csv: env 0, 123 rows"
     first = [float(row["rewards"] or 0) for row in rows("Walk-env0.csv") if row["episode"] == "1"]
-    assert told == f"rewards of an episode, mean over agents: walker {sum(first) / 3:.4g}"
+    assert table.split()[-3:] == [f"{sum(first) / 3:.4g}"] * 3
 
 
-def test_without_an_end_nothing_is_said_of_episodes(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "walk.py", "--steps", "3"]) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == ["3 steps of each env; 0 episodes ended"]
+def test_a_budget_that_is_shorter_than_an_episode(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "walk.py", "--steps", "3", "--device", "cpu"]) == 0
+    ended, heading, rewards, limit = capsys.readouterr().out.splitlines()[1:]
+    assert ended == "3 steps of each env; 0 episodes ended"
+    assert heading.split() == ["mean", "least", "most"]
+    mean, least, most = (float(text) for text in rewards.removeprefix("rewards of walker, so far").split())
+    assert least <= mean <= most
+    assert limit == "An episode has up to 25 steps, more than were taken: --steps 25 shows whole ones."
 
 
 def test_a_registered_name(capsys: pytest.CaptureFixture[str]) -> None:

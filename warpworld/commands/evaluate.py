@@ -38,7 +38,11 @@ def _eval(arguments: argparse.Namespace) -> int:
     if arguments.device is not None:
         run.config = load_config(run.config_path, [f"trainer.device={arguments.device}"])
     from warpworld.trainers.evaluate import evaluate
+    from warpworld.trainers.play import whole_rounds
 
+    played = whole_rounds(arguments.episodes)
+    if played != arguments.episodes:
+        print(f"{played:,} episodes: {arguments.episodes:,} rounded up, so that every env plays as many")
     results = evaluate(
         run,
         episodes=arguments.episodes,

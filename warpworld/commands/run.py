@@ -10,6 +10,7 @@ from warpworld.commands.argument_types import at_least
 from warpworld.commands.environments import add_environment, made_environment
 from warpworld.errors import RunError
 from warpworld.managers.devices import device_names
+from warpworld.report.columns import print_columns
 
 if TYPE_CHECKING:
     from warpworld.tracing.stepping import Episodes
@@ -23,8 +24,8 @@ def add_parsers(commands: Any) -> None:
     run = commands.add_parser(
         "run",
         help="step an environment with random actions, and write down what one env does",
-        description="Step a world with random actions and tell what happened. --trace writes every array of one env, "
-        "step by step, as CSV.",
+        description="Step a world with random actions, and report episodes, their lengths and rewards. --trace writes "
+        "every array of one env, step by step, as CSV.",
     )
     add_environment(run)
     run.add_argument("--steps", type=at_least(1), default=120, help="steps to take (default: 120)")
@@ -47,34 +48,40 @@ def _run(arguments: argparse.Namespace) -> int:
     environment = made_environment(arguments)
     world = World(environment, arguments.envs, arguments.device, arguments.seed)
     if arguments.trace is None:
-        _tell(world, arguments, step_at_random(world, arguments.steps, arguments.seed))
+        _print(world, arguments, step_at_random(world, arguments.steps, arguments.seed))
         return 0
     path = arguments.output or f"{environment.name}-env{arguments.trace}.csv"
     chosen = arguments.arrays.split(",") if arguments.arrays else None
     with Trace(world, arguments.trace, path, chosen) as trace:
         episodes = step_at_random(world, arguments.steps, arguments.seed, trace)
-    _tell(world, arguments, episodes)
+    _print(world, arguments, episodes)
     print(f"{path}: env {arguments.trace}, {trace.rows:,} rows")
     return 0
 
 
-def _tell(world: World, arguments: argparse.Namespace, episodes: Episodes) -> None:
-    name = world.environment.name
+def _print(world: World, arguments: argparse.Namespace, episodes: Episodes) -> None:
+    name, steps = world.environment.name, arguments.steps
     envs, agents = _counted(world.num_envs, "env"), _counted(world.num_agents, "agent")
     print(f"{name}: {envs} of {agents} on {world.device.type}, seed {arguments.seed}")
     ended = f"{_counted(len(episodes.lengths), 'episode')} ended"
     if episodes.lengths:
-        ended += f": {episodes.terminated:,} terminated, {episodes.truncated:,} truncated, "
-        ended += f"{_mean(episodes.lengths):.1f} steps long on average"
-    print(f"{_counted(arguments.steps, 'step')} of each env; {ended}")
+        ended += f": {episodes.terminated:,} terminated, {episodes.truncated:,} truncated"
+    print(f"{_counted(steps, 'step')} of each env; {ended}")
+    rows = [["", "mean", "least", "most"]]
     if episodes.lengths:
-        returns = ", ".join(f"{name} {_mean(values):.4g}" for name, values in episodes.returns.items())
-        print(f"rewards of an episode, mean over agents: {returns}")
+        rows.append(["episode length", *_spread(episodes.lengths)])
+    of, returns = ("an episode", episodes.returns) if episodes.lengths else ("so far", episodes.unfinished)
+    rows += [[f"rewards of {group}, {of}", *_spread(values)] for group, values in returns.items()]
+    print_columns(rows)
+    limit = getattr(world.environment.params, "episode_length", None)
+    if isinstance(limit, int) and limit > steps:
+        print(f"An episode has up to {limit:,} steps, more than were taken: --steps {limit} shows whole ones.")
+
+
+def _spread(values: Sequence[float]) -> list[str]:
+    """Mean, least and most."""
+    return [f"{value:,.4g}" for value in (sum(values) / len(values), min(values), max(values))]
 
 
 def _counted(number: int, word: str) -> str:
     return f"{number:,} {word}{'s' * (number != 1)}"
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

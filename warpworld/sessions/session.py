@@ -19,6 +19,7 @@ from warpworld.sessions.summary import drawn_curve, print_summary
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 
 if TYPE_CHECKING:
+    from warpworld.config.sections import TrainerConfig
     from warpworld.runs import Run
     from warpworld.trainers.trainer import Trainer
 
@@ -40,7 +41,20 @@ def begin_run(trainer: Trainer, directory: str | Path | None = None) -> Run | No
     run, config = trainer.create_run(directory), trainer.config
     if run is not None:
         print(f"training {config.title} with {config.trainer.num_envs:,} envs; run folder: {run.path}", flush=True)
+        _print_rounding(config.trainer)
     return run
+
+
+def _print_rounding(trainer: TrainerConfig) -> None:
+    """Say where the budget is no whole number of iterations."""
+    per_iteration = trainer.num_envs * trainer.num_steps
+    iterations, rest = divmod(trainer.total_env_steps, per_iteration)
+    if rest:
+        print(
+            f"{iterations * per_iteration:,} env steps: the budget of {trainer.total_env_steps:,} rounded down to "
+            f"{iterations:,} iterations of {per_iteration:,}",
+            flush=True,
+        )
 
 
 def run_session(

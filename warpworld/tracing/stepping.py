@@ -13,19 +13,21 @@ from warpworld.world.random_actions import RandomActions
 
 @dataclass
 class Episodes:
-    """The episodes that ended.
+    """The episodes that ended, and what the others have earned so far.
 
     Attributes:
         terminated: how many ended by themselves.
         truncated: how many were cut by a limit.
         lengths: of each, in steps.
         returns: by group, the sum of rewards in each episode, mean over the group's agents.
+        unfinished: likewise, of each env since its last reset.
     """
 
     terminated: int = 0
     truncated: int = 0
     lengths: list[int] = field(default_factory=list)
     returns: dict[str, list[float]] = field(default_factory=dict)
+    unfinished: dict[str, list[float]] = field(default_factory=dict)
 
 
 def step_at_random(world: World, steps: int, seed: int, trace: Trace | None = None) -> Episodes:
@@ -55,6 +57,7 @@ def step_at_random(world: World, steps: int, seed: int, trace: Trace | None = No
         lengths += 1
         rewards += world.data.numpy("rewards")
         _count(world, episodes, lengths, rewards)
+    episodes.unfinished = {name: rewards[:, group.slice].mean(axis=1).tolist() for name, group in world.groups.items()}
     return episodes
 
 

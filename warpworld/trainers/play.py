@@ -97,6 +97,12 @@ def play_groups(
     return {name: totals[:, :, group.slice].flatten(0, 1) for name, group in world.groups.items()}
 
 
+def whole_rounds(episodes: int) -> int:
+    """How many episodes are played where ``episodes`` are asked for: every env plays as many."""
+    num_envs = min(episodes, MAX_ENVS)
+    return math.ceil(episodes / num_envs) * num_envs
+
+
 def _world(config: RunConfig, episodes: int, seed: int) -> tuple[World, int]:
     """An unsealed world to play episodes in, and how many each of its envs plays."""
     num_envs = min(episodes, MAX_ENVS)
