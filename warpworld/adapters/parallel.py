@@ -21,12 +21,12 @@ from warpworld.world import World
 
 
 class ParallelEnv(pettingzoo.ParallelEnv):
-    """All agents of one env, named by their group and their number in it, as in "tagger_0".
+    """All agents of one env, named by their group and number, such as "tagger_0".
 
-    An agent leaves once its part of the episode has ended, and comes back at the next reset, whatever its environment
-    does with it until then: PettingZoo's agents die once. One that takes no part in a step (``agent_mask``) is not
-    among ``agents`` until it does. An agent's infos hold its "action_mask" where the environment has one, and its part
-    of the arrays that it names in its ``infos``.
+    An agent leaves when its part of the episode has ended, and returns at the next reset, even if its environment
+    revives it earlier: PettingZoo's agents die once. One that takes no part in a step (``agent_mask``) is not
+    among ``agents`` until it does. An agent's infos hold its "action_mask" if the environment has one, and its part of
+    the arrays that the environment lists in ``infos``.
 
     Attributes:
         world: what is stepped.
@@ -39,7 +39,7 @@ class ParallelEnv(pettingzoo.ParallelEnv):
         render_mode: "rgb_array" for ``render``.
 
     Raises:
-        DeclarationError: the world is of several envs, or resets them by itself.
+        DeclarationError: the world has several envs, or resets them itself.
     """
 
     def __init__(self, world: World, *, render_mode: str | None = None) -> None:
@@ -71,11 +71,11 @@ class ParallelEnv(pettingzoo.ParallelEnv):
         return [part for agent in self._agents.values() for part in agent.parts]
 
     def observation_space(self, agent: str) -> Space:
-        """What this agent sees."""
+        """This agent's observation space."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Space:
-        """What this agent does."""
+        """This agent's action space."""
         return self.action_spaces[agent]
 
     def reset(
@@ -85,8 +85,8 @@ class ParallelEnv(pettingzoo.ParallelEnv):
 
         Args:
             seed: of all random numbers from here on.
-            options: values of the environment's parameters per env. Other names are not looked at: PettingZoo's own
-                tests give such.
+            options: values of the environment's parameters per env. Other names are ignored: PettingZoo's own tests
+                pass some.
 
         Returns:
             Observations and infos of the agents that act.
@@ -105,10 +105,10 @@ class ParallelEnv(pettingzoo.ParallelEnv):
         """One step.
 
         Args:
-            actions: of every agent in ``agents``; those of agents that have left are not looked at.
+            actions: of every agent in ``agents``; those of agents that have left are ignored.
 
         Returns:
-            Observations, rewards, terminated, truncated and infos of the agents that acted, and of those that come in.
+            Observations, rewards, terminated, truncated and infos of the agents that acted, and of those that enter.
 
         Raises:
             StoreError: an agent has no action, or one that is illegal; there is no such agent; the episode has ended,
@@ -156,11 +156,11 @@ class ParallelEnv(pettingzoo.ParallelEnv):
         return {name: self._agents[name].infos() for name in names}
 
     def state(self) -> np.ndarray:
-        """What all agents see, those that have left included: one vector, float32."""
+        """The observations of all agents, including those that have left: one vector, float32."""
         return np.concatenate([part.ravel() for part in self._parts()]).astype(np.float32)
 
     def render(self) -> np.ndarray:
-        """A picture (height, width, 3) uint8 of the env as it stands."""
+        """A picture (height, width, 3) uint8 of the env's current state."""
         return rendered(self.world, self.render_mode, [0])[0]
 
     def close(self) -> None:
@@ -169,7 +169,7 @@ class ParallelEnv(pettingzoo.ParallelEnv):
         self.world.close()
 
     def aec(self) -> pettingzoo.AECEnv:
-        """This env as one whose agents act in turn; it is stepped once all have."""
+        """This env with agents that act in turn; it is stepped after all have acted."""
         return parallel_to_aec(self)
 
 

@@ -25,7 +25,7 @@ def register_id(name: str) -> None:
     """Register an environment as "warpworld/NAME", instead of an earlier one of that name.
 
     Args:
-        name: what ``warpworld.register`` knows it as.
+        name: its registered name.
     """
     here, key = __name__, f"{NAMESPACE}/{name}"
     gymnasium.registry.pop(key, None)

@@ -128,7 +128,7 @@ class Fault:
 
 
 class LearnerConfig(Section):
-    """What the entry of a policy that learns has, whatever its algorithm; each algorithm's ``Settings`` add their own.
+    """The keys of every policy that learns; each algorithm's ``Settings`` add their own.
 
     A subclass gives ``algorithm`` its name, as a ``Literal``, if the package knows the algorithm by one.
     """
@@ -146,16 +146,16 @@ class LearnerConfig(Section):
     )
 
     def at(self, env_steps: int) -> Self:
-        """The same settings with each schedule's value after ``env_steps`` env steps in its place."""
+        """The same settings, with each schedule replaced by its value after ``env_steps`` env steps."""
         schedules = {name: value for name, value in self if _is_schedule(value)}
         return self.model_copy(update={name: value_at(value, env_steps) for name, value in schedules.items()})
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
-        """What in the settings does not go together, or not with the sizes of an iteration."""
+        """Faults of settings that contradict each other or the sizes of an iteration."""
         yield from ()
 
     def misfits(self, group: Group) -> Iterator[Fault]:
-        """What in the settings does not go with the spaces of its groups, of which ``group`` is the first."""
+        """Faults of settings that contradict the spaces of its groups, of which ``group`` is the first."""
         yield from ()
 
 

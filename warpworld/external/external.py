@@ -22,7 +22,7 @@ _SEEDS = 2**31  # libraries take seeds below it
 
 @register("external")
 class External(Environment):
-    """Envs of another library. Their state is not in the store: it is neither saved, nor forked, nor checked."""
+    """Envs of another library. Their state is not in the store: it is not saved, forked or checked."""
 
     resumable = False
 
@@ -62,7 +62,7 @@ class External(Environment):
         self._envs = self._opened(num_envs, self._seed)
 
     def close(self) -> None:
-        """Let go of the library's envs."""
+        """Close the library's envs."""
         if self._envs is not None:
             self._envs.close()
         self._envs, self._has_begun = None, False
@@ -81,7 +81,7 @@ class External(Environment):
 
     @eager_phase
     def step(self, arrays: Any, active: torch.Tensor) -> None:
-        """Actions to the library, and its outcome into the store."""
+        """Pass actions to the library, and write its results into the store."""
         import torch
 
         assert self._envs is not None  # a world opens it before its first step

@@ -17,7 +17,7 @@ _KEPT = 512 << 20
 
 
 def tune_for_cpu() -> None:
-    """Take what ``quick_products`` and ``keep_freed_memory`` give, wherever they work."""
+    """Apply ``quick_products`` and ``keep_freed_memory``, where they work."""
     quick_products()
     keep_freed_memory()
 

@@ -58,12 +58,12 @@ class Sampler(ABC):
 
     Attributes:
         source: the kernel file.
-        outputs_name: what its kernels call the policy's outputs.
+        outputs_name: the name of the policy's outputs in its kernels.
         masked: whether it obeys an ``action_mask``.
         draw: writes the actions; None before the world is sealed.
 
     Args:
-        seat: where the group's numbers lie.
+        seat: where the group's arrays lie.
         kernel: which kernel draws: "sample", "act" or "act_greedily".
     """
 
@@ -100,14 +100,14 @@ class Sampler(ABC):
 
     @abstractmethod
     def constants(self) -> dict[str, float]:
-        """Constants that the kernels are compiled with, besides those that every sampler has."""
+        """Constants with which the kernels are compiled, besides those of every sampler."""
 
     def arrays(self) -> dict[str, str]:
-        """Add arrays of its own to the world: their names by those of the kernels' parameters."""
+        """Add arrays of its own to the world: their names, by the kernels' parameters."""
         return {}
 
     def kernel_name(self) -> str:
-        """The kernel that draws; that which records bytes where the group's observations are such."""
+        """The kernel that draws; its twin for bytes if the group's observations are bytes."""
         is_bytes = self.seat.world.data.array(self.seat.observations).dtype == "uint8"
         return "sample_bytes" if self._kernel == "sample" and is_bytes else self._kernel
 
@@ -116,7 +116,7 @@ class Sampler(ABC):
 
     @abstractmethod
     def draw_at_random(self) -> None:
-        """Draw without a policy: uniformly where that has a meaning."""
+        """Draw without a policy: uniformly, if that is defined."""
 
     def _bind(self) -> None:
         self.draw = self.program(self.kernel_name())

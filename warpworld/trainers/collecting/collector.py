@@ -21,8 +21,8 @@ Kind = TypeVar("Kind", bound=Recorder)
 class Collector:
     """Takes T steps of a world at a time.
 
-    What is recorded of a group, and by what its actions are drawn, is settled before the world is sealed: by an
-    algorithm's ``declare``, or by ``act`` for a group without a learner.
+    What is recorded of a group, and who draws its actions, is declared before the world is sealed: by an algorithm's
+    ``declare``, or by ``act`` for a group without a learner.
 
     Attributes:
         world: the world that is stepped.
@@ -30,7 +30,7 @@ class Collector:
         slots: ranges of envs in which opponents play some groups.
         total_envs: envs of all processes together.
         graph_steps: how many steps a CUDA graph holds at most; 0 for no graphs.
-        actors: what acts, by group.
+        actors: by group.
         outcomes: rewards and ends of the latest T steps.
 
     Args:
@@ -38,7 +38,7 @@ class Collector:
         num_steps: T.
         graph_steps: see above.
         slots: see above; their rows are not learned from.
-        total_envs: see above; None where this process is alone.
+        total_envs: see above; None if this process is alone.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Collector:
         return actor
 
     def add(self, recorder: Kind) -> Kind:
-        """Call a recorder in each iteration from now on; returned as it is."""
+        """Call a recorder in each iteration from now on, and return it."""
         self._recorders.append(recorder)
         return recorder
 
@@ -94,7 +94,7 @@ class Collector:
 
     # ---- stepping ----------------------------------------------------------------------------------------------------
     def collect(self) -> None:
-        """Take T steps from where the world stands."""
+        """Take T steps from the world's current state."""
         self._is_read = False
         for recorder in self._recorders:
             recorder.begin()
@@ -132,7 +132,7 @@ class Collector:
 
     # ---- what the host must know -------------------------------------------------------------------------------------
     def check_finite(self) -> None:
-        """Refuse an iteration in which an agent that counts saw or got what is not a finite number.
+        """Refuse an iteration in which an agent that counts observed or received a number that is not finite.
 
         Kernels flag such numbers on their way, and a few sums are small to read; only then the rows are searched.
 
@@ -144,7 +144,7 @@ class Collector:
                 recorder.refuse_not_finite()
 
     def read(self) -> None:
-        """Let recorders know what the host must know of the latest iteration, if they do not know it yet."""
+        """Pass the measurements of the latest iteration to recorders, unless they have them already."""
         if not self._is_read:
             self._read()
 

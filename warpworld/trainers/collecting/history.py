@@ -11,10 +11,10 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Rows:
-    """A ring of rows, which are written in turn, the oldest over. A checkpoint adds those that are new.
+    """A ring of rows. New rows overwrite the oldest; a checkpoint adds the new ones.
 
     Attributes:
-        name: no other rows of the run have it.
+        name: unique in the run.
         arrays: views by name, (R, num_envs, ...): row number t lies at t % R.
         written: rows that were ever written.
         unsettled: newest rows that may still change.
@@ -38,13 +38,13 @@ class Rows:
 class History(ABC):
     """A record of the past in arrays that the store keeps as history, such as a replay's ring.
 
-    Checkpoints hold the arrays that it names, and their counters lie in the store as state. Views are of the sealed
-    store; all agree with what is in it when they are asked for.
+    Checkpoints hold the arrays that it names. Their counters lie in the store as state. The views are of the sealed
+    store, and consistent with its contents when they are requested.
     """
 
     @abstractmethod
     def rows(self) -> Sequence[Rows]:
-        """What grows by rows."""
+        """Arrays that grow by rows."""
 
     def whole(self) -> Mapping[str, Tensor]:
         """Views of arrays that are saved whole, by name: (places, num_envs, ...)."""
@@ -56,7 +56,7 @@ class History(ABC):
 
     @abstractmethod
     def restored(self) -> None:
-        """Everything named above holds what was saved: recompute what follows from it."""
+        """Called after everything above was restored: recompute what is derived from it."""
 
     @abstractmethod
     def empty(self) -> None:
@@ -64,4 +64,4 @@ class History(ABC):
 
     @abstractmethod
     def end_episodes(self) -> None:
-        """New episodes begin in all envs, without a step: nothing may reach across. Only unsettled rows change."""
+        """Called when all envs begin new episodes without a step: change unsettled rows so that none reaches across."""

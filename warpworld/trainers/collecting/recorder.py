@@ -8,11 +8,11 @@ from torch import Tensor
 
 
 class Recorder:
-    """Keeps something of each step, in arrays of the store that it added before the world was sealed.
+    """Records part of each step, in arrays that it adds to the store before the world is sealed.
 
-    What a world's own step is to record, rewards and ends for instance, it asks of ``World.record``. The methods below
-    are for the rest; each may be left out. ``acted`` and ``stepped`` may lie in a CUDA graph: they do the same work in
-    each call, wait for nothing and keep nothing in Python.
+    ``World.record`` records during the world's own step, for example rewards and ends. The methods below are for the
+    rest; each is optional. ``acted`` and ``stepped`` may be part of a CUDA graph: they must do the same work in each
+    call, wait for nothing and keep no state in Python.
     """
 
     def begin(self) -> None:
@@ -33,7 +33,7 @@ class Recorder:
         return ()
 
     def take_in(self, numbers: Sequence[int]) -> None:
-        """Receives what ``measured`` gave, as Python numbers."""
+        """Receives the results of ``measured`` as Python numbers."""
 
     def refuse_not_finite(self) -> None:
         """Called if ``measured`` found that something is not finite: look for it.

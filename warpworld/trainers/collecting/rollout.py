@@ -23,7 +23,7 @@ _SAMPLED = ("observations", "actions", "log_probs", "action_mask")  # what the k
 
 
 class Rollout(Recorder):
-    """Records T steps of some groups; what a step came to stands in the collector's outcomes.
+    """Records T steps of some groups; rewards and ends are in the collector's outcomes.
 
     Observations, actions and log-probabilities are recorded by the sampling kernel, each into the row of the step. One
     rollout serves all algorithms of a run: ``collector.shared(Rollout)``.
@@ -104,7 +104,7 @@ class Rollout(Recorder):
 
     # ---- around an iteration's steps ---------------------------------------------------------------------------------
     def begin(self) -> None:
-        """Keep what agents remember before the first step, and forget what was kept of the rollout before."""
+        """Keep agents' states before the first step, and discard those of the previous rollout."""
         self.world["not_finite"].zero_()
         for group, actor in self._actors.items():
             if actor.memory is not None:
@@ -133,7 +133,7 @@ class Rollout(Recorder):
         return actor.rows.floats(self.world[f"rollout_observations_{actor.group.name}"]).sum()
 
     def take_in(self, numbers: Sequence[int]) -> None:
-        """Receives what ``measured`` gave."""
+        """Receives the results of ``measured``."""
         self._finals.take_in(numbers[1:])
 
     def refuse_not_finite(self) -> None:
@@ -163,7 +163,7 @@ class Rollout(Recorder):
 
     # ---- what algorithms read ----------------------------------------------------------------------------------------
     def trajectories(self, group: str) -> Trajectories:
-        """What was recorded of one group in the latest T steps."""
+        """The records of one group in the latest T steps."""
         self._collector.read()
         world, agents, actor = self.world, self.world.groups[group].slice, self._actors[group]
         terminated = world["rollout_terminated"]

@@ -28,25 +28,25 @@ class Finals:
 
 @dataclass(frozen=True)
 class Trajectories:
-    """One group's part of a rollout: views of the store, but for ``truncated`` and ``counted``. T rows, n agents.
+    """One group's part of a rollout, T rows of n agents: views of the store, except ``truncated`` and ``counted``.
 
     Attributes:
-        observations: (T, num_envs, n, entries), rows: float32, or uint8 where they are of bytes.
+        observations: (T, num_envs, n, entries), rows: float32, or uint8 for bytes.
         actions: (T, num_envs, n, heads) int32, or (T, num_envs, n, dimensions) float32 as drawn.
         log_probs: (T, num_envs, n) float32.
         rewards: (T, num_envs, n) float32.
-        terminated: (T, num_envs) bool; where an env was truncated too, it terminated.
+        terminated: (T, num_envs) bool; an env that was truncated in the same step counts as terminated.
         truncated: (T, num_envs) bool; False where the env terminated.
-        agent_terminated: (T, num_envs, n) bool, or None where agents stay to the end.
+        agent_terminated: (T, num_envs, n) bool, or None if agents stay to the end.
         mask: (T, num_envs, n) bool, False for rows in which an agent takes no part; None where all do.
-        counted: (T, num_envs, n) bool, False for rows not to learn from: those, and those that an opponent played; None
-            where all count.
+        counted: (T, num_envs, n) bool, False for rows that are not learnt from: those, and those that an opponent
+            played; None if all count.
         action_masks: (T, num_envs, n, choices) bool, False for choices that were forbidden; None where none ever is.
         next_observations: (num_envs, n, entries), rows, what is observed after the last step.
         finals: of episodes that were truncated.
-        first_state: (num_envs, n, state size) float32, what agents remembered before the first step; None where they
-            remember nothing, as the next two.
-        next_state: (num_envs, n, state size) float32, what they remember after the last step.
+        first_state: (num_envs, n, state size) float32, agents' states before the first step; like the next two, None
+            without memory.
+        next_state: (num_envs, n, state size) float32, their states after the last step.
         values: (T, num_envs, n) float32, the values of their recurrent policy's critic when it acted.
         critic_inputs: (T, num_envs, n, numbers) float32, what the group's critic reads; None where that is the
             observations.
