@@ -41,12 +41,23 @@ def of_self_play() -> set[str]:
     return {name for name in on_the_page() if name.startswith("league/")}
 
 
+def of_evaluations() -> set[str]:
+    """Those that only evaluated iterations have."""
+    return {name for name in on_the_page() if name.startswith("eval/") or name == "perf/eval_s"}
+
+
+def test_names_of_evaluations(tmp_path: Path) -> None:
+    words = ["saving.eval_every=1", "saving.eval_episodes=1", "saving.eval_opponents=[greedy]"]
+    names = {re.sub("/greedy$", "/<opponent>", name) for name in logged(tmp_path, *words)}
+    assert names == on_the_page() - of_self_play() - own()
+
+
 def test_the_page_and_a_run_have_the_same_names(tmp_path: Path) -> None:
-    assert logged(tmp_path) == on_the_page() - of_self_play() - own()
+    assert logged(tmp_path) == on_the_page() - of_self_play() - own() - of_evaluations()
     (other,) = tmp_path.iterdir()
     opponents = f"opponents: [greedy, random, '{other}']"
     with_opponents = logged(tmp_path, f"policy.tagger.self_play={{slots: 1, {opponents}}}")
-    assert with_opponents == on_the_page() - own()
+    assert with_opponents == on_the_page() - own() - of_evaluations()
     assert len(of_self_play()) == 8
 
 
@@ -69,7 +80,7 @@ def test_metrics_of_environments_are_those_of_the_page() -> None:
 def test_metrics_of_ppo_only(tmp_path: Path) -> None:
     frozen = logged(tmp_path, "policy.tagger.train=false", "policy.runner.train=false")
     learning = {name for name in on_the_page() if "losses/" in name or name.endswith("learning_rate")}
-    assert frozen == on_the_page() - learning - of_self_play() - own()
+    assert frozen == on_the_page() - learning - of_self_play() - own() - of_evaluations()
     text = page("metrics")
     of_ppo = set(re.findall(r"^\| `([^`]+)` \| PPO only", text, re.MULTILINE))
     path = tmp_path / "a2c.yaml"
@@ -82,5 +93,5 @@ def test_metrics_of_ppo_only(tmp_path: Path) -> None:
     run = Run.create(config, tmp_path)
     names = {name.replace("/agent/", "/<policy>/") for name in Trainer(config).train(run)}
     run.close()
-    assert on_the_page() - of_self_play() - own() - names == of_ppo
+    assert on_the_page() - of_self_play() - own() - of_evaluations() - names == of_ppo
     assert len(of_ppo) == 3

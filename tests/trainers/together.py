@@ -19,19 +19,29 @@ _SERVER.set_forkserver_preload(["warpworld.trainers.trainer", "torch._dynamo"])
 
 
 class Unwritten:
-    """A run that keeps in memory what it receives, and nothing of replays."""
+    """A run that keeps in memory what it receives, and nothing of replays and opponents."""
 
-    past_folder = None
+    past_folder = opponents_folder = None
 
     def __init__(self) -> None:
         self.lines: list[dict[str, Any]] = []
         self.states: dict[int, Mapping[str, Any]] = {}
+        self.best: list[Mapping[str, Any]] = []
 
     def log(self, metrics: Mapping[str, Any]) -> None:
         self.lines.append(dict(metrics))
 
     def save_checkpoint(self, iteration: int, state: Mapping[str, Any]) -> None:
         self.states[iteration] = state
+
+    def save_best(self, state: Mapping[str, Any]) -> None:
+        self.best.append(state)
+
+    def save_ending(self, why: str) -> None:
+        self.ending = why
+
+    def save_opponents(self, files: Mapping[str, bytes]) -> None:
+        """What opponents' files hold stays in memory."""
 
     def checkpoints(self) -> list[int]:
         return list(self.states)

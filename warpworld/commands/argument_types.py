@@ -6,6 +6,7 @@ import argparse
 import math
 import reprlib
 from collections.abc import Callable
+from typing import Any, Literal
 
 LARGEST = 2**63 - 1
 MOST_EPISODES = 10_000_000  # their returns are kept until the end
@@ -25,6 +26,24 @@ def at_least(lowest: int, highest: int = LARGEST) -> Callable[[str], int]:
         return int(digits)
 
     return convert
+
+
+def checkpoint(text: str) -> int | Literal["best"]:
+    """An argparse type: an iteration, or "best"."""
+    if text == "best":
+        return "best"
+    try:
+        return at_least(0)(text)
+    except argparse.ArgumentTypeError as error:
+        raise _refused(text, "an iteration, or best for the weights with the best evaluation") from error
+
+
+# What every command that plays a run's policies takes as --checkpoint.
+CHECKPOINT: dict[str, Any] = {
+    "type": checkpoint,
+    "metavar": "ITERATION|best",
+    "help": "policies of this iteration, or those with the best evaluation (default: the latest)",
+}
 
 
 def seconds(text: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from warpworld.commands.argument_types import MOST_EPISODES, at_least
+from warpworld.commands.argument_types import CHECKPOINT, MOST_EPISODES, at_least
 from warpworld.commands.settings import add_device
 from warpworld.report.columns import print_columns
 
@@ -21,9 +21,7 @@ def add_parsers(commands: Any) -> None:
     )
     evaluation.add_argument("--seed", type=at_least(0), default=0, help="seed of the episodes (default: 0)")
     evaluation.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
-    evaluation.add_argument(
-        "--checkpoint", type=at_least(0), metavar="ITERATION", help="play the policies of this iteration, not the last"
-    )
+    evaluation.add_argument("--checkpoint", **CHECKPOINT)
     add_device(evaluation, "play")
     evaluation.set_defaults(command=_eval)
 

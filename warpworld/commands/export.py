@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.commands.argument_types import at_least
+from warpworld.commands.argument_types import CHECKPOINT
 from warpworld.errors import RunError
 from warpworld.report.columns import print_columns
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from warpworld.exporting import Exported
     from warpworld.policies import Policy
     from warpworld.runs import Run
+    from warpworld.runs.checkpoints import Which
 
 
 def add_parsers(commands: Any) -> None:
@@ -29,9 +30,7 @@ def add_parsers(commands: Any) -> None:
     export.add_argument(
         "--format", metavar="onnx|pt2", default="onnx", help="onnx for ONNX Runtime, pt2 for torch (default: onnx)"
     )
-    export.add_argument(
-        "--checkpoint", type=at_least(0), metavar="ITERATION", help="the policies of this iteration, not the last"
-    )
+    export.add_argument("--checkpoint", **CHECKPOINT)
     export.add_argument("--output", metavar="FOLDER", help="where the files go (default: RUN/export)")
     export.set_defaults(command=_export)
 
@@ -42,15 +41,15 @@ def _export(arguments: argparse.Namespace) -> int:
 
     run = Run.open(arguments.run)
     policies = _policies(run, arguments.policy, arguments.checkpoint)
-    iteration = run.checkpoints()[-1] if arguments.checkpoint is None else arguments.checkpoint
     folder = Path(arguments.output or run.path / "export")
     for name, policy in policies.items():
+        iteration = _iteration(run, arguments.checkpoint, name)
         notes = {"run": run.path.resolve().name, "policy": name, "iteration": iteration}
         _print(export_policy(policy, folder / f"{name}.{arguments.format}", notes), iteration)
     return 0
 
 
-def _policies(run: Run, name: str | None, checkpoint: int | None) -> dict[str, Policy]:
+def _policies(run: Run, name: str | None, checkpoint: Which) -> dict[str, Policy]:
     """The policies to export, by name."""
     from warpworld.python_api.load_policy import load_policy
     from warpworld.trainers.evaluate import load_policies
@@ -61,6 +60,14 @@ def _policies(run: Run, name: str | None, checkpoint: int | None) -> dict[str, P
     if not found:
         raise RunError(f"run '{run.path}' has no policy but random ones: there is nothing to export")
     return found
+
+
+def _iteration(run: Run, checkpoint: Which, policy: str) -> int:
+    """After which a policy had the weights that are exported; one that is not trained has them in all."""
+    if checkpoint != "best":
+        return run.checkpoints()[-1] if checkpoint is None else checkpoint
+    best = run.load_checkpoint("best")["best"]
+    return int(best[policy]["iteration"]) if policy in best else run.checkpoints()[-1]
 
 
 def _print(exported: Exported, iteration: int) -> None:

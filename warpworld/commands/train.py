@@ -77,9 +77,14 @@ def _resume(path: str, overrides: Sequence[str], stop_at: int | None, members: M
         trainer.resume(run)
         total = trainer.num_iterations * config.trainer.num_envs * config.trainer.num_steps
         if not members.is_first:
-            return 0 if trainer.env_steps == total else run_along(trainer, stop_at)
+            return 0 if trainer.is_finished else run_along(trainer, stop_at)
         if overrides:
             run.rewrite_config(config)
+        if trainer.evaluations.ending:
+            print(f"run '{run.path}' is finished after {trainer.env_steps:,} env steps: {trainer.evaluations.ending}.")
+            print("To train on, change that:")
+            print(f"{resume_command(run)} trainer.stop_when={{}} trainer.patience=null")
+            return 0
         if trainer.env_steps == total:
             print(f"run '{run.path}' is finished: it has done its {total:,} env steps. To train on, give it more:")
             print(f"{resume_command(run)} trainer.total_env_steps={2 * total}")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.commands.argument_types import MOST_EPISODES, at_least
+from warpworld.commands.argument_types import CHECKPOINT, MOST_EPISODES, at_least
 from warpworld.commands.settings import add_device
 from warpworld.errors import RunError
 from warpworld.packaged import packaged_configs
@@ -29,7 +29,7 @@ def add_parsers(commands: Any) -> None:
     watch.add_argument("--episodes", type=at_least(1, MOST_EPISODES), default=1, help="episodes to record (default: 1)")
     watch.add_argument("--seed", type=at_least(0), default=0, help="seed of the episodes (default: 0)")
     watch.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
-    watch.add_argument("--checkpoint", metavar="ITERATION", type=at_least(0), help="which one (default: the latest)")
+    watch.add_argument("--checkpoint", **CHECKPOINT)
     watch.add_argument("--gif", action=argparse.BooleanOptionalAction, default=True, help="also a GIF (default)")
     watch.add_argument("--mp4", action="store_true", help="also a video; needs pip install warpworld[video]")
     watch.add_argument("--output", metavar="DIR", help="write into this folder (default: the run's; for configs here)")

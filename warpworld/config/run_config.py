@@ -17,6 +17,7 @@ from warpworld.config.algorithm_settings import DEFAULT, algorithms_of, drop_set
 from warpworld.config.document import Document
 from warpworld.config.encodable import check_encodable
 from warpworld.config.errors import known, validated
+from warpworld.config.evaluations import check_evaluations
 from warpworld.config.keys import KeyPath, dotted
 from warpworld.config.keys_of_others import refuse_keys_of_others
 from warpworld.config.sections import (
@@ -30,7 +31,7 @@ from warpworld.config.sections import (
     Sizes,
     TrainerConfig,
 )
-from warpworld.config.self_play import check_self_play, with_absolute_runs
+from warpworld.config.self_play import absolute_runs, check_self_play, with_absolute_runs
 from warpworld.config.settings import RANDOMIZE, checked_model_settings, checked_params
 from warpworld.config.short_keys import with_full_keys
 from warpworld.config.types import AnySchedule, Text
@@ -173,7 +174,10 @@ def _build(document: Document, folder: Path) -> RunConfig:
     _check_policies(config, groups, document)
     scripts = environment.scripts()
     config = config.model_copy(update={"policy": with_absolute_runs(config.policy, scripts)})
+    met = absolute_runs(config.saving.eval_opponents, scripts)
+    config = config.model_copy(update={"saving": config.saving.model_copy(update={"eval_opponents": met})})
     check_self_play(config, groups, scripts, document)
+    check_evaluations(config, scripts, document)
     _check_sizes(config, groups, document)
     check_encodable(config.to_dict(), document)  # other paths are absolute now, too
     return config.model_copy(update={"policy": _with_models(config.policy, document)})

@@ -46,6 +46,12 @@ class TrainerConfig(Section):
     torch_threads: Count | None = Field(
         default=None, le=1024, description="threads of torch on cpu; null leaves it to torch, which takes every core"
     )
+    stop_when: dict[str, float] = Field(
+        default={}, description="evaluation scores by policy; the run ends once all of them are reached"
+    )
+    patience: Count | None = Field(
+        default=None, description="evaluations without a new best score after which the run ends; null for never"
+    )
 
 
 class ModelConfig(Section):
@@ -181,6 +187,14 @@ class SavingConfig(Section):
     )
     replay: Literal["newest", "none"] = Field(
         default="newest", description="replays that are saved: those of the newest two checkpoints, or none"
+    )
+    eval_every: Count | None = Field(default=None, description="iterations between two evaluations; null for none")
+    eval_episodes: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        default=100, description="episodes of each pairing in an evaluation"
+    )
+    eval_seed: Seed = Field(default=0, description="seed of these episodes, the same in every evaluation")
+    eval_opponents: tuple[Text, ...] = Field(
+        default=(), description="opponents in evaluations: scripts of the environment, random, RUN or RUN#NAME"
     )
     wandb: Text | None = Field(
         default=None, description="project on Weights & Biases that metrics go to as well; null sends nothing"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,21 @@ def slots_of(envs: range, slots: int) -> list[range]:
     return [range(*pair) for pair in itertools.pairwise(edges)]
 
 
+def sides_of(config: RunConfig, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The groups that a policy plays in a game against an opponent, and those that the opponent plays.
+
+    The opponent plays all groups of other policies. Where there are none it plays those that ``self_play`` leaves to
+    opponents, or else all groups but the first; the second part is empty where that leaves nothing.
+    """
+    own = config.policy[name].groups
+    others = tuple(group for entry in config.policy.values() for group in entry.groups if group not in own)
+    if others:
+        return own, others
+    entry = self_play_entries(config).get(name)
+    theirs = entry.groups if entry is not None else own[1:]
+    return tuple(group for group in own if group not in theirs), tuple(theirs)
+
+
 def is_run(opponent: str, scripts: Container[str]) -> bool:
     """Whether an opponent is a policy of another run: whatever else could be a folder."""
     if opponent == RANDOM or opponent in scripts:
@@ -54,17 +69,17 @@ def is_run(opponent: str, scripts: Container[str]) -> bool:
     return any(sign in opponent for sign in "/#.") or Path(opponent).is_dir()
 
 
-def with_absolute_runs(policies: Mapping[str, PolicyConfig], scripts: Container[str]) -> dict[str, PolicyConfig]:
-    """The policies, with paths of runs among their opponents that hold from anywhere.
+def absolute_runs(opponents: Iterable[str], scripts: Container[str]) -> tuple[str, ...]:
+    """Opponents with paths of runs that hold from anywhere; they are relative to the working folder."""
+    return tuple(os.path.abspath(text) if is_run(text, scripts) else text for text in opponents)
 
-    They are relative to the working folder, as ``saving.directory`` is.
-    """
+
+def with_absolute_runs(policies: Mapping[str, PolicyConfig], scripts: Container[str]) -> dict[str, PolicyConfig]:
+    """The policies, with paths of runs among their opponents that hold from anywhere."""
     found = dict(policies)
     for name, entry in policies.items():
         if isinstance(entry, LearnerConfig) and entry.self_play is not None:
-            named = tuple(
-                os.path.abspath(text) if is_run(text, scripts) else text for text in entry.self_play.opponents
-            )
+            named = absolute_runs(entry.self_play.opponents, scripts)
             own = entry.self_play.model_copy(update={"opponents": named})
             found[name] = entry.model_copy(update={"self_play": own})
     return found
@@ -129,21 +144,35 @@ def _check_groups(
 
 
 def _check_opponents(entry: SelfPlayConfig, key: KeyPath, scripts: Mapping[str, Script], document: Document) -> None:
-    path = (*key, "opponents")
-    where = document.where(path, key, key[:2])
-    for opponent in entry.opponents:
+    where = document.where((*key, "opponents"), key, key[:2])
+    check_opponents(entry.opponents, scripts, (*key, "opponents"), where)
+    if entry.pool_size == 0 and not entry.opponents:
+        raise ConfigError(
+            f"{where}: {dotted(key)}: pool_size is 0 and there are no opponents, expected at least one opponent"
+        )
+
+
+def check_opponents(opponents: Sequence[str], scripts: Collection[str], path: KeyPath, where: str) -> None:
+    """Refuse opponents that do not exist, or that are named twice.
+
+    Args:
+        opponents: as the configuration names them.
+        scripts: of the environment.
+        path: of their key.
+        where: the key stands, for messages.
+
+    Raises:
+        ConfigError: says which opponent.
+    """
+    for opponent in opponents:
         if opponent != RANDOM and opponent not in scripts and not is_run(opponent, scripts):
             hint = suggest(opponent, [*scripts, RANDOM])
             raise ConfigError(
                 f"{where}: {dotted(path)}: '{opponent}' is neither a script of the environment nor a run folder.{hint} "
                 f"{known([*scripts, RANDOM, 'RUN', 'RUN#NAME'])}"
             )
-    if len(set(entry.opponents)) < len(entry.opponents):
+    if len(set(opponents)) < len(opponents):
         raise ConfigError(f"{where}: {dotted(path)} names an opponent twice")
-    if entry.pool_size == 0 and not entry.opponents:
-        raise ConfigError(
-            f"{where}: {dotted(key)}: pool_size is 0 and there are no opponents, expected at least one opponent"
-        )
 
 
 def _check_learning(

@@ -7,16 +7,18 @@ from pathlib import Path
 from warpworld.errors import RunError, suggest
 from warpworld.policies import Policy
 from warpworld.runs import Run
+from warpworld.runs.checkpoints import Which
 from warpworld.trainers.evaluate import load_policies
 
 
-def load_policy(run: str | Path | Run, name: str | None = None, checkpoint: int | None = None) -> Policy:
+def load_policy(run: str | Path | Run, name: str | None = None, checkpoint: Which = None) -> Policy:
     """Load a policy of a run, on the CPU; ``policy.act(observations)`` returns its actions.
 
     Args:
         run: the run, or its folder.
         name: of the policy; optional if only one policy of the run learns.
-        checkpoint: the iteration whose checkpoint is loaded; None takes the latest.
+        checkpoint: the iteration whose checkpoint is loaded; None takes the latest,
+            "best" that with the best evaluation.
 
     Raises:
         RunError: no such run, policy or checkpoint; or it does not fit the run's configuration.

@@ -18,6 +18,7 @@ from warpworld.report.palette import colour_table
 from warpworld.report.recorded_arrays import Column, columns_of
 from warpworld.report.values import unknown_values, values_of
 from warpworld.runs import Run
+from warpworld.runs.checkpoints import Which
 from warpworld.trainers.building import build_world
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.evaluate import load_policies
@@ -249,7 +250,7 @@ def record_run(
     episodes: int = 1,
     seed: int = 0,
     greedy: bool = False,
-    checkpoint: int | None = None,
+    checkpoint: Which = None,
 ) -> Recording:
     """Record a run's policies, on the device that works best here; with random actions if it has no checkpoint.
 
@@ -259,7 +260,7 @@ def record_run(
         episodes: episodes to play.
         seed: of the env and of the actions drawn.
         greedy: take the likeliest actions instead of drawing them.
-        checkpoint: iteration of the checkpoint; None takes the latest.
+        checkpoint: iteration of the checkpoint; None takes the latest, "best" that with the best evaluation.
 
     Raises:
         WarpworldError: the checkpoint cannot be read or does not fit, an override is wrong, or ``draw`` is.
@@ -271,7 +272,8 @@ def record_run(
     policies = load_policies(Run(run.path, config), checkpoint)
     how = "likeliest actions" if greedy else "actions drawn"
     iteration = iterations[-1] if checkpoint is None else checkpoint
-    return record(config, policies, episodes, seed, greedy, f"iteration {iteration:,}, {how}, seed {seed}")
+    who = "best evaluation" if iteration == "best" else f"iteration {iteration:,}"
+    return record(config, policies, episodes, seed, greedy, f"{who}, {how}, seed {seed}")
 
 
 def record_random(config: RunConfig, episodes: int = 1, seed: int = 0, why: str = "random actions") -> Recording:

@@ -39,6 +39,7 @@ def write_report(runs: Sequence[RunFolder], path: str | Path, replays: Mapping[P
         sections.key_figures(data),
         sections.curves(data),
         sections.replays(data, replays or {}),
+        sections.evaluation(data),
         sections.learning(data),
         sections.self_play(data),
         sections.speed(data),

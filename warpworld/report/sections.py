@@ -30,6 +30,7 @@ FILES = (
     "replay.gif",
 )
 _LEARNING = re.compile(r"(?P<kind>losses|charts)/(?P<policy>[^/]+)/(?P<leaf>(?!episodic_return)[^/]+)\Z")
+_EVALUATION = re.compile(r"(?P<kind>eval)/(?P<policy>[^/]+)/(?P<leaf>.+)\Z")
 _SELF_PLAY = re.compile(r"(?P<kind>league)/(?P<policy>[^/]+)/(?P<leaf>elo|win_rate/[^/]+)\Z")
 
 
@@ -101,6 +102,13 @@ def learning(data: Sequence[RunData]) -> str:
     """Losses and learning rates: of one run the policies overlaid, of several runs a panel for each policy."""
     panels = _policy_panels(data, _LEARNING)
     return _section("Learning", _panels(panels, len(data)), "over env steps") if panels else ""
+
+
+def evaluation(data: Sequence[RunData]) -> str:
+    """Returns in evaluations, laid out like the losses; nothing where there were none."""
+    panels = _policy_panels(data, _EVALUATION)
+    note = "over env steps; fixed episodes that the policies played as they were after an iteration"
+    return _section("Evaluation", _panels(panels, len(data)), note) if panels else ""
 
 
 def self_play(data: Sequence[RunData]) -> str:

@@ -6,14 +6,15 @@ import logging
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from warpworld.errors import RunError
 from warpworld.files import check_file, reason, remove_unfinished, replacing
-from warpworld.runs.tensors import load_tensors
+from warpworld.runs.tensors import load_tensors, save_tensors
 
 logger = logging.getLogger(__name__)
 RESUMABLE = 2  # newest checkpoints whose replays are kept
+Which = int | Literal["best"] | None  # an iteration, the best evaluation's, or the latest
 _NAME = re.compile(r"iteration_(\d+)\.pt\Z")
 
 
@@ -30,6 +31,11 @@ class Checkpoints:
     def path(self, iteration: int) -> Path:
         """Where the checkpoint of an iteration lies."""
         return self.folder / f"iteration_{iteration:06d}.pt"
+
+    @property
+    def best(self) -> Path:
+        """Where the weights with the best evaluation lie."""
+        return self.folder / "best.pt"
 
     def iterations(self) -> list[int]:
         """Iterations that have a checkpoint, ascending."""
@@ -59,6 +65,18 @@ class Checkpoints:
             raise RunError(f"checkpoint '{path}' cannot be written: {reason(error)}{kept}") from error
         return path
 
+    def save_best(self, state: dict[str, Any]) -> None:
+        """Write ``best.pt``; the older one stands until the new one is on the disk. Equal states give equal files.
+
+        Raises:
+            RunError: it cannot be written.
+        """
+        try:
+            with replacing(self.best) as file:
+                save_tensors(state, file)
+        except (OSError, RuntimeError) as error:
+            raise RunError(f"'{self.best}' cannot be written: {reason(error)}") from error
+
     def keep(self, newest: int) -> None:
         """Remove all but the ``newest`` and that of iteration 0, the untrained policies."""
         for iteration in self.iterations()[:-newest]:
@@ -68,15 +86,17 @@ class Checkpoints:
                 except OSError as error:  # no reason to end a run
                     logger.warning("checkpoint '%s' cannot be removed: %s", self.path(iteration), reason(error))
 
-    def load(self, iteration: int | None = None) -> dict[str, Any]:
+    def load(self, iteration: Which = None) -> dict[str, Any]:
         """Read a checkpoint, with its tensors on the CPU.
 
         Args:
-            iteration: which one; None takes the latest.
+            iteration: which one; None takes the latest, "best" the weights with the best evaluation.
 
         Raises:
             RunError: there is none, or it is truncated or not a checkpoint.
         """
+        if iteration == "best":
+            return self._load_best()
         known = self.iterations()
         if not known:
             raise RunError(
@@ -94,6 +114,14 @@ class Checkpoints:
         except RunError as error:
             advice = f"; iteration {others[-1]} has one as well" if others else ""
             raise RunError(f"{error}{advice}") from error
+
+    def _load_best(self) -> dict[str, Any]:
+        if not self.best.exists():
+            raise RunError(
+                f"run '{self.folder.parent}' has no best.pt, which evaluations write; train with saving.eval_every=20, "
+                "or name an iteration"
+            )
+        return _read(self.best)
 
     def load_newest_readable(self, check: Callable[[dict[str, Any]], None] = lambda state: None) -> dict[str, Any]:
         """Read the newest checkpoint that is whole; damaged ones are passed over with a warning.

@@ -10,7 +10,7 @@ from typing_extensions import Self
 
 from warpworld.errors import RunError, suggest
 from warpworld.packaged import packaged_configs
-from warpworld.runs.checkpoints import Checkpoints
+from warpworld.runs.checkpoints import Checkpoints, Which
 
 RUNS = Path("runs")  # where run folders are made unless saving.directory names another folder
 
@@ -75,6 +75,16 @@ class RunFolder:
         """``checkpoints/replay``: what replays remember, which checkpoints refer to by name and checksum."""
         return self.path / "checkpoints" / "replay"
 
+    @property
+    def ending_path(self) -> Path:
+        """``ended.txt``: why evaluations ended the run before its budget was used up; absent where they did not."""
+        return self.path / "ended.txt"
+
+    @property
+    def best_path(self) -> Path:
+        """``checkpoints/best.pt``: each policy's weights with the best evaluation."""
+        return self._checkpoints.best
+
     # ---- checkpoints -------------------------------------------------------------------------------------------------
     @property
     def _checkpoints(self) -> Checkpoints:
@@ -88,16 +98,16 @@ class RunFolder:
         """Iterations that have a checkpoint, ascending."""
         return self._checkpoints.iterations()
 
-    def load_checkpoint(self, iteration: int | None = None) -> dict[str, Any]:
+    def load_checkpoint(self, which: Which = None) -> dict[str, Any]:
         """Read a checkpoint, with its tensors on the CPU.
 
         Args:
-            iteration: which one; None takes the latest.
+            which: an iteration; None takes the latest, "best" the weights with the best evaluation.
 
         Raises:
             RunError: there is none, or it is truncated or not a checkpoint.
         """
-        return self._checkpoints.load(iteration)
+        return self._checkpoints.load(which)
 
     def load_newest_readable(self, check: Callable[[dict[str, Any]], None] = lambda state: None) -> dict[str, Any]:
         """Read the newest checkpoint that is whole; damaged ones are passed over with a warning.

@@ -23,10 +23,13 @@ FREE_KEYS = (
     "trainer.device",
     "trainer.num_workers",
     "trainer.torch_threads",
+    "trainer.stop_when",
+    "trainer.patience",
     "saving.log_every",
     "saving.checkpoint_every",
     "saving.keep_checkpoints",
     "saving.replay",
+    "saving.eval_every",
     "saving.wandb",
     "saving.tags",
 )
@@ -41,7 +44,7 @@ def resumed_config(run: Run, overrides: Iterable[str]) -> RunConfig:
     overrides = full_overrides(run.config_path, overrides)
     for text in overrides:
         key, equals, _ = text.partition("=")
-        if equals and key.strip() not in FREE_KEYS:
+        if equals and not _is_free(key.strip()):
             raise ConfigError(
                 f"command line, {text}: a run that is resumed keeps its {key.strip()}; only {', '.join(FREE_KEYS)} "
                 f"can change. For another run: warpworld train {run.path / 'config.yaml'} {text}"
@@ -49,6 +52,11 @@ def resumed_config(run: Run, overrides: Iterable[str]) -> RunConfig:
     config = load_config(run.path / "config.yaml", overrides)
     _warn_of_changes(load_config(run.path / "config.yaml"), config)
     return config
+
+
+def _is_free(key: str) -> bool:
+    """Whether a key, or the section that it stands in, is one of ``FREE_KEYS``."""
+    return any(key == free or key.startswith(f"{free}.") for free in FREE_KEYS)
 
 
 def _warn_of_changes(before: RunConfig, after: RunConfig) -> None:
@@ -80,7 +88,9 @@ def check_same_course(saved: str, config: RunConfig) -> None:
     except ConfigError as error:
         raise RunError(str(error)) from error
     now = _flat(_values(config.to_yaml(), "config.yaml"))
-    for key in before.keys() & now.keys() - {*FREE_KEYS, "saving.directory", "saving.name"}:
+    for key in before.keys() & now.keys() - {"saving.directory", "saving.name"}:
+        if _is_free(key):
+            continue
         same = _same_environment if key == "name" else operator.eq
         if not same(before[key], now[key]):
             raise RunError(

@@ -227,6 +227,32 @@ class Run(RunFolder):
             self._checkpoints.keep(self.config.saving.keep_checkpoints)
         return path
 
+    def save_best(self, state: dict[str, Any]) -> None:
+        """Write ``checkpoints/best.pt``, whole or not at all.
+
+        Args:
+            state: as ``save_checkpoint``'s.
+
+        Raises:
+            RunError: it cannot be written.
+        """
+        self._checkpoints.save_best(state)
+
+    def save_ending(self, why: str) -> None:
+        """Write why the run ended before its budget was used up; "" says that it did not.
+
+        Raises:
+            RunError: it cannot be written.
+        """
+        path = self.ending_path
+        try:
+            if why:
+                replace_text(path, why + "\n")
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise RunError(f"'{path}' cannot be written: {reason(error)}") from error
+
     def keep_past(self, names: Collection[str]) -> None:
         """Remove files of replays except some; call it after the checkpoint that does not need the others.
 

@@ -42,8 +42,8 @@ class RunSummary:
 
     Attributes:
         path: the folder.
-        state: "training" while a process holds the folder; "finished" once its budget is used up; else "stopped"; or
-            "unreadable" where its configuration cannot be read.
+        state: "training" while a process holds the folder; "finished" once its budget is used up or evaluations
+            ended it; else "stopped"; or "unreadable" where its configuration cannot be read.
         config: its configuration; None where it cannot be read.
         env_steps: done.
         total: env steps of its budget, in whole rollouts; 0 where the configuration cannot be read.
@@ -112,7 +112,8 @@ def summarise(run: RunFolder) -> RunSummary:
     checkpoints = run.checkpoints()
     logged = [int(steps) for steps in _STEPS.findall(metrics)[-1:]]
     env_steps = max([*logged, checkpoints[-1] * per_rollout if checkpoints else 0])
-    state: State = "training" if is_training(run) else "finished" if env_steps >= total else "stopped"
+    is_finished = env_steps >= total or run.ending_path.exists()
+    state: State = "training" if is_training(run) else "finished" if is_finished else "stopped"
     return RunSummary(run.path, state, config, env_steps, total, _started(run), _returns(metrics), problem)
 
 

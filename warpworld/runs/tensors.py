@@ -5,8 +5,10 @@ from __future__ import annotations
 import pickle
 import re
 import struct
+import sys
 import zipfile
 import zlib
+from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from warpworld.files import reason
@@ -45,6 +47,25 @@ def load_tensors(file: BinaryIO, old: bool = False) -> Any:
         raise ValueError(f"it holds {what}, expected tensors, numbers, texts, lists and dicts") from error
     except _DAMAGE as error:
         raise ValueError(reason(error)) from error
+
+
+def save_tensors(state: dict[str, Any], file: BinaryIO) -> None:
+    """Write what ``load_tensors`` reads; equal contents give the same bytes.
+
+    Pickling writes a text once and then refers to it, wherever the very same object comes again: so equal texts are
+    made the same object first.
+    """
+    import torch
+
+    torch.save(_with_shared_texts(state), file)
+
+
+def _with_shared_texts(value: Any) -> Any:
+    if isinstance(value, str):
+        return sys.intern(value)
+    if isinstance(value, Mapping):
+        return {_with_shared_texts(key): _with_shared_texts(entry) for key, entry in value.items()}
+    return [_with_shared_texts(entry) for entry in value] if isinstance(value, (list, tuple)) else value
 
 
 def _check_sums(file: BinaryIO) -> None:

@@ -96,8 +96,8 @@ def run_session(
         if trainer.processes.several:
             raise SystemExit(signals.exit_status) from None  # the others learn of it
         return signals.exit_status
-    if trainer.iteration == trainer.num_iterations:
-        print_summary(run, progress)
+    if trainer.is_finished:
+        print_summary(run, progress, trainer.evaluations)
         return 0
     drawn_curve(run)
     out = sys.stderr if signals() else sys.stdout
@@ -111,7 +111,7 @@ def run_along(trainer: Trainer, stop_at: int | None) -> int:
     """Train as one of several processes, of which another writes and speaks; the exit status."""
     with StopOnSignal(quiet=True) as signals:
         trainer.train(None, stop=lambda: signals() or is_reached(stop_at, trainer))
-    return signals.exit_status if signals() and trainer.iteration < trainer.num_iterations else 0
+    return signals.exit_status if signals() and not trainer.is_finished else 0
 
 
 def is_reached(stop_at: int | None, trainer: Trainer) -> bool:

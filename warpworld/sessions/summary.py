@@ -11,9 +11,10 @@ from warpworld.report.numbers import duration, shown
 if TYPE_CHECKING:
     from warpworld.runs import Run
     from warpworld.sessions.progress import TrainingProgress
+    from warpworld.trainers.evaluations import Evaluations
 
 
-def print_summary(run: Run, progress: TrainingProgress) -> None:
+def print_summary(run: Run, progress: TrainingProgress, evaluations: Evaluations) -> None:
     """Draw the learning curve, and print where everything is and how the session went."""
     env_steps, agent_steps, seconds = progress.session
     parts = f"{progress.rollout_seconds:,.1f} s in rollouts, {progress.update_seconds:,.1f} s in updates"
@@ -27,8 +28,14 @@ def print_summary(run: Run, progress: TrainingProgress) -> None:
         ("agent steps", f"{agent_steps:,} ({agent_steps / seconds:,.0f} per second)"),
         ("time", parts),
     ]
+    if evaluations.ending:
+        rows.insert(0, ("ended early", evaluations.ending))
     for name, last in progress.last.items():
         rows.append((f"{name}", f"mean return {shown(progress.first[name])} at first, {shown(last)} at last"))
+    for name, best in evaluations.standing.best.items():
+        rows.append((f"{name}, best", f"evaluation score {shown(best.score)} after {best.env_steps:,} env steps"))
+    if evaluations.standing.best:
+        rows.append(("best weights", str(run.best_path)))
     print()
     print_columns(rows)
 

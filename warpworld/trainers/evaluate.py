@@ -12,6 +12,7 @@ from torch import Tensor
 from warpworld.environment import get_environment
 from warpworld.errors import RunError
 from warpworld.policies import Policy
+from warpworld.runs.checkpoints import Which
 from warpworld.runs.resume import check_same_environment
 from warpworld.trainers.building import build_policies
 from warpworld.trainers.play import play
@@ -25,7 +26,7 @@ NORMAL_95 = 1.959964  # half-width of a 95% interval, in standard errors
 
 
 def evaluate(
-    run: Run, episodes: int = 1000, seed: int = 0, greedy: bool = False, checkpoint: int | None = None
+    run: Run, episodes: int = 1000, seed: int = 0, greedy: bool = False, checkpoint: Which = None
 ) -> dict[str, dict[str, float]]:
     """Measure the mean return of each policy of a run's checkpoint.
 
@@ -38,7 +39,8 @@ def evaluate(
         episodes: episodes of each pairing, rounded up to whole rounds of the envs.
         seed: of the episodes and of the actions drawn.
         greedy: take the likeliest actions instead of drawing.
-        checkpoint: the iteration whose checkpoint is played; None takes the latest.
+        checkpoint: the iteration whose checkpoint is played; None takes the latest, "best" each policy's weights with
+            the best evaluation.
 
     Returns:
         For each policy: ``mean_return`` with all policies as trained, ``confidence``, the half-width of its 95%
@@ -72,12 +74,12 @@ def evaluate(
     return results
 
 
-def load_policies(run: Run, checkpoint: int | None = None) -> dict[str, Policy | None]:
+def load_policies(run: Run, checkpoint: Which = None) -> dict[str, Policy | None]:
     """The policies of a run's checkpoint, by name, on the CPU; None for those that act at random.
 
     Args:
         run: an open run folder.
-        checkpoint: of which iteration; None takes the latest.
+        checkpoint: of which iteration; None takes the latest, "best" each policy's weights with the best evaluation.
 
     Raises:
         RunError: there is no such checkpoint, or its weights do not fit the run's configuration.

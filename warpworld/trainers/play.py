@@ -64,7 +64,7 @@ def play(
     world, rounds = _world(config, episodes, seed)
     actors = build_actors(world, config, policies, greedy)
     metrics = PlayedMetrics(world, rounds)
-    totals, lengths = _play(world, actors, rounds, config.title, metrics)
+    totals, lengths = _play(world, actors, rounds, config.title, Rewards(world), metrics)
     returns = {}
     for name in policies:
         agents = [totals[:, :, world.groups[group].slice] for group in config.policy[name].groups]
@@ -91,9 +91,9 @@ def play_groups(
         RunError: episodes do not end.
     """
     world, rounds = _world(config, episodes, seed)
-    greedily = {group: greedy or _acts_greedily(config, name) for name, group in _served(config)}
+    greedily = {group: greedy or acts_greedily(config, name) for name, group in _served(config)}
     actors = [_actor(world, group, players[group], greedily[group]) for group in world.groups]
-    totals, _ = _play(world, actors, rounds, config.title)
+    totals, _ = _play(world, actors, rounds, config.title, Rewards(world))
     return {name: totals[:, :, group.slice].flatten(0, 1) for name, group in world.groups.items()}
 
 
@@ -101,6 +101,49 @@ def whole_rounds(episodes: int) -> int:
     """How many episodes are played where ``episodes`` are asked for: every env plays as many."""
     num_envs = min(episodes, MAX_ENVS)
     return math.ceil(episodes / num_envs) * num_envs
+
+
+class Stage:
+    """A world in which the same episodes can be played again and again, by one set of players after the other.
+
+    Attributes:
+        greedily: by group, whether its players take the likeliest actions instead of drawing them.
+
+    Args:
+        config: the run's settings.
+        policies: what plays each group first; a group whose players remember begins with one that does.
+        episodes: how many, rounded up to whole rounds of the envs.
+        seed: of the episodes and of the actions drawn.
+        greedily: see above.
+    """
+
+    def __init__(
+        self, config: RunConfig, policies: Mapping[str, Player], episodes: int, seed: int, greedily: Mapping[str, bool]
+    ) -> None:
+        self._name, self.greedily = config.title, greedily
+        self._world, self._rounds = _world(config, episodes, seed)
+        self._actors = [_actor(self._world, group, player, greedily[group]) for group, player in policies.items()]
+        self._rewards = Rewards(self._world)
+        self._world.seal()
+        self._start = self._world.snapshot()
+
+    def play(self, players: Mapping[str, Player]) -> dict[str, Tensor]:
+        """Play all episodes from their start.
+
+        Args:
+            players: by group; one that acts at random only where the group's actions are drawn.
+
+        Returns:
+            For each group (episodes, group size) float64: each agent's return, as in ``Played``.
+
+        Raises:
+            RunError: episodes do not end.
+        """
+        self._world.restore(self._start)
+        for actor in self._actors:
+            actor.policy = players[actor.group.name]
+        totals, _ = _play(self._world, self._actors, self._rounds, self._name, self._rewards)
+        return {name: totals[:, :, group.slice].flatten(0, 1) for name, group in self._world.groups.items()}
 
 
 def _world(config: RunConfig, episodes: int, seed: int) -> tuple[World, int]:
@@ -121,7 +164,7 @@ def build_actors(
         greedy: take the likeliest actions instead of drawing; random ones stay random.
     """
     return [
-        _actor(world, group, policy, greedy or _acts_greedily(config, name))
+        _actor(world, group, policy, greedy or acts_greedily(config, name))
         for name, policy in policies.items()
         for group in config.policy[name].groups
     ]
@@ -132,7 +175,7 @@ def _served(config: RunConfig) -> list[tuple[str, str]]:
     return [(name, group) for name, entry in config.policy.items() for group in entry.groups]
 
 
-def _acts_greedily(config: RunConfig, name: str) -> bool:
+def acts_greedily(config: RunConfig, name: str) -> bool:
     """Whether a policy's algorithm always takes the likeliest action outside of training."""
     entry = config.policy[name]
     return isinstance(entry, LearnerConfig) and get_algorithm(entry.algorithm).acts_greedily
@@ -145,10 +188,14 @@ def _actor(world: World, group: str, player: Player, greedy: bool) -> Actor:
 
 
 def _play(
-    world: World, actors: Sequence[Actor], rounds: int, name: str, metrics: PlayedMetrics | None = None
+    world: World,
+    actors: Sequence[Actor],
+    rounds: int,
+    name: str,
+    rewards: Rewards,
+    metrics: PlayedMetrics | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Each agent's return in each episode, (num_envs, rounds, num_agents) float64, and lengths (num_envs, rounds)."""
-    rewards = Rewards(world)
     world.reset()
     # what comes after an env's last round falls into a spare column
     totals = torch.zeros(world.num_envs, rounds + 1, world.num_agents, dtype=torch.float64)

@@ -23,6 +23,7 @@ from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EpisodeStatistics
 from warpworld.trainers.collecting.metrics import EpisodeMetrics
 from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.evaluations import Evaluations
 from warpworld.trainers.histories import SavedHistories
 from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.league import League, check_processes
@@ -41,6 +42,7 @@ class Trainer:
         policies: by name; those with ``train: false`` act but keep their weights, and None acts at random.
         algorithms: one for each policy that is trained.
         collector: what steps the world.
+        evaluations: what plays the policies now and then, keeps the best and says when training may end.
         iteration: iterations done; each is ``num_steps`` steps of the world, then an update by every algorithm.
         env_steps: env steps done.
         seconds: seconds of training so far, in all sessions of the run together.
@@ -85,6 +87,7 @@ class Trainer:
             load_initial_weights(config, self.policies)
         self.league = League(config, self.world, self.policies, initial_weights)
         self.algorithms = build_algorithms(config, self.policies, self.processes)
+        self.evaluations = Evaluations(config, self.policies, self.world, self.processes, initial_weights)
         if trainer.fused:
             fuse_policies(self.policies)
             for name, modules in self.league.modules.items():
@@ -120,6 +123,11 @@ class Trainer:
         return self.config.trainer.total_env_steps // self._env_steps_per_iteration
 
     @property
+    def is_finished(self) -> bool:
+        """Whether the budget is used up, or evaluations ended the run before."""
+        return self.iteration >= self.num_iterations or bool(self.evaluations.ending)
+
+    @property
     def _env_steps_per_iteration(self) -> int:
         return self.config.trainer.num_envs * self.config.trainer.num_steps
 
@@ -129,15 +137,16 @@ class Trainer:
         on_iteration: Callable[[Metrics], None] | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> Metrics:
-        """Train to the end of the budget; metrics and checkpoints go to ``run``.
+        """Train to the end of the budget, or until evaluations end the run; metrics and checkpoints go to ``run``.
 
-        Metrics reach the host only in iterations that are logged or saved. Each iteration's metrics are
+        Metrics reach the host only in iterations that are logged, evaluated or saved. Each iteration's metrics are
         logged before it is saved, so that a process may end at any moment: a resumed run finds every line up to the
         checkpoint, and cuts off those behind it.
 
         Args:
             run: an open run folder; None where another process writes it.
-            on_iteration: called with each iteration's metrics: counters, and all others if it is logged or saved.
+            on_iteration: called with each iteration's metrics: counters, and all others if it is logged, evaluated or
+                saved.
             stop: asked between two iterations; if it returns True in any process the training ends early, with a
                 checkpoint.
 
@@ -152,21 +161,27 @@ class Trainer:
         saving, metrics = self.config.saving, Metrics()
         self._started = time.perf_counter() - self.seconds
         self._save(run)
-        while self.iteration < self.num_iterations and not self.processes.any(stop()):
+        while not self.is_finished and not self.processes.any(stop()):
             metrics = self._iterate()
-            if run is not None and self._is_due(self.iteration, saving.log_every):
+            is_evaluated = self._is_evaluated(self.iteration)
+            if is_evaluated:
+                metrics |= self.evaluations.take(self.iteration, self.env_steps, run)
+            if run is not None and (is_evaluated or self._is_due(self.iteration, saving.log_every)):
                 run.log(metrics)
             if self._is_due(self.iteration, saving.checkpoint_every):
                 self._save(run)
             if on_iteration is not None:
                 on_iteration(metrics)
         self._save(run)
+        if run is not None and self.evaluations.ending:
+            run.save_ending(self.evaluations.ending)
         return metrics
 
     def _iterate(self) -> Metrics:
         """The world's steps, then an update by every algorithm; timed apart where the device is waited for."""
         iteration, saving = self.iteration + 1, self.config.saving
-        is_read = self._is_due(iteration, saving.log_every) or self._is_due(iteration, saving.checkpoint_every)
+        is_kept = self._is_due(iteration, saving.log_every) or self._is_due(iteration, saving.checkpoint_every)
+        is_read = is_kept or self._is_evaluated(iteration)
         if is_read:
             self.world["clock"][0].item()  # what a device still does of the iteration before is not in this one's time
         began = time.perf_counter()
@@ -196,6 +211,9 @@ class Trainer:
 
     def _is_due(self, iteration: int, every: int) -> bool:
         return iteration % every == 0 or iteration == self.num_iterations
+
+    def _is_evaluated(self, iteration: int) -> bool:
+        return self.evaluations.is_due(iteration, iteration == self.num_iterations)
 
     def _learn(self) -> None:
         """Let every algorithm learn from what was collected."""
@@ -239,7 +257,7 @@ class Trainer:
             TrainingError: a weight is not finite; no folder is made.
         """
         check_finite_weights(self.policies)
-        opponents, state = self.league.files(), {**self.state_dict(), **self._past.at_start()}
+        opponents, state = self._opponents(None), {**self.state_dict(), **self._past.at_start()}
         run = Run.create(self.config, directory, state, opponents) if self.processes.is_first else None
         self._saved = self.iteration
         return run
@@ -250,14 +268,18 @@ class Trainer:
             return
         self._measured()
         check_finite_weights(self.policies)
-        if run is not None and self.league.sides:
-            run.save_opponents(self.league.files(run.opponents_folder))
+        if run is not None:
+            run.save_opponents(self._opponents(run.opponents_folder))
         state = self.state_dict()
         past = self._past.save(None if run is None else run.past_folder, self.iteration)
         if run is not None:
             run.save_checkpoint(self.iteration, {**state, **past})
             self._keep_past(run)
         self._saved = self.iteration
+
+    def _opponents(self, folder: Path | None) -> dict[str, bytes]:
+        """Files of opponents' weights that the run's ``league`` folder lacks, by name; with None, all of them."""
+        return {**self.league.files(folder), **self.evaluations.files(folder)}
 
     def _keep_past(self, run: Run) -> None:
         """Remove files of replays that the newest checkpoints do not need."""
@@ -267,7 +289,8 @@ class Trainer:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the rest of the run depends on; of several processes, the whole in process 0."""
-        return self._state(*gather_store(self.world, self.processes, self.config.trainer.num_envs))
+        state = self._state(*gather_store(self.world, self.processes, self.config.trainer.num_envs))
+        return {**state, **self.evaluations.state_dict()}
 
     def _state(self, layout: Layout, store: Tensor) -> dict[str, Any]:
         return {
@@ -308,6 +331,7 @@ class Trainer:
         check_state(state, own, self.policies, self.algorithms)
         check_counters(state, self.config)
         standings = self.league.read_state(state.get("league", {}), opponents)
+        standing = self.evaluations.read_state(state, opponents)
         restore_store(self.world, self.processes, self.config.trainer.num_envs, state["store"], state["layout"])
         for name, policy in self.policies.items():
             if policy is not None:
@@ -315,6 +339,7 @@ class Trainer:
         for name, algorithm in self.algorithms.items():
             algorithm.load_state_dict(state["learners"][name])
         self.league.take_state(standings)
+        self.evaluations.standing = standing
         self.generator.set_state(state["generator"])
         set_random_state(self.world.device, state["random"])
         set_threads(self.config.trainer.torch_threads or state["torch_threads"], saved=state["torch_threads"])
@@ -358,5 +383,6 @@ class Trainer:
         self.processes.barrier()  # no process reads the folder any more
         if self.processes.is_first:
             run.rewind(self.iteration, self.env_steps)
+            self.evaluations.restore(run)
             self._past.note_older(run)
             self._keep_past(run)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from warpworld.config.self_play import RANDOM, self_play_entries
+from warpworld.config.self_play import RANDOM, self_play_entries, sides_of
 from warpworld.errors import RunError, suggest
 from warpworld.runs import Run
 from warpworld.trainers.collecting.players import Player, Scripted
@@ -127,18 +127,12 @@ def _policy(run: Run, asked: str | None) -> str:
 
 def _sides(run: Run, name: str) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
     """The groups of either side, and whether the same policy plays both."""
-    groups = [group for entry in run.config.policy.values() for group in entry.groups]
-    own = run.config.policy[name].groups
-    other = tuple(group for group in groups if group not in own)
-    if other:
-        return own, other, False
-    entry = self_play_entries(run.config).get(name)
-    theirs = entry.groups if entry is not None else own[1:]
-    if not theirs:
+    own, other = sides_of(run.config, name)
+    if not other:
         raise RunError(
             f"run '{run.path}': policy '{name}' plays the only group, '{own[0]}', so it has no other player to meet"
         )
-    return tuple(group for group in own if group not in theirs), tuple(theirs), True
+    return own, other, set(other) <= set(run.config.policy[name].groups)
 
 
 def _spread(checkpoints: Sequence[int], count: int) -> list[int]:
