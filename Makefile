@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV ?= .venv
 # On a machine with a GPU and CUDA's headers: make REQUIREMENTS=requirements.txt ...
 REQUIREMENTS ?= requirements-cpu.txt
+# Where torch's CPU build comes from on a machine without an NVIDIA GPU; empty: the build that pip finds by default.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 # What `make train` trains, and overrides for it: make train CONFIG=cartpole ARGS="trainer.seed=1"
 CONFIG ?= tag_gridworld
 ARGS ?=
@@ -108,22 +110,17 @@ clean: ## Remove what builds and tools left behind; the virtual environment and 
 	find warpworld tests benchmarks configs -name __pycache__ -type d -exec rm -rf {} +
 
 # Installs into an existing environment; starts anew only where its Python is gone.
-$(STAMP): $(REQUIREMENTS) requirements-cpu.txt constraints.txt setup.py pyproject.toml
+$(STAMP): $(REQUIREMENTS) requirements-cpu.txt constraints.txt setup.py pyproject.toml tools/set_up.py
 	@command -v $(PYTHON) >/dev/null 2>&1 \
 	  || { echo "warpworld needs Python 3.10 or newer; '$(PYTHON)' is not here. Try: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
 	  || { echo "warpworld needs Python 3.10 or newer; $(PYTHON) is $$($(PYTHON) -V 2>&1). Try: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 	  || { echo "$(PYTHON) cannot make virtual environments. On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	@echo "Setting up $(VENV); the first time this takes some minutes."
+	@echo "Setting up $(VENV)"
 	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade
-	$(INSTALL) setuptools wheel numpy # what PyCUDA is built with
-	$(INSTALL) --no-build-isolation --requirement $(REQUIREMENTS)
-	$(INSTALL) --no-build-isolation --no-deps --editable .
-	@for compiler in $${CXX%% *} g++ clang++; do command -v $$compiler >/dev/null 2>&1 && exit 0; done; \
-	  echo "No C++ compiler found (CXX, g++, clang++): installing the ziglang wheel, which holds one."; \
-	  $(INSTALL) ziglang
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade >/dev/null
+	@$(BIN)/python tools/set_up.py --requirements $(REQUIREMENTS) --torch-index "$(TORCH_INDEX)"
 	@touch $@
 
 $(PEERS_STAMP): $(STAMP) requirements-peers.txt constraints.txt
