@@ -31,7 +31,7 @@ AS_CUDA_TESTS := $(addprefix tests/,adapters world envs eyes/blocks managers/cud
 OPTIMISED_TESTS := $(addprefix tests/,cuda envs eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train quick test test-slow test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve pictures gallery tutorials clean
+.PHONY: help setup train quick test test-slow test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel pictures gallery tutorials clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -81,6 +81,11 @@ bench: $(STAMP) ## Measure speed on this machine
 gpu: ## Check and measure the cuda backend on this machine's GPU
 	@if [ -x $(BIN)/python ]; then python=$(BIN)/python; else python=$(PYTHON); fi; \
 	  $$python -m benchmarks.gpu $(ARGS)
+
+wheel: $(STAMP) ## Build a wheel into dist/, install it into an empty virtual environment elsewhere, and train with it
+	rm -rf build dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+	$(BIN)/python tools/try_wheel.py --torch-index "$(TORCH_INDEX)" dist/warpworld-*.whl
 
 # The variable keeps Material's news of its successors from the build's own lines.
 docs: $(DOCS_STAMP) ## Build the documentation site into site/; a broken link is an error

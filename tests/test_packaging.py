@@ -13,8 +13,11 @@ from email.parser import HeaderParser
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+import warpworld
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -156,6 +159,12 @@ HEAVY = {
     *("torch", "numpy", "gymnasium", "pydantic", "matplotlib", "pycuda", "gym", "rich", "tensorboard"),
     *("tree_sitter_cuda", "ziglang"),
 }
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == warpworld.__version__
+
 
 IMPORT = """
 import json, sys
