@@ -100,7 +100,7 @@ class TestMaking:
             (
                 {"num_envs": 2**31},
                 DeclarationError,
-                "num_envs=2147483648: 1 agents each are more than an int can count",
+                "num_envs=2147483648: with 1 agents each, there are more than an int can count",
             ),
             ({"num_envs": True}, DeclarationError, "num_envs=True: expected a whole number of at least 1"),
             ({"seed": True}, DeclarationError, "seed=True: expected a whole number of at least 0 and below 2^64"),

@@ -150,7 +150,7 @@ class OtherActions(gymnasium.Env):
         (
             "cartpole",
             (lambda arrays: {"reward": 1.0},),
-            "compare: the reference returned 'reward', which is no array. Did you mean 'rewards'?",
+            "compare: the reference returned 'reward', which is not an array. Did you mean 'rewards'?",
         ),
         (
             "cartpole",

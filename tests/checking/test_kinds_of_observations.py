@@ -30,5 +30,5 @@ def test_a_choice_outside_of_its_space_is_found() -> None:
     (finding,) = check(Beyond(kind="choices"), num_envs=4, steps=12).findings
     assert (finding.kind, finding.array, finding.kernel) == ("observation", "observations", "see_choices")
     assert finding.message == (
-        "kernel 'see_choices': observations[env 0, agent 0, 0] became 3, outside of the declared observation space"
+        "kernel 'see_choices': observations[env 0, agent 0, 0] became 3, outside the declared observation space"
     )

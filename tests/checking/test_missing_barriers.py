@@ -52,7 +52,7 @@ def test_it_is_told_with_the_lines_of_the_kernel_between_which_it_belongs(
     assert lines_of(finding) == [(line(one), line(other)) for one, other in pairs]
     assert finding.advice == (f"put sync_env() between lines {line(behind)} and {line(before)}: it orders all of them")
     second = f"{line(pairs[1][0])} and {line(pairs[1][1])}"
-    assert finding.message.endswith(f"; for want of the same barrier race lines {second}")
+    assert finding.message.endswith(f"; without the same barrier these lines race too: {second}")
 
 
 def test_two_barriers_are_two_findings() -> None:
@@ -71,8 +71,7 @@ def test_one_at_the_end_of_a_loop() -> None:
         (line("around_a_loop marks"), line("around_a_loop before")),
     ]
     assert finding.advice == (
-        f"put sync_env() behind line {line('around_a_loop before')} too, before the loop comes around again: "
-        "it orders all of them"
+        f"put sync_env() after line {line('around_a_loop before')} too, before the loop repeats: it orders all of them"
     )
 
 
@@ -128,7 +127,7 @@ def test_lines_of_other_files_are_named_with_theirs_and_of_many_pairs_three(tmp_
     (tmp_path / "wide.cu").write_text(WIDE)
     (finding,) = checked(tmp_path / "wide.cu", "wide").findings
     assert (finding.place, len(finding.also)) == (Place(str(tmp_path / "wide.cuh"), 3), 4)
-    assert finding.message.endswith("race lines wide.cu:8 and 4, wide.cu:8 and 5, wide.cu:8 and 6, 1 more")
+    assert finding.message.endswith("race too: wide.cu:8 and 4, wide.cu:8 and 5, wide.cu:8 and 6, 1 more")
     assert finding.advice == "put sync_env() between lines 6 and 8: it orders all of them"
 
 

@@ -147,7 +147,7 @@ def test_a_write_that_repeats_another_is_a_note_and_reading_it_is_not() -> None:
 def test_a_wild_access_is_not_carried_out() -> None:
     report = checked("bounds.cu", "very_far")
     assert "memory of no array" in report.findings[0].message
-    assert report.stopped == "the check ended in step 1 of 8, where a kernel was ended"
+    assert report.stopped == "the check ended in step 1 of 8, because a kernel was ended"
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_kernel_that_is_ended_is_a_finding(
     (finding,) = report.findings
     assert (finding.kind, finding.place.line) == (kind, line_of("barriers.cu", kernel))
     assert words in finding.message
-    assert re.fullmatch(r"the check ended in step \d of 8, where a kernel was ended", report.stopped)
+    assert re.fullmatch(r"the check ended in step \d of 8, because a kernel was ended", report.stopped)
     assert not report.clean
 
 
@@ -215,7 +215,7 @@ def test_what_a_reset_leaves_and_nobody_reads_is_a_note(reset: str, agent: int) 
     report = checked("unwritten.cu", "trail", reset)
     (finding,) = report.findings  # env 1 is reset first
     assert (finding.kind, finding.array, finding.index, finding.note) == ("reset", "kept", (1, agent), True)
-    assert f"kernel '{reset}' leaves kept[env 1, agent {agent}] as the episode before left it" in finding.message
+    assert f"kernel '{reset}' leaves kept[env 1, agent {agent}] as the previous episode left it" in finding.message
     assert report.clean
 
 
@@ -275,7 +275,7 @@ def test_an_agent_that_goes_around_a_barrier_is_found() -> None:
     report = checked("barriers.cu", "around")
     (finding,) = report.findings
     assert (finding.kind, finding.place.line, finding.agents) == ("barrier", line_of("barriers.cu", "around"), (2,))
-    assert f"behind the barrier at line {finding.place.line - 1}, where others wait" in finding.message
+    assert f"past the barrier at line {finding.place.line - 1}, where others wait" in finding.message
 
 
 @pytest.mark.parametrize("kernel", ["before", "before_a_function"])

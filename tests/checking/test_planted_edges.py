@@ -36,7 +36,7 @@ def of_many(num_agents: int, kernel: str) -> Environment:
     ("kernel", "array", "index", "element", "who"),
     [
         ("atomic_first", "count", (0,), "shared count", "no agent of the env has written in this launch"),
-        ("atomic_on_empty", "empty", (0, 0), "empty[env 0, agent 0]", "nobody has written"),
+        ("atomic_on_empty", "empty", (0, 0), "empty[env 0, agent 0]", "has not been written"),
     ],
 )
 def test_an_atomic_update_of_what_nobody_has_written(

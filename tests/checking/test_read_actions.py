@@ -35,7 +35,7 @@ def test_an_action_that_is_no_choice_is_found_where_it_is_read(action: int, agen
     assert (finding.kernel, finding.step, finding.place.line) == ("reader", 1, line_of("read_only.cu", "reader"))
     choices = 2 if group == "cat" else 3
     assert finding.message == (
-        f"kernel 'reader' reads actions[env 0, agent {agent}, 0], which is {action}: outside of the action space of "
+        f"kernel 'reader' reads actions[env 0, agent {agent}, 0], which is {action}: outside the action space of "
         f"group '{group}', Discrete({choices})"
     )
 

@@ -31,9 +31,9 @@ UNDEFINED = [
     ("member_array", 0, "takes index 4 of an array of type float[4]"),
     ("constant_table", 3, "takes index 3 of an array of type int[3]"),
     ("rows", 0, "takes index 4 of an array of type float[4]"),
-    ("vector", 1, "takes x[env 0, agent 1] for a value of type float2, whose address has to be a multiple of 8 bytes"),
-    ("null", 2, "goes to where a null pointer points"),
-    ("no_return", 3, "comes to the end of a function that returns a value"),
+    ("vector", 1, "takes x[env 0, agent 1] for a value of type float2, whose address must be a multiple of 8 bytes"),
+    ("null", 2, "follows a null pointer"),
+    ("no_return", 3, "reaches the end of a function that should return a value"),
     ("not_a_bool", 1, "reads 2 as a value of type bool"),
 ]
 OVERWRITING = ("written_local_array", "member_array")  # what comes of it is anybody's guess

@@ -86,13 +86,13 @@ def test_files_that_are_wrong(here: Path, capsys: pytest.CaptureFixture[str]) ->
     (here / "taken").write_text("")
     (here / "empty").mkdir()
     for words, message in (
-        (["broken.json"], "error: 'broken.json': is no JSON: line 1, column 2: "),
+        (["broken.json"], "error: 'broken.json': is not JSON: line 1, column 2: "),
         (
             ["nowhere.json"],
             "error: 'nowhere.json' is neither a file nor a folder; expected plans as JSON or of CubiCasa5k",
         ),
         (["empty"], "error: folder 'empty' holds no plans: expected files NAME.json, or folders with a model.svg\n"),
-        (["."], "error: 'broken.json': is no JSON: line 1, column 2: "),
+        (["."], "error: 'broken.json': is not JSON: line 1, column 2: "),
         (["--count", "1", "--output", "taken/in"], "error: folder 'taken/in' cannot be made: Not a directory\n"),
     ):
         assert main(["plans", *words]) == 2

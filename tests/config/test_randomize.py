@@ -44,7 +44,7 @@ def test_from_yaml_and_back(load: Load, tmp_path: Path) -> None:
         ),
         (
             "env.randomize.scale=[1, 2]",
-            "env: Drift: randomize: 'scale' is no parameter per env. Known: gravity, lives, windy",
+            "env: Drift: randomize: 'scale' is not in per_env. Known: gravity, lives, windy",
         ),
         ("env.randomize=8", "env: Drift: randomize=8, expected a range for each of its names"),
         ("env.randomise={}", "env.randomise is not a known key. Did you mean 'randomize'?"),

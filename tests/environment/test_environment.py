@@ -203,7 +203,9 @@ class TestParams:
             class Params:  # type: ignore[assignment]
                 side = 3
 
-        with pytest.raises(DeclarationError, match=r"Plain: Params is no dataclass; write @dataclass\(frozen=True\)"):
+        with pytest.raises(
+            DeclarationError, match=r"Plain: Params is not a dataclass; write @dataclass\(frozen=True\)"
+        ):
             Plain()
 
 
@@ -263,7 +265,7 @@ class TestSource:
     def test_relative_to_a_class_in_no_file(self) -> None:
         lost = type("Lost", (Environment,), {"source": "a.cu", "__module__": "builtins"})
         with pytest.raises(
-            DeclarationError, match=r"Lost: source 'a.cu' is relative, but class Lost is in no file; give"
+            DeclarationError, match=r"Lost: source 'a.cu' is relative, but class Lost is not in a file; give"
         ):
             lost.source_path()
 

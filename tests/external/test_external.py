@@ -201,7 +201,7 @@ def test_states_are_not_in_the_store() -> None:
         assert str(caught.value) == f"{what}(): envs of 'external' keep their state outside of the store"
     with pytest.raises(StoreError, match="external: the environment cannot be copied, so neither can its world"):
         copy.deepcopy(world)
-    with pytest.raises(DeclarationError, match="external: phase 'step' is Python and may touch envs that sit out"):
+    with pytest.raises(DeclarationError, match="external: phase 'step' is Python and may change envs that sit out"):
         world.step_some(torch.ones(3, dtype=torch.bool))
     with pytest.raises(DeclarationError, match="external: there is nothing to check"):
         warpworld.check("external", id="CartPole-v1")

@@ -110,7 +110,7 @@ def test_a_config_names_plans_beside_it(here: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "'plan.json': is no JSON: line 1, column 2"),
+        ("{", "'plan.json': is not JSON: line 1, column 2"),
         (plan_text(walls=[*SQUARE, [2, 2, 2, 2]]), "plan 'flat': wall 4 (2.00, 2.00)-(2.00, 2.00) has no length"),
         (
             plan_text(walls=[*SQUARE, [2, 2, 3, 3], [2, 3, 3, 2]]),
@@ -147,7 +147,7 @@ def test_impossible_plans(text: str, message: str, here: Path) -> None:
         ("./empty", "plans='./empty': folder 'empty' holds no plans: expected files NAME.json, or folders with a"),
         ("empty", "plans='empty': expected homes, box, column, or a file or folder of plans, such as ./empty.json. To"),
         ("bos", "or a file or folder of plans, such as ./bos.json. Did you mean 'box'?"),
-        ("broken.svg", "plans='broken.svg': 'broken.svg': is no SVG"),
+        ("broken.svg", "plans='broken.svg': 'broken.svg': is not SVG"),
     ],
 )
 def test_plans_that_are_not_there(plans: str, message: str, here: Path) -> None:

@@ -161,7 +161,7 @@ def test_a_damaged_file_is_built_anew(
     damage(path)
     assert path.read_bytes() != CONTENTS
     assert cached("key", suffix, build_contents).read_bytes() == CONTENTS
-    assert caplog.messages == [f"{path} is damaged: it is built anew"]
+    assert caplog.messages == [f"{path} is damaged and is rebuilt"]
     assert cached("key", suffix, must_not_build) == path
 
 

@@ -174,7 +174,7 @@ class TestInitialValues:
             ("int32", [1.0, np.nan], r"initial value is \[1.0, nan\], which int32 does not hold"),
             ("bool", 2, "initial value is 2, which bool does not hold"),
             ("float16", 1e6, "initial value is 1000000.0, which float16 does not hold"),
-            ("float32", 1j, "initial value is 1j, expected numbers that float32 holds: complex128 is no kind"),
+            ("float32", 1j, "initial value is 1j, expected numbers that float32 holds: complex128 is not a kind"),
             ("float32", "high", "initial value is 'high', expected numbers"),
             ("float32", {"a": 1}, "initial value is {'a': 1}, expected numbers"),
             ("float32", [1, 2, 3], r"initial value has shape \(3,\), expected one that broadcasts to \(3, 2, 2\)"),
@@ -297,7 +297,7 @@ class TestSnapshots:
     def test_of_another_world(self, snapshot: torch.Tensor) -> None:
         data = store(Array("x", "float32", initial=1), Array("y", "int8", initial=2))
         size = snapshot.numel() * snapshot.element_size()
-        message = f"the snapshot has {size} bytes, this store's state arrays have 512: it is of another world"
+        message = f"the snapshot has {size} bytes, this store's state arrays have 512: it comes from another world"
         with pytest.raises(StoreError, match=message):
             data.restore(snapshot)
         assert (data["x"] == 1).all()

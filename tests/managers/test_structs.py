@@ -135,7 +135,7 @@ extern "C" __global__ void step(bool first, Scene scene,
 
 
 SHAPE = "write it as `type name` or `type* name`"
-NO_FIELD = "is no field; a struct of a kernel's has fields such as `const float* name` or `int name`"
+NO_FIELD = "is not a field; a struct of a kernel's has fields such as `const float* name` or `int name`"
 
 
 class TestRefused:

@@ -25,7 +25,7 @@ def test_a_checkpoint_of_other_sizes(run: Run, config: RunConfig) -> None:
     before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
     message = (
         rf"^run '{run.path}' cannot be resumed: array 'observations' is float32 \(4, 1, 4\) in the snapshot, "
-        r"float32 \(8, 1, 4\) in this world: the snapshot is of another world$"
+        r"float32 \(8, 1, 4\) in this world: the snapshot comes from another world$"
     )
     with pytest.raises(
         RunError, match=r"trainer.num_envs was 4 when it was saved and is 8 in config.yaml; put it back"

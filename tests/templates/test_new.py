@@ -157,7 +157,7 @@ def test_names_that_will_not_do(
 def test_the_folder_must_be_there(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "gem_hunt", "--into", "a/b"]) == 2
     assert capsys.readouterr().err == (
-        "error: 'a/b' is no folder, expected one in which 'gem_hunt' can be made: mkdir -p a/b\n"
+        "error: 'a/b' is not a folder, expected one in which 'gem_hunt' can be made: mkdir -p a/b\n"
     )
     assert not names(here)
 

@@ -83,7 +83,9 @@ def test_aligned_and_exported_variables_are_filled(make: Make) -> None:
 
 def test_a_variable_that_is_only_declared(make: Make) -> None:
     text = TEXT + 'extern "C" __constant__ int elsewhere;\n'
-    with pytest.raises(BindError, match="constant 'elsewhere' is extern in the file, which is no place of its own"):
+    with pytest.raises(
+        BindError, match="constant 'elsewhere' is extern in the file, so it has no memory: remove `extern`"
+    ):
         make({"elsewhere": 1}, text)
     declared = 'extern "C" __constant__ float k;', "extern __device__ float k[];"
     for defined in ("__constant__ int k[2];", 'extern "C" __constant__ int k[2] = {1, 2};'):
@@ -114,7 +116,7 @@ def test_what_is_not_given_is_zero(make: Make) -> None:
         ({"moves": [1, 2, 3, 2**31]}, r"constant 'moves' is \[1, 2, 3, 2147483648\], which int32 does not hold"),
         ({"moves": "1234"}, "constant 'moves' is '1234', expected numbers that int32 holds"),
         ({"table": [3, 4]}, "constant 'table' is const in the file, which gives it its contents"),
-        ({"hidden": [3, 4]}, "constant 'hidden' is static in the file, where nobody else finds it"),
+        ({"hidden": [3, 4]}, "constant 'hidden' is static in the file, so the host cannot find it: remove `static`"),
         ({"moves": [[1], [2, 3]]}, "constant 'moves' is .*, expected numbers that int32 holds"),
         ({"weights": [[1e300, 0]] * 2}, "constant 'weights' is .*, which float32 does not hold"),
         (

@@ -173,7 +173,9 @@ def test_what_is_bound_to_a_store_is_not_copied(walk: Toy) -> None:
         world.add(Array(f"rollout_{name}", dtype, shape, per="world"), kept="scratch")
     part = EpisodeStatistics(world, 3)
     world.reset()
-    message = r"^the kernels of episodes.cu are bound to their world's arrays; copy the world, and make this part anew$"
+    message = (
+        r"^the kernels of episodes.cu are bound to their world's arrays; copy the world, and make this part again$"
+    )
     with pytest.raises(StoreError, match=message):
         copy.deepcopy(part)
 
@@ -185,8 +187,8 @@ def test_a_world_is_not_pickled(walk: Toy, duplicate: Callable[[World], Any], se
     if sealed:
         world.reset()
     message = (
-        r"^a World is bound to memory and kernels of this process: neither pickle nor copy.copy takes it. Keep its "
-        r"snapshot\(\) and restore\(\) that in a World made in the same way; in this process use copy.deepcopy$"
+        r"^a World is bound to memory and kernels of this process, so pickle and copy.copy cannot copy it. Save its "
+        r"snapshot\(\) and restore\(\) it in a World made in the same way, or use copy.deepcopy in this process$"
     )
     with pytest.raises(StoreError, match=message):
         duplicate(world)

@@ -59,7 +59,7 @@ class TestCourses:
         world.restore(kept)
         for one, other in zip(course(world, 12), expected, strict=True):
             assert torch.equal(one, other)
-        with pytest.raises(StoreError, match="it is of another world"):
+        with pytest.raises(StoreError, match="it comes from another world"):
             world.restore(kept[:-1])
 
     def test_two_worlds_of_one_source_do_not_meet(self, walk: Toy) -> None:

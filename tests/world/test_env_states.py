@@ -106,9 +106,9 @@ def test_states_go_into_other_envs_and_other_worlds() -> None:
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda world: world.state([6]), "envs: 6 is none of this world's envs, which are 0 to 5"),
-        (lambda world: world.fork(-1, [2]), "source: -1 is none of this world's envs, which are 0 to 5"),
-        (lambda world: world.fork(0, [7]), "targets: 7 is none of this world's envs, which are 0 to 5"),
+        (lambda world: world.state([6]), "envs: 6 is not one of this world's envs, which are 0 to 5"),
+        (lambda world: world.fork(-1, [2]), "source: -1 is not one of this world's envs, which are 0 to 5"),
+        (lambda world: world.fork(0, [7]), "targets: 7 is not one of this world's envs, which are 0 to 5"),
         (lambda world: world.fork([0, 1], [2, 3, 4]), "source: 2 envs, expected one, or one for each of 3 targets"),
         (
             lambda world: world.set_state([0], world.state([0, 1])),
@@ -120,7 +120,7 @@ def test_states_go_into_other_envs_and_other_worlds() -> None:
         ),
         (
             lambda world: world.set_state([0], torch.zeros_like(world.state([0]))),
-            "states: they are of another world, which has other arrays",
+            "states: they come from a world with other arrays",
         ),
     ],
 )

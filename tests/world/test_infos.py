@@ -29,8 +29,8 @@ def test_own_and_reserved_arrays() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("gravty", "Informed: infos names 'gravty', which is no array of this world. Did you mean 'gravity'?"),
-        ("agent_mask", "Informed: infos names 'agent_mask', which is no array of this world."),
+        ("gravty", "Informed: infos names 'gravty', which is not an array of this world. Did you mean 'gravity'?"),
+        ("agent_mask", "Informed: infos names 'agent_mask', which is not an array of this world."),
         ("map", "Informed: infos names 'map', an array per world, expected one per agent or per env"),
     ],
 )

@@ -172,7 +172,7 @@ extern "C" __global__ void reset() {}
     @pytest.mark.parametrize(
         ("params", "compile_time", "message"),
         [
-            ({"start": "random"}, ("start",), "compile_time names 'start', which is no number among the Params"),
+            ({"start": "random"}, ("start",), "compile_time names 'start', which is not a number among the Params"),
             ({"count": 3}, ("counts",), "compile_time names 'counts'.* Did you mean 'count'"),
             ({"num_agents": 3}, (), "Params has num_agents=3, but the world's own num_agents is 2; give the parameter"),
             ({"num_envs": 3}, (), "Params has num_envs=3, but the world's own num_envs is 6"),

@@ -278,8 +278,8 @@ class Mistaken(Environment):
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ("start", "Mistaken: per_env: 'start' is no number"),
-        ("limit", "Mistaken: per_env: 'limit' is no number"),
+        ("start", "Mistaken: per_env: 'start' is not a number"),
+        ("limit", "Mistaken: per_env: 'limit' is not a number"),
         ("full", "Mistaken: per_env: 'full' is a constant of the build; remove it from compile_time"),
         ("size", "Mistaken: per_env: 'size' has no default"),
         ("gravty", "Mistaken: per_env: no parameter 'gravty'. Did you mean 'gravity'?"),
@@ -296,7 +296,7 @@ def test_an_annotation_that_is_no_type() -> None:
     params = make_dataclass("Params", [("limit", int | None, 3)])
     with pytest.raises(DeclarationError) as caught:
         type("Mistaken", (Environment,), {"Params": params, "per_env": ("limit",)})()
-    assert str(caught.value) == "Mistaken: per_env: 'limit' is no number"
+    assert str(caught.value) == "Mistaken: per_env: 'limit' is not a number"
 
 
 def test_per_env_is_a_tuple_of_names() -> None:
@@ -320,11 +320,11 @@ def test_per_env_is_a_tuple_of_names() -> None:
         (dict(randomize=3), "Drift: randomize=3, expected a range for each of its names"),
         (
             dict(randomize={"gravty": [1, 2]}),
-            "Drift: randomize: 'gravty' is no parameter per env. Did you mean 'gravity'? Known: gravity, lives, windy",
+            "Drift: randomize: 'gravty' is not in per_env. Did you mean 'gravity'? Known: gravity, lives, windy",
         ),
         (
             dict(randomize={"scale": [1, 2]}),
-            "Drift: randomize: 'scale' is no parameter per env. Known: gravity, lives, windy",
+            "Drift: randomize: 'scale' is not in per_env. Known: gravity, lives, windy",
         ),
         (
             dict(randomize={"gravity": [12.0, 8.0]}),

@@ -89,8 +89,8 @@ def pay_those(arrays: Any, active: torch.Tensor) -> None:
 
 def test_python_phases_say_that_they_heed_who_takes_part(toy: Toy) -> None:
     message = (
-        "Toy: phase 'pay' is Python and may touch envs that sit out; mark it @warpworld.masked_phase once it heeds "
-        "active"
+        "Toy: phase 'pay' is Python and may change envs that sit out; mark it @warpworld.masked_phase once it "
+        "changes active envs only"
     )
     for autoreset in ("next_step", "disabled"):
         with pytest.raises(DeclarationError) as caught:

@@ -30,7 +30,7 @@ from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
 
 class Accesses:
-    """Tells of a world's accesses.
+    """Reports a world's accesses.
 
     Args:
         backend: that watched them.
@@ -51,9 +51,9 @@ class Accesses:
         return first_causes([self._finding(native) for native in natives if self._is_fault(native)])
 
     def _is_fault(self, native: Any) -> bool:
-        """False for an agent that has returned before a barrier, as it may, and where nobody can tell.
+        """False for an agent that has returned before a barrier, as it may, and where that is not known.
 
-        It has gone on behind the barrier if its last access stands below that in the same kernel.
+        It has continued past the barrier if its last access is below it in the same kernel.
         """
         if native.kind != PASSED_BY:
             return True
@@ -212,13 +212,13 @@ def _race(native: Any, element: str, where: str, region: Any) -> tuple[str, str,
         values = "; the values differ"
     message = f"agent {native.thread} {now} {element}, which {who} {before} {where}, {between}{values}"
     if native.same:
-        return "race", message, "this does no harm; it is clearer if one agent writes"
+        return "race", message, "this is harmless; it is clearer if one agent writes"
     return "race", message, _race_advice(native)
 
 
 def _race_advice(native: Any) -> str:
     if native.env != native.other_env:
-        return "give each env a part of its own, or use atomics where the order does not matter"
+        return "give each env its own part, or use atomics if the order does not matter"
     if native.atomic or native.other_atomic:
         return "put sync_env() between the plain access and the atomic one, or make both atomic"
     if native.write and native.other_write:
@@ -237,7 +237,7 @@ def _other_env(native: Any, element: str, where: str, region: Any) -> tuple[str,
     return (
         "other-env",
         message,
-        "start indices at env_id() or agent_index(); a kernel that is to touch other envs is declared with "
+        "start indices at env_id() or agent_index(); declare a kernel that accesses other envs with "
         "Kernel(..., own_env_only=False)",
     )
 
@@ -248,23 +248,23 @@ def _unwritten(native: Any, element: str, where: str, region: Any) -> tuple[str,
         return (
             "unwritten",
             f"{reads}, which no agent of the env has written in this launch",
-            "write it and call sync_env() before it is read: shared memory holds anything at first",
+            "write it and call sync_env() before it is read: shared memory starts with arbitrary contents",
         )
     return (
         "unwritten",
-        f"{reads}, which nobody has written",
+        f"{reads}, which has not been written",
         "write it in the reset kernel, or declare the array with an initial value",
     )
 
 
 def _unguarded(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
-    message = f"a thread writes {element}, though no agent is there or its env sits this launch out"
+    message = f"a thread writes {element}, although it has no agent or its env skips this launch"
     return "guard", message, "begin the kernel with `if (!is_active()) return;`"
 
 
 def _stale(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
     verb = _verb(native.write, native.atomic)
-    message = f"agent {native.thread} {verb} {element}, which the reset left as it was in the episode before"
+    message = f"agent {native.thread} {verb} {element}, which the reset left as it was in the previous episode"
     return "reset", message, "write it in the reset kernel, or declare the array with on_reset='initial' or 'keep'"
 
 
@@ -277,15 +277,15 @@ def _repeated(native: Any, element: str, where: str, region: Any) -> tuple[str, 
     before = " before" if where.endswith("same line") else ""
     message = f"agent {native.thread} draws the same random numbers as {where}{before}"
     if native.same:
-        return "random", message, "if it is not one draw that is meant twice, make Random::env() once and pass it on"
+        return "random", message, "unless you want the same draw twice, make Random::env() once and pass it on"
     return "random", message, "make one Random, and pass it on by reference"
 
 
 def _read_only(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
     message = f"agent {native.thread} writes {element}, which is read-only for kernels"
-    return "read-only", message, "leave it to the world or the caller, or declare an array of your own"
+    return "read-only", message, "leave it to the world or the caller, or declare your own array"
 
 
 def _passed_by(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
-    message = f"agent {native.thread} has gone on behind the barrier at line {native.barrier}, where others wait"
+    message = f"agent {native.thread} has continued past the barrier at line {native.barrier}, where others wait"
     return "barrier", message, "make every branch around a barrier the same for all agents of the env"

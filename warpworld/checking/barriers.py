@@ -1,7 +1,7 @@
 """Races that one missing barrier explains, as one finding.
 
-A race of two lines can be mended by a barrier anywhere between them. Where one place lies between the two lines of
-several races, a barrier there mends them all, and they are reported as one.
+A race of two lines can be fixed by a barrier anywhere between them. Where one place lies between the two lines of
+several races, a barrier there fixes them all, and they are reported as one.
 
 Only lines of the kernel itself count, those from which the racing functions are called. A barrier inside a function
 would also be met where the function is called elsewhere.
@@ -24,7 +24,7 @@ MOST_PAIRS = 3  # of lines that a message names
 
 @dataclasses.dataclass(frozen=True)
 class _Gap:
-    """A race, and where a barrier would mend it: behind line ``first`` and before line ``last`` of its kernel."""
+    """A race, and where a barrier would fix it: after line ``first`` and before line ``last`` of its kernel."""
 
     race: Finding
     file: str
@@ -34,7 +34,7 @@ class _Gap:
 
     @property
     def kind(self) -> tuple[str, str, bool]:
-        """What those have in common that one barrier can mend."""
+        """What those have in common that one barrier can fix."""
         return self.race.kernel, self.file, self.has_barrier
 
 
@@ -43,7 +43,7 @@ def joined(findings: Iterable[Finding]) -> Iterator[Finding]:
     findings = list(findings)
     competing = {(f.kernel, f.array) for f in findings if f.place == f.other and not f.note}
     gaps = [gap for f in findings if (f.kernel, f.array) not in competing and (gap := _gap(f)) is not None]
-    groups = [group for group in _mended_together(gaps) if len(group) > 1 and not all(g.race.note for g in group)]
+    groups = [group for group in _fixed_together(gaps) if len(group) > 1 and not all(g.race.note for g in group)]
     of_group = {id(gap.race): group for group in groups for gap in group}
     for finding in findings:
         group = of_group.get(id(finding))
@@ -54,7 +54,7 @@ def joined(findings: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def _gap(finding: Finding) -> _Gap | None:
-    """Where a barrier would mend a race; None where none would, as between envs or where agents compete at a line."""
+    """Where a barrier would fix a race; None where none would, as between envs or where agents compete at a line."""
     if finding.kind != "race" or len(finding.sites) != 2:
         return None
     sites = finding.sites
@@ -74,7 +74,7 @@ def _barriers(file: str) -> tuple[int, ...]:
     return tuple(number for number, line in enumerate(lines, 1) if _BARRIER.search(line))
 
 
-def _mended_together(gaps: list[_Gap]) -> Iterator[list[_Gap]]:
+def _fixed_together(gaps: list[_Gap]) -> Iterator[list[_Gap]]:
     """Groups of gaps with a place that lies in all of them, as few as there can be."""
     rest = sorted(gaps, key=lambda gap: gap.last)
     while rest:
@@ -96,9 +96,9 @@ def _joined(group: list[_Gap]) -> Finding:
     shown = [f"{_short(one, reported)} and {_short(other, reported)}" for one, other in pairs[:MOST_PAIRS]]
     if len(pairs) > MOST_PAIRS:
         shown.append(f"{len(pairs) - MOST_PAIRS} more")
-    words = f"{reported.message}; for want of the same barrier race lines {', '.join(shown)}"
+    words = f"{reported.message}; without the same barrier these lines race too: {', '.join(shown)}"
     if group[0].has_barrier:
-        where = f"behind line {max(gap.last for gap in group)} too, before the loop comes around again"
+        where = f"after line {max(gap.last for gap in group)} too, before the loop repeats"
     else:
         where = f"between lines {max(gap.first for gap in group)} and {min(gap.last for gap in group)}"
     advice = f"put sync_env() {where}: it orders all of them"

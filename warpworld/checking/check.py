@@ -1,4 +1,4 @@
-"""A check: a world under random actions, watched at each access, beside twins that must walk the same course."""
+"""A check: a world under random actions, watched at each access, beside twins that must give the same results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def check(
     Args:
         environment: a registered name, ``module:Class``, ``file.py:Class``, a class, or an Environment.
         num_envs: envs to step, 2 to 1000.
-        steps: how many, 1 to 100,000, with random actions; some envs are reset on the way.
+        steps: how many, 1 to 100,000, with random actions; some envs are reset in between.
         seed: of the world and of the actions.
         **params: the environment's Params, if it is given by name or class.
 
@@ -65,7 +65,7 @@ def check(
         run = _Check(environment, num_envs, seed, stack)
         done = run.run(steps)
         findings = tuple(joined(distinct(run.findings())))
-    stopped = "" if done == steps else f"the check ended in step {done} of {steps}, where a kernel was ended"
+    stopped = "" if done == steps else f"the check ended in step {done} of {steps}, because a kernel was ended"
     return Report(environment.name, num_envs, steps, seed, findings, stopped, time.perf_counter() - start)
 
 
@@ -119,13 +119,13 @@ class _Check:
             advice = "let the outcome not depend on which agent comes first: it is not defined on a GPU"
             yield Twin(course, self._trace, "order", words, advice, rounds=True)
         alone = self._course(num_envs=1, first_env=self._num_envs - 1, watching=False)
-        advice = "let an env depend on nothing but itself; num_envs is a number that changes from run to run"
+        advice = "let an env depend on nothing but itself; num_envs changes from run to run"
         yield Twin(alone, self._trace, "neighbours", "when this env is alone in its world", advice, rounds=False)
         envs_per_warp = self._packing()
         if envs_per_warp:
             packed = self._course(envs_per_warp=envs_per_warp)
             words = f"when {envs_per_warp} envs share a warp, as on a GPU"
-            advice = "use agent_id(), lane() and sync_env() in place of a thread's place in its block"
+            advice = "use agent_id(), lane() and sync_env() instead of a thread's position in its block"
             yield Twin(packed, self._trace, "packing", words, advice, rounds=False)
 
     def _packing(self) -> int:
@@ -168,10 +168,10 @@ def _left_by_resets(course: Course, seen: list[Finding]) -> Iterator[Finding]:
             kind="reset",
             place=course.accesses.kernel_line(resets[-1]),
             message=f"kernel '{resets[-1]}' leaves {element} as "
-            + ("it was, and policies see it" if observed else "the episode before left it"),
+            + ("it was, and policies read it" if observed else "the previous episode left it"),
             advice="write every observation in the reset kernel: it is the first of the new episode"
             if observed
-            else 'no kernel has read it since; declare the array with on_reset="keep" if that is meant',
+            else 'no kernel has read it since; declare the array with on_reset="keep" if that is intended',
             note=not observed,
             kernel=resets[-1],
             array=name,
@@ -182,7 +182,7 @@ def _left_by_resets(course: Course, seen: list[Finding]) -> Iterator[Finding]:
 
 
 def _ended(course: Course, seen: list[Finding]) -> Iterator[Finding]:
-    """What a kernel was ended for, unless the access that did it is told of already."""
+    """Why a kernel was ended, unless the access that caused it is reported already."""
     stopped = course.stopped
     if stopped is None or stopped.code == STOPPED:
         return
@@ -195,7 +195,7 @@ def _ended(course: Course, seen: list[Finding]) -> Iterator[Finding]:
     advice = (
         "make every branch around a barrier the same for all agents of the env"
         if meets
-        else "mend what the message says; the check went no further"
+        else "fix this fault first; the check stopped here"
     )
     yield Finding(
         kind="barrier" if meets else "fault",

@@ -1,4 +1,4 @@
-"""The cpu backend of a check: kernels tell of each access of memory, and run one launch at a time."""
+"""The cpu backend of a check: kernels report each access of memory, and run one launch at a time."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class CheckBackend(CpuBackend):
 
     Attributes:
         watching: whether accesses are looked at, or only run.
-        observer: is told of each launch.
+        observer: is called for each launch.
         world_step: number of the world's step, for findings.
         module: that of the kernels that are checked.
         runtime: what is known of the world, once its store is sealed.
@@ -96,7 +96,7 @@ class CheckBackend(CpuBackend):
         order: in which agents run.
         watching: see above.
         speaks: whether what kernels print is seen.
-        python_writes: whether Python phases write the store, which nobody sees: then nothing of it counts as unwritten.
+        python_writes: whether Python phases write the store, unseen; then nothing of it counts as unwritten.
     """
 
     padding = GUARD

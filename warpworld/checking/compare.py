@@ -167,7 +167,7 @@ def _checked(world: World, found: Any) -> dict[str, np.ndarray]:
         if name not in world.data:
             known = [each for each in world.data if each not in BOOKKEEPING]
             raise DeclarationError(
-                f"compare: the reference returned '{name}', which is no array.{suggest(name, known)}"
+                f"compare: the reference returned '{name}', which is not an array.{suggest(name, known)}"
             )
         shape, given = tuple(world[name].shape[1:]), np.asarray(value)
         if given.shape != shape:

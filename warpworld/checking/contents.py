@@ -18,7 +18,7 @@ Limits = tuple[Any, Any]
 
 
 class Contents:
-    """Looks at what kernels have written, after each of them; of each array a kind of finding is told once.
+    """Looks at what kernels have written, after each of them; each kind of finding is reported once per array.
 
     Attributes:
         findings: so far.
@@ -41,17 +41,17 @@ class Contents:
             low, high = self._bounds.get(name, (-np.inf, np.inf))
             if view.dtype.kind == "f" and ("not-finite", name) not in self._told:
                 legal = np.isfinite(view) | (np.isinf(view) & (name in self._bounds) & (view >= low) & (view <= high))
-                self._tell("not-finite", step, name, ~legal, "", "look for a division by 0, or a root of less than 0")
+                self._tell("not-finite", step, name, ~legal, "", "look for a division by 0 or a root of less than 0")
             if name in self._bounds and ("bounds", name) not in self._told:
-                outside, words = (view < low) | (view > high), f", outside of its bounds ({low:g}, {high:g})"
+                outside, words = (view < low) | (view > high), f", outside its bounds ({low:g}, {high:g})"
                 self._tell("bounds", step, name, outside, words, "clamp it, or declare wider bounds")
             if name in self._spaces and ("observation", name) not in self._told:
                 low, high = self._spaces[name]
-                outside, words = (view < low) | (view > high), ", outside of the declared observation space"
+                outside, words = (view < low) | (view > high), ", outside the declared observation space"
                 self._tell("observation", step, name, outside, words, "scale it, or declare a wider space")
 
     def _tell(self, kind: str, step: RunKernel, name: str, bad: np.ndarray, words: str, advice: str) -> None:
-        """Tell of the first bad element that a kernel wrote."""
+        """Report the first bad element that a kernel wrote."""
         if not bad.any():
             return
         data = self._course.world.data

@@ -24,7 +24,7 @@ class Course:
         world: see above.
         envs: its envs, among those of the check.
         backend: its backend.
-        accesses: tells what was seen of its accesses.
+        accesses: reports its accesses.
         before_kernel, after_kernel: called before and after each kernel, in order.
         resets: what its resets run.
         left: by array, the first byte that a reset has left as it was, and the step; of arrays without observations,
@@ -122,7 +122,7 @@ class Course:
 
 
 class _Watcher:
-    """Is told of each launch by the backend."""
+    """Called by the backend for each launch."""
 
     def __init__(self, course: Course) -> None:
         self._course = course

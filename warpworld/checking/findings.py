@@ -1,4 +1,4 @@
-"""What a check has found, and how it is told."""
+"""What a check has found, and how it is reported."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class Finding:
         place: where.
         message: what happens there.
         advice: what to do about it; a sentence.
-        note: it is worth knowing, but does no harm.
+        note: worth knowing, but harmless.
         kernel: name of the kernel.
         array: name of the array, or of the variable.
         index: of the element: (env, agent, component ...) as the array has these dimensions.
-        env: who was at it.
-        agents: the agents concerned, that of ``place`` first.
+        env: the env that accessed it.
+        agents: the agents concerned, the one at ``place`` first.
         writes: for each of them, whether it wrote.
         other: the place of the second of them.
         step: of the world, 0 for the first reset.
         sites: of a race within an env: from which lines of the kernel itself the two places were reached.
-        also: pairs of places that race for want of the same barrier.
+        also: pairs of places that race because the same barrier is missing.
     """
 
     kind: str
@@ -75,22 +75,22 @@ class Finding:
 
 KINDS = {
     "race": "two agents at one element, at least one of them writing, with no barrier between",
-    "out-of-bounds": "an access beside an array",
+    "out-of-bounds": "an access outside an array",
     "other-env": "an access to another env's part of an array",
     "read-only": "a write to an array that kernels may only read",
-    "unwritten": "a read of what nobody has written",
-    "reset": "a read of what the episode before has left, or observations that a reset has left as they were",
-    "guard": "a write by a thread that has no agent, or whose env sits the launch out",
-    "barrier": "agents of one env that wait at different barriers or for each other, or go around one",
+    "unwritten": "a read before the first write",
+    "reset": "a read of what the previous episode left, or observations that a reset did not write",
+    "guard": "a write by a thread that has no agent, or whose env skips the launch",
+    "barrier": "agents of one env that wait at different barriers or for each other, or bypass one",
     "fault": "a kernel that was ended: an assertion, a bad address, no end",
-    "undefined": "what is undefined in C++: a GPU may do another thing than a CPU",
+    "undefined": "what C++ leaves undefined: a GPU may do something else than a CPU",
     "random": "random numbers that one agent draws twice",
     "not-finite": "NaN or infinity in an array",
-    "bounds": "a value outside of the array's declared bounds",
-    "observation": "an observation outside of its declared space",
-    "action": "an action that is read outside of its declared space",
+    "bounds": "a value outside the array's declared bounds",
+    "observation": "an observation outside its declared space",
+    "action": "an action outside its declared space that a kernel reads",
     "order": "a result that depends on the order in which agents run",
-    "neighbours": "a result that depends on the number of envs or on the neighbours",
+    "neighbours": "a result that depends on the number of envs or on other envs",
     "packing": "a result that depends on how many envs share a warp",
 }
 
@@ -103,8 +103,8 @@ class Report:
         environment: its name.
         num_envs, steps, seed: what was checked.
         findings: in the order of files and lines; notes among them.
-        stopped: why the check ended before its last step, or nothing.
-        seconds: how long it took, compiling included.
+        stopped: why the check ended before its last step, or empty.
+        seconds: how long it took, including compilation.
     """
 
     environment: str
@@ -117,12 +117,12 @@ class Report:
 
     @property
     def clean(self) -> bool:
-        """Whether there is nothing to mend; notes do not count."""
+        """Whether there is nothing to fix; notes do not count."""
         return all(finding.note for finding in self.findings)
 
     @property
     def summary(self) -> str:
-        """How much was found, in what, in a line."""
+        """The number of findings and the settings of the check, in one line."""
         errors = sum(not finding.note for finding in self.findings)
         notes = len(self.findings) - errors
         found = f"{errors} finding{'s' * (errors != 1)}" + (f", {notes} note{'s' * (notes != 1)}" if notes else "")
@@ -150,8 +150,8 @@ class Report:
 def distinct(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """One finding of each kind, array and place: rather one that does harm, of races rather one of two writes.
 
-    One line mends a missing guard, so a kernel's first is told. And a line that races for an array may read it before
-    it is written: that is the race once more.
+    One line fixes a missing guard, so only a kernel's first is reported. A line that races for an array may also read
+    it before it is written: that is the same race.
     """
     best: dict[tuple[Any, ...], Finding] = {}
     for finding in findings:
@@ -162,7 +162,7 @@ def distinct(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     races = [finding for finding in best.values() if finding.kind == "race" and not finding.note]
     raced = {(race.kernel, race.array, place) for race in races for place in (race.place, race.other)}
     guarded: set[str] = set()
-    told = []
+    reported = []
     for finding in sorted(best.values(), key=lambda finding: (finding.place.file, finding.place.line, finding.kind)):
         if finding.kind == "unwritten" and (finding.kernel, finding.array, finding.place) in raced:
             continue
@@ -170,8 +170,8 @@ def distinct(findings: Iterable[Finding]) -> tuple[Finding, ...]:
             if finding.kernel in guarded:
                 continue
             guarded.add(finding.kernel)
-        told.append(finding)
-    return tuple(told)
+        reported.append(finding)
+    return tuple(reported)
 
 
 def _weight(finding: Finding) -> tuple[bool, int]:

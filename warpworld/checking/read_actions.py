@@ -42,7 +42,7 @@ class ReadActions:
                 self._outside.append((group, name, wrong))
 
     def _after(self, step: RunKernel) -> None:
-        """Tell of the first of them that the kernel has read."""
+        """Report the first of them that the kernel has read."""
         data, accesses = self._course.world.data, self._course.accesses
         for group, name, wrong in self._outside:
             view = data.numpy(name)
@@ -59,9 +59,9 @@ class ReadActions:
             Finding(
                 kind="action",
                 place=self._course.accesses.line(pc, step.name),
-                message=f"kernel '{step.name}' reads {words}: outside of the action space of group '{group.name}', "
+                message=f"kernel '{step.name}' reads {words}: outside the action space of group '{group.name}', "
                 f"{group.action}",
-                advice="look for whoever writes actions: a phase, or a kernel through a cast",
+                advice="look for the phase that writes actions, or a kernel that does so through a cast",
                 kernel=step.name,
                 array=name,
                 index=index,

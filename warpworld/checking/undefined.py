@@ -12,8 +12,8 @@ _SIGNS = {_ADD: "+", _SUBTRACT: "-", _MULTIPLY: "*", _DIVIDE: "/"}
 
 _QUALIFIERS = re.compile(r"\b(const|volatile|struct) ")
 
-_WIDER = "compute in a wider type, or in an unsigned one where it is to wrap round"
-_OTHERWISE = "a GPU gives another result than a CPU"
+_WIDER = "compute in a wider type, or in an unsigned one if it should wrap around"
+_OTHERWISE = "a GPU gives a different result than a CPU"
 
 
 def explain(undefined: Any, element: str) -> tuple[str, str]:
@@ -35,12 +35,12 @@ def explain(undefined: Any, element: str) -> tuple[str, str]:
         _CAST: (f"makes {left} a value of type {kind}, which cannot hold it", f"clamp it before: {_OTHERWISE}"),
         _LOAD: (f"reads {left} as a value of type {kind}", "write it before it is read, as the type it is read as"),
         _INDEX: (f"takes index {left} of an array of type {kind}", "check the index against the array's size"),
-        _NULL: ("goes to where a null pointer points", "test the pointer first"),
+        _NULL: ("follows a null pointer", "test the pointer first"),
         _ALIGNMENT: (
-            f"takes {element} for a value of type {kind}, whose address has to be a multiple of {right} bytes",
-            "take it apart, or align it: a GPU ends the kernel with an error",
+            f"takes {element} for a value of type {kind}, whose address must be a multiple of {right} bytes",
+            "access it in parts, or align it: a GPU ends the kernel with an error",
         ),
-        _NO_RETURN: ("comes to the end of a function that returns a value", "return one on every way through it"),
+        _NO_RETURN: ("reaches the end of a function that should return a value", "return one on every path through it"),
     }[what]
 
 

@@ -31,20 +31,20 @@ _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
 def check_identifier(kind: str, name: str) -> None:
-    """Refuse what kernels, or the command line, could not call a thing by.
+    """Refuse a name that kernels or the command line could not use.
 
     Raises:
-        DeclarationError: names the kind of thing and what was given.
+        DeclarationError: with the kind of thing and the name.
     """
     if not isinstance(name, str) or not _IDENTIFIER.match(name):
         raise DeclarationError(f"{kind} name {name!r}: expected letters, digits and underscores, a letter first")
 
 
 def check_names(environment: str, attribute: str, names: Any) -> None:
-    """Refuse what is not a tuple of names: a text alone, where the comma was forgotten, is read letter by letter.
+    """Refuse anything but a tuple of names: a text without the comma would be read letter by letter.
 
     Raises:
-        DeclarationError: shows what to write.
+        DeclarationError: with an example.
     """
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         example = repr(names) if isinstance(names, str) else "'name'"
@@ -68,18 +68,18 @@ class Array:
     """A named, typed block of the store, updated in place.
 
     Attributes:
-        name: what kernels call it.
+        name: its name in kernels.
         dtype: one of ``DTYPES``.
-        shape: shape of one entry, behind the dimensions that ``per`` gives.
+        shape: shape of one entry, after the dimensions that ``per`` gives.
         per: "agent" (num_envs, num_agents, *shape), "env" (num_envs, *shape) or "world" (*shape).
         initial: a number, or an array that broadcasts to the full shape; without it the contents are undefined
             until written.
         bounds: lowest and highest legal value.
         read_only: kernels must take it as a pointer to const.
         on_reset: who restores an ended env's part: the reset kernel, a copy of ``initial``, or neither.
-        doc: what it holds, with units.
+        doc: its meaning, with units.
         metric: log a number for each episode: the "mean" or the "sum" of its steps, or the "last" value, before the
-            reset; of True and False as 1 and 0.
+            reset; True and False count as 1 and 0.
     """
 
     name: str
@@ -181,17 +181,17 @@ class Group:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that departs from a rule: one thread per agent, its own env only, parameters bound by name.
+    """A kernel that differs from the default: one thread per agent, its own env only, parameters bound by name.
 
     Attributes:
         name: the ``__global__`` function.
         threads_per_env: threads of a block; None means one per agent. Two numbers are the fewest and the most of a
-            kernel that may have any number of them, since its loops run from lane() in steps of num_lanes(): where
-            threads run side by side it gets the most, where they take turns the fewest.
+            kernel that works with any number of threads, because its loops run from lane() in steps of num_lanes(). It
+            gets the most if threads run in parallel, and the fewest if they take turns.
         own_env_only: False if it reads or writes other envs' parts; it then gets a launch of its own.
-        arguments: what its parameters are bound to, in their order and not by their names: each the name of an array,
+        arguments: what its parameters are bound to, by their order instead of their names: each the name of an array,
             of a Params field or of a world constant, or a number. Such a kernel may take a read-only array as a
-            pointer that is not to const; ``warpworld check`` tells of writes.
+            pointer without const; ``warpworld check`` reports writes.
     """
 
     name: str

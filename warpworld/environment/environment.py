@@ -39,10 +39,10 @@ class Environment:
         compile_time: Params that the kernels need as constants: each becomes the macro of its upper-case name.
         per_env: Params, int, float or bool, of which each env has a value of its own: each becomes an array of its name
             per env, which kernels read and resets keep.
-        infos: arrays per agent or per env, its own or the world's, that adapters hand out as infos.
-        includes: headers that are put before the text of ``source``, for files that do not include what they need.
+        infos: arrays per agent or per env, its own or the world's, that adapters report as infos.
+        includes: headers to put before the text of ``source``, for files that do not include what they need.
         file_params: Params that may name a file or a folder: those of a config are relative to its folder.
-        resumable: whether all that a course depends on lies in the store, so that a run resumes exactly.
+        resumable: whether the whole state of an env lies in the store, so that a run resumes exactly.
         requested: arrays on request that Python phases write, such as "agent_mask"; kernels ask for theirs by taking
             them as parameters.
         params: this world's ``Params``; those in ``per_env`` that are given for each env keep their default here.
@@ -86,7 +86,7 @@ class Environment:
         """
 
     def close(self) -> None:
-        """Called by ``World.close``: let go of what ``open`` made."""
+        """Called by ``World.close``: release what ``open`` made."""
 
     def groups(self) -> Sequence[Group]:
         """The env's agent groups, in the order of their agents."""
@@ -114,12 +114,12 @@ class Environment:
         return num_steps if not length else num_steps // length + 1
 
     def scripts(self) -> Mapping[str, Script]:
-        """Players that learn nothing, by name: opponents in self-play, and members of leagues.
+        """Players that do not learn, by name: opponents in self-play, and members of leagues.
 
         Each is a function ``fn(arrays, group)``: ``arrays[name]`` gives the torch view of an array, of the envs in
         which it plays, and ``group`` is the Group that it plays. It returns logits (num_envs, group size, choices of
         all heads) float32 from which actions are drawn, or for a Box the actions' means, -1 and 1 being its ends. Like
-        a phase it has fixed shapes, reads nothing back to the host and keeps nothing in Python.
+        a phase it has fixed shapes, reads nothing back to the host and keeps no state in Python.
         """
         return {}
 
@@ -131,7 +131,7 @@ class Environment:
                 last step of an episode they are as they were before the reset.
 
         Returns:
-            A ``warpworld.drawing.Drawing``; None shows the arrays' values in its place.
+            A ``warpworld.drawing.Drawing``, or None to show the arrays' values instead.
         """
         return None
 
@@ -145,7 +145,7 @@ class Environment:
             return Path(inspect.getfile(owner)).resolve().parent / cls.source
         except (OSError, TypeError) as error:
             raise DeclarationError(
-                f"{cls.name}: source '{cls.source}' is relative, but class {owner.__name__} is in no file; "
+                f"{cls.name}: source '{cls.source}' is relative, but class {owner.__name__} is not in a file; "
                 "give an absolute path"
             ) from error
 
@@ -167,7 +167,7 @@ def critic_space(environment: Environment, group: Group) -> Box | None:
     where = f"{environment.name}: group '{group.name}' has critic_input='{group.critic_input}'"
     array = arrays.get(group.critic_input)
     if array is None:
-        raise DeclarationError(f"{where}, which is no array of the environment.{suggest(group.critic_input, arrays)}")
+        raise DeclarationError(f"{where}, which is not an array of it.{suggest(group.critic_input, arrays)}")
     if array.dtype != "float32" or array.per == "world":
         raise DeclarationError(
             f"{where}, an array of {array.dtype} per {array.per}, expected float32 per agent or per env"

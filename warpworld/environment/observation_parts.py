@@ -60,7 +60,7 @@ def subspaces(observation: Space) -> dict[str, Space]:
 
 
 def part_of(space: Space) -> Part | None:
-    """A part that is no Dict; None where the store has no place for such."""
+    """A part that is not a Dict; None where the store has no place for such."""
     if isinstance(space, Box) and space.dtype in _BOXES:
         shape = tuple(space.shape) or (1,)
         return Part(str(space.dtype), shape, space.low.reshape(shape), space.high.reshape(shape))

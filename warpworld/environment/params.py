@@ -24,10 +24,10 @@ def made_params(environment: str, declared: type, given: Mapping[str, Any]) -> A
         given: values by the names of fields.
 
     Raises:
-        DeclarationError: Params is no dataclass, or a parameter is unknown, missing or of another type.
+        DeclarationError: Params is not a dataclass, or a parameter is unknown, missing or of another type.
     """
     if not dataclasses.is_dataclass(declared):
-        raise DeclarationError(f"{environment}: Params is no dataclass; write @dataclass(frozen=True) above it")
+        raise DeclarationError(f"{environment}: Params is not a dataclass; write @dataclass(frozen=True) above it")
     fields = {field.name: field for field in dataclasses.fields(declared) if field.init}
     plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
     for name in plain:

@@ -1,6 +1,6 @@
 """Params of which each env has a value of its own: the values that are given, and the ranges that they are drawn from.
 
-What is wrong with a value the Params class says itself: it is tried with the lowest and with the highest.
+The Params class itself refuses wrong values: it is tried with the lowest and with the highest.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def per_env_dtypes(cls: type[Environment]) -> dict[str, str]:
     """The dtype of each array that stands for a Param in ``per_env``, by name.
 
     Raises:
-        DeclarationError: a name is no Param with a default, is no number, or is a constant of the build.
+        DeclarationError: a name is not a Param with a default, is not a number, or is a constant of the build.
     """
     check_names(cls.name, "per_env", cls.per_env)
     fields = {field.name: field for field in dataclasses.fields(cls.Params)} if cls.per_env else {}
@@ -38,7 +38,7 @@ def per_env_dtypes(cls: type[Environment]) -> dict[str, str]:
         annotation: Any = fields[name].type
         dtype = PER_ENV_DTYPES.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""))
         if dtype is None:
-            raise DeclarationError(f"{cls.name}: per_env: '{name}' is no number")
+            raise DeclarationError(f"{cls.name}: per_env: '{name}' is not a number")
         if name in cls.compile_time:
             raise DeclarationError(
                 f"{cls.name}: per_env: '{name}' is a constant of the build; remove it from compile_time"
@@ -80,7 +80,7 @@ def checked_ranges(cls: type[Environment], randomize: Any, taken: Iterable[str])
         if name not in dtypes:
             known = ", ".join(dtypes) or "none"
             raise DeclarationError(
-                f"{cls.name}: randomize: '{name}' is no parameter per env.{suggest(str(name), dtypes)} Known: {known}"
+                f"{cls.name}: randomize: '{name}' is not in per_env.{suggest(str(name), dtypes)} Known: {known}"
             )
         where = f"{cls.name}: randomize: {name}={given!r}"
         _check_range(where, given, dtypes[name])

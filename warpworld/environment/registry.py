@@ -20,7 +20,7 @@ def register(name: str) -> Callable[[type[Environment]], type[Environment]]:
     """Class decorator: make an Environment known as ``name``, instead of an earlier one of that name.
 
     Raises:
-        DeclarationError: the name is no identifier or one of warpworld's own, or the class is no Environment.
+        DeclarationError: the name is not an identifier or one of warpworld's own, or the class is not an Environment.
     """
     check_identifier("environment", name)
 

@@ -28,7 +28,7 @@ MAX_RES = 4096
 TOYS = {"box": box, "column": column}
 FACETS = 8  # of an agent's body
 SHARED_BYTES = 48 * 1024  # that the threads of a block may share
-OTHER_SHARED_BYTES = 1024  # of them, and as many as below for each agent, are left to what is no camera
+OTHER_SHARED_BYTES = 1024  # of them, and as many as below for each agent, are left to what is not a camera
 OTHER_SHARED_BYTES_PER_AGENT = 32
 
 

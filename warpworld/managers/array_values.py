@@ -1,4 +1,4 @@
-"""Values for the arrays of the store: numbers in an array's dtype, or a sentence that says why not."""
+"""Values for the arrays of the store: numbers in an array's dtype, or the reason why not."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def converted(value: Any, dtype: str, where: str) -> np.ndarray:
     try:
         given = np.asarray(value)
         if given.dtype.kind not in "biuf":
-            raise TypeError(f"{given.dtype} is no kind of number that arrays hold")
+            raise TypeError(f"{given.dtype} is not a kind of number that arrays hold")
         with np.errstate(all="ignore"):
             converted = given.astype(dtype)
     except (ValueError, TypeError, OverflowError, RuntimeError) as error:

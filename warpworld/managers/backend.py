@@ -51,7 +51,7 @@ class Backend(Protocol):
         """
 
     def free_memory(self) -> int | None:
-        """Bytes that could be allocated, None where nobody can say."""
+        """Bytes that could be allocated, None where that is not known."""
 
     def build(self, source: KernelSource) -> Any:
         """Compile a source. Raises BuildError with the compiler's words at the author's file and line."""

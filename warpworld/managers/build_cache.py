@@ -59,7 +59,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _scratch(path: Path) -> Iterator[Path]:
-    """An empty folder, for whoever holds the lock; what a killed process left in it is gone."""
+    """An empty folder for the holder of the lock; what a killed process left in it is removed."""
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir()
     try:
@@ -118,12 +118,12 @@ def cached(key: str, suffix: str, build: Callable[[Path, Path], None]) -> Path:
         with _locked(lock):
             if not _is_whole(target):
                 if target.exists():
-                    logger.warning("%s is damaged: it is built anew", target)
+                    logger.warning("%s is damaged and is rebuilt", target)
                 with _scratch(folder / f"{key}.building") as scratch:
                     built = scratch / target.name
                     build(scratch, built)
                     _keep(built, target)
-                lock.unlink(missing_ok=True)  # whoever waits for it, or makes a new one, finds the target
+                lock.unlink(missing_ok=True)  # a process that waits for it, or makes a new one, finds the target
     except OSError as error:
         raise BuildError(
             f"cannot keep compiled kernels in {folder}: {error.strerror or error}; "

@@ -75,7 +75,7 @@ def captured(
     wrong = [name for name, same in zip(names, (sums == expected_sums).tolist(), strict=True) if not same]
     if wrong or not expected.matches():
         logger.warning(
-            "steps run one by one: as a CUDA graph they do something else to %s; see trainer.graph_steps",
+            "steps run one by one: as a CUDA graph they give other results in %s; see trainer.graph_steps",
             ", ".join(wrong) or ("what is learnt" if tensors else "the store"),
         )
         replay = run

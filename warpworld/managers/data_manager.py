@@ -17,8 +17,8 @@ from warpworld.managers.shortage import explain_shortage
 if TYPE_CHECKING:
     import torch
 
-# How an array is kept. "state" is what the course depends on: snapshots and checkpoints hold it. "scratch" is written
-# anew before it is read, such as the rows of a rollout. "history" is a record too large to copy, such as a ring of
+# How an array is kept. "state" is what the future depends on: snapshots and checkpoints hold it. "scratch" is
+# rewritten before it is read, such as the rows of a rollout. "history" is a record too large to copy, such as a ring of
 # transitions: snapshots and the check of a CUDA graph leave it alone.
 Kept = Literal["state", "scratch", "history"]
 KINDS: tuple[Kept, ...] = get_args(Kept)  # in the order in which they lie in the block
@@ -269,8 +269,7 @@ class DataManager:
 
         Args:
             snapshot: what ``snapshot`` returned.
-            layout: what ``layout`` returned then; it tells arrays of the same size apart, and their order may be
-                another than here.
+            layout: what ``layout`` returned then; it distinguishes arrays of the same size, and their order may differ.
 
         Raises:
             StoreError: the snapshot is of other arrays; the store is as it was.
@@ -283,7 +282,7 @@ class DataManager:
         if snapshot.dtype != part.dtype or snapshot.shape != part.shape:
             raise StoreError(
                 f"the snapshot has {snapshot.numel() * snapshot.element_size()} bytes, this store's state arrays "
-                f"have {part.numel()}: it is of another world"
+                f"have {part.numel()}: it comes from another world"
             )
         rooms = {name: self._room_of(self._arrays[name]) for name, _, _ in self.layout()}
         order = list(rooms) if layout is None else [entry[0] for entry in layout]
@@ -299,7 +298,7 @@ class DataManager:
             if saved.get(name) != own.get(name):
                 raise StoreError(
                     f"array '{name}' is {saved.get(name, 'missing')} in the snapshot, "
-                    f"{own.get(name, 'missing')} in this world: the snapshot is of another world"
+                    f"{own.get(name, 'missing')} in this world: the snapshot comes from another world"
                 )
         if len(saved) < len(layout):
             raise StoreError("the snapshot lists an array twice; something other than warpworld wrote or changed it")

@@ -61,7 +61,7 @@ class Filled:
 
     @property
     def digest(self) -> str:
-        """Tells contents apart."""
+        """Distinguishes contents."""
         return hashlib.sha256(self.values.tobytes()).hexdigest()[:16]
 
 
@@ -111,9 +111,9 @@ def _filled(path: Path, declared: Mapping[str, Declaration], name: str, given: A
     if variable.words & {"const", "constexpr"}:
         raise BindError(f"{where} is const in the file, which gives it its contents: leave it out of constants()")
     if "static" in variable.words:
-        raise BindError(f"{where} is static in the file, where nobody else finds it: write it without")
+        raise BindError(f"{where} is static in the file, so the host cannot find it: remove `static`")
     if "extern" in variable.words:
-        raise BindError(f"{where} is extern in the file, which is no place of its own: write it without")
+        raise BindError(f"{where} is extern in the file, so it has no memory: remove `extern`")
     if variable.type not in C_TYPES:
         raise BindError(f"{where} is of type `{variable.type}`; only numbers and vectors of them can be filled")
     dtype, components = C_TYPES[variable.type]

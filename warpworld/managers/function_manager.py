@@ -75,7 +75,7 @@ class FunctionManager:
         """Refuse: a copy of a part of a world would work on the arrays of the original."""
         raise StoreError(
             f"the kernels of {self._path.name} are bound to their world's arrays; copy the world, and make this part "
-            "anew"
+            "again"
         )
 
     def _read_included(self) -> dict[Path, str]:

@@ -60,7 +60,7 @@ class KernelSource:
         signatures: its kernels, in order.
         threads: threads of a block, for each kernel.
         envs_per_warp: 0, or how many envs share a warp.
-        checked: whether every access of memory is to be told to the check runtime; on a CPU only.
+        checked: whether every access of memory is reported to the check runtime; on a CPU only.
         includes: headers that come before the text.
         filled: variables that the host fills after loading.
     """

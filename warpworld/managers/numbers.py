@@ -21,7 +21,7 @@ class Scalar:
 
     Attributes:
         value: in Python's own types.
-        kind: bool, int or float, as declared; None for a value that is no number.
+        kind: bool, int or float, as declared; None for a value that is not a number.
     """
 
     value: Any

@@ -19,7 +19,7 @@ class BeginStep:
     """Of the envs that take part, timestep and clock advance, and terminated and truncated are cleared.
 
     Without autoreset in the same step, an env that has ended is not stepped: "next_step" marks it for a reset at the
-    end of this step, for which its clock advances; "disabled" lets it be. ``active`` says which envs are stepped.
+    end of this step, for which its clock advances; "disabled" leaves it alone. ``active`` says which envs are stepped.
 
     Attributes:
         active_only: only the envs that the caller marked in ``active`` take part, or all.
@@ -160,7 +160,7 @@ Program = Callable[[], None]
 
 @dataclass(frozen=True)
 class WorldConstants:
-    """What a world tells its kernels besides its arrays.
+    """What a world passes to its kernels besides its arrays.
 
     Attributes:
         num_envs: envs in this process.

@@ -1,4 +1,4 @@
-"""What to report where there is no memory for a store."""
+"""What to report if there is no memory for a store."""
 
 from __future__ import annotations
 

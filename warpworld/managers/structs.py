@@ -30,7 +30,7 @@ def with_structs(
 
     Args:
         signatures: as ``read_signatures`` returned them.
-        read_texts: reads the kernel file and all that it includes; called only where a type is no number's.
+        read_texts: reads the kernel file and all that it includes; called only where a type is not a number's.
 
     Raises:
         BindError: a struct is defined twice, or has what cannot be bound by name: a base class, a constructor, a
@@ -175,7 +175,7 @@ def _checked(node: Node) -> Node:
     """
     if node.type != "field_declaration":
         raise UnreadableError(
-            "is no field; a struct of a kernel's has fields such as `const float* name` or `int name`"
+            "is not a field; a struct of a kernel's has fields such as `const float* name` or `int name`"
         )
     inside = list(walk(node))
     if any(each.is_error or each.is_missing for each in inside):

@@ -39,7 +39,7 @@ def write_environment(name: str, into: str | Path = ".") -> Path:
     into = Path(into)
     folder = into / module
     if not into.is_dir():
-        raise TemplateError(f"'{into}' is no folder, expected one in which '{module}' can be made: mkdir -p {into}")
+        raise TemplateError(f"'{into}' is not a folder, expected one in which '{module}' can be made: mkdir -p {into}")
     if os.path.lexists(folder):
         raise TemplateError(
             f"'{folder}' exists already, and nothing is overwritten: choose another name or folder (--into)"

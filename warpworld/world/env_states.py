@@ -65,7 +65,7 @@ class EnvStates:
             )
         states = states.to(self._layout.device)
         if not bool((states[:, :_LAYOUT_BYTES] == self._layout).all()):
-            raise StoreError("states: they are of another world, which has other arrays")
+            raise StoreError("states: they come from a world with other arrays")
         start = _LAYOUT_BYTES
         for part in self._parts:
             part[chosen] = states[:, start : start + part.shape[1]]
@@ -99,7 +99,7 @@ class EnvStates:
         chosen = list(every[envs]) if isinstance(envs, slice) else [int(env) for env in envs]
         for env in chosen:
             if not 0 <= env < self._num_envs:
-                raise StoreError(f"{name}: {env} is none of this world's envs, which are 0 to {self._num_envs - 1}")
+                raise StoreError(f"{name}: {env} is not one of this world's envs, which are 0 to {self._num_envs - 1}")
         return torch.tensor(chosen, dtype=torch.int64, device=self._layout.device)
 
 

@@ -1,4 +1,4 @@
-"""The arrays that adapters hand out as infos."""
+"""The arrays that adapters report as infos."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def checked_infos(environment: Environment, data: DataManager) -> tuple[str, ...
         data: the world's arrays.
 
     Raises:
-        DeclarationError: ``infos`` is no tuple of names, there is no such array, or it is not per agent or per env.
+        DeclarationError: ``infos`` is not a tuple of names, there is no such array, or it is not per agent or per env.
     """
     check_names(environment.name, "infos", environment.infos)
     for name in environment.infos:
         if name not in data:
             raise DeclarationError(
-                f"{environment.name}: infos names '{name}', which is no array of this world.{suggest(name, data)}"
+                f"{environment.name}: infos names '{name}', which is not an array of this world.{suggest(name, data)}"
             )
         if data.array(name).per == "world":
             raise DeclarationError(

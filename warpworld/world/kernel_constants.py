@@ -72,7 +72,7 @@ def macros_of(environment: Environment, groups: Mapping[str, Group]) -> dict[str
     """``NUM_AGENTS``, what the groups' spaces make, and the Params that ``compile_time`` names.
 
     Raises:
-        DeclarationError: one of these is no number, or has the name of another constant.
+        DeclarationError: one of these is not a number, or has the name of another constant.
     """
     constants: dict[str, Number] = {
         "NUM_AGENTS": sum(group.size for group in groups.values()),
@@ -82,7 +82,7 @@ def macros_of(environment: Environment, groups: Mapping[str, Group]) -> dict[str
     for name in environment.compile_time:
         if not isinstance(params.get(name), (bool, int, float)):
             raise DeclarationError(
-                f"{environment.name}: compile_time names '{name}', which is no number among the Params."
+                f"{environment.name}: compile_time names '{name}', which is not a number among the Params."
                 f"{suggest(name, params)}"
             )
         if constants.get(name.upper(), params[name]) != params[name]:

@@ -43,11 +43,11 @@ def philox(counter: tuple[torch.Tensor, ...], seed: int | torch.Tensor) -> tuple
 
 
 class Random:
-    """Random numbers of one phase of one world; the same that a kernel in its place would draw.
+    """Random numbers of one phase of one world; the same as a kernel in this position would draw.
 
     Agents have numbers of their own (``bits``, ``uniform``, ``below``, ``normal``, as ``Random::agent()``) and numbers
-    that all agents of an env share (``env_bits`` and so on, as ``Random::env()``). Each call goes on where the last one
-    ended; the world starts anew before every run of the phase.
+    that all agents of an env share (``env_bits`` and so on, as ``Random::env()``). Each call continues where the last
+    one ended; the world restarts them before every run of the phase.
 
     Args:
         clock: (num_envs,) uint64, the world's.

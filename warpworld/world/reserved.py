@@ -12,7 +12,7 @@ from warpworld.errors import DeclarationError
 from warpworld.managers.program import WorldConstants
 
 ON_REQUEST = {
-    "final_observations": "what agents saw last in an episode that ended in this step",
+    "final_observations": "the last observation of an episode that ended in this step",
     "action_mask": "which actions an agent may take",
     "agent_terminated": "this agent's part of the episode ended in this step",
     "agent_mask": "this agent took part in this step",
@@ -36,7 +36,7 @@ def reserved_arrays(groups: Mapping[str, Group], world: WorldConstants) -> list[
         Array("active", "bool", per="env", initial=False, doc="takes part in this launch"),
         *(next_step if world.autoreset == "next_step" else []),
         Array("random_key", "uint64", per="env", initial=world.seed, read_only=True, doc="seed of its random numbers"),
-        Array("random_stream", "uint32", per="env", initial=stream, read_only=True, doc="its course of that seed"),
+        Array("random_stream", "uint32", per="env", initial=stream, read_only=True, doc="its trajectory of that seed"),
     ]
 
 

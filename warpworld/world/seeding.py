@@ -22,11 +22,11 @@ def seed_envs(data: DataManager, world: WorldConstants, seed: Seed) -> None:
     Args:
         data: a sealed store.
         world: how many envs there are, and the first of them.
-        seed: one number: env i walks its own course of that seed, as in a new world of it. Or one for each env, None to
-            leave it as it is: the env walks the course of a world of one env of that seed.
+        seed: one number: env i follows the trajectory that it has in a new world of that seed. Or one entry for each
+            env: the env follows the trajectory of a one-env world of that seed, or keeps its own with None.
 
     Raises:
-        DeclarationError: a seed is no whole number of at least 0 and below 2^64, or there is not one for each env.
+        DeclarationError: a seed is not a whole number from 0 to 2^64 - 1, or there is not one for each env.
     """
     if isinstance(seed, (list, tuple, np.ndarray)):
         given = list(seed)

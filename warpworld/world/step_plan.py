@@ -85,8 +85,8 @@ class StepPlan:
                 )
             if not isinstance(phase, Kernel) and not getattr(phase, "masked", False):
                 raise DeclarationError(
-                    f"{self._name}: phase '{_name_of(phase)}' is Python and may touch envs that sit out; mark it "
-                    "@warpworld.masked_phase once it heeds active"
+                    f"{self._name}: phase '{_name_of(phase)}' is Python and may change envs that sit out; mark it "
+                    "@warpworld.masked_phase once it changes active envs only"
                 )
 
     def number_of_another(self) -> int:

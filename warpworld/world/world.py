@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 _STEP = "World.step() reads actions from the store: write world['actions'] = actions, then world.step(). World.step"
 
 
-# In the place of a world's step. Methods would be references from the world to itself, so that it is freed late.
+# Used instead of a world's step. Methods would be references from the world to itself, so that it is freed late.
 def _without_memory() -> NoReturn:
     raise StoreError("the world has no memory yet; call reset() before step()")
 
@@ -50,23 +50,23 @@ class World(WorldStore):
         first_env: global index of the first of them.
         num_agents: agents of an env.
         groups: agent groups by name, in the order of their agents.
-        infos: names of the arrays that adapters hand out as infos.
+        infos: names of the arrays that adapters report as infos.
         data: the store.
-        constants: what it was made with: numbers of envs, seed, autoreset.
+        constants: the settings it was made with: number of envs, seed, autoreset.
 
     Args:
-        environment: what kind of world.
+        environment: its declaration.
         num_envs: envs to step together.
         device: "cpu", "cuda", or "auto".
         seed: of all random numbers, 0 .. 2^64 - 1.
         num_workers: threads that step envs on a CPU; None means one per core. Results do not depend on it.
         first_env: global index of env 0, where a world is spread over several processes; 0 .. 2^31 - 1.
-        envs_per_warp: how many envs share a warp, 0 for one env a block; None for what the device likes best. Results
-            do not depend on it.
-        autoreset: what becomes of an env whose episode ended. "same_step": it is reset in the same step. "next_step":
-            in the next one, in which its actions are ignored and its rewards are 0. "disabled": it sits steps out until
-            ``reset``. An env walks the same course in all three; trainers need "same_step".
-        check_actions: whether a step refuses actions that are out of their bounds, or NaN; it then waits for a GPU.
+        envs_per_warp: how many envs share a warp, 0 for one env per block; None lets the device choose. Results do not
+            depend on it.
+        autoreset: when an env whose episode ended is reset. "same_step": in the same step. "next_step": in the next
+            one, which ignores its actions and gives reward 0. "disabled": it skips steps until ``reset``. Trajectories
+            are the same in all three; trainers need "same_step".
+        check_actions: whether a step refuses actions that are out of bounds or NaN; it then waits for a GPU.
         backend: where it runs, instead of ``device`` and ``num_workers``.
 
     Raises:
@@ -117,13 +117,13 @@ class World(WorldStore):
 
         Args:
             active: (num_envs,) bool, which envs; None means all, as the first call does.
-            seed: of these envs' random numbers from here on; None keeps those they have. With one number, env i
-                walks the course that it has in a new world of that seed. With one for each env, or None in its place,
-                it walks the course of a world of one env of its seed.
+            seed: of these envs' random numbers from here on; None keeps their seeds. With one number, env i follows the
+                trajectory that it has in a new world of that seed. With one entry for each env, a number or None, it
+                follows the trajectory of a one-env world of its seed.
 
         Raises:
             StoreError: the mask has another shape or dtype.
-            DeclarationError: a seed is no whole number of at least 0 and below 2^64, or there is not one for each env.
+            DeclarationError: a seed is not a whole number from 0 to 2^64 - 1, or there is not one for each env.
         """
         if not self.data.sealed:
             if active is not None:
@@ -168,9 +168,9 @@ class World(WorldStore):
                 callback()
 
     def step(self) -> None:
-        """One step of every env, with the actions that stand in the store; ended envs are reset in the same step.
+        """Step every env, with the actions that are in the store; ended envs are reset in the same step.
 
-        A step is whole: threads that step one world take turns.
+        Steps are atomic: threads that step the same world take turns.
 
         Raises:
             KernelError: a kernel faulted.
@@ -179,7 +179,7 @@ class World(WorldStore):
         _without_memory()
 
     def step_some(self, active: torch.Tensor) -> None:
-        """One step of some envs; all others keep every bit.
+        """Step some envs; no bit of the others changes.
 
         Args:
             active: (num_envs,) bool, which envs.
@@ -219,7 +219,7 @@ class World(WorldStore):
 
         Args:
             run: steps this world, or does other work on its store; the same work in each call, without waiting for the
-                device. Where an ``@eager_phase`` is among the phases, ``run`` itself is returned, which is said once.
+                device. If a phase is an ``@eager_phase``, ``run`` itself is returned, and a log line says so once.
 
         Raises:
             DeviceError: ``run`` does what a graph cannot hold.
@@ -252,7 +252,7 @@ class World(WorldStore):
     def check(self, num_envs: int = 5, steps: int = 120, seed: int = 0) -> Report:
         """Look for faults in the kernels of this world's environment, as ``warpworld.check`` does.
 
-        Worlds of its own are stepped for it, on a CPU; this one is not touched.
+        The check steps separate worlds on a CPU; this one does not change.
 
         Args:
             num_envs: envs to step, 2 to 1000.
@@ -260,7 +260,7 @@ class World(WorldStore):
             seed: of those worlds and of the actions.
 
         Raises:
-            DeclarationError: a number is out of these ranges, or the environment has no kernels.
+            DeclarationError: a number is out of its range, or the environment has no kernels.
         """
         from warpworld.checking.check import check  # the one import that goes up: a check steps worlds of its own
 
@@ -294,7 +294,7 @@ class World(WorldStore):
         return world_html(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> World:
-        """A world of its own, in the same state: both have the same course from here, and neither moves the other.
+        """A second world in the same state: both follow the same trajectory from here, and neither affects the other.
 
         Parts that act in this world, such as a trainer's actors, stay with it; the arrays that they added, and what is
         recorded for them, are the copy's too.
@@ -316,7 +316,7 @@ class World(WorldStore):
         return twin
 
     def part(self, first: int, num_envs: int) -> World:
-        """A new world of some of this world's envs, which walk the courses that they have here.
+        """A new world of some of this world's envs, which follow the same trajectories as here.
 
         Args:
             first: index of the first of them in this world.
@@ -358,6 +358,6 @@ class World(WorldStore):
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         """Refuse to be pickled, and copied by copy.copy, which would share the memory."""
         raise StoreError(
-            "a World is bound to memory and kernels of this process: neither pickle nor copy.copy takes it. Keep its "
-            "snapshot() and restore() that in a World made in the same way; in this process use copy.deepcopy"
+            "a World is bound to memory and kernels of this process, so pickle and copy.copy cannot copy it. Save its "
+            "snapshot() and restore() it in a World made in the same way, or use copy.deepcopy in this process"
         )

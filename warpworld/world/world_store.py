@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class WorldStore:
-    """The part of a World that steps stand on; attributes are documented there.
+    """The part of a World that steps build on; attributes are documented there.
 
     Args:
-        environment: what kind of world.
+        environment: its declaration.
         constants: numbers of envs, seed and autoreset.
         backend: where it runs.
         envs_per_warp: see World.
@@ -54,7 +54,7 @@ class WorldStore:
         self.num_agents = sum(group.size for group in self.groups.values())
         if self.num_envs * self.num_agents >= 2**31:
             raise DeclarationError(
-                f"num_envs={self.num_envs}: {self.num_agents} agents each are more than an int can count"
+                f"num_envs={self.num_envs}: with {self.num_agents} agents each, there are more than an int can count"
             )
         self._turn = threading.RLock()  # reentrant: a phase that steps its own world is a RecursionError
         self._envs_per_warp = None if envs_per_warp is None else self._packing(envs_per_warp)
@@ -103,7 +103,7 @@ class WorldStore:
 
     @property
     def autoreset(self) -> Autoreset:
-        """What becomes of an env whose episode ended; see the constructor."""
+        """When an env whose episode ended is reset; see the constructor."""
         return self.constants.autoreset
 
     # ---- before the first reset --------------------------------------------------------------------------------------
@@ -112,12 +112,12 @@ class WorldStore:
 
         Args:
             array: its declaration.
-            kept: "state" is what the course depends on: snapshots and checkpoints hold it. "scratch" is written anew
+            kept: "state" is what the future depends on: snapshots and checkpoints hold it. "scratch" is rewritten
                 before it is read. "history" is a record too large to copy, such as a ring of a million rows: snapshots
                 and the check of a CUDA graph leave it alone.
 
         Raises:
-            StoreError: after the first reset(), or if there is one of that name.
+            StoreError: after the first reset(), or if the name is taken.
         """
         self.data.add(array, kept)
 
@@ -279,7 +279,7 @@ class WorldStore:
         return self.data.snapshot()
 
     def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
-        """Write a snapshot back; the world then takes the same course as from there on.
+        """Write a snapshot back; the world then continues as it did from there.
 
         Args:
             snapshot: what ``snapshot`` returned, of a world with the same arrays.
@@ -291,7 +291,7 @@ class WorldStore:
         self.data.restore(snapshot, layout)
 
     def state(self, envs: Envs = slice(None)) -> torch.Tensor:
-        """A copy of the state of some envs: all that their courses depend on, random numbers included.
+        """A copy of the state of some envs: all that their future depends on, including random numbers.
 
         Args:
             envs: their indices; all by default.
@@ -303,7 +303,7 @@ class WorldStore:
         return self._env_states.read(envs)
 
     def set_state(self, envs: Envs, states: torch.Tensor) -> None:
-        """Write states back, into these envs or others: each then walks the course of the env it was taken from.
+        """Write states back, into these envs or others: each then follows the trajectory of the env it was taken from.
 
         Args:
             envs: indices.
@@ -316,13 +316,13 @@ class WorldStore:
         self._env_states.write(envs, states)
 
     def fork(self, source: int | Sequence[int], targets: Envs, reseed: bool = False) -> None:
-        """Copy the state of an env into others, as a planner does that tries several actions from one state.
+        """Copy the state of an env into others, as a planner does to try several actions from one state.
 
         Args:
             source: index of the env; or of as many envs as there are targets.
-            targets: indices of the envs that are written over.
-            reseed: whether each target draws random numbers of its own from here on, new ones at every fork; otherwise
-                it walks the same course as its source, if it acts alike.
+            targets: indices of the envs to overwrite.
+            reseed: whether each target draws its own random numbers from here on, new ones at every fork; otherwise it
+                follows the same trajectory as its source under the same actions.
 
         Raises:
             StoreError: an index is out of range, or there are neither one source nor one for each target.

@@ -184,10 +184,10 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match=r"model.svg': cannot be read: No such file or directory"):
         load_cubicasa(tmp_path)
     (tmp_path / "model.svg").write_text("<svg><g></svg>")
-    with pytest.raises(PlanError, match=re.escape("model.svg': is no SVG: mismatched tag: line 1, column 10")):
+    with pytest.raises(PlanError, match=re.escape("model.svg': is not SVG: mismatched tag: line 1, column 10")):
         load_cubicasa(tmp_path)
     (tmp_path / "model.svg").write_bytes(b"\xff\xd8 a picture")
-    with pytest.raises(PlanError, match=r"model.svg': is no SVG"):
+    with pytest.raises(PlanError, match=r"model.svg': is not SVG"):
         load_cubicasa(tmp_path)
 
 

@@ -66,8 +66,8 @@ def test_touching_walls_are_legal() -> None:
         ({"walls": []}, f"plan 'hut': 0 walls, expected 1 to {MAX_WALLS}, which is what a kernel has room for"),
         ({"walls": np.ones((1025, 2, 2))}, "plan 'hut': 1025 walls, expected 1 to 1024"),
         ({"walls": [[1, 2, 3, 4]]}, "plan 'hut': walls has shape (1, 4), expected (*, 2, 2)"),
-        ({"walls": [[["a", 2], [3, 4]]]}, "plan 'hut': walls holds something that is no number"),
-        ({"walls": [[[1], [3, 4]]]}, "plan 'hut': walls holds something that is no number"),
+        ({"walls": [[["a", 2], [3, 4]]]}, "plan 'hut': walls holds something that is not a number"),
+        ({"walls": [[[1], [3, 4]]]}, "plan 'hut': walls holds something that is not a number"),
         ({"lights": [[2, np.inf, 1]]}, "plan 'hut': light 0 is (2, inf, 1), expected finite numbers"),
         ({"lights": [[2, 2, 1], [2, 2, 0]]}, "plan 'hut': light 1 has intensity 0, expected more than 0"),
         (
@@ -80,7 +80,7 @@ def test_touching_walls_are_legal() -> None:
             "plan 'hut': light 0 at (4.50, 2.00) is outside the map of rooms, which spans (0.00, 0.00) to (4.00, 4.00)",
         ),
         ({"rooms": np.zeros((20, 20))}, "plan 'hut': no room to spawn in: no cell of the map of rooms has a number"),
-        ({"rooms": np.full((20, 20), 1.5)}, "plan 'hut': rooms holds what is no whole number of -32768 to 32767"),
+        ({"rooms": np.full((20, 20), 1.5)}, "plan 'hut': rooms holds what is not a whole number of -32768 to 32767"),
         ({"rooms": [1, 2]}, "plan 'hut': rooms has shape (2,), expected (*, *)"),
         (
             {"walls": SQUARE[:3]},

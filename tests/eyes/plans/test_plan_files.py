@@ -67,10 +67,10 @@ def changed(**changes: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is no JSON: line 1, column 2: Expecting property name enclosed in double quotes"),
-        ("\xff", "is no JSON text"),
-        (b"\xff\xfe\x00\xff", "is no JSON: line 1, column 1: Expecting value"),
-        ("[" * 100_000, "is no JSON text"),
+        ("{", "is not JSON: line 1, column 2: Expecting property name enclosed in double quotes"),
+        ("\xff", "is not JSON text"),
+        (b"\xff\xfe\x00\xff", "is not JSON: line 1, column 1: Expecting value"),
+        ("[" * 100_000, "is not JSON text"),
         ("[1]", "the file is a list, expected an object with format, name, walls, lights, rooms"),
         (changed(format="warpworld plan 2"), "format is 'warpworld plan 2', expected 'warpworld plan 1'"),
         (changed(format=None), "the file has no 'format'"),

@@ -52,7 +52,7 @@ def toy(tmp_path: Path, body: str, num_envs: int = 40, array: Array | None = Non
 def test_no_gpu(fresh_driver: StandIn) -> None:
     fresh_driver.inject("cuInit", 100)
     message = r"the NVIDIA driver finds no GPU number 0 that it can use \(cuInit failed: no CUDA-capable device is "
-    with pytest.raises(DeviceError, match=message + r"detected\); see what nvidia-smi says"):
+    with pytest.raises(DeviceError, match=message + r"detected\); see the output of nvidia-smi"):
         CudaBackend(HostGpu())
 
 
@@ -165,8 +165,8 @@ def test_a_fault_is_heard_of_later(stand_in: StandIn, tmp_path: Path) -> None:
     message = (
         r"a kernel that was launched before, noticed at the launch of '(step|reset)' \(1 block of 128 threads\): "
         r"it read or wrote memory that is not its own \(an index out of bounds, a "
-        r"wrong pointer\) \[cuLaunchKernel failed: an illegal memory access was encountered\]; start anew with "
-        "WARPWORLD_CUDA_SYNC=1 to learn which: every launch is then waited for"
+        r"wrong pointer\) \[cuLaunchKernel failed: an illegal memory access was encountered\]; start again with "
+        "WARPWORLD_CUDA_SYNC=1 to find out which: every launch is then waited for"
     )
     with pytest.raises(KernelError, match=message):
         world.step()
@@ -185,7 +185,9 @@ def test_waiting_names_the_kernel(
 ) -> None:
     monkeypatch.setenv("WARPWORLD_CUDA_SYNC", "1")
     world = toy(tmp_path, f"if (is_active()) {body}", num_envs=400)
-    message = rf"kernel 'step' \(10 blocks of 128 threads\): {said}.*; the GPU is lost to this process: start anew"
+    message = (
+        rf"kernel 'step' \(10 blocks of 128 threads\): {said}.*; this process cannot use the GPU any more: start again"
+    )
     with pytest.raises(KernelError, match=message):
         world.step()
 
@@ -196,7 +198,10 @@ def test_waiting_names_the_kernel(
         (701, r"kernel 'step' \(1 .*\) was not launched: it needs more registers or shared memory than a block can"),
         (702, r"noticed at the launch of 'step' .*: it ran longer than the driver allows on a GPU with a display"),
         (715, r"noticed at the launch of 'step' .*: it executed an illegal instruction"),
-        (716, r"noticed at the launch of 'step' .*: it read or wrote at an address that is no multiple of the type's"),
+        (
+            716,
+            r"noticed at the launch of 'step' .*: it read or wrote at an address that is not a multiple of the type's",
+        ),
         (719, r"noticed at the launch of 'step' .*: it faulted \(a bad pointer, __trap\(\), or a stack that is too"),
         (900, r"kernel 'step' .* was not launched: a CUDA graph that is being captured cannot hold what was done"),
         (999, r"kernel 'step' .* was not launched: the driver refused the launch \[cuLaunchKernel failed: unknown"),

@@ -147,7 +147,7 @@ def test_python_that_changes_from_call_to_call(caplog: pytest.LogCaptureFixture)
 
     world = counting_world(phase)
     assert world.capture(world.step) == world.step
-    assert "steps run one by one: as a CUDA graph they do something else to x; see trainer.graph_steps" in caplog.text
+    assert "steps run one by one: as a CUDA graph they give other results in x; see trainer.graph_steps" in caplog.text
     assert world["x"].eq(0.0).all() and world["clock"].view(torch.int64).eq(1).all()  # nothing is left of the trial
 
 
@@ -160,7 +160,7 @@ def test_a_tensor_that_is_exchanged(caplog: pytest.LogCaptureFixture) -> None:
 
     world = counting_world(phase)
     assert world.capture(world.step) == world.step
-    assert "something else to y" in caplog.text
+    assert "other results in y" in caplog.text
 
 
 @pytest.mark.stand_in

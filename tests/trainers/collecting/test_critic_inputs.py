@@ -187,7 +187,7 @@ def test_a_policy_needs_no_critic() -> None:
     [
         (
             {"named": "stat"},
-            "Blind: group 'team' has critic_input='stat', which is no array of the environment. Did you",
+            "Blind: group 'team' has critic_input='stat', which is not an array of it. Did you",
         ),
         (
             {"dtype": "int32"},

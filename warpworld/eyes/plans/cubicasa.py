@@ -72,7 +72,7 @@ def _read(path: Path) -> Drawing:
     except OSError as error:
         raise PlanError(f"cannot be read: {reason(error)}") from error
     except (ElementTree.ParseError, UnicodeDecodeError, LookupError) as error:
-        raise PlanError(f"is no SVG: {error}") from error
+        raise PlanError(f"is not SVG: {error}") from error
     drawing = Drawing()
     for group in root.iter():
         kinds = group.get("class", "").split()

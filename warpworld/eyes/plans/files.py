@@ -77,9 +77,9 @@ def _read(path: Path) -> Mapping[str, Any]:
     except OSError as error:
         raise PlanError(f"cannot be read: {reason(error)}") from error
     except json.JSONDecodeError as error:
-        raise PlanError(f"is no JSON: line {error.lineno}, column {error.colno}: {error.msg}") from error
+        raise PlanError(f"is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from error
     except (UnicodeDecodeError, RecursionError) as error:
-        raise PlanError("is no JSON text") from error
+        raise PlanError("is not JSON text") from error
     _check_keys("the file", whole, KEYS, required=("format", "walls", "rooms"))
     if whole["format"] != FORMAT:
         raise PlanError(f"format is {whole['format']!r:.80}, expected '{FORMAT}'")

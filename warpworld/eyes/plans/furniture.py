@@ -22,7 +22,7 @@ ATTEMPTS = 4
 
 
 def furniture(random: np.random.Generator, drawn: Home, inner: int) -> Iterator[Rectangle]:
-    """At most one box in each rectangle that is no corridor; it blocks no way.
+    """At most one box in each rectangle that is not a corridor; it blocks no way.
 
     Args:
         random: what is drawn from.

@@ -58,12 +58,12 @@ class Plan:
                 array: np.ndarray = value.astype(dtype)
             exact = dtype is not np.int16 or bool((array == value).all())
         except (TypeError, ValueError):
-            raise PlanError(f"plan '{self.name}': {name} holds something that is no number") from None
+            raise PlanError(f"plan '{self.name}': {name} holds something that is not a number") from None
         if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
             wanted = ", ".join("*" if length is None else str(length) for length in shape)
             raise PlanError(f"plan '{self.name}': {name} has shape {array.shape}, expected ({wanted})")
         if not exact:
-            raise PlanError(f"plan '{self.name}': rooms holds what is no whole number of -32768 to 32767")
+            raise PlanError(f"plan '{self.name}': rooms holds what is not a whole number of -32768 to 32767")
         array.setflags(write=False)
         object.__setattr__(self, name, array)
 

@@ -37,7 +37,7 @@ class CpuBackend:
     name = "cpu"
     warp_size = 32  # that of CUDA, so that a kernel's warps are the same everywhere
     side_by_side = False
-    packs_envs = False  # lanes that nobody uses would cost time here
+    packs_envs = False  # unused lanes would cost time here
     warps_per_block = 1
     padding = 0
     captures = False

@@ -1,6 +1,6 @@
 """Finds the host C++ compiler that the cpu backend builds kernels with, and runs it.
 
-``$WARPWORLD_DEBUG=1``: kernels are compiled for a debugger, and one worker steps envs where nobody asks for more.
+``$WARPWORLD_DEBUG=1``: kernels are compiled for a debugger, and one worker steps envs unless more are asked for.
 """
 
 from __future__ import annotations

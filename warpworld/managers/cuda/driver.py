@@ -51,7 +51,7 @@ class Driver:
         except self.drv.Error as error:
             raise DeviceError(
                 f"the NVIDIA driver finds no GPU number {ordinal} that it can use ({first_line(error)}); "
-                "see what nvidia-smi says"
+                "see the output of nvidia-smi"
             ) from error
         self._calls = ctypes.CDLL("libcuda.so.1")  # for what PyCUDA has no words
         self.turn = threading.RLock()
@@ -146,7 +146,7 @@ def load_pycuda() -> Any:
         raise DeviceError('PyCUDA is not installed; run: pip install "warpworld[cuda]", or use device=cpu') from error
     except ImportError as error:
         raise DeviceError(
-            f"PyCUDA cannot be loaded; build it anew for this CUDA, or use device=cpu ({error})"
+            f"PyCUDA cannot be loaded; rebuild it for this CUDA version, or use device=cpu ({error})"
         ) from error
     return drv
 

@@ -25,7 +25,7 @@ def waits_for_launches() -> bool:
 # What a driver's message holds -> what happened. https://docs.nvidia.com/cuda/cuda-driver-api, CUresult
 _FAULTS = {
     "illegal memory access": "it read or wrote memory that is not its own (an index out of bounds, a wrong pointer)",
-    "misaligned address": "it read or wrote at an address that is no multiple of the type's size",
+    "misaligned address": "it read or wrote at an address that is not a multiple of the type's size",
     "device-side assert": "an assert() in it failed; the assertion is printed above",
     "illegal instruction": "it executed an illegal instruction",
     "timed out and was terminated": "it ran longer than the driver allows on a GPU with a display",
@@ -50,7 +50,7 @@ def explain_launch(error: Exception, kernel: str, shape: str, waited: bool) -> K
     if fault and not waited:
         return explain_earlier_fault(error, f", noticed at the launch of '{kernel}' ({shape})")
     if fault:
-        lost = "; the GPU is lost to this process: start anew"
+        lost = "; this process cannot use the GPU any more: start again"
         return KernelError(f"kernel '{kernel}' ({shape}): {fault} [{first_line(error)}]{lost}")
     what = _found(error, _REFUSALS) or "the driver refused the launch"
     return KernelError(f"kernel '{kernel}' ({shape}) was not launched: {what} [{first_line(error)}]")
@@ -64,8 +64,8 @@ def explain_earlier_fault(error: Exception, noticed: str = "") -> KernelError:
         noticed: where, in words.
     """
     return KernelError(
-        f"a kernel that was launched before{noticed}: {_found(error, _FAULTS)} [{first_line(error)}]; start anew with "
-        f"{SYNC_VARIABLE}=1 to learn which: every launch is then waited for"
+        f"a kernel that was launched before{noticed}: {_found(error, _FAULTS)} [{first_line(error)}]; start again with "
+        f"{SYNC_VARIABLE}=1 to find out which: every launch is then waited for"
     )
 
 

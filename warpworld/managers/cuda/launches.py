@@ -80,7 +80,7 @@ def launches_of(
     Args:
         steps: in order.
         data: a sealed store.
-        world: what kernels are told.
+        world: the constants that kernels receive.
         idle: gives the kernel for work with no kernel behind it.
     """
     launches: list[Launch] = []
