@@ -60,6 +60,7 @@ def run(notebook: NotebookNode, folder: Path) -> NotebookNode:
     copy = nbformat.from_dict(notebook)
     environment = {name: value for name, value in os.environ.items() if name != "WARPWORLD_CXXFLAGS"}
     environment |= {"PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder / ".ipython"), "OMP_NUM_THREADS": "1"}
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # for !python
     client = NotebookClient(copy, timeout=300, resources={"metadata": {"path": str(folder)}})
     client.execute(env=environment)
     return copy
