@@ -55,6 +55,7 @@ setup(
         "pydantic>=2.7",
         "pyyaml>=6.0",
         "rich>=13.0",
+        "shtab>=1.13",
         "tensorboard>=2.14",
         "torch>=2.5",
         "tree-sitter>=0.24",

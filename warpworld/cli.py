@@ -16,6 +16,7 @@ from warpworld.commands import (
     bench,
     check,
     compare,
+    completion,
     evaluate,
     export,
     league,
@@ -35,7 +36,7 @@ from warpworld.packaged import packaged_configs
 
 COMMANDS = (  # in the order of --help
     *(train, evaluate, league, watch, runs, compare, report, export),
-    *(new, params, check, plans, run, about, bench),
+    *(new, params, check, plans, run, about, completion, bench),
 )
 USER_ERROR = 2  # exit statuses
 INTERRUPTED = 130
@@ -111,25 +112,10 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
         prog="warpworld", description="Multi-agent reinforcement learning on one device, with a GPU or without."
     )
     parser.add_argument("--version", action="version", version=f"warpworld {about.version('warpworld')}")
-    parser.set_defaults(command=None, settings=None)  # settings: where a command keeps its key=value words
+    # settings: where a command keeps its key=value words
+    parser.set_defaults(command=None, settings=None, parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module in (
-        train,
-        evaluate,
-        league,
-        watch,
-        runs,
-        compare,
-        report,
-        export,
-        new,
-        params,
-        check,
-        plans,
-        run,
-        about,
-        bench,
-    ):
+    for module in COMMANDS:
         module.add_parsers(commands)
     return parser, commands.choices
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import io
+import json
 import logging
 import os
 import re
@@ -19,7 +21,9 @@ from rich.console import Console
 from tests.chase import NAME, TEXT, changed
 from warpworld.cli import main
 from warpworld.config import RunConfig, load_config
+from warpworld.environment import environment_names, get_environment, packaged_names
 from warpworld.errors import BuildError, KernelError
+from warpworld.packaged import packaged_configs
 from warpworld.report.numbers import duration
 from warpworld.runs import Run
 from warpworld.sessions.progress import TrainingProgress
@@ -431,6 +435,17 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("cartpole", "tag_continuous", "tag_gridworld"):
         assert out.count(f"  {name} ") >= 2
     assert "cannot be imported" not in out
+
+
+def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found["environments"]) == set(environment_names())
+    for name in packaged_names():
+        expected = (inspect.getdoc(get_environment(name)) or "").partition("\n")[0]
+        assert (name, found["environments"][name]) == (name, expected)
+    assert list(found["configs"]) == list(packaged_configs())
+    assert found["configs"]["cartpole"].startswith("CartPole-v1: ")
 
 
 def test_info(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.metadata
+import json
 import platform
 from typing import Any
 
@@ -15,7 +16,9 @@ from warpworld.report.columns import print_columns
 
 def add_parsers(commands: Any) -> None:
     """Add both commands to the command line."""
-    commands.add_parser("list", help="environments and packaged configs").set_defaults(command=_list)
+    listing = commands.add_parser("list", help="environments and packaged configs")
+    listing.add_argument("--json", action="store_true", help="as JSON: what each is, by name")
+    listing.set_defaults(command=_list)
     commands.add_parser("info", help="what is installed, and which device would be used").set_defaults(command=_info)
 
 
@@ -29,11 +32,15 @@ def version(distribution: str) -> str:
         return "not installed"
 
 
-def _list(_: argparse.Namespace) -> int:
+def _list(arguments: argparse.Namespace) -> int:
+    environments, configs = environment_summaries(), config_summaries()
+    if arguments.json:
+        print(json.dumps({"environments": environments, "configs": configs}, indent=2))
+        return 0
     print("environments")
-    print_columns([(f"  {name}", about) for name, about in environment_summaries().items()])
+    print_columns([(f"  {name}", about) for name, about in environments.items()])
     print("\npackaged configs (warpworld train NAME)")
-    print_columns([(f"  {name}", about) for name, about in config_summaries().items()])
+    print_columns([(f"  {name}", about) for name, about in configs.items()])
     return 0
 
 
