@@ -114,12 +114,12 @@ def test_a_resumed_run_goes_on_with_them(tmp_path: Path) -> None:
     [
         (
             {"wagf": 1.0},
-            "schedules.wagf: is no array of tests.trainers.test_environment_schedules:Paid that all envs share, of "
-            "floating-point numbers. Did you mean 'wage'\\? Known: wage, wages",
+            "schedules.wagf: is not a floating-point array of tests.trainers.test_environment_schedules:Paid that "
+            "all envs share. Did you mean 'wage'\\? Known: wage, wages",
         ),
-        ({"own": 1.0}, "schedules.own: is no array of .* that all envs share"),
-        ({"count": 1.0}, "schedules.count: is no array of .* of floating-point numbers"),
-        ({"fixed": 1.0}, "schedules.fixed: is no array of"),
+        ({"own": 1.0}, "schedules.own: is not a floating-point array of .* that all envs share"),
+        ({"count": 1.0}, "schedules.count: is not a floating-point array of"),
+        ({"fixed": 1.0}, "schedules.fixed: is not a floating-point array of"),
         ({"wage": [[0, 1.0], [9, 6.0]]}, "schedules.wage gives 6, expected -1 to 5, the array's bounds"),
         ({"wage": "much"}, r"schedules.wage is 'much', expected a finite number, or points such as \[\[0, 1e-3\]"),
         ({"wage": [[9, 1.0], [0, 2.0]]}, "schedules.wage is .*, expected points in ascending order of env steps"),

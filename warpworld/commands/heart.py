@@ -22,9 +22,9 @@ GONE_KEY = "gone"  # counts those that need the store no more
 class Heart:
     """Shows the others that this process lives, and ends it where another does not.
 
-    A process that was killed is noticed sooner, where its connections close. This is for those that hang, for machines
-    that are gone, and for whoever waits for a device that waits for them. Beats are counted, not seconds, so that time
-    that this process was itself suspended for does not count against the others.
+    A process that was killed is noticed sooner, when its connections close. This is for processes that hang, for
+    machines that are gone, and for processes that wait for a device that waits for them. Beats are counted, not
+    seconds, so the time for which this process was itself suspended does not count against the others.
 
     Args:
         store: a connection of its own to the store that all share; it may stop answering at any moment.
@@ -65,7 +65,7 @@ class Heart:
         self._beats[rank] = beat
 
     def _watch(self) -> None:
-        """End the process where there is nobody to wait for; apart from ``_beat``, which may wait for the store."""
+        """End the process if there is no other to wait for; apart from ``_beat``, which may wait for the store."""
         answered = waited = 0
         while not self._stopped.wait(BEAT_SECONDS):
             waited = 0 if self._answered != answered else waited + 1

@@ -21,7 +21,7 @@ def add_parsers(commands: Any) -> None:
     league = commands.add_parser(
         "league",
         help="who beats whom: a run's selves, its pool, other runs' policies, scripts and random actions",
-        description="Everybody against everybody: a table of win rates and Elo ratings, and league.png in the run.",
+        description="Every player against every other: a table of win rates and Elo ratings, and league.png.",
     )
     league.add_argument("run", metavar="RUN", help="a run folder, as `warpworld train` makes")
     league.add_argument(
@@ -60,7 +60,7 @@ def _league(arguments: argparse.Namespace) -> int:
 
 
 def _say(done: int, all_pairs: int) -> None:
-    """Where somebody watches, how far it is."""
+    """Report progress if a terminal is attached."""
     if sys.stderr is not None and sys.stderr.isatty():
         print(f"\r{done} of {all_pairs} pairs", end="" if done < all_pairs else "\n", file=sys.stderr, flush=True)
 

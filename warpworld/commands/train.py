@@ -1,4 +1,4 @@
-"""`warpworld train`: train the policies of a config, or go on with a run."""
+"""`warpworld train`: train the policies of a config, or continue a run."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def add_parsers(commands: Any) -> None:
     """Add the command to the command line."""
     train = commands.add_parser(
         "train",
-        help="train the policies of a config, or go on with a run",
-        description="Train a config's policies, or go on with a run that was stopped.",
+        help="train the policies of a config, or continue a run",
+        description="Train a config's policies, or continue a run that was stopped.",
         usage="%(prog)s [options] (CONFIG | --resume RUN) [key=value ...]",
     )
     train.add_argument(
         "words", metavar="CONFIG key=value", nargs="*", help="a YAML file or a packaged config (see `warpworld list`), "
         "and overrides, such as num_envs=64 or env.num_taggers=3"
     )  # fmt: skip
-    train.add_argument("--resume", metavar="RUN", help="go on with this run folder from its newest checkpoint")
+    train.add_argument("--resume", metavar="RUN", help="continue this run from its newest checkpoint")
     train.add_argument(
         "--stop-at", type=at_least(1), metavar="ENV_STEPS", help="end early, at the first checkpoint from there on"
     )

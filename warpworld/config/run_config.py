@@ -302,7 +302,7 @@ def _with_models(policies: Mapping[str, Any], document: Document) -> dict[str, A
 
 
 def _check_schedules(environment: Environment, config: RunConfig, document: Document) -> None:
-    """What a schedule sets is an array that all envs share, and which may hold the numbers that it gives."""
+    """Check that each schedule sets a floating-point array that all envs share, within its bounds."""
     if not config.schedules:
         return
     declared = {array.name: array for array in environment.arrays()}
@@ -310,7 +310,7 @@ def _check_schedules(environment: Environment, config: RunConfig, document: Docu
     for name, schedule in config.schedules.items():
         where = f"{document.where(('schedules', name), ('schedules',))}: schedules.{name}"
         if name not in shared:
-            why = f"is no array of {config.title} that all envs share, of floating-point numbers"
+            why = f"is not a floating-point array of {config.title} that all envs share"
             raise ConfigError(f"{where}: {why}.{suggest(name, shared)} {known(shared) if shared else 'It has none'}")
         low, high = declared[name].bounds or (-math.inf, math.inf)
         for value in [schedule] if isinstance(schedule, float) else [value for _, value in schedule]:
