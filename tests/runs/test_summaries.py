@@ -116,7 +116,7 @@ def test_opening_a_run_of_a_newer_version(tmp_path: Path, version: str, end: str
     where, _, message = str(raised.value).partition(": ")
     assert where.startswith(f"{run.config_path}, line ")
     assert message.partition(". ")[0] == "trainer.warp is not a known key"
-    assert message.partition("torch_threads")[2] == end
+    assert message.partition("patience")[2] == end
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
