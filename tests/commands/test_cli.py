@@ -28,6 +28,7 @@ from warpworld.report.numbers import duration
 from warpworld.runs import Run
 from warpworld.sessions.progress import TrainingProgress
 from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.evaluations.standing import Standing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -48,6 +49,7 @@ class StubTrainer:
     timed_every: int = 1
     failure: BaseException = KeyboardInterrupt()
     world = types.SimpleNamespace(device=types.SimpleNamespace(type="cpu"))
+    evaluations = types.SimpleNamespace(ending="", standing=Standing())
 
     def __init__(self, config: RunConfig, initial_weights: bool = True, processes: ProcessGroup = ALONE) -> None:
         self.processes = processes
@@ -55,6 +57,10 @@ class StubTrainer:
             raise self.fail_on_build
         self.config, self.iteration, self.env_steps = config, 0, 0
         self.num_iterations = config.trainer.total_env_steps // (config.trainer.num_envs * config.trainer.num_steps)
+
+    @property
+    def is_finished(self) -> bool:
+        return self.iteration == self.num_iterations
 
     def create_run(self, directory: None = None) -> Run:
         return Run.create(self.config, first_state={"iteration": self.iteration})
@@ -287,7 +293,10 @@ def test_reader_that_stops_reading(here: Path) -> None:
         (["eval", "x", "--episodes", "0"], "argument --episodes: '0', expected a whole number of at least 1"),
         (["eval", "x", "--seed", "-1"], "argument --seed: '-1', expected a whole number of at least 0"),
         (["eval", "x", "--episodes", "²"], "argument --episodes: '²', expected a whole number of at least 1"),
-        (["eval", "x", "--checkpoint", "last"], "argument --checkpoint: 'last', expected a whole number of at least 0"),
+        (
+            ["eval", "x", "--checkpoint", "last"],
+            "argument --checkpoint: 'last', expected an iteration, or best for the weights with the best evaluation\n",
+        ),
         (["eval", "x", "--episodes", "10_000_001"], "'10_000_001', expected a whole number of at most 10,000,000"),
         (["eval", "x", "--episodes", "9" * 23], f"'{'9' * 23}', expected a whole number of at most 10,000,000"),
         (["eval", "x", "--episodes", "9" * 5000], "999', expected a whole number of at most 10,000,000"),

@@ -32,6 +32,7 @@ def add_parsers(commands: Any) -> None:
     train.add_argument(
         "--stop-at", type=at_least(1), metavar="ENV_STEPS", help="end early, at the first checkpoint from there on"
     )
+    train.add_argument("--losses", action="store_true", help="show losses and entropies while it trains, too")
     add_run_options(train)
     train.set_defaults(command=_train, settings="words", error=train.error)
 
@@ -44,11 +45,11 @@ def _train(arguments: argparse.Namespace) -> int:
         if not members.is_first:
             logging.getLogger("warpworld").setLevel(logging.ERROR)  # process 0 says it
         if arguments.resume is not None:
-            return _resume(arguments.resume, words, arguments.stop_at, members)
-        return _start(words[0], words[1:], arguments.stop_at, members)
+            return _resume(arguments.resume, words, arguments, members)
+        return _start(words[0], words[1:], arguments, members)
 
 
-def _start(source: str, overrides: Sequence[str], stop_at: int | None, members: Membership | Alone) -> int:
+def _start(source: str, overrides: Sequence[str], asked: argparse.Namespace, members: Membership | Alone) -> int:
     from warpworld.config import load_config
 
     config = load_config(source, overrides)
@@ -57,12 +58,12 @@ def _start(source: str, overrides: Sequence[str], stop_at: int | None, members: 
     trainer = make_trainer(config, members.begin(config.trainer.device))
     run = begin_run(trainer)  # only now, so that a mistake leaves no folder behind
     if run is None:
-        return run_along(trainer, stop_at)
+        return run_along(trainer, asked.stop_at)
     with contextlib.closing(run):
-        return run_session(trainer, run, stop_at)
+        return run_session(trainer, run, asked.stop_at, asked.losses)
 
 
-def _resume(path: str, overrides: Sequence[str], stop_at: int | None, members: Membership | Alone) -> int:
+def _resume(path: str, overrides: Sequence[str], asked: argparse.Namespace, members: Membership | Alone) -> int:
     from warpworld.runs import Run
     from warpworld.runs.resume import resumed_config
     from warpworld.sessions.session import make_trainer, resume_command, run_along, run_session
@@ -77,7 +78,7 @@ def _resume(path: str, overrides: Sequence[str], stop_at: int | None, members: M
         trainer.resume(run)
         total = trainer.num_iterations * config.trainer.num_envs * config.trainer.num_steps
         if not members.is_first:
-            return 0 if trainer.is_finished else run_along(trainer, stop_at)
+            return 0 if trainer.is_finished else run_along(trainer, asked.stop_at)
         if overrides:
             run.rewrite_config(config)
         if trainer.evaluations.ending:
@@ -90,4 +91,4 @@ def _resume(path: str, overrides: Sequence[str], stop_at: int | None, members: M
             print(f"{resume_command(run)} trainer.total_env_steps={2 * total}")
             return 0
         print(f"going on with {run.path} from {trainer.env_steps:,} of {total:,} env steps", flush=True)
-        return run_session(trainer, run, stop_at)
+        return run_session(trainer, run, asked.stop_at, asked.losses)

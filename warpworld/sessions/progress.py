@@ -19,6 +19,8 @@ from rich.text import Text
 from warpworld.config import RunConfig
 from warpworld.report.numbers import duration, shown, shown_metric
 from warpworld.runs.metrics import own_metrics
+from warpworld.sessions.pace import Pace
+from warpworld.sessions.sparkline import Sparkline
 
 
 class TrainingProgress:
@@ -30,6 +32,7 @@ class TrainingProgress:
         interval: seconds between two lines where there is no terminal.
         clock: seconds that only rise.
         env_steps: env steps that earlier sessions of the run have done.
+        losses: show losses and entropies, too.
 
     Attributes:
         env_steps: env steps so far, in all sessions.
@@ -49,6 +52,7 @@ class TrainingProgress:
         interval: float = 5.0,
         clock: Callable[[], float] = time.monotonic,
         env_steps: int = 0,
+        losses: bool = False,
     ) -> None:
         trainer = config.trainer
         self.env_steps = self._first_step = env_steps
@@ -58,6 +62,9 @@ class TrainingProgress:
         self.first: dict[str, float | None] = dict.fromkeys(config.policy)
         self.last: dict[str, float | None] = dict.fromkeys(config.policy)
         self.own: dict[str, tuple[float, float]] = {}
+        self._curves = {name: Sparkline() for name in config.policy}
+        self._with_losses, self._losses = losses, dict[str, tuple[float, float]]()
+        self._scores: dict[str, float] = {}  # of the latest evaluation
         rollout = trainer.num_envs * trainer.num_steps
         self._total = trainer.total_env_steps // rollout * rollout
         self._speed: float | None = None  # env steps a second, of the latest iteration that was timed
@@ -65,6 +72,7 @@ class TrainingProgress:
         self._console = console or standard_output()
         self._clock = clock
         self._started = clock()
+        self._pace = Pace(self._started, env_steps)
         self._interval = interval
         self._next_line = self._started + interval
         self._live: Live | None = None
@@ -72,6 +80,7 @@ class TrainingProgress:
     def __enter__(self) -> TrainingProgress:
         """Start the clock and, on a terminal, the display."""
         self._started = self._clock()
+        self._pace = Pace(self._started, self.env_steps)
         self._next_line = self._started + self._interval
         if self._console.is_terminal:
             self._live = Live(console=self._console, get_renderable=self._display, refresh_per_second=4)
@@ -101,6 +110,7 @@ class TrainingProgress:
         self.env_steps = int(metrics.get("env_steps", self.env_steps))
         self._agents = int(metrics.get("agent_steps", 0)) // max(self.env_steps, 1)
         self.iterations += 1
+        self._pace.update(self._clock(), self.env_steps)
         self.timed += "perf/rollout_s" in metrics
         self.rollout_seconds += _number(metrics.get("perf/rollout_s")) or 0.0
         self.update_seconds += _number(metrics.get("perf/update_s")) or 0.0
@@ -111,10 +121,18 @@ class TrainingProgress:
             if value is not None:
                 self.first[name] = value if self.first[name] is None else self.first[name]
                 self.last[name] = value
+                self._curves[name].append(value)
+            score = _number(metrics.get(f"eval/{name}/score"))
+            self._scores |= {name: score} if score is not None else {}
         for name, heading in own_metrics(metrics).items():
             value = _number(metrics[name])
             if value is not None:
                 self.own[heading] = self.own.get(heading, (value, value))[0], value
+        for name in _loss_names(metrics) if self._with_losses else ():
+            value = _number(metrics[name])
+            if value is not None:
+                heading = name.removeprefix("losses/").replace("/", ": ").replace("_", " ")
+                self._losses[heading] = self._losses.get(heading, (value, value))[0], value
         if self._live is None and (self._clock() >= self._next_line or self.env_steps >= self._total):
             self._next_line = self._clock() + self._interval
             self._console.print(self._line(), markup=False, highlight=False, soft_wrap=True)
@@ -123,12 +141,14 @@ class TrainingProgress:
         return min(1.0, self.env_steps / self._total)
 
     def _left(self) -> str:
-        done, still = self.env_steps - self._first_step, max(self._total - self.env_steps, 0)
-        return duration(self.elapsed * still / done) if done else "-:--:--"
+        seconds = self._pace.left(self._clock(), self._total)
+        return "-:--:--" if seconds is None else duration(seconds)
 
     def _line(self) -> str:
         returns = ", ".join(f"{name} {shown(value)}" for name, value in self.last.items())
-        own = "".join(f"; {heading} {shown_metric(value)}" for heading, (_, value) in self.own.items())
+        returns += "".join(f", {name} evaluated {shown(score)}" for name, score in self._scores.items())
+        also = {**self.own, **self._losses}
+        own = "".join(f"; {heading} {shown_metric(value)}" for heading, (_, value) in also.items())
         done = f"{self._fraction():4.0%}  {self.env_steps:,} env steps"
         return f"{done}  {self._speeds()}  {self._left()} left  mean return: {returns}{own}"
 
@@ -151,20 +171,31 @@ class TrainingProgress:
         clock = Text(f"{duration(self.elapsed)} elapsed, {self._left()} left, {speed}{length}", style="dim")
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
         table.add_column("policy")
-        for heading in ("mean return", "at first"):
+        for heading in ("mean return", "at first", *(["evaluated"] if self._scores else [])):
             table.add_column(heading, justify="right")
+        table.add_column("")
         for name, value in self.last.items():
-            table.add_row(Text(name), shown(value), shown(self.first[name]))
-        return Group(bar, clock, table, self._own_table()) if self.own else Group(bar, clock, table)
+            score = [shown(self._scores.get(name))] if self._scores else []
+            curve = self._curves[name].drawn(ascii_only=self._console.options.ascii_only)
+            table.add_row(Text(name), shown(value), shown(self.first[name]), *score, curve)
+        also = {**self.own, **self._losses}
+        return Group(bar, clock, table, _table(also)) if also else Group(bar, clock, table)
 
-    def _own_table(self) -> Table:
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-        table.add_column("metric")
-        for heading in ("mean", "at first"):
-            table.add_column(heading, justify="right")
-        for heading, (first, last) in self.own.items():
-            table.add_row(Text(heading), shown_metric(last), shown_metric(first))
-        return table
+
+def _table(metrics: Mapping[str, tuple[float, float]]) -> Table:
+    """Metrics by heading: the latest and the first of each."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("metric")
+    for heading in ("mean", "at first"):
+        table.add_column(heading, justify="right")
+    for heading, (first, last) in metrics.items():
+        table.add_row(Text(heading), shown_metric(last), shown_metric(first))
+    return table
+
+
+def _loss_names(metrics: Mapping[str, Any]) -> list[str]:
+    """The losses and entropies among metrics."""
+    return [name for name in metrics if name.startswith("losses/") and name.endswith(("loss", "entropy"))]
 
 
 def standard_output() -> Console:

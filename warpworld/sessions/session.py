@@ -13,6 +13,7 @@ import torch
 from warpworld.config import RunConfig
 from warpworld.environment import get_environment
 from warpworld.runs.machine import describe_machine
+from warpworld.sessions.collapse import CollapseWatch
 from warpworld.sessions.progress import TrainingProgress
 from warpworld.sessions.signals import StopOnSignal
 from warpworld.sessions.summary import drawn_curve, print_summary
@@ -61,6 +62,7 @@ def run_session(
     trainer: Trainer,
     run: Run,
     stop_at: int | None = None,
+    losses: bool = False,
     on_iteration: Callable[[dict[str, Any]], Any] | None = None,
 ) -> int:
     """Train to the end of the budget or to a signal, with progress on the way and a summary in the end.
@@ -69,6 +71,7 @@ def run_session(
         trainer: at the start of the run, or resumed.
         run: its folder, open and locked.
         stop_at: env steps; the session ends at the first checkpoint from there on.
+        losses: show losses and entropies, too.
         on_iteration: called with each iteration's metrics, see ``Trainer.train``.
 
     Returns:
@@ -79,10 +82,12 @@ def run_session(
         print(f"{environment.name}: checkpoints do not hold its envs; a resumed run begins new episodes", flush=True)
     machine = describe_machine(str(trainer.world.device))
     run.add_session({"from_env_steps": trainer.env_steps, "processes": trainer.processes.size, **machine})
-    progress = TrainingProgress(run.config, env_steps=trainer.env_steps)
+    progress = TrainingProgress(run.config, env_steps=trainer.env_steps, losses=losses)
+    collapse = CollapseWatch(run.config)
 
     def follow(metrics: dict[str, Any]) -> None:
         progress.update(metrics)
+        collapse.update(metrics)
         if on_iteration is not None:
             on_iteration(metrics)
 
