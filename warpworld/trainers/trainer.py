@@ -163,10 +163,9 @@ class Trainer:
         self._save(run)
         while not self.is_finished and not self.processes.any(stop()):
             metrics = self._iterate()
-            is_evaluated = self._is_evaluated(self.iteration)
-            if is_evaluated:
+            if self._is_evaluated(self.iteration):
                 metrics |= self.evaluations.take(self.iteration, self.env_steps, run)
-            if run is not None and (is_evaluated or self._is_due(self.iteration, saving.log_every)):
+            if run is not None and self._is_logged(self.iteration):
                 run.log(metrics)
             if self._is_due(self.iteration, saving.checkpoint_every):
                 self._save(run)
@@ -180,8 +179,7 @@ class Trainer:
     def _iterate(self) -> Metrics:
         """The world's steps, then an update by every algorithm; timed apart where the device is waited for."""
         iteration, saving = self.iteration + 1, self.config.saving
-        is_kept = self._is_due(iteration, saving.log_every) or self._is_due(iteration, saving.checkpoint_every)
-        is_read = is_kept or self._is_evaluated(iteration)
+        is_read = self._is_logged(iteration) or self._is_due(iteration, saving.checkpoint_every)
         if is_read:
             self.world["clock"][0].item()  # what a device still does of the iteration before is not in this one's time
         began = time.perf_counter()
@@ -197,7 +195,7 @@ class Trainer:
         self.iteration = iteration
         self.env_steps += self._env_steps_per_iteration
         measured = self._measured() if is_read else {}
-        if self._is_due(iteration, saving.log_every):
+        if self._is_logged(iteration):
             self._measurements.begin()
         updated = time.perf_counter()
         self.seconds = updated - self._started
@@ -211,6 +209,9 @@ class Trainer:
 
     def _is_due(self, iteration: int, every: int) -> bool:
         return iteration % every == 0 or iteration == self.num_iterations
+
+    def _is_logged(self, iteration: int) -> bool:
+        return self._is_due(iteration, self.config.saving.log_every) or self._is_evaluated(iteration)
 
     def _is_evaluated(self, iteration: int) -> bool:
         return self.evaluations.is_due(iteration, iteration == self.num_iterations)

@@ -118,6 +118,12 @@ def test_what_is_logged_and_when(name: str, policies: list[str], endings: list[s
     assert {"charts/episodes", "perf/eval_s", "perf/rollout_s"} <= set(line)
 
 
+def test_each_episode_is_in_one_line() -> None:
+    seldom, often = (unwritten(config_of(TAGS, {"log_every": every}))[1].lines for every in (5, 1))
+    counts = [sum(line["charts/episodes"] for line in lines) for lines in (seldom, often)]
+    assert counts[0] == counts[1] > 0
+
+
 def test_the_score_is_the_mean_over_opponents() -> None:
     _, run = unwritten(config_of(TAGS))
     line = run.lines[2]
