@@ -256,3 +256,26 @@ def test_pytest_finds_the_fixture_of_the_installed_package(installed: Path, tmp_
     assert result.returncode == 1, result.stdout
     assert "1 failed, 1 passed" in result.stdout
     assert "unknown environment 'cartpol'. Did you mean 'cartpole'?" in result.stdout
+
+
+@pytest.mark.slow
+def test_mypy_checks_a_users_program_against_the_installed_package(installed: Path, tmp_path: Path) -> None:
+    program = shutil.copy(ROOT / "tests" / "users_program.py", tmp_path)
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import warpworld\n\nwarpworld.trian()\nwarpworld.check(5)\n")
+    mypy = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file=",
+        "--python-executable",
+        installed / "bin" / "python",
+    ]
+    found = subprocess.run([*mypy, program, wrong], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert found.stdout.splitlines() == [
+        """wrong.py:3: error: Module has no attribute "trian"; maybe "train"?  [attr-defined]""",
+        """wrong.py:4: error: Argument 1 to "check" has incompatible type "int"; """
+        """expected "str | type[Environment] | Environment"  [arg-type]""",
+        "Found 2 errors in 1 file (checked 2 source files)",
+    ]

@@ -82,12 +82,14 @@ _HOMES = {  # imported when asked for: the command line starts without NumPy, Gy
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name.startswith("_") or find_spec(f"warpworld.{name}") is None:
-        raise AttributeError(f"module 'warpworld' has no attribute '{name}'")
-    return import_module(f"warpworld.{name}")
+if not TYPE_CHECKING:  # type checkers read the imports above, and report a name that is not among them
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        if name.startswith("_") or find_spec(f"warpworld.{name}") is None:
+            raise AttributeError(f"module 'warpworld' has no attribute '{name}'")
+        return import_module(f"warpworld.{name}")
 
 
 def __dir__() -> list[str]:
