@@ -26,6 +26,7 @@ from warpworld.commands import (
     report,
     run,
     runs,
+    trace,
     train,
     watch,
 )
@@ -35,7 +36,7 @@ from warpworld.managers.cuda.faults import explain_torch_error
 from warpworld.packaged import packaged_configs
 
 COMMANDS = (  # in the order of --help
-    *(train, evaluate, league, watch, runs, compare, report, export),
+    *(train, evaluate, league, watch, trace, runs, compare, report, export),
     *(new, params, check, plans, run, about, completion, bench),
 )
 USER_ERROR = 2  # exit statuses

@@ -16,6 +16,7 @@ from tests.toys import HEADER, agents, box, environment
 from tests.trainers.collecting.seen_in_kinds import SeenAs
 from warpworld import Array, Group, Trace, World
 from warpworld.errors import DeclarationError, KernelError, RunError, StoreError
+from warpworld.tracing.tables import CsvTable
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -271,7 +272,8 @@ def test_a_file_that_cannot_be_written_is_named(world: World, name: str, tmp_pat
 def test_a_full_disk_is_told_with_the_files_name(world: World, tmp_path: Path) -> None:
     def write() -> None:
         with Trace(world, 0, tmp_path / "trace.csv") as trace:
-            trace._writer = Full()
+            assert isinstance(trace._table, CsvTable)
+            trace._table._writer = Full()
             list(stepped(world, trace, 1))
 
     with pytest.raises(RunError, match=r"trace\.csv' cannot be written: No space left on device"):
@@ -339,3 +341,53 @@ def test_shipped_environments_can_be_traced(name: str, tmp_path: Path) -> None:
     read = rows(trace.path)
     assert len(read) == trace.rows >= 4 * world.num_agents
     assert all(None not in row.values() and None not in row for row in read)
+
+
+def test_arrays_are_the_numbers_of_the_rows(world: World, tmp_path: Path) -> None:
+    with Trace(world, 1, tmp_path / "trace.csv") as lines, Trace(world, 1, tmp_path / "trace.npz") as events:
+        world.reset()
+        for trace in (lines, events):
+            trace.reset()
+        for _ in range(7):
+            world.step()
+            for trace in (lines, events):
+                trace.step()
+    read, found = rows(lines.path), dict(np.load(events.path))
+    assert (events.rows, lines.rows) == (len(found["step"]), 3 * len(found["step"]))
+    assert found["group"].tolist() == ["fox", "fox", "hen"]
+    for name in ("step", "episode", "event"):
+        assert [str(value) for value in found[name]] == [row[name] for row in read[::3]]
+    for name in NUMBERS:
+        assert found[name].dtype == world.data.array(name).dtype
+        for i, event in enumerate(found[name]):
+            for agent in range(3):
+                own = event[agent] if world.data.array(name).per == "agent" else event
+                blank = found["event"][i] == "reset" and name in ("rewards", "terminated", "truncated")
+                of_row = [0] if blank else cells(read[3 * i + agent], name, own.dtype.type)
+                np.testing.assert_array_equal(own.ravel(), of_row)
+    assert found["table"].shape == (len(found["step"]), 2)
+
+
+@pytest.mark.parametrize("name", ["trace.csv", "trace.npz"])
+def test_so_many_episodes_and_no_more(world: World, name: str, tmp_path: Path) -> None:
+    with Trace(world, 1, tmp_path / name, episodes=2) as trace:
+        done = [trace.done for _ in stepped(world, trace, 8)]
+    assert done == [False] * 5 + [True] * 3
+    events = np.load(trace.path)["event"] if name.endswith("npz") else [row["event"] for row in rows(trace.path)][::3]
+    assert list(events) == ["reset", "step", "step", "step"] * 2
+
+
+def test_arrays_replace_arrays_and_nothing_else(world: World, tmp_path: Path) -> None:
+    path = tmp_path / "trace.npz"
+    for _ in range(2):
+        with Trace(World(world.environment, 3, "cpu"), 0, path) as trace:
+            pass
+    assert np.load(path)["step"].shape == (0,)
+    np.savez(path, weights=np.zeros(3))
+    with pytest.raises(RunError) as caught:
+        Trace(world, 0, path)
+    assert str(caught.value) == f"'{path}' is there already and is no trace; give another name, or remove it"
+    path.write_text("text")
+    with pytest.raises(RunError, match=r"is there already and is no trace"):
+        Trace(world, 0, path)
+    assert trace.rows == 0

@@ -1,23 +1,21 @@
-"""Writes what one env of a world does, step by step, as CSV."""
+"""Writes what one env of a world does, step by step, as CSV or as arrays."""
 
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
-import itertools
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from warpworld.environment import Array
 from warpworld.errors import DeclarationError, KernelError, RunError, StoreError, suggest
 from warpworld.files import check_file, reason, replacing
-from warpworld.tracing.columns import LEADING, header, sources
+from warpworld.tracing.columns import sources
+from warpworld.tracing.tables import Table, is_trace, table_for
 from warpworld.world import World
 
 if TYPE_CHECKING:
@@ -38,6 +36,10 @@ class Trace:
     of the "reset" that began the next, with the same ``step``. Cells are empty where there is no number: actions,
     rewards and ends at a reset, an array of one group at another's agents.
 
+    A file called ``.npz`` holds arrays instead: ``step``, ``episode`` and ``event``, each (events,), ``group``,
+    (num_agents,), and each array x with the shape (events, shape of x in one env). An event is what a CSV file shows in
+    a row for each agent, and numbers that a CSV file leaves out are 0. All are in memory until the context ends.
+
     Floats are the shortest text that reads back as the same number of their dtype, bools are 0 and 1. An array called
     like one of the first five columns has a ``_`` behind its name.
 
@@ -47,12 +49,15 @@ class Trace:
     Args:
         world: before its first reset().
         env: which one, 0 .. num_envs - 1.
-        path: of the file, ``.csv``; an older trace is replaced, any other file is not.
+        path: of the file, ``.csv`` or ``.npz``; an older trace is replaced, any other file is not.
         arrays: names of those to show; None for all but ``active``.
+        episodes: to show; later steps are left out. None for all.
 
     Attributes:
         path: see above.
-        rows: written so far.
+        rows: written so far: of a CSV file its lines, of arrays their events.
+        timestep: steps of the present episode.
+        done: whether all ``episodes`` were shown.
 
     Raises:
         DeclarationError: the world has no such env.
@@ -60,13 +65,21 @@ class Trace:
         RunError: the file cannot be written, or is there and no trace; the trace is not open, or not reset yet.
     """
 
-    def __init__(self, world: World, env: int, path: str | Path, arrays: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        env: int,
+        path: str | Path,
+        arrays: Sequence[str] | None = None,
+        episodes: int | None = None,
+    ) -> None:
         if not isinstance(env, (int, np.integer)) or not 0 <= env < world.num_envs:
             raise DeclarationError(f"env {env!r} cannot be traced: the world has envs 0 to {world.num_envs - 1}")
         if world.data.sealed:
             raise StoreError("a trace asks for memory; make it before the first reset() of its world")
         self._world, self._env, self.path, self.rows = world, int(env), Path(path), 0
-        self._step, self._episode, self._timestep = 0, 0, 0
+        self._step, self._episode, self._episodes = 0, 0, episodes
+        self.timestep, self.done = 0, False
         self._shown = sources(world, [world.data.array(name) for name in _chosen(world, arrays)])
         _check_replaceable(self.path)
         self._copies = {source.array.name: self._copied(source.array) for source in self._shown}
@@ -77,16 +90,14 @@ class Trace:
             (i, group.name) for group in world.groups.values() for i in range(world.num_agents)[group.slice]
         ]
         self._files = contextlib.ExitStack()
-        self._writer: Any = None
+        self._table: Table | None = None
 
     def __enter__(self) -> Trace:
         """Open the file."""
         with _writing(self.path):
             file = self._files.enter_context(replacing(self.path))
-            text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
-            self._files.callback(text.detach)  # which would close the file too soon
-            self._writer = csv.writer(text, lineterminator="\n")
-            self._writer.writerow(header(self._shown))
+            self._table = table_for(self.path)(file, self._shown, self._agents)
+            self._files.callback(self._table.finish)
         return self
 
     def __exit__(
@@ -103,22 +114,26 @@ class Trace:
     def reset(self) -> None:
         """Write the env as a reset of the world has left it: a new episode begins."""
         self._episode += 1
-        self._timestep = 0
+        self.timestep = 0
         self._write("reset", {name: self._own(name) for name in self._copies})
 
     def step(self) -> None:
         """Write the world's step that has just been made, and the reset in it if the env ended."""
         if self._episode == 0:
             raise RunError("a trace begins with an episode; call its reset() behind the world's, before step()")
+        if self.done:
+            return
         self._step += 1
-        self._timestep += 1
+        self.timestep += 1
         values = {
             name: self._own(name) if copy is None else self._world[copy][self._env]
             for name, copy in self._copies.items()
         }
         self._write("step", values)
         if bool(values["terminated"]) or bool(values["truncated"]):
-            self.reset()
+            self.done = self._episode == self._episodes
+            if not self.done:
+                self.reset()
 
     def _copied(self, array: Array) -> str | None:
         """Name of the copy that the world makes of an array in every step, behind the phases; None if it needs none."""
@@ -136,20 +151,13 @@ class Trace:
         return self._world[name] if self._copies[name] is None else self._world[name][self._env]
 
     def _write(self, event: str, values: Mapping[str, torch.Tensor]) -> None:
-        if self._writer is None:
+        if self._table is None:
             raise RunError(f"'{self.path}' is not open; write a trace inside of `with Trace(...) as trace:`")
         numbers = {name: value.cpu().numpy() for name, value in values.items()}
-        numbers["timestep"] = np.array(self._timestep)  # of an ended env the world has set it back already
+        numbers["timestep"] = np.array(self.timestep)  # of an ended env the world has set it back already
         blank = {source.array.name for source in self._shown if source.of_steps and event == "reset"}
-        tables = [
-            source.rows(None if source.array.name in blank else numbers[source.array.name], len(self._agents))
-            for source in self._shown
-        ]
         with _writing(self.path):
-            for agent, group in self._agents:
-                cells = itertools.chain.from_iterable(table[agent] for table in tables)
-                self._writer.writerow([self._step, self._episode, event, agent, group, *cells])
-                self.rows += 1
+            self.rows += self._table.add(self._step, self._episode, event, numbers, blank)
 
 
 def _chosen(world: World, arrays: Sequence[str] | None) -> list[str]:
@@ -169,10 +177,8 @@ def _check_replaceable(path: Path) -> None:
         if not path.exists():
             return
         check_file(path)
-        start = ",".join(LEADING).encode()
-        with open(path, "rb") as file:
-            is_trace = file.read(len(start)) == start
-    if not is_trace:
+        replaceable = is_trace(path)
+    if not replaceable:
         raise RunError(f"'{path}' is there already and is no trace; give another name, or remove it")
 
 

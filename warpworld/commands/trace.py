@@ -1,0 +1,55 @@
+"""`warpworld trace`: a run's episodes as arrays and as CSV."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from warpworld.commands.argument_types import CHECKPOINT, MOST_EPISODES, at_least
+from warpworld.commands.settings import add_device
+
+
+def add_parsers(commands: Any) -> None:
+    """Add the command to the command line."""
+    trace = commands.add_parser(
+        "trace",
+        help="a run's episodes as arrays (.npz) and as CSV",
+        description="Play a run's policies in one env and write every array of every step: observations, actions, "
+        "rewards, ends and state. With the same seed, the episodes of `warpworld watch`.",
+    )
+    trace.add_argument("run", metavar="RUN", help="a run folder, as `warpworld train` makes")
+    trace.add_argument(
+        "overrides", metavar="key=value", nargs="*", default=[], help="overrides, such as env.num_taggers=8"
+    )
+    trace.add_argument("--arrays", metavar="FILE", help="arrays, ending in .npz (default: trace.npz in the run)")
+    trace.add_argument("--csv", metavar="FILE", help="rows of text (default: none)")
+    trace.add_argument("--only", metavar="NAME,...", help="the arrays to write (default: all)")
+    trace.add_argument("--episodes", type=at_least(1, MOST_EPISODES), default=1, help="episodes to play (default: 1)")
+    trace.add_argument("--seed", type=at_least(0), default=0, help="seed of the episodes (default: 0)")
+    trace.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
+    trace.add_argument("--checkpoint", **CHECKPOINT)
+    add_device(trace, "play")
+    trace.set_defaults(command=_trace, settings="overrides")
+
+
+def _trace(arguments: argparse.Namespace) -> int:
+    from warpworld.config import load_config
+    from warpworld.errors import RunError
+    from warpworld.runs import Run
+    from warpworld.tracing.playing import trace_policies
+    from warpworld.trainers.evaluate import load_policies
+
+    if arguments.arrays and not arguments.arrays.endswith(".npz"):
+        raise RunError(f"--arrays {arguments.arrays}: expected a name that ends in .npz; for text: --csv FILE")
+    if arguments.csv and arguments.csv.endswith(".npz"):
+        raise RunError(f"--csv {arguments.csv}: expected a name that does not end in .npz; for arrays: --arrays FILE")
+    run = Run.open(arguments.run)
+    device = [f"trainer.device={arguments.device or 'auto'}"]
+    run.config = load_config(run.config_path, [*device, *arguments.overrides])
+    paths = [path for path in (arguments.arrays, arguments.csv) if path] or [run.path / "trace.npz"]
+    only = arguments.only.split(",") if arguments.only else None
+    policies, how = load_policies(run, arguments.checkpoint), (arguments.episodes, arguments.seed, arguments.greedy)
+    for trace in trace_policies(run.config, policies, paths, *how, only):
+        unit = "events" if str(trace.path).endswith(".npz") else "rows"
+        print(f"{trace.path}: {arguments.episodes:,} episode{'s' * (arguments.episodes != 1)}, {trace.rows:,} {unit}")
+    return 0
