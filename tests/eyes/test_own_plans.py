@@ -203,5 +203,5 @@ def test_too_many_walls_and_rays_for_a_block(here: Path) -> None:
         made("./many", res=1884, subsample=1)
     assert str(error.value) == (
         "waypoint: 1 agent, res=1884 and the 1001 walls of plan 'comb' take 48,100 bytes of the 48,096 that the "
-        "threads of an env share for a camera; take fewer rays, fewer agents, or plans of fewer walls"
+        "threads of an env share for a camera; use fewer rays, fewer agents, or plans with fewer walls"
     )

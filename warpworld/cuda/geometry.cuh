@@ -1,4 +1,4 @@
-// Vectors of the plane, as float2; in a namespace, so that an author's own operators do not meet them.
+// Vectors of the plane, as float2; in a namespace, so that they do not clash with an author's own operators.
 #pragma once
 
 #include "warpworld.cuh"
@@ -14,7 +14,7 @@ WW_FUNCTION float length(float2 a) { return sqrtf(dot(a, a)); }
 // A quarter turn to the left.
 WW_FUNCTION float2 left_of(float2 a) { return make_float2(-a.y, a.x); }
 
-// As one instruction each, which fminf() and fmaxf() are not on a CPU: those ask what is no number.
+// As one instruction each, which fminf() and fmaxf() are not on a CPU: those check for NaN.
 WW_FUNCTION float smaller(float a, float b) { return a < b ? a : b; }
 WW_FUNCTION float larger(float a, float b) { return a > b ? a : b; }
 WW_FUNCTION float clamped(float x, float low, float high) { return smaller(larger(x, low), high); }

@@ -1,11 +1,11 @@
-// Numbers of 16 bits, the dtype float16, for arrays that are to take half the memory. They are stored, not reckoned with: a
-// __half is made of a float and becomes one.
+// Numbers of 16 bits, the dtype float16, for arrays that should take half the memory. They are only stored: a __half is
+// made from a float and converts to one.
 //
 //   __half x = __float2half(0.1f);      the nearest one, of two as near the even one; also x = 0.1f
 //   float y = __half2float(x);          exact; also y = x
 //
-// CUDA's own header where there is one. A CPU, and NVRTC without a toolkit, have the part of it that is above. They refuse
-// what CUDA refuses (x + 1.0f), and what it rounds to 16 bits and they would not: x * x is a half there.
+// CUDA's own header where there is one. A CPU, and NVRTC without a toolkit, have the part of it shown above. They refuse
+// what CUDA refuses (x + 1.0f), and what CUDA would round to 16 bits and they would not: x * x is a half there.
 #pragma once
 
 #include "warpworld.cuh"

@@ -1,4 +1,4 @@
-// Agents that walk through floor plans and look around: movement, what their senses tell, and what they look like. The
+// Agents that walk through floor plans and look around: movement, senses, and what they look like. The
 // units are metres, seconds and degrees; angles are counter-clockwise from +x.
 #pragma once
 
@@ -50,7 +50,7 @@ struct Inertia {
   float fps;        // steps a second
 };
 
-// A body of some inertia: what it has of speed decays, and pushes add to it.
+// A body with inertia: its speed decays, and pushes add to it.
 WW_FUNCTION void push(Motion& motion, const Push& by, const Inertia& inertia) {
   using namespace plane;
   const float2 ahead = direction_of(motion.angle);
@@ -69,7 +69,7 @@ WW_FUNCTION bool walk(Motion& motion, const Walls& walls, float fps) {
   return touched;
 }
 
-// What an agent feels of its own motion: turning, and its speed forward and to the left, each of about 1.
+// What an agent senses of its own motion: turn rate, and its speed forward and to the left, each of about 1.
 WW_FUNCTION void feel(const Motion& motion, float* imu) {
   using namespace plane;
   const float2 ahead = direction_of(motion.angle);
@@ -104,7 +104,7 @@ WW_FUNCTION float nearness(float depth) {
   return 1.0f - plane::clamped((depth - AGENT_RADIUS) * (1.0f / MAX_DEPTH), 0.0f, 1.0f);
 }
 
-// What neighbouring rays meet, lit; rays of a batch are drawn at once where lanes take turns.
+// What neighbouring rays hit, lit; rays of a batch are drawn at once where lanes take turns.
 template <int Count>
 struct Rays {
   float red[Count], green[Count], blue[Count], near[Count], agent[Count];
@@ -143,7 +143,7 @@ WW_FUNCTION float mean_of(const float* values) {
   return sum * (1.0f / (float)Subsample);
 }
 
-// In the place of an array of pixels that nobody wants.
+// Takes the place of an array of pixels that is not wanted.
 struct Unseen {
   struct Pixel {
     WW_METHOD void operator=(float) const {}
@@ -155,7 +155,7 @@ struct Unseen {
 // What a camera shows an agent: `rgb` (3, pixels) lit linear colours 0 .. 1, `depth` (pixels), and `agents` (pixels), 1
 // where other agents are and 0 elsewhere; each the mean of `Subsample` neighbouring rays, and any may be Unseen(). All
 // lanes of the env share the pixels, after look(). brightness: of the light that falls on each agent, 0 .. 1.
-// on_ray(object, texel) is called for each ray; the texel is -1 where it has met no wall. `row` is from one colour to the
+// on_ray(object, texel) is called for each ray; the texel is -1 where it hits no wall. `row` is from one colour to the
 // next in `rgb`, where that has more pixels than this camera's.
 template <int Subsample, int Res, int MostWalls, class Rgb, class Depth, class Agents, class OnRay>
 WW_FUNCTION void show(const raycast::Eye<Res, MostWalls>& eye, const Camera& camera, const Surfaces& surfaces,

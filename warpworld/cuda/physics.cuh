@@ -1,11 +1,11 @@
-// Discs of one size among line walls, moved for some time with exact contacts: where a disc meets a wall, the end of a
-// wall or another disc, what remains of its velocity carries it on along the obstacle.
+// Discs of one size among line walls, moved for some time with exact contacts: where a disc touches a wall, the end of a
+// wall or another disc, the rest of its velocity carries it along the obstacle.
 //
 //   Disc disc{position, velocity};                            // metres, metres per second
 //   const bool touched = move_disc(disc, walls, radius, seconds);
 //
 // All lanes of an env that have an agent call move_disc together, one disc an agent. Agents have equal masses, contact
-// turns nobody, and kinetic energy never grows: restitution 0 (sticks to what it meets, and slides) to 1 (rebounds).
+// turns no agent, and kinetic energy never grows: restitution 0 (keeps contact, and slides) to 1 (rebounds).
 //
 // How: the env's discs move together from contact to contact. A disc's next contact is the first root of its distance to
 // a wall's inside, a wall's ends, or another disc (whose motion is taken into account) minus the radius; the earliest
@@ -45,7 +45,7 @@ WW_FUNCTION Contact with_wall(float time, float2 normal) {
 }
 
 // The first time at which a point that moves by `velocity` from `offset` comes within `radius` of the origin; not if it
-// only grazes that circle, as where walls meet in a line.
+// only grazes that circle, as where walls join in a line.
 WW_FUNCTION float time_to_circle(float2 offset, float2 velocity, float speed, float radius) {
   const float nearing = -dot(offset, velocity) / speed;
   if (!(nearing > APPROACHING * length(offset))) return INFINITY;
@@ -210,11 +210,11 @@ WW_FUNCTION bool move_disc(Disc& disc, const Walls& walls, float radius, float s
     if (NUM_AGENTS > 1) {
       field.disc[self] = disc;
       field.stopped[self] = contacts == MAX_CONTACTS;
-      sync_env();  // orders everybody's motion before others look for contacts
+      sync_env();  // orders all motion before others look for contacts
       meet_others(field, contact_radius, next);
       field.time[self] = next.time;
       field.agent[self] = next.agent;
-      sync_env();  // orders everybody's contacts before the earliest is chosen
+      sync_env();  // orders all contacts before the earliest is chosen
     }
     float now = next.time;
     for (int i = 0; NUM_AGENTS > 1 && i < NUM_AGENTS; ++i) now = smaller(now, field.time[i]);

@@ -8,7 +8,7 @@
 // The arrays of a PlanSet: what kernels take by value to have all plans.
 struct Plans {
   const float4* plan_walls;          // x0, y0, x1, y1 of each wall of all plans
-  const int* plan_first_wall;        // of each plan, as the other firsts; behind the last one's, their end
+  const int* plan_first_wall;        // of each plan, as the other firsts; after the last one's, their end
   const int* wall_first_texel;       // of each wall
   const unsigned* wall_texels;       // as in Surfaces
   const int4* plan_floor;            // of each plan: node (0, 0), columns, rows, nodes_per_metre, as in Floor
@@ -26,7 +26,7 @@ WW_FUNCTION Walls walls_of(const Plans& plans, int plan) {
 // A plan's walls, as cameras see them.
 struct Surfaces {
   Walls walls;
-  const int* first_texel;  // of each wall; behind the last one's, their end
+  const int* first_texel;  // of each wall; after the last one's, their end
   const unsigned* texels;  // of all plans: lit linear colours, red in bits 0 .. 10, green 11 .. 21, blue 22 .. 31
 };
 
@@ -58,7 +58,7 @@ WW_FUNCTION Floor floor_of(const Plans& plans, int plan) {
   return Floor{plans.floor_light + grid.x, grid.y, grid.z, grid.w};
 }
 
-// The light 0 .. 1 at a place, which falls on whoever stands there: bilinear between the four nodes around it.
+// The light 0 .. 1 at a place, which falls on an agent there: bilinear between the four nodes around it.
 WW_FUNCTION float brightness_at(const Floor& floor, float2 position) {
   using namespace plane;
   const float scale = (float)floor.nodes_per_metre;
@@ -73,9 +73,9 @@ WW_FUNCTION float brightness_at(const Floor& floor, float2 position) {
   return ((1.0f - up) * below + up * above) * (1.0f / 255.0f);
 }
 
-// A plan's rooms, and the cells of each in which an agent has room wherever it stands.
+// A plan's rooms, and the cells of each in which an agent has room at any point.
 struct Rooms {
-  const int* first_cell;  // of each room; behind the last one's, their end
+  const int* first_cell;  // of each room; after the last one's, their end
   int count;
   const float2* cells;  // of all plans: the middle of each
 };

@@ -1,6 +1,6 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3",
-// SC 2011). No state but seed and clock: the numbers are a function of seed, stream, agent, clock and kernel, so env i's course does not
-// depend on how many envs, threads or processes there are.
+// SC 2011). The numbers are a function of seed, stream, agent, clock and kernel and have no other state, so env i's
+// trajectory does not depend on how many envs, threads or processes there are.
 //
 //   key      the env's seed
 //   counter  x: number of the draw | index of the kernel << 28     y: the env's stream, its global index by default
@@ -53,7 +53,7 @@ class Random {
   WW_METHOD float uniform() { return (float)(bits() >> 8) * 5.9604644775390625e-8f; }
   WW_METHOD float uniform(float low, float high) { return low + (high - low) * uniform(); }
 
-  // A whole number in 0 .. n-1; each is off its due share by less than n / 2^32.
+  // A whole number in 0 .. n-1; each probability is exact to within 1 / 2^32.
   WW_METHOD uint32_t below(uint32_t n) { return (uint32_t)(((uint64_t)bits() * n) >> 32); }
 
   // Standard normal, by Box and Muller (1958); two draws. Equal on both backends up to the math library's rounding.

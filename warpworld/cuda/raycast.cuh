@@ -8,10 +8,10 @@
 //
 // Ray r of R has the direction (1, y) in the camera's frame (forward, left), y = tan(fov / 2) (R - 2 r - 1) / R: ray 0 is
 // the leftmost, and the image plane is cut evenly. Fields of view below 180 degrees. There is no near plane: walls are
-// seen however close they are, and an agent's own body is left out by its index.
+// visible at any distance, and an agent's own body is left out by its index.
 //
 // How: along a line, the inverse of the depth is an affine function of y. Each line is set up once a camera (brought
-// into the camera's frame, given up if it is behind or beside the view, its range of rays found), and a ray then costs
+// into the camera's frame, dropped if it is behind or beside the view, its range of rays found), and a ray then costs
 // one multiplication, one addition and one comparison for each line in whose range it is. Only the nearest is shaded.
 #pragma once
 
@@ -46,7 +46,7 @@ struct Line {
   float inverse_0, inverse_1;  // 1 / depth along the camera's axis = inverse_0 + inverse_1 y
   float along_0, along_1;      // place on the line = depth (along_0 + along_1 y)
   float square_distance;       // of the camera to the line
-  int first, last;             // rays that meet it; none if first > last
+  int first, last;             // rays that hit it; none if first > last
 };
 
 // What the env's lanes share while one camera looks. A line's number is FACETS * agent + facet, or behind those the
@@ -57,7 +57,7 @@ struct Eye {
   float inverse_0[MOST_LINES], inverse_1[MOST_LINES], along_0[MOST_LINES], along_1[MOST_LINES];
   float square_distance[MOST_LINES];
   int first[MOST_LINES], last[MOST_LINES];
-  int visible[MOST_LINES];  // numbers of the lines that some ray meets, in any order
+  int visible[MOST_LINES];  // numbers of the lines that some ray hits, in any order
   int count;                // of them
   float inverse[Rays];      // 1 / depth of the nearest line
   int number[Rays];         // of the nearest line, -1 for none
@@ -198,7 +198,7 @@ WW_FUNCTION void look(raycast::Eye<Rays, MostWalls>& eye, const Camera& camera, 
   sync_env();  // orders all lines, and the count before it grows
   for (int number = lines.first; number < lines.end; number += lines.step)
     if (eye.first[number] <= eye.last[number]) eye.visible[atomicAdd(&eye.count, 1)] = number;
-  sync_env();  // orders all visible lines before rays meet them
+  sync_env();  // orders all visible lines before rays read them
   const Share rays = share_of(Rays);
   if (LANES_SIDE_BY_SIDE) {
     for (int ray = rays.first; ray < rays.end; ray += rays.step) cast_ray(eye, camera, Rays, ray);
@@ -208,7 +208,7 @@ WW_FUNCTION void look(raycast::Eye<Rays, MostWalls>& eye, const Camera& camera, 
   sync_env();  // orders all rays before neighbours are read
 }
 
-// What one ray has met.
+// What one ray hits.
 template <int Rays, int MostWalls>
 WW_FUNCTION Hit hit_of(const raycast::Eye<Rays, MostWalls>& eye, const Camera& camera, int ray) {
   using namespace raycast;

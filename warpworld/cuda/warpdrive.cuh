@@ -1,14 +1,14 @@
-// WarpDrive's words, for env kernels that were written for WarpDrive: `includes = ("warpdrive.cuh",)` puts this file before
+// WarpDrive's functions, for env kernels written for WarpDrive: `includes = ("warpdrive.cuh",)` puts this file before
 // their text. See docs/from-warpdrive.md.
 //
 //   wkNumberAgents, wkBlocksPerEnv   constant expressions; one block per env
-//   wkNumberEnvs                     a number that is known when the kernel runs: another num_envs compiles nothing anew
+//   wkNumberEnvs                     a number known when the kernel runs: another num_envs needs no recompilation
 //   getEnvID(blockIdx.x)             index of this env       getAgentID(threadIdx.x, blockIdx.x, blockDim.x)   of this agent
 //   __sync_env_threads()             barrier of all agents of this env
 //   get_flattened_array_index(index, shape, dimensions)      place of an element in a row-major array
 //
-// A kernel in these words runs one env per block, one thread per agent. Behind them are kernels for what WarpDrive does
-// around an env's own: ends of episodes, and what agents see first in them.
+// Such a kernel runs one env per block, one thread per agent. Below are kernels for what WarpDrive does around an env's
+// own: ends of episodes, and the first observations in them.
 #pragma once
 
 #include <warpworld.cuh>
@@ -37,7 +37,7 @@ constexpr int wkBlocksPerEnv = 1;
 WW_FUNCTION int getEnvID(int block) { return block / wkBlocksPerEnv; }
 WW_FUNCTION int getAgentID(int thread, int block, int threads) { return thread + block % wkBlocksPerEnv * threads; }
 
-// A macro, so that what goes wrong at a barrier is told at the author's line.
+// A macro, so that a fault at a barrier is reported at the author's line.
 #define __sync_env_threads() __syncthreads()
 
 WW_FUNCTION int get_flattened_array_index(const int* index, const int* shape, int dimensions) {
@@ -47,7 +47,7 @@ WW_FUNCTION int get_flattened_array_index(const int* index, const int* shape, in
 }
 
 // Ends the episodes whose kernel has set `done` (envs,): the time limit truncates, all else terminates. In an episode's
-// last possible step `done` does not tell whether the game ended too; it counts as truncated then.
+// last possible step `done` does not show whether the game ended too; it counts as truncated then.
 extern "C" __global__ void warpdrive_end_episodes(const int* done, const int* timestep, bool* terminated,
                                                   bool* truncated, int episode_length) {
   if (!is_active() || lane() != 0) return;  // guard
@@ -57,13 +57,13 @@ extern "C" __global__ void warpdrive_end_episodes(const int* done, const int* ti
   truncated[env] = done[env] != 0 && at_limit;
 }
 
-// The same with every end as the game's own, as WarpDrive's trainers take them: nothing is expected after the time limit.
+// The same with every end as the game's own, as in WarpDrive's trainers: a time limit is followed by no value.
 extern "C" __global__ void warpdrive_terminate_episodes(const int* done, bool* terminated) {
   if (!is_active() || lane() != 0) return;  // guard
   terminated[env_id()] = done[env_id()] != 0;
 }
 
-// Copies what agents see at the start, `size` numbers that are the same for all envs, to an env that starts anew.
+// Copies the first observations, `size` numbers that are the same for all envs, to an env that starts an episode.
 extern "C" __global__ void warpdrive_first_observations(const float* first_observations, float* observations, int size) {
   if (!is_active()) return;  // guard
   float* seen = observations + (size_t)env_id() * size;

@@ -1,13 +1,13 @@
-// The author's header: the words that an env kernel is written in, the same on both backends.
+// The author's header: the functions that an env kernel uses, the same on both backends.
 //
 //   env_id()        index of this env in the world           agent_id()      index of this agent in its env
 //   agent_index()   env_id() * NUM_AGENTS + agent_id()       group_index()   the same within one group's own arrays
-//   is_active()     false where no agent is here, or its env sits this launch out: such a lane may read, not write
+//   is_active()     false if the lane has no agent, or its env skips this launch: it may read, but not write
 //   lane()          index of this thread in its env          num_lanes()     threads of an env
 //   sync_env()      barrier among the env's remaining lanes; branches around it must be uniform within the env
 //   ENV_SHARED(type, name, n)   an array that the env's threads share; undefined until written
-//   LANES_SIDE_BY_SIDE   constant: an env's lanes run at the same time, so that neighbours had best read and write
-//                        neighbouring memory; false on a CPU, where lanes take turns: each had best keep to its own
+//   LANES_SIDE_BY_SIDE   constant: an env's lanes run in parallel, so neighbouring lanes should access neighbouring
+//                        memory; false on a CPU, where lanes take turns, and each should stay in its own stretch
 //   Random::agent(), Random::env()   random numbers, see random.cuh
 //
 // The build defines NUM_AGENTS, OBSERVATION_SIZE (_<GROUP> or _<KEY> where they differ), <GROUP>_FIRST, <GROUP>_COUNT and

@@ -1,8 +1,8 @@
 """What environments in floor plans have in common: agents that walk through homes and look around with a camera.
 
-Source: megastep (Andy L. Jones, 2020), with its names and defaults where the thing is the same. Other than there,
-contacts are exact and let agents slide along walls, walls are seen however close they are, and plans are shared among
-envs by index.
+Source: megastep (Andy L. Jones, 2020), with its names and defaults where the thing is the same. Unlike there,
+contacts are exact and let agents slide along walls, walls are visible at any distance, and envs share plans by
+index.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from warpworld.eyes.plans import PlanSet, box, column, homes
 from warpworld.eyes.plans.sources import load_any, plan_files
 from warpworld.files import reason
 
-RAY_THREADS = 128  # of an env, among which the rays of its cameras are shared where threads run side by side
+RAY_THREADS = 128  # of an env, which share the rays of its cameras where threads run in parallel
 MAX_RES = 4096
 TOYS = {"box": box, "column": column}
 FACETS = 8  # of an agent's body
 SHARED_BYTES = 48 * 1024  # that the threads of a block may share
-OTHER_SHARED_BYTES = 1024  # of them, and as many as below for each agent, are left to what is not a camera
+OTHER_SHARED_BYTES = 1024  # of them, plus the number below for each agent, are left for other uses
 OTHER_SHARED_BYTES_PER_AGENT = 32
 
 
@@ -44,14 +44,14 @@ class IndoorParams:
     ang_accel: float = 180.0  # degrees / s^2, of a turn
     decay: float = 0.125  # share of the speed that is lost in a step
     plans: str = "homes"  # homes drawn from a seed, the toys box and column, or a file or folder of plans
-    num_plans: int = 64  # how many homes, or most plans of a folder, each the place of many envs
+    num_plans: int = 64  # number of homes, or most plans of a folder; envs share them
     min_rooms: int = 6  # fewest rooms of a home
     max_rooms: int = 20  # most rooms of a home
-    plan_seed: int = 0  # of the homes and of the stripes of walls
+    plan_seed: int = 0  # seed of the homes and of the stripes on walls
     # ----
     pixels: int = field(init=False, default=0)  # of an observation
     tan_half_fov: float = field(init=False, default=0.0)
-    most_walls: int = field(init=False, default=0)  # of any plan, rounded up, so that few numbers need a build
+    most_walls: int = field(init=False, default=0)  # of any plan, rounded up, so that few values need a build
 
     _plan_set: ClassVar[PlanSet]  # of the instance, but no parameter
 
@@ -152,7 +152,7 @@ class Indoor(Environment):
         return Dict({**self.senses(), **more})
 
     def arrays(self) -> Sequence[Array]:
-        """The plans, which of them an env has, and where agents are and how they move."""
+        """The plans, the plan of each env, and where agents are and how they move."""
         self._check_size()
         return [
             *self.params.plan_set.arrays(),
@@ -164,7 +164,7 @@ class Indoor(Environment):
         ]
 
     def _check_size(self) -> None:
-        """Refuse what a GPU has no room for, on every device."""
+        """Refuse what a GPU has no memory for, on every device."""
         agents = sum(group.size for group in self.groups())
         asked = eye_bytes(self.params.res, self.params.most_walls, agents)
         most = SHARED_BYTES - OTHER_SHARED_BYTES - OTHER_SHARED_BYTES_PER_AGENT * agents
@@ -173,10 +173,10 @@ class Indoor(Environment):
             raise DeclarationError(
                 f"{self.name}: {agents} agent{'s' * (agents != 1)}, res={self.params.res} and the {len(largest.walls)} "
                 f"walls of plan '{largest.name}' take {asked:,} bytes of the {most:,} that the threads of an env share "
-                "for a camera; take fewer rays, fewer agents, or plans of fewer walls"
+                "for a camera; use fewer rays, fewer agents, or plans with fewer walls"
             )
 
 
 def camera_kernel(name: str) -> Kernel:
-    """A kernel whose rays are shared among the threads of an env."""
+    """A kernel in which the threads of an env share the rays."""
     return Kernel(name, threads_per_env=(1, RAY_THREADS))

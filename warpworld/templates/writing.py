@@ -66,7 +66,7 @@ def template_files() -> list[Path]:
 
 
 def renamed(text: str, module: str, class_name: str) -> str:
-    """The text of a template's file with the new names, put in at once, so that none meets the other."""
+    """The text of a template's file with the new names, put in at once, so that none replaces the other."""
     names = {MODULE: module, CLASS: class_name}
     return re.sub("|".join(names), lambda found: names[found[0]], text)
 
@@ -108,7 +108,7 @@ def _template_words() -> set[str]:
 
 
 def _check_shadows(name: str, module: str) -> None:
-    """Refuse the name of a module that Python finds: one of the two would be imported in the place of the other."""
+    """Refuse the name of a module that Python finds: one of the two would be imported instead of the other."""
     try:
         spec = importlib.util.find_spec(module)
     except (ImportError, ValueError):

@@ -72,7 +72,7 @@ def test_a_gun_fires_once_in_cooldown_steps() -> None:
         ({"fire_cone": 90.0}, "fire_cone=90.0: expected degrees, 0 to 89"),
         ({"fire_range": 0.0}, "fire_range=0.0: expected metres, 0.001 to 1e6"),
         ({"kill_reward": -1.0}, "kill_reward=-1.0: expected a number from 0 to 1e6"),
-        ({"kills_to_win": -1}, "kills_to_win=-1: expected a whole number of at least 0, where 0 is never"),
+        ({"kills_to_win": -1}, "kills_to_win=-1: expected a whole number of at least 0; 0 is never"),
         ({"episode_length": 0}, "episode_length=0: expected a whole number of at least 1"),
         ({"shaping_gamma": 1.5}, "shaping_gamma=1.5: expected a discount from 0 to 1"),
     ],

@@ -133,9 +133,9 @@ def test_health_drains_where_a_plan_is_wider_than_high(mends: str, lost: float) 
     [
         (
             {"megastep_mends": "boundz"},
-            "expected names between commas, of bounds, reward, aim, credit, spawns. Did you",
+            "expected names separated by commas, of bounds, reward, aim, credit, spawns. Did you",
         ),
-        ({"megastep_mends": "aim", "megastep_rules": False}, "mends what only megastep_rules=true has"),
+        ({"megastep_mends": "aim", "megastep_rules": False}, "fixes faults that only megastep_rules=true has"),
         ({"res": 4}, "pixels=1: expected at least 2 with megastep_rules=true; raise res"),
     ],
     ids=["name", "without", "pixels"],

@@ -2,9 +2,9 @@
 //
 // Arrays: per agent positions, velocity, angles, angvelocity, health, cooling, kills, deaths, potential, in_sight, and
 // shot, shot_from, shot_to of this step; per env plan and together, whether spawns are in one room; of the world
-// shaping and near_spawn. A step is: `act` moves agents and resolves all shots on where everybody then is; `settle`
-// counts hits, pays, and says who is dead; `go_on` puts the dead somewhere else and tells everybody its state, so that
-// what an agent is shown of a step in which it died is its next life; `see` draws what cameras see. `wake` begins an
+// shaping and near_spawn. A step is: `act` moves agents and resolves all shots at the new positions; `settle`
+// counts hits, pays, and marks the dead; `go_on` moves the dead elsewhere and writes every agent's state, so that an
+// agent that died in a step observes its next life after it; `see` draws what cameras see. `wake` begins an
 // episode.
 #include <look_around.cuh>
 #include <warpworld.cuh>
@@ -90,7 +90,7 @@ extern "C" __global__ void act(Motions motions, Lives lives, Shots shots, const 
   push(motion, push_by(action[0], action[1]), inertia);
   walk(motion, walls, inertia.fps);
   motions.store(i, motion);
-  sync_env();  // orders all places before anybody looks for others
+  sync_env();  // orders all places before any agent looks for others
   find_in_sight(walls, places, sight);
   const bool fires = action[2] == 1 && lives.cooling[i] == 0;
   const int hit = fires ? hit_by(gun, motion, places, sight) : NO_SHOT;
@@ -138,7 +138,7 @@ extern "C" __global__ void go_on(Motions motions, Lives lives, const int* shot, 
   const bool died = dead[agent_id()];
   if (any_of(dead)) {
     if (agent_id() == 0) respawn(dead, shot + first, rooms_of(plans, plan[env]), together[env], places, stands);
-    sync_env();  // orders new places before anybody looks for others
+    sync_env();  // orders new places before any agent looks for others
     find_in_sight(walls_of(plans, plan[env]), places, sight);
   }
   if (died) {
@@ -195,10 +195,10 @@ extern "C" __global__ void see(Scene scene, float* observations_rgb, float* obse
 
 // ---- megastep's rules -----------------------------------------------------------------------------------------------
 //
-// Arrays, beside those above: per agent spawn_positions and spawn_angles, the poses it wakes up in; per env spawn_plan, the
-// plan that these are in, -1 before they are drawn; of the world plan_extent. A step is: `act_by_megastep` lets the dead
-// wake up, moves everybody, and lets everybody shoot whom the two middle pixels show; then `see_by_megastep`, which tells
-// nobody which pixels are agents. `wake_by_megastep` begins an episode.
+// Arrays, beside those above: per agent spawn_positions and spawn_angles, the poses it starts in; per env spawn_plan, the
+// plan that these are in, -1 before they are drawn; of the world plan_extent. A step is: `act_by_megastep` restarts the
+// dead, moves all agents, and lets each shoot the agents that its two middle pixels show; then `see_by_megastep`, which
+// does not show which pixels are agents. `wake_by_megastep` begins an episode.
 
 extern "C" __global__ void act_by_megastep(Motions motions, Lives lives, Shots shots, Senses senses, Spawns spawns,
                                            float* rewards, bool* agent_terminated, bool* truncated, const int* actions,
@@ -221,7 +221,7 @@ extern "C" __global__ void act_by_megastep(Motions motions, Lives lives, Shots s
   push(motion, push_of(actions[i]), rules.inertia);
   walk(motion, walls, rules.inertia.fps);
   motions.store(i, motion);
-  sync_env();  // orders all places before anybody looks for others
+  sync_env();  // orders all places before any agent looks for others
 
   find_in_sight(walls, places, sight);
   int one = NOBODY, two = NOBODY;
@@ -251,7 +251,7 @@ extern "C" __global__ void act_by_megastep(Motions motions, Lives lives, Shots s
   lives.health[i] = plane::larger(lives.health[i] - lost, 0.0f);
   const bool dies = lives.health[i] <= 0.0f;
   targets.dies[self] = dies;
-  sync_env();  // orders who dies before killers are paid, and all shots before somebody is put elsewhere
+  sync_env();  // orders who dies before killers are paid, and all shots before an agent is put elsewhere
 
   const int dealt = (one != NOBODY) + (two != NOBODY);
   const int killed = (one >= 0 && targets.dies[one < 0 ? 0 : one]) + (two >= 0 && targets.dies[two < 0 ? 0 : two]);
@@ -292,7 +292,7 @@ extern "C" __global__ void wake_by_megastep(Motions motions, Lives lives, Shots 
     }
   }
   wake_by(motions, spawns, home, mend_spawns);
-  sync_env();  // orders all places before anybody looks for others
+  sync_env();  // orders all places before any agent looks for others
   find_in_sight(walls_of(plans, plan[env]), motions.positions + first, lives.in_sight + i * NUM_AGENTS);
   const Motion motion = motions.load(i);
   lives.health[i] = 1.0f;

@@ -1,9 +1,9 @@
 """Deathmatch: agents walk through a home and shoot at each other.
 
-Source: megastep's "deathmatch" (Andy L. Jones, 2020), whose author left open why it learns slowly. Other than there,
-agents choose when to fire, move and turn at the same time, and hit what is before them rather than what two pixels
-show; who is hit or killed pays what others get for it; and a body that dies is replaced within the step, so that no
-life's actions or rewards reach into another one's.
+Source: megastep's "deathmatch" (Andy L. Jones, 2020), whose author left open why it learns slowly. Unlike there,
+agents choose when to fire, move and turn at the same time, and hit what is before them instead of what two pixels
+show; a victim pays what its attackers gain; and a body that dies is replaced within the step, so that no life's
+actions or rewards reach into another one's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from warpworld.eyes.drawing import draw_indoor
 from warpworld.eyes.indoor import Indoor, IndoorParams, camera_kernel
 
 LARGEST = 2**31 - 1
-# Lowest and highest value of each number, and what to say of others.
+# Lowest and highest value of each number, and what a message expects.
 _NUMBERS: dict[str, tuple[float, float, str]] = {
     "players": (1, LARGEST, "a whole number of at least 1"),
     "rivals": (0, LARGEST, "a whole number of at least 0"),
@@ -34,7 +34,7 @@ _NUMBERS: dict[str, tuple[float, float, str]] = {
     "fire_cone": (0.0, 89.0, "degrees, 0 to 89"),
     "fire_range": (1e-3, 1e6, "metres, 0.001 to 1e6"),
     "kill_reward": (0.0, 1e6, "a number from 0 to 1e6"),
-    "kills_to_win": (0, LARGEST, "a whole number of at least 0, where 0 is never"),
+    "kills_to_win": (0, LARGEST, "a whole number of at least 0; 0 is never"),
     "episode_length": (1, LARGEST, "a whole number of at least 1"),
     "shaping_gamma": (0.0, 1.0, "a discount from 0 to 1"),
 }
@@ -43,23 +43,23 @@ BAR = (0.5, 0.09, 0.2)  # metres of a bar of health in pictures: width, height, 
 
 @register("deathmatch")
 class Deathmatch(Indoor):
-    """Everybody against everybody, seen through cameras.
+    """All agents against all others, seen through cameras.
 
     Actions: a move (0 none, 1 left, 2 right, 3 forward, 4 back), a turn (0 none, 1 left, 2 right, 3 slightly left, 4
-    slightly right), and whether to fire. A shot hits the nearest opponent in sight whose disc meets a cone ahead; it
-    takes ``damage`` of its health and brings the shooter as much, and ``kill_reward`` more goes from who dies to each
-    whose shot was among those that killed it. Rewards of all agents sum to 0, exactly where both numbers are sums of a
-    few powers of two. Who dies starts anew elsewhere in the same step, and ``agent_terminated`` tells. The episode
-    ends when somebody has ``kills_to_win`` kills.
+    slightly right), and whether to fire. A shot hits the nearest opponent in sight whose disc touches a cone ahead; it
+    takes ``damage`` of its health and gives the shooter as much. A victim that dies also pays ``kill_reward`` to each
+    agent whose shot helped to kill it. Rewards of all agents sum to 0, exactly if both numbers are sums of a few powers
+    of two. An agent that dies starts again elsewhere in the same step, and ``agent_terminated`` is true for it. The
+    episode ends when an agent has ``kills_to_win`` kills.
 
-    An agent sees, beside colours and nearness, which pixels are other agents: ``agents``, as semantic cameras tell it.
+    Besides colours and nearness, an agent sees which pixels are other agents: ``agents``, like a semantic camera.
 
     ``megastep_rules`` plays the published game: no such pixels, seven actions, automatic fire, a reward for hits alone.
     ``damage``, ``cooldown``, ``fire_cone``, ``fire_range``, ``kill_reward``, ``kills_to_win``, ``shaping`` and
-    ``near_spawn`` have no part in it, but for what ``megastep_mends`` takes from these rules.
+    ``near_spawn`` do not apply then, except for what ``megastep_mends`` takes from these rules.
 
-    Two numbers of the world may be set between steps: ``near_spawn``, the share of episodes whose agents wake up in one
-    room, and ``shaping``, the weight of a potential (Ng, Harada and Russell 1999) that is 1 for who aims at somebody.
+    Two numbers of the world may be set between steps: ``near_spawn``, the share of episodes whose agents start in one
+    room, and ``shaping``, the weight of a potential (Ng, Harada and Russell 1999) that is 1 for a perfect aim.
     """
 
     source = "deathmatch.cu"
@@ -81,8 +81,8 @@ class Deathmatch(Indoor):
         kills_to_win: int = 3  # kills that end an episode; 0: none do
         episode_length: int = 500  # steps until the time limit
         shaping_gamma: float = 0.99  # discount of the potential, which should be that of the policies
-        megastep_rules: bool = False  # the published rules instead of these, to compare with
-        megastep_mends: str = ""  # what of them is mended: of bounds, reward, aim, credit and spawns, between commas
+        megastep_rules: bool = False  # the published rules instead of these, for comparison
+        megastep_mends: str = ""  # their faults to fix, by commas: bounds, reward, aim, credit, spawns
         # ----
         mend_bounds: bool = field(init=False, default=False)
         mend_reward: bool = field(init=False, default=False)
@@ -99,7 +99,7 @@ class Deathmatch(Indoor):
                 self._follow(f"mend_{name}", is_mended)
             if self.megastep_mends and not self.megastep_rules:
                 raise DeclarationError(
-                    f"megastep_mends={self.megastep_mends!r}: mends what only megastep_rules=true has"
+                    f"megastep_mends={self.megastep_mends!r}: fixes faults that only megastep_rules=true has"
                 )
             if self.megastep_rules and self.pixels < 2:
                 raise DeclarationError(f"pixels={self.pixels}: expected at least 2 with megastep_rules=true; raise res")
@@ -107,10 +107,10 @@ class Deathmatch(Indoor):
                 raise DeclarationError(f"players={self.players} and rivals={self.rivals}: expected at least 2 agents")
 
     def groups(self) -> Sequence[Group]:
-        """Players and rivals, who differ in nothing but the policies that may play them."""
+        """Players and rivals, which differ only in the policies that play them."""
         share = Box(0.0, 1.0, (1,))
         sizes = {"player": self.params.players, "rival": self.params.rivals}
-        agents = Box(0.0, 1.0, (1, self.params.pixels))  # the share of a pixel that is somebody else
+        agents = Box(0.0, 1.0, (1, self.params.pixels))  # the share of a pixel that is another agent
         seen = self.observation(agents=agents, health=share, cooldown=share)
         action: Discrete | MultiDiscrete = MultiDiscrete([5, 5, 2])
         if self.params.megastep_rules:
@@ -118,7 +118,7 @@ class Deathmatch(Indoor):
         return [Group(name, size, seen, action) for name, size in sizes.items() if size]
 
     def arrays(self) -> Sequence[Array]:
-        """Who has whom in sight, what has been shot, and how it stands."""
+        """Which agents see each other, shots, health and score."""
         agents, last = self.params.players + self.params.rivals, self.params.cooldown - 1
         return [
             *super().arrays(),
@@ -127,30 +127,30 @@ class Deathmatch(Indoor):
             Array("cooling", "int32", bounds=(0, last), doc="steps in which the agent cannot fire yet"),
             Array("kills", "int32", doc="in this episode", metric="last"),
             Array("deaths", "int32", doc="in this episode", metric="last"),
-            Array("in_sight", "bool", (agents,), doc="no wall between this agent and that one, wherever it looks"),
-            Array("shot", "int32", bounds=(-2, agents - 1), doc="in this step: -2 none, -1 missed, else who was hit"),
+            Array("in_sight", "bool", (agents,), doc="no wall between this agent and that one"),
+            Array("shot", "int32", bounds=(-2, agents - 1), doc="in this step: -2 none, -1 missed, else the agent hit"),
             Array("shot_from", "float32", (2,), doc="metres, where this step's shot began"),
             Array("shot_to", "float32", (2,), doc="metres, and where it ended"),
-            Array("potential", "float32", bounds=(0.0, 1.0), doc="0 for who sees nobody, 1 for who aims at somebody"),
+            Array("potential", "float32", bounds=(0.0, 1.0), doc="0 if no agent is in view, up to 1 for a perfect aim"),
             Array("together", "bool", per="env", doc="whether this episode's agents spawn in one room"),
             _changed_between_steps("shaping", (0.0, 1e6), "weight of the potential"),
             _changed_between_steps("near_spawn", (0.0, 1.0), "share of episodes whose agents spawn in one room"),
         ]
 
     def phases(self) -> Sequence[Phase | Kernel]:
-        """Move and shoot, count hits, go on elsewhere after a death, then look."""
+        """Move and shoot, count hits, start again elsewhere after a death, then look."""
         if self.params.megastep_rules:
             return ["act_by_megastep", camera_kernel("see_by_megastep")]
         return ["act", "settle", "go_on", camera_kernel("see")]
 
     def resets(self) -> Sequence[Phase | Kernel]:
-        """Wake up somewhere, and look."""
+        """Start at a random place, and look."""
         if self.params.megastep_rules:
             return ["wake_by_megastep", camera_kernel("see_by_megastep")]
         return ["wake", camera_kernel("see")]
 
     def scripts(self) -> Mapping[str, Callable[[Mapping[str, Tensor], Group], Tensor]]:
-        """Opponents that learn nothing."""
+        """Opponents that do not learn."""
         if self.params.megastep_rules:
             return {}
         return {"turret": functools.partial(turret, self.params), "walker": walker}
@@ -158,7 +158,7 @@ class Deathmatch(Indoor):
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The home, the agents with their health, what they see, and the shots of this step.
 
-        A hit is a broad line, and a ring where it killed; a miss is a thin one.
+        A hit is a broad line, with a ring if it killed; a miss is a thin one.
         """
         colours = [group.name for group in self.groups() for _ in range(group.size)]
         marks = [*_shots(arrays), *_health_bars(arrays, colours)]
@@ -166,7 +166,7 @@ class Deathmatch(Indoor):
 
 
 def _changed_between_steps(name: str, bounds: tuple[float, float], doc: str) -> Array:
-    """A number of the whole world, 0 until somebody sets it."""
+    """A number of the whole world, 0 until it is set."""
     return Array(name, "float32", per="world", initial=0.0, bounds=bounds, doc=doc)
 
 

@@ -1,5 +1,5 @@
 // Deathmatch by the rules that megastep has it by, to compare what can be learned of them; each of their suspected
-// faults can be mended by itself (megastep_rules.py says which there are).
+// faults can be fixed by itself (megastep_rules.py lists them).
 #pragma once
 
 #include "sight.cuh"
@@ -15,7 +15,7 @@ struct Targets {
   bool dies[NUM_AGENTS];
 };
 
-// The numbers of these rules, and which of their suspected faults are mended.
+// The numbers of these rules, and which of their suspected faults are fixed.
 struct MegastepRules {
   Inertia inertia;
   Gun gun;
@@ -31,7 +31,7 @@ struct Spawns {
   int* spawn_plan;
 };
 
-// The agent that a ray of a camera meets before any wall and any other agent, or NOBODY.
+// The agent that a ray of a camera hits before any wall and any other agent, or NOBODY.
 __device__ int shown_by(const Motion& motion, int ray, const Walls& walls, const float2* positions, const float* angles,
                         float tan_half_fov) {
   using namespace plane;

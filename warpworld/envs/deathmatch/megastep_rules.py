@@ -1,8 +1,8 @@
-"""Deathmatch by megastep's rules, which are slow to learn, and what of them can be mended by itself.
+"""Deathmatch by megastep's rules, which are slow to learn, and the faults that can be fixed one by one.
 
-Source: megastep's "deathmatch" (Andy L. Jones, 2020). One action of seven at a time; everybody fires in every step at
-whomever the two middle pixels show, as far as they see; a hit takes 0.05 of the health and a step 0.001; the reward is
-the number of opponents that are hit, and nothing is paid by who is hit or dies.
+Source: megastep's "deathmatch" (Andy L. Jones, 2020). One action of seven at a time; every agent fires in every step at
+the agents that the two middle pixels show, at any distance; a hit takes 0.05 of the health and a step 0.001; the reward
+is the number of opponents that are hit, and victims pay nothing.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from warpworld.eyes.plans import PlanSet
 
 MENDS = {
     "bounds": "x is compared with the plan's width and y with its height, beyond which health drains",
-    "reward": "a kill brings as much as kill_reward times the 20 hits of a life, and who is hit or killed pays it",
-    "aim": "a shot hits the nearest opponent that meets fire_cone within fire_range",
-    "credit": "who dies is elsewhere in the same step, so that nothing of the next life is put down to the old one",
-    "spawns": "agents wake up anywhere in a random plan, and not in a few poses that an env keeps for ever",
+    "reward": "a kill brings as much as kill_reward times the 20 hits of a life, and the victim pays it",
+    "aim": "a shot hits the nearest opponent in fire_cone within fire_range",
+    "credit": "a dead agent is moved in the same step, so that nothing of the next life counts for the old one",
+    "spawns": "agents start anywhere in a random plan, not in a few poses that an env keeps forever",
 }
 
 
 def mended(given: str) -> dict[str, bool]:
-    """What is mended, by name.
+    """What is fixed, by name.
 
     Args:
         given: names from ``MENDS`` between commas; may be empty.
@@ -36,7 +36,7 @@ def mended(given: str) -> dict[str, bool]:
     names = [name.strip() for name in given.split(",") if name.strip()]
     for name in names:
         if name not in MENDS:
-            expected = f"expected names between commas, of {', '.join(MENDS)}"
+            expected = f"expected names separated by commas, of {', '.join(MENDS)}"
             raise DeclarationError(f"megastep_mends={given!r}: {expected}.{suggest(name, MENDS)}")
     return {name: name in names for name in MENDS}
 

@@ -1,4 +1,4 @@
-"""Opponents in Deathmatch that learn nothing: a turret, and a walker."""
+"""Opponents in Deathmatch that do not learn: a turret, and a walker."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SLIGHT = 0.25  # of an agent's strength, what a slight turn takes
 SLIGHTLY_LEFT = 3
 NEVER = -50.0  # the logit of what is not chosen
 BEYOND = -4.0  # how much worse it is to turn too far than not far enough
-BRAKING = 16  # steps that a turn is foreseen to go on for
+BRAKING = 16  # steps that a turn is expected to continue
 
 
 def turret(params: Deathmatch.Params, arrays: Mapping[str, Tensor], group: Group) -> Tensor:
     """Stands still, turns to the nearest opponent that it sees, and fires when a shot would hit.
 
     It is heavy and turns slightly only, so that it would come to rest closest to its aim if it braked from then on:
-    as fast as that goes without overshooting. It sees as far to the sides as a camera does; while nobody is there it
+    as fast as that goes without overshooting. It sees as far to the sides as a camera does; while no agent is there it
     turns to the left.
 
     Args:

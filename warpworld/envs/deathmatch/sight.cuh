@@ -3,7 +3,7 @@
 
 #include <indoor.cuh>
 
-constexpr int NO_SHOT = -2, MISSED = -1;      // in the place of the agent that a shot has hit
+constexpr int NO_SHOT = -2, MISSED = -1;      // instead of the agent that a shot has hit
 constexpr float AIM = 15.0f;                  // degrees off a target at which aim has lost most of its worth
 
 WW_FUNCTION bool on_one_side(float a, float b) { return (a > 0.0f && b > 0.0f) || (a < 0.0f && b < 0.0f); }
@@ -37,14 +37,14 @@ WW_FUNCTION void find_in_sight(const Walls& walls, const float2* positions, bool
   }
 }
 
-// Where somebody is for an agent that looks ahead: so many metres before it, and to its left.
+// Where another agent is, seen from one that looks ahead: metres before it, and to its left.
 WW_FUNCTION float2 before(const Motion& motion, float2 place) {
   using namespace plane;
   const float2 ahead = direction_of(motion.angle), offset = place - motion.position;
   return make_float2(dot(offset, ahead), dot(offset, left_of(ahead)));
 }
 
-// What a gun reaches: the agents whose disc meets a cone ahead.
+// What a gun reaches: the agents whose disc touches a cone ahead.
 struct Gun {
   float fire_cone;   // degrees between its middle and its edge
   float fire_range;  // metres
@@ -66,7 +66,7 @@ WW_FUNCTION int hit_by(const Gun& gun, const Motion& motion, const float2* posit
   return hit;
 }
 
-// How many times its own length a ray goes until it meets a wall; infinite where it does not.
+// How many times its own length a ray goes until it hits a wall; infinite if it does not.
 WW_FUNCTION float way_to(const plane::Segment& wall, float2 from, float2 ray) {
   using namespace plane;
   const float2 along = wall.b - wall.a, to_wall = wall.a - from;
@@ -80,14 +80,14 @@ WW_FUNCTION float way_to(const Walls& walls, float2 from, float2 ray) {
   return nearest;
 }
 
-// Where a shot that hits nobody ends: at a wall, or as far as the gun reaches.
+// Where a shot that misses ends: at a wall, or as far as the gun reaches.
 WW_FUNCTION float2 end_of_shot(const Gun& gun, const Motion& motion, const Walls& walls) {
   using namespace plane;
   const float2 ahead = direction_of(motion.angle);
   return motion.position + smaller(way_to(walls, motion.position, ahead), gun.fire_range) * ahead;
 }
 
-// How well an agent is placed, 0 .. 1: 0 where it sees nobody, half for one in view, and the more the better it aims.
+// How well an agent is placed, 0 .. 1: 0 if no agent is in view, half for one in view, and the more the better it aims.
 WW_FUNCTION float potential_of(const Motion& motion, const float2* positions, const bool* in_sight,
                                float tan_half_fov) {
   float best = 0.0f;

@@ -4,7 +4,7 @@
 #include <indoor.cuh>
 
 constexpr int SPAWN_TRIES = 32;                     // places drawn, of which the first is taken that is
-constexpr float SPAWN_APART = 6.0f * AGENT_RADIUS;  // so many metres away from everybody, or else the farthest
+constexpr float SPAWN_APART = 6.0f * AGENT_RADIUS;  // metres away from all others, or else the farthest
 constexpr float SPAWN_LEAST = 2.1f * AGENT_RADIUS;  // less would overlap: a room without more has no room
 
 WW_FUNCTION Rooms room_alone(const Rooms& rooms, int room) { return Rooms{rooms.first_cell + room, 1, rooms.cells}; }

@@ -1,7 +1,7 @@
-"""Exploring: an agent wakes up in a home and is paid for every piece of wall that it sees for the first time.
+"""Exploring: an agent starts in a home and is rewarded for every piece of wall that it sees for the first time.
 
-Source: megastep's "explorer" (Andy L. Jones, 2020), with its parameters, observations and rewards. Other than
-there, each episode begins in a home and at a place of its own, and a ray that meets nothing marks nothing.
+Source: megastep's "explorer" (Andy L. Jones, 2020), with its parameters, observations and rewards. Unlike
+there, each episode begins in a random home at a random place, and a ray that hits nothing marks nothing.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Explorer(Indoor):
         return ["move", camera_kernel("see")]
 
     def resets(self) -> Sequence[Phase | Kernel]:
-        """Wake up somewhere, and look."""
+        """Start at a random place, and look."""
         return ["wake", camera_kernel("see_first")]
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:

@@ -38,7 +38,7 @@ class Breakout(MinAtar):
             Array(
                 "ball", "int32", (4,), per="env", bounds=(-1, SIDE - 1), doc="column, row, and its motion along both"
             ),
-            Array("trail", "int32", (2,), per="env", bounds=cells, doc="where the ball was a step before"),
+            Array("trail", "int32", (2,), per="env", bounds=cells, doc="where the ball was one step earlier"),
             Array("bricks", "uint32", per="env", bounds=(0, 2**30 - 1), doc="a bit for each, row by row"),
             Array("struck", "bool", per="env", doc="the ball broke a brick, and is among bricks since"),
         ]

@@ -16,7 +16,7 @@ struct Game {
   int3* cars;
 };
 
-// A column of the screen, which goes on at the other side.
+// A column of the screen, which continues at the other side.
 __device__ int around(int x) { return x < 0 ? SIDE - 1 : x == SIDE ? 0 : x; }
 
 // Speeds and directions of all cars, which stay where they are. A draw is of four cars, so that with the one of a sticky

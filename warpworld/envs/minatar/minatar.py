@@ -40,7 +40,7 @@ class MinAtarParams:
     """Parameters of all games."""
 
     episode_length: int = 10_000  # steps until the time limit
-    sticky_action_prob: float = 0.1  # how likely the action of the step before is taken again
+    sticky_action_prob: float = 0.1  # probability that the previous action is repeated
 
     def __post_init__(self) -> None:
         if not 1 <= self.episode_length < 2**31:

@@ -1,6 +1,6 @@
 """Swing a pendulum up and keep it there: Gymnasium's Pendulum-v1.
 
-Source: Gymnasium's Pendulum-v1, with its dynamics, rewards and starts. Other than there, the angle is kept between -pi
+Source: Gymnasium's Pendulum-v1, with its dynamics, rewards and starts. Unlike there, the angle is kept between -pi
 and pi, so that it stays exact in float32.
 """
 

@@ -1,7 +1,7 @@
 """Walking to a point: a goal in a home is pointed out once, and the agent has to remember how far it has come.
 
-Source: megastep's "pointgoal" (Andy L. Jones, 2020). It is ``waypoint``, but the goal stays shown as it was seen at the
-start, while the agent feels how it moves and turns.
+Source: megastep's "pointgoal" (Andy L. Jones, 2020). It is ``waypoint``, but the goal is always shown as seen from the
+start, while the agent observes how it moves and turns.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from warpworld.envs.waypoint.waypoint import GoalParams, Waypoint
 
 @register("point_goal")
 class PointGoal(Waypoint):
-    """One agent walks to a goal; the vector to it from where it woke up, in the frame that it had there, is shown.
+    """One agent walks to a goal; it observes the vector to it from its start, in the frame that it had there.
 
     Actions, reward and ends are those of ``waypoint``.
     """

@@ -1,17 +1,17 @@
 // Tag in a square: taggers chase runners, and all steer by turning and accelerating. Rules: tag_continuous.py.
 //
-// Arrays, (envs, agents) unless said otherwise. Every agent writes its own entries of loc_x, loc_y, speed, direction,
+// Arrays, (envs, agents) unless noted otherwise. Every agent writes its own entries of loc_x, loc_y, speed, direction,
 // acceleration, still_in_the_game, rewards, agent_mask and agent_terminated; all together write the rows of
 // observations; agent 0 writes num_runners, terminated and truncated (envs). Taggers come first. Read: actions (envs,
 // agents, 2), which point into acceleration_actions and turn_actions; timestep (envs); with a fixed start start_x,
 // start_y and start_direction (agents).
 //
-// An observation is one block for each feature, in which the others follow each other, then, if asked for, one's own
-// state, and then the time:
+// An observation is one block for each feature, in which the others follow each other, then, if asked for, the
+// agent's own state, and then the time:
 //   dx | dy | dspeed | dacceleration | ddirection | is a tagger | is in the game |
 //   x, y, speed, acceleration, cosine and sine of the direction | timestep / episode_length
-// The others are all but oneself by index, or the nearest in the game, nearest first. It shows who was in the game when
-// the step began: whoever is tagged in this step is seen once more, and sees.
+// The others are all other agents by index, or the nearest in the game, nearest first. It shows the agents that were in
+// the game when the step began: an agent tagged in this step is seen once more, and sees.
 #include <warpworld.cuh>
 
 constexpr float TWO_PI = 6.28318530717958648f, QUARTER_TURN = 1.57079632679489662f, SQRT_2 = 1.41421356237309505f;
@@ -20,7 +20,7 @@ constexpr int START_DRAWS = 64;
 constexpr bool FULL = USE_FULL_OBSERVATION;
 constexpr int NUM_OTHERS = NUM_AGENTS - 1;
 constexpr int COLUMNS = FULL ? NUM_OTHERS : NUM_OTHER_AGENTS_OBSERVED;           // of a block
-constexpr int NEAREST = FULL ? 1 : COLUMNS < NUM_OTHERS ? COLUMNS : NUM_OTHERS;  // columns that can show somebody
+constexpr int NEAREST = FULL ? 1 : COLUMNS < NUM_OTHERS ? COLUMNS : NUM_OTHERS;  // columns that can show an agent
 constexpr int OWN = OBSERVE_OWN_STATE ? 6 : 0;                                   // entries of one's own state
 static_assert(OBSERVATION_SIZE == 7 * COLUMNS + OWN + 1, "the observation that tag_continuous.py declares");
 
@@ -30,7 +30,7 @@ enum { X, Y, SPEED, ACCELERATION, DIRECTION, IS_TAGGER, IS_IN_GAME, NUM_BLOCKS, 
 #include "cells.cuh"
 #include "nearest.cuh"
 
-// Where lanes run side by side they write all rows of their env together, for which everybody's nearest must be where
+// Where lanes run side by side they write all rows of their env together, for which all agents' nearest must be where
 // all can read them. Where they take turns each writes its own row in one piece, and what lies side by side are vectors.
 constexpr int LISTS_BYTES = 2 * NEAREST * NUM_AGENTS;
 constexpr int SHARED_BYTES = 4 * NUM_DIFFERENCES * PADDED + 4 * TAGGER_COUNT + NUM_AGENTS + LISTS_BYTES;
@@ -177,7 +177,7 @@ __device__ void find_by_cells(Field& field, const Agent& agent, float grid_lengt
   if (!agent.in_game) see_nobody(TOGETHER ? field.nearest[agent_id()] : own_nearest);
 }
 
-// Finds who fills the columns of the agents' observations; one that is out of the game sees nobody.
+// Finds the agents in the columns of the observations; one that is out of the game sees no other.
 __device__ void find_nearest(Field& field, const Agent& agent, float grid_length, uint16_t* own_nearest) {
   const int self = agent_id();
   if constexpr (BY_CELLS) {
@@ -326,7 +326,7 @@ extern "C" __global__ void step(Agents agents, int* num_runners, const int* acti
 
   uint16_t own_nearest[TOGETHER ? 1 : NEAREST];
   find_nearest(field, agent, rules.grid_length, own_nearest);
-  sync_env();  // orders the counts of tags, and everybody's nearest, before their reading
+  sync_env();  // orders the counts of tags, and all nearest agents, before their reading
 
   // What is known above is asked anew, so that no register of a GPU holds it through the search.
   if (self < TAGGER_COUNT) rewards[agent_index()] += (float)field.tags[self] * rules.tag_reward_for_tagger;
@@ -351,7 +351,7 @@ __device__ void start_episode(Field& field, const Agents& agents, const Agent& a
   sync_env();  // orders the field before its use
   uint16_t own_nearest[TOGETHER ? 1 : NEAREST];
   find_nearest(field, agent, grid_length, own_nearest);
-  if (TOGETHER) sync_env();  // orders everybody's nearest before their reading
+  if (TOGETHER) sync_env();  // orders all nearest agents before their reading
   write_rows(field, view_of(grid_length, max_speed, 0.0f), own_nearest, observations);
 }
 

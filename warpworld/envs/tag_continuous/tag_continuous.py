@@ -1,8 +1,8 @@
 """Tag in a square: taggers chase runners, and all steer by turning and accelerating.
 
 Source: the "tag_continuous" environment of WarpDrive (Lan, Srinivasa, Wang, Zheng: "WarpDrive: Fast End-to-End Deep
-Multi-Agent Reinforcement Learning on a GPU", JMLR 2022), with its parameters, array names and observations. Other than
-there, agents are ordered by group, taggers first; every tag of a step counts, also where several fall together; a
+Multi-Agent Reinforcement Learning on a GPU", JMLR 2022), with its parameters, array names and observations. Unlike
+there, agents are ordered by group, taggers first; every tag of a step counts, even if several happen at once; a
 runner tagged in the last step gets no reward for the end of the game; the time limit truncates an episode, while it
 terminates when no runner is left; and episodes start at random unless ``start`` is "fixed".
 """
@@ -33,7 +33,7 @@ RANGE = 1e-9, 1e9  # of lengths and speeds, so that their squares are float32 nu
 
 @register("tag_continuous")
 class TagContinuous(Environment):
-    """Taggers try to come near runners, which lose by it and leave the game.
+    """Taggers try to come near runners; tagged runners lose reward and leave the game.
 
     Actions are a pair: which level of acceleration, which level of turning; 0 is no change.
     """
@@ -56,12 +56,12 @@ class TagContinuous(Environment):
         min_acceleration: float = -1.0  # strongest braking, as a negative number
         max_turn: float = math.pi / 2  # sharpest left turn per step, in radians
         min_turn: float = -math.pi / 2  # sharpest right turn per step, as a negative number
-        num_acceleration_levels: int = 10  # choices from strongest braking to acceleration, beside none
-        num_turn_levels: int = 10  # choices from sharpest right to left turn, beside none
+        num_acceleration_levels: int = 10  # choices from strongest braking to acceleration, besides none
+        num_turn_levels: int = 10  # choices from sharpest right to left turn, besides none
         edge_hit_penalty: float = 0.0  # added to the reward of an agent at an edge: 0 or negative
         use_full_observation: bool = True  # true: all others, by index; false: the nearest
         num_other_agents_observed: int = 2  # how many of the nearest others are seen; entries without one are 0
-        observe_own_state: bool = False  # true: one's own place, speed and heading too, which steering takes
+        observe_own_state: bool = False  # true: also the agent's own place, speed and heading, which steering needs
         tagging_distance: float = 0.01  # a tag needs a distance below this part of grid_length
         tag_reward_for_tagger: float = 1.0  # to the tagger nearest to a runner that it tags
         tag_penalty_for_runner: float = -1.0  # added to the reward of a tagged runner: 0 or negative
@@ -111,7 +111,7 @@ class TagContinuous(Environment):
         ]
 
     def _numbers(self) -> dict[str, tuple[np.ndarray, str]]:
-        """What actions change and, with a fixed start, where everybody starts."""
+        """What actions change and, with a fixed start, where agents start."""
         p = self.params
         found = {
             "acceleration_actions": (
@@ -150,7 +150,7 @@ class TagContinuous(Environment):
         return SHARPNESS * torch.cat((strongest / (levels.max() - levels.min() + 1e-9), -best), -1)
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
-        """The square, and a dart for everybody in the game; around taggers their reach, and a ring for each tag."""
+        """The square, and a dart for each agent in the game; around taggers their reach, and a ring for each tag."""
         p, x, y = self.params, arrays["loc_x"], arrays["loc_y"]
         side, unit = p.grid_length, p.grid_length / 50.0  # the size of things, which have none in the game
         is_tagger = np.arange(len(x)) < p.num_taggers

@@ -28,8 +28,8 @@ __device__ int nearest_tagger(const int* cells) {
   return nearest;
 }
 
-// Puts this agent on a cell and shows it to the others: `cells` has everybody's cell. `row` is the full observation,
-// which all agents share but for who is looking: everybody's x, everybody's y, everybody's type, NUM_AGENTS zeros.
+// Puts this agent on a cell and shows it to the others: `cells` has all agents' cells. `row` is the full observation,
+// which all agents share except for the entry of the viewer: all x, all y, all types, NUM_AGENTS zeros.
 __device__ void move_to(int x, int y, int* loc_x, int* loc_y, int* cells, float* row, float scale) {
   const int agent = agent_id();
   loc_x[agent_index()] = x;

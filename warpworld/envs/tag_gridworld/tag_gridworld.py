@@ -2,7 +2,7 @@
 
 Source: the "tag_gridworld" environment of WarpDrive (Lan, Srinivasa, Wang, Zheng: "WarpDrive: Fast End-to-End Deep
 Multi-Agent Reinforcement Learning on a GPU", JMLR 2022), with its parameters, array names, rewards and observations.
-Other than there, the time limit truncates an episode, and episodes start on random cells unless ``start`` is "fixed".
+Unlike there, the time limit truncates an episode, and episodes start on random cells unless ``start`` is "fixed".
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONGEST_GRID = 32767  # two coordinates fit a 32-bit word, and so does a squared
 
 @register("tag_gridworld")
 class TagGridworld(Environment):
-    """Taggers try to step on the runner's cell; all of them are paid when one does.
+    """Taggers try to step on the runner's cell; all of them are rewarded when one does.
 
     Actions: 0 stay, 1 x+1, 2 x-1, 3 y+1, 4 y-1. The runner is the last agent.
     """
@@ -65,7 +65,7 @@ class TagGridworld(Environment):
         return [Group("tagger", self.params.num_taggers, seen, moves), Group("runner", 1, seen, moves)]
 
     def arrays(self) -> Sequence[Array]:
-        """Where everybody is and, with a fixed start, where everybody starts."""
+        """Where agents are and, with a fixed start, where they start."""
         last = self.params.grid_length
         arrays = [
             Array("loc_x", "int32", bounds=(0, last), doc="cell along x"),

@@ -36,7 +36,7 @@ __device__ float2 draw_goal(const Rooms& rooms, float2 from, Random& random) {
   return chosen;
 }
 
-// A vector of the world in the frame of somebody who looks along `angle`.
+// A vector of the world in the frame of an agent that looks along `angle`.
 __device__ void show_vector(float2 vector, float angle, float* shown) {
   using namespace plane;
   const float2 ahead = direction_of(angle);

@@ -1,7 +1,7 @@
 """Walking to a waypoint: a goal in a home is pointed out to an agent, which finds its way there.
 
-Source: megastep's "waypoint" (Andy L. Jones, 2020), with its draw of goals, radius and reward. Other than there, the
-agent also feels its own motion, each episode begins in a home and at a place of its own, and a time limit truncates.
+Source: megastep's "waypoint" (Andy L. Jones, 2020), with its draw of goals, radius and reward. Unlike there, the
+agent also observes its own motion, each episode begins in a random home at a random place, and a time limit truncates.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class GoalParams(IndoorParams):
 
 @register("waypoint")
 class Waypoint(Indoor):
-    """One agent walks to a goal; the vector to it, ahead and to the left, is shown in every step.
+    """One agent walks to a goal; it observes the vector to it, ahead and to the left, in every step.
 
     Actions: 0 nothing, 1 push left, 2 right, 3 forward, 4 back, 5 turn left, 6 turn right. Reaching the goal pays 1 and
     ends the episode.

@@ -11,14 +11,14 @@ from warpworld.environment import Array, Kernel, Phase
 
 
 class Block:
-    """A part of an environment. Subclass it for one of your own; every member may be left as it is.
+    """A part of an environment. Subclass it for your own block; every member has a default.
 
     Attributes:
         header: the file that holds its kernels: beside the environment's ``source``, or one of warpworld's.
         steps: what runs first in a step, in the order of the blocks.
         starts: what runs first for envs that start a new episode, likewise.
         senses: what runs last in both.
-        action: space of one agent's action, of a block that moves agents.
+        action: space of one agent's action, for a block that moves agents.
     """
 
     header: ClassVar[str | None] = None
@@ -28,7 +28,7 @@ class Block:
     action: ClassVar[Space | None] = None
 
     def arrays(self, params: Any) -> Sequence[Array]:
-        """The arrays that it needs; ``params`` are the environment's."""
+        """The arrays that the block needs; ``params`` are the environment's."""
         return ()
 
     def observations(self, params: Any) -> Mapping[str, Box]:

@@ -26,9 +26,9 @@ class BlockParams(IndoorParams):
     """Parameters of warpworld's blocks; those below the line follow from the others."""
 
     speed: float = 1.0  # metres a second, of SimpleMovement
-    ang_speed: float = 90.0  # degrees a second, likewise; megastep is told 180 and turns by 18, see there
+    ang_speed: float = 90.0  # degrees a second, of SimpleMovement
     cameras: tuple[float, ...] = (0.0,)  # degrees to the left of the heading, of each camera of an agent
-    episode_length: int = 500  # steps: with RandomLifespans a limit is drawn between half of them and all
+    episode_length: int = 500  # steps; RandomLifespans draws a limit between half of them and all
     # ----
     num_cameras: int = field(init=False, default=1)
 
@@ -56,12 +56,12 @@ def _are_angles(given: Any) -> bool:
 
 
 class BlockEnvironment(Indoor):
-    """An environment in floor plans, of blocks and rules: no CUDA is left to write.
+    """An environment in floor plans, made of blocks and rules: you need not write CUDA.
 
     A subclass names its ``blocks``, gives its agents in ``groups()``, with ``observation()`` and ``action()`` as the
-    blocks have them, and says in ``rules()`` what pays and what ends an episode. A step runs the blocks' steps, then
-    the rules, then the senses; a new episode the blocks' starts, ``first_rules()``, and the senses. For kernels of its
-    own it names a ``source``, and puts them among its rules.
+    blocks have them, and defines in ``rules()`` what is rewarded and what ends an episode. A step runs the blocks'
+    steps, then the rules, then the senses; a new episode the blocks' starts, ``first_rules()``, and the senses. For
+    kernels of its own it names a ``source``, and lists them among its rules.
 
     Attributes:
         blocks: in the order in which they run.
@@ -94,7 +94,7 @@ class BlockEnvironment(Indoor):
 
     # ---- what agents see and do --------------------------------------------------------------------------------------
     def senses(self) -> dict[str, Box]:
-        """What the blocks let an agent observe."""
+        """What an agent observes through the blocks."""
         found: dict[str, Box] = {}
         for block in self._blocks:
             found.update(block.observations(self.params))
@@ -127,7 +127,7 @@ class BlockEnvironment(Indoor):
         return []
 
     def first_rules(self) -> Sequence[Phase | Kernel]:
-        """What happens to envs in which an episode begins, once agents have their places; ``active`` says to which."""
+        """What happens when an episode begins, once agents have their places; ``active`` marks those envs."""
         return []
 
     def phases(self) -> Sequence[Phase | Kernel]:
@@ -142,13 +142,13 @@ class BlockEnvironment(Indoor):
         return [entry for block in self._blocks for entry in getattr(block, kind)]
 
     def truncations(self, num_steps: int) -> int:
-        """As the blocks say; rules may set a time limit in every step, unless a class of its own says how often."""
-        told = [num_steps if self.rules() else None]
-        told += [block.truncations(self.params, num_steps) for block in self._blocks]
-        return max((number for number in told if number is not None), default=num_steps)
+        """As the blocks say; rules may set a time limit in every step, unless a subclass overrides this."""
+        limits = [num_steps if self.rules() else None]
+        limits += [block.truncations(self.params, num_steps) for block in self._blocks]
+        return max((number for number in limits if number is not None), default=num_steps)
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing | None:
-        """The home, the agents and what they see; the arrays' values where they have no camera."""
+        """The home, the agents and what they see; without cameras, the arrays' values."""
         if not {"observations_rgb", "observations_depth"} <= arrays.keys():
             return None
         colours = [group.name for group in self.groups() for _ in range(group.size)]

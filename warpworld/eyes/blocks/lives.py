@@ -12,8 +12,8 @@ from warpworld.eyes.blocks.block import Block
 class RandomSpawns(Block):
     """Each episode takes place in a random plan; agents start at random places in its rooms, at rest, apart.
 
-    All places in which a body has room are as likely. Where a plan is so full that 64 draws find no free place, agents
-    may start in each other, and move apart in their first step.
+    All places with enough room for a body are equally likely. If a plan is so full that 64 draws find no free place,
+    agents may overlap at the start, and move apart in their first step.
     """
 
     header = "blocks/random_spawns.cuh"
@@ -23,8 +23,8 @@ class RandomSpawns(Block):
 class RandomLifespans(Block):
     """An episode's time limit is drawn between half of ``episode_length`` and all of it.
 
-    So that envs which start together do not end together. It sets ``truncated``. The limit is the env's, and all its
-    agents start anew together; in megastep each agent has one of its own.
+    So envs that start together do not end together. It sets ``truncated``. An env has one limit, and all its agents
+    start again together; in megastep each agent has its own.
     """
 
     header = "blocks/random_lifespans.cuh"

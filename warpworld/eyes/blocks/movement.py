@@ -8,11 +8,11 @@ from warpworld.eyes.blocks.block import Block
 
 
 class SimpleMovement(Block):
-    """Agents move at ``speed`` (m/s) or turn at ``ang_speed`` (degrees/s) while they act, and stand still else.
+    """Agents move at ``speed`` (m/s) or turn at ``ang_speed`` (degrees/s) while they act, and stand still otherwise.
 
-    They slide along walls and stop at each other. Megastep's block of this name is told 10 m/s and 180 degrees/s, and
-    moves at a tenth of either. ``speed`` is by default what that comes to; ``ang_speed`` is neither 18, which takes ten
-    seconds to look behind, nor 180, which turns by 18 degrees in a step of a tenth of a second.
+    They slide along walls and stop at each other. Megastep's block of this name is given 10 m/s and 180 degrees/s,
+    and moves at a tenth of either. The default ``speed`` equals that tenth. The default ``ang_speed`` is between 18, at
+    which looking behind takes ten seconds, and 180, which turns by 18 degrees in a step of a tenth of a second.
     """
 
     header = "blocks/simple_movement.cuh"
@@ -23,8 +23,8 @@ class SimpleMovement(Block):
 class MomentumMovement(Block):
     """Agents of some inertia: actions push by ``accel`` (m/s^2) or ``ang_accel`` (degrees/s^2).
 
-    Of its speed an agent loses the share ``decay`` in each step: it moves at accel / (fps decay) at most. Agents slide
-    along walls and stop at each other.
+    An agent loses the share ``decay`` of its speed in each step, so its speed is at most accel / (fps decay). Agents
+    slide along walls and stop at each other.
     """
 
     header = "blocks/momentum_movement.cuh"

@@ -16,7 +16,7 @@ class Camera(Block):
     """What blocks with cameras have in common.
 
     An agent has a camera for each of ``cameras``, angles to the left of its heading in degrees. Each has ``res`` rays
-    over ``fov`` degrees, ray 0 at the left, and ``subsample`` neighbours make a pixel. The cameras' pixels stand side
+    over ``fov`` degrees, ray 0 at the left, and ``subsample`` neighbours make a pixel. The cameras' pixels lie side
     by side.
 
     Attributes:
@@ -56,7 +56,7 @@ class RGBAndDepth(Camera):
 
 
 class AgentPixels(Camera):
-    """``agents`` (1, cameras x pixels): the share of each pixel that other agents take up."""
+    """``agents`` (1, cameras x pixels): the share of each pixel that other agents cover."""
 
     header = "blocks/agent_pixels.cuh"
     senses = (camera_kernel("see_agents"),)
@@ -64,7 +64,7 @@ class AgentPixels(Camera):
 
 
 class IMU(Block):
-    """``imu`` (3,): turning / 360 degrees a second, and speed forward and to the left / 10 m/s, as after this step."""
+    """``imu`` (3,): turn rate / 360 degrees a second, speed forward and to the left / 10 m/s, as after this step."""
 
     header = "blocks/imu.cuh"
     senses = ("feel_motion",)
@@ -75,7 +75,7 @@ class IMU(Block):
 
 
 def looking_once(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks, with ``RGBAndDepth`` in the place of the first of RGB and Depth where both are there."""
+    """The blocks, with ``RGBAndDepth`` instead of the first of RGB and Depth if there are both."""
     kinds = [type(block) for block in blocks]
     if RGB not in kinds or Depth not in kinds:
         return list(blocks)

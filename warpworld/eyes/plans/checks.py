@@ -1,4 +1,4 @@
-"""What makes a plan impossible, said with the numbers of walls and where they stand."""
+"""What makes a plan impossible, reported with the numbers and places of walls."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _check_numbers(plan: Plan) -> None:
     if not 1 <= len(plan.walls) <= MAX_WALLS:
         raise PlanError(
             f"plan '{plan.name}': {len(plan.walls)} walls, expected 1 to {MAX_WALLS}, which is what a kernel has room "
-            "for; join walls that go on in one line, or divide the plan"
+            "for; join walls that continue in one line, or divide the plan"
         )
     for kind, rows, places in (("wall", plan.walls.reshape(-1, 4), 4), ("light", plan.lights, 2)):
         finite = np.isfinite(rows).all(1)

@@ -15,14 +15,14 @@ from warpworld.eyes.plans.geometry import Grid, cells_near
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A floor plan; it cannot be changed, and it is checked when it is made.
+    """A floor plan; it is immutable, and checked when it is made.
 
     Coordinates are metres, x to the right and y up, none below 0. Walls are lines of no thickness, seen from both
-    sides; a slab of a wall is the outline of it, walked so that the free space lies to the left. Walls may touch, also
-    with an end in another's middle, but not cross.
+    sides; a thick wall is its outline, ordered so that the free space lies to the left. Walls may touch, and one may
+    end in the middle of another, but they may not cross.
 
     Attributes:
-        name: what reports call it.
+        name: its name in reports.
         walls: (walls, 2, 2) float32, the two ends of each.
         lights: (lights, 3) float32: x, y, intensity.
         rooms: (rows, columns) int16, row 0 at the bottom: -1 in a wall, 0 outside, else the number of a room. Cell
@@ -54,7 +54,7 @@ class Plan:
             value = np.asarray(given)
             if value.size == 0 and shape[0] is None and name != "rooms":
                 value = np.zeros([0 if length is None else length for length in shape])
-            with np.errstate(over="ignore"):  # what float32 cannot hold is infinite, which the check tells of
+            with np.errstate(over="ignore"):  # what float32 cannot hold is infinite, which the check reports
                 array: np.ndarray = value.astype(dtype)
             exact = dtype is not np.int16 or bool((array == value).all())
         except (TypeError, ValueError):

@@ -25,7 +25,7 @@ _DOCS = {
     "plan_lights": "x y, metres, intensity and 0 of each light, ordered by plan",
     "plan_first_light": "first light of each plan, then the number of lights",
     "plan_floor": "first node of each plan's floor, columns and rows of nodes, and nodes a metre",
-    "floor_light": "light on whoever stands there: at each node of a grid over each plan, row by row; 255 is 1",
+    "floor_light": "light on agents there: at each node of a grid over each plan, row by row; 255 is 1",
     "plan_cells": "middles of the cells to spawn in, metres, ordered by plan and room",
     "plan_first_room": "first room of each plan, then the number of rooms",
     "room_first_cell": "first cell of each room, then the number of cells",
@@ -50,7 +50,7 @@ class PlanSet:
     plan_lights         float32  (lights, 4)   x y, metres, intensity, 0; one row of zeros where there is no light
     plan_first_light    int32    (plans + 1,)  as for walls
     plan_floor          int32    (plans, 4)    of the grid over each plan: first node, columns, rows, nodes a metre
-    floor_light         uint8    (nodes,)      light on whoever stands there, 255 is 1; row by row, the lowest first:
+    floor_light         uint8    (nodes,)      light on agents there, 255 is 1; row by row, the lowest first:
                                                node (0, 0) is at (0, 0)
     plan_cells          float32  (cells, 2)    x y, metres: middles of spawn cells, ordered by plan and room
     plan_first_room     int32    (plans + 1,)  rooms with a spawn cell; others are left out

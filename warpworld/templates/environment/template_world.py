@@ -15,9 +15,9 @@ from warpworld.errors import DeclarationError
 
 @register("template_world")
 class TemplateWorld(Environment):
-    """Thieves are paid for each gem that they reach; guards are paid, and thieves pay, where they meet.
+    """Thieves are rewarded for each gem that they reach; where a guard catches a thief, the thief pays the guard.
 
-    Actions: 0 stay, 1 x+1, 2 x-1, 3 y+1, 4 y-1. A gem that was reached lies somewhere else from then on.
+    Actions: 0 stay, 1 x+1, 2 x-1, 3 y+1, 4 y-1. A gem that was reached moves to another cell.
     """
 
     source = "template_world.cu"
@@ -26,8 +26,8 @@ class TemplateWorld(Environment):
     class Params:
         """Constants of a world; kernels take them by name."""
 
-        thieves: int = 2  # agents that are paid for gems
-        guards: int = 1  # agents that are paid for meeting thieves
+        thieves: int = 2  # agents that are rewarded for gems
+        guards: int = 1  # agents that are rewarded for catching thieves
         side: int = 7  # cells along each axis, 0 to side - 1
         episode_length: int = 50  # steps until the time limit
 
@@ -38,13 +38,13 @@ class TemplateWorld(Environment):
                 raise DeclarationError(f"episode_length={self.episode_length}: expected at least 1")
 
     def groups(self) -> Sequence[Group]:
-        """The thieves, then the guards; each sees the way to the gem and to everybody, itself included."""
+        """The thieves, then the guards; each sees the way to the gem and to all agents, itself included."""
         num_agents = self.params.thieves + self.params.guards
         seen, moves = Box(-1.0, 1.0, (2 * (1 + num_agents),)), Discrete(5)
         return [Group("thief", self.params.thieves, seen, moves), Group("guard", self.params.guards, seen, moves)]
 
     def arrays(self) -> Sequence[Array]:
-        """Where everybody is, and the gem."""
+        """The agents' cells, and the gem's."""
         last = self.params.side - 1
         return [
             Array("x", "int32", bounds=(0, last), doc="cell along x"),

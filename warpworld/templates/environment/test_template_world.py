@@ -26,7 +26,7 @@ def test_episodes_start_on_cells_of_the_grid_at_random() -> None:
     assert world["observations"].abs().max() <= 1.0
 
 
-def test_a_thief_that_reaches_the_gem_is_paid() -> None:
+def test_a_thief_that_reaches_the_gem_is_rewarded() -> None:
     world = new_world(1, thieves=1, guards=1, side=5)
     world["x"], world["y"] = [[1, 4]], [[2, 0]]  # the thief at (1, 2), the guard at (4, 0)
     world["gem"] = [[2, 2]]
@@ -40,7 +40,7 @@ def test_a_thief_that_reaches_the_gem_is_paid() -> None:
     assert world["observations"][0, 0].tolist() == to_gem + to_itself + to_guard
 
 
-def test_a_thief_pays_a_guard_that_it_meets_and_walls_stop_both() -> None:
+def test_a_thief_pays_the_guard_that_catches_it_and_walls_stop_both() -> None:
     world = new_world(1, thieves=1, guards=1, side=5)
     world["x"], world["y"] = [[0, 0]], [[3, 4]]
     world["gem"] = [[4, 0]]
