@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -33,20 +34,38 @@ class SetUpError(Exception):
 
 
 class Parts:
-    """Runs pip part by part.
+    """Runs commands part by part.
+
+    Attributes:
+        log: what they print is appended to it.
 
     Args:
-        log: what pip prints is appended to it.
+        log: see above.
         count: how many parts there are.
     """
 
     def __init__(self, log: Path, count: int) -> None:
-        self._log, self._count, self._done = log, count, 0
+        self.log, self._count, self._done = log, count, 0
 
     def report(self, text: str) -> None:
         """Print the line of the next part."""
         self._done += 1
         print(f"[{self._done}/{self._count}] {text}", flush=True)
+
+    def run(self, command: Sequence[str]) -> int:
+        """Run a command, and print how long it took if that was long.
+
+        Returns:
+            Its exit status.
+        """
+        start = time.monotonic()
+        with self.log.open("a", encoding="utf-8") as log:
+            print(f"$ {' '.join(command)}", file=log, flush=True)
+            status = _run_with_progress(command, log)
+        seconds = time.monotonic() - start
+        if seconds >= 10:
+            print(f"      took {seconds:.0f} s", flush=True)
+        return status
 
     def install(self, *arguments: str) -> None:
         """Run ``pip install``.
@@ -55,17 +74,9 @@ class Parts:
             SetUpError: pip failed; the error holds its last lines and names the log.
         """
         command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--constraint"]
-        command += [str(CONSTRAINTS), *arguments]
-        start = time.monotonic()
-        with self._log.open("a", encoding="utf-8") as log:
-            print(f"$ {' '.join(command)}", file=log, flush=True)
-            status = _run_with_progress(command, log)
-        seconds = time.monotonic() - start
-        if status != 0:
-            last = self._log.read_text(encoding="utf-8").splitlines()[-SHOWN_OF_THE_LOG:]
-            raise SetUpError("\n".join([*(f"    {line}" for line in last), f"pip failed; its whole log: {self._log}"]))
-        if seconds >= 10:
-            print(f"      took {seconds:.0f} s", flush=True)
+        if self.run([*command, str(CONSTRAINTS), *arguments]) != 0:
+            last = self.log.read_text(encoding="utf-8").splitlines()[-SHOWN_OF_THE_LOG:]
+            raise SetUpError("\n".join([*(f"    {line}" for line in last), f"pip failed; its whole log: {self.log}"]))
 
 
 def _run_with_progress(command: Sequence[str], log: TextIO) -> int:
@@ -161,6 +172,15 @@ def install_compiler(parts: Parts) -> None:
     parts.install("ziglang")
 
 
+def train_once(parts: Parts) -> None:
+    """Train Tag for one iteration: that tries the installation, and `make train` then finds its kernels compiled."""
+    parts.report("a first iteration of Tag, which compiles its kernels")
+    with tempfile.TemporaryDirectory(prefix="warpworld-") as folder:
+        budget = ("trainer.total_env_steps=40_000", f"saving.directory={folder}")
+        if parts.run([sys.executable, "-m", "warpworld", "train", "tag_gridworld", *budget]) != 0:
+            print(f"      it failed; `warpworld info` shows what was found, and {parts.log} why", flush=True)
+
+
 def set_up(requirements: Path, log: Path, index: str) -> None:
     """Install everything.
 
@@ -169,7 +189,7 @@ def set_up(requirements: Path, log: Path, index: str) -> None:
     """
     start = time.monotonic()
     log.write_text("", encoding="utf-8")
-    parts = Parts(log, count=5)
+    parts = Parts(log, count=6)
     parts.report("build tools: setuptools, wheel, numpy")
     parts.install("setuptools", "wheel", "numpy")  # what PyCUDA is built with
     for_gpu = "pycuda" in requirements.read_text(encoding="utf-8").split()
@@ -179,6 +199,7 @@ def set_up(requirements: Path, log: Path, index: str) -> None:
     parts.report("warpworld, from this folder")
     parts.install("--no-build-isolation", "--no-deps", "--editable", str(ROOT))
     install_compiler(parts)
+    train_once(parts)
     print(f"ready after {time.monotonic() - start:.0f} s", flush=True)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tools import set_up
-from tools.set_up import Parts, SetUpError, install_compiler, install_torch, reaches
+from tools.set_up import Parts, SetUpError, install_compiler, install_torch, reaches, train_once
 
 INDEX = "https://index.example/cpu"
 
@@ -23,7 +23,12 @@ class Written(Parts):
     def __init__(self, log: Path, fails: bool = False) -> None:
         super().__init__(log, count=5)
         self.installed: list[str] = []
+        self.commands: list[str] = []
         self._fails = fails
+
+    def run(self, command: Sequence[str]) -> int:
+        self.commands.append(" ".join(command[1:]))
+        return int(self._fails)
 
     def install(self, *arguments: str) -> None:
         self.installed.append(" ".join(arguments))
@@ -126,6 +131,20 @@ def test_a_compiler_is_installed_where_there_is_none(machine: pytest.MonkeyPatch
     machine.setattr(set_up.shutil, "which", lambda name: None)
     install_compiler(parts)
     assert parts.installed == ["ziglang"]
+
+
+def test_a_first_training_that_fails_is_reported_and_ends_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = Written(tmp_path / "log", fails=True)
+    train_once(parts)
+    assert [command.split(" saving.")[0] for command in parts.commands] == [
+        "-m warpworld train tag_gridworld trainer.total_env_steps=40_000"
+    ]
+    assert capsys.readouterr().out.splitlines() == [
+        "[1/5] a first iteration of Tag, which compiles its kernels",
+        f"      it failed; `warpworld info` shows what was found, and {tmp_path / 'log'} why",
+    ]
 
 
 @pytest.mark.long
