@@ -95,12 +95,12 @@ def test_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (
             ["sed=1"],
-            "no run has a setting 'sed'. Did you mean 'seed'? Known besides: run, environment, state, started, steps, "
+            "no run has a setting 'sed'. Did you mean 'seed'? Also known: run, environment, state, started, steps, "
             "last, best, tag",
         ),
         (
             ["--sort", "bst"],
-            "no run has a setting 'bst'. Did you mean 'best'? Known besides: run, environment, state, started, steps, "
+            "no run has a setting 'bst'. Did you mean 'best'? Also known: run, environment, state, started, steps, "
             "last, best",
         ),
         (["=1"], "'=1': expected key=value, for instance state=finished or seed=1"),

@@ -23,7 +23,7 @@ class DmEnv(dm_env.Environment):
     """Envs whose steps are first, mid or last; the step behind a last one ignores its action and is a first one.
 
     A discount is 0 where an episode ended by itself, and 1 where a limit cut it. Of one env, a time step holds what
-    dm_env says. Of several, each of its parts has an axis of envs in front, as EnvPool's have: ``step_type``
+    dm_env specifies. Of several, each of its parts has an axis of envs in front, as EnvPool's have: ``step_type``
     (num_envs,) int32, ``reward`` and ``discount`` (num_envs,) float32, 0 and 1 in first steps. Specs are of one env.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Which keys a policy's section has: its algorithm says so. Another algorithm leaves the former's settings behind."""
+"""Which keys a policy's section has: its algorithm declares them. Another algorithm drops the former's settings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def algorithms_of(document: Document) -> dict[str, str]:
 
 
 def drop_settings_of_former(document: Document, former: Mapping[str, str]) -> None:
-    """Remove what the file says for algorithms that overrides replaced, and log which keys; overrides' own keys stay.
+    """Remove the file's keys for algorithms that overrides replaced, and log which; overrides' own keys stay.
 
     Args:
         document: with the overrides laid over the file.

@@ -112,7 +112,7 @@ def _section(section: BaseModel, path: KeyPath) -> Iterator[Key]:
 
 
 def _own_settings(model: ModelConfig, path: KeyPath) -> Iterator[Key]:
-    """The settings that a model has besides those of all models."""
+    """The settings that a model adds to those of all models."""
     from warpworld.policies import get_model  # loads torch, which is slow
 
     constructor = get_model(model.type, needs_critic=False).__init__

@@ -22,7 +22,7 @@ def check_evaluations(config: RunConfig, scripts: Collection[str], document: Doc
     """Refuse settings of evaluations that mean nothing together.
 
     Raises:
-        ConfigError: says which key, what was given and what was expected.
+        ConfigError: names the key, what was given and what was expected.
     """
     trainer, saving = config.trainer, config.saving
     keys = {_STOP_WHEN: trainer.stop_when, ("trainer", "patience"): trainer.patience, _OPPONENTS: saving.eval_opponents}

@@ -55,7 +55,7 @@ class TrainerConfig(Section):
 
 
 class ModelConfig(Section):
-    """The ``model`` of a policy; its keys besides those below are the model's own, see ``settings``."""
+    """The ``model`` of a policy; all keys but those below are the model's own, see ``settings``."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -74,7 +74,7 @@ class ModelConfig(Section):
 
 
 class SelfPlayConfig(Section):
-    """The ``self_play`` of a policy: whom others meet in its place, in a share of the envs."""
+    """The ``self_play`` of a policy: the opponents that replace it in a share of the envs."""
 
     groups: Groups = Field(default=(), description="which of its groups opponents play; left out: all of them")
     share: Annotated[float, Field(gt=0, le=1)] = Field(
@@ -148,7 +148,7 @@ class LearnerConfig(Section):
         description="run folder whose latest weights it starts with; RUN#NAME for another name's",
     )
     self_play: SelfPlayConfig | None = Field(
-        default=None, description="opponents that play in its place in some envs, as a section; null for none"
+        default=None, description="opponents that replace it in some envs, as a section; null for none"
     )
 
     def at(self, env_steps: int) -> Self:

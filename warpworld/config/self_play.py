@@ -162,7 +162,7 @@ def check_opponents(opponents: Sequence[str], scripts: Collection[str], path: Ke
         where: the key stands, for messages.
 
     Raises:
-        ConfigError: says which opponent.
+        ConfigError: names the opponent.
     """
     for opponent in opponents:
         if opponent != RANDOM and opponent not in scripts and not is_run(opponent, scripts):

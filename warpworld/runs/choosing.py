@@ -67,7 +67,7 @@ def _check_key(key: str, runs: Sequence[RunSummary], but: Sequence[str] = ()) ->
         return
     leaves = dict.fromkeys(name.rpartition(".")[2] for name in keys)
     facts = [name for name in (*FACTS, TAG) if name not in but]
-    raise RunError(f"no run has a setting '{key}'.{suggest(key, [*facts, *leaves])} Known besides: {', '.join(facts)}")
+    raise RunError(f"no run has a setting '{key}'.{suggest(key, [*facts, *leaves])} Also known: {', '.join(facts)}")
 
 
 def _has(run: RunSummary, key: str, wanted: Any, text: str) -> bool:

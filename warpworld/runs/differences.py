@@ -41,7 +41,7 @@ def differing(settings: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def labels(settings: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
-    """A label for each run that says what differs: "seed 1" and "seed 2".
+    """A label for each run that names what differs: "seed 1" and "seed 2".
 
     Args:
         settings: of each run, nested.
@@ -62,7 +62,7 @@ def labels(settings: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[
 
 
 def _telling(differ: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """The keys that a label names, each with its short title: the fewest that tell the runs apart, at most ``MOST``."""
+    """The keys that a label names, each with its short title: the fewest that distinguish runs, at most ``MOST``."""
     if len(differ) <= MOST:
         chosen = list(differ)
     else:

@@ -239,7 +239,7 @@ class Run(RunFolder):
         self._checkpoints.save_best(state)
 
     def save_ending(self, why: str) -> None:
-        """Write why the run ended before its budget was used up; "" says that it did not.
+        """Write why the run ended before its budget was used up; "" if it did not.
 
         Raises:
             RunError: it cannot be written.

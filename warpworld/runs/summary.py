@@ -101,7 +101,7 @@ def run_folders(folder: str | Path) -> list[RunFolder]:
 
 
 def summarise(run: RunFolder) -> RunSummary:
-    """Read what a run's folder tells. What is damaged is reported in ``problem`` and never raises."""
+    """Read a run's folder. Damage is reported in ``problem`` and never raises."""
     try:
         config = read_saved(run.config_path)
         per_rollout = config.trainer["num_envs"] * _num_steps(config)
@@ -130,7 +130,7 @@ def is_training(run: RunFolder) -> bool:
 
 
 def _started(run: RunFolder) -> str:
-    """When the first session began, as ``machine.json`` says it."""
+    """When the first session began, according to ``machine.json``."""
     try:
         first = json.loads(read_file(run.machine_path))[0]["started"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):

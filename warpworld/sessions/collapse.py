@@ -1,4 +1,4 @@
-"""Notices learning that has collapsed, and says what to try."""
+"""Notices learning that has collapsed, and suggests what to try."""
 
 from __future__ import annotations
 

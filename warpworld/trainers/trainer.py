@@ -42,7 +42,7 @@ class Trainer:
         policies: by name; those with ``train: false`` act but keep their weights, and None acts at random.
         algorithms: one for each policy that is trained.
         collector: what steps the world.
-        evaluations: what plays the policies now and then, keeps the best and says when training may end.
+        evaluations: plays the policies now and then, keeps the best, and decides when training may end.
         iteration: iterations done; each is ``num_steps`` steps of the world, then an update by every algorithm.
         env_steps: env steps done.
         seconds: seconds of training so far, in all sessions of the run together.

@@ -26,7 +26,7 @@ class Rival:
 
     Attributes:
         name: in the names of metrics.
-        source: as the configuration says it.
+        source: as in the configuration.
         script: what it plays with, where it is one of the environment's scripts.
         policies: of another run, by the name of the policy whose groups they play; empty for the others.
         files: the files of the run that hold their weights, with SHA-256, by the same names.
@@ -48,11 +48,11 @@ def build_rivals(config: RunConfig, names: set[str], device: torch.device) -> li
 
     Args:
         config: the run's settings.
-        names: of the policies in whose place they play.
+        names: of the policies that they replace.
         device: where they play.
 
     Raises:
-        RunError: another run's policy is to play in the place of one that acts at random.
+        RunError: another run's policy would replace one that acts at random.
     """
     environment = get_environment(config.name)(**config.env)
     scripts, found = environment.scripts(), list[Rival]()
@@ -75,8 +75,8 @@ def _check_played(text: str, names: set[str], policies: Mapping[str, Policy]) ->
     unknown = sorted(names - policies.keys())
     if unknown:
         raise RunError(
-            f"saving.eval_opponents has '{text}', but policy '{unknown[0]}', in whose place it would play, acts at "
-            "random, so that nothing says which network it has; name a script or random instead"
+            f"saving.eval_opponents has '{text}', but policy '{unknown[0]}', which it would replace, acts at random, "
+            "so its network is unknown; name a script or random instead"
         )
 
 

@@ -54,7 +54,7 @@ class Side:
     """One policy's opponents.
 
     Attributes:
-        policy: name of the policy in whose place they play.
+        policy: name of the policy that they replace.
         slots: where.
         standing: what is saved.
 
