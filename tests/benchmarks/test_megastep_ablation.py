@@ -297,7 +297,7 @@ def test_a_short_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert "old" not in text
     printed = capsys.readouterr().out
     assert "`published`: the published rules" in printed
-    assert "`aim`: aim mended" in printed
+    assert "`aim`: aim fixed" in printed
     main(["--only", *shown])  # trains nothing
     assert capsys.readouterr().out == printed
     assert json.loads(saved.read_text())["arms"] == held

@@ -1,4 +1,4 @@
-"""Why Deathmatch learns slowly by megastep's rules: the same training, with its suspected causes mended one by one.
+"""Why Deathmatch learns slowly by megastep's rules: the same training, with its suspected causes fixed one by one.
 
 ``python -m warpworld.benchmarks.experiments.megastep_ablation`` trains each arm for the same time of one core.
 What was learnt is then examined against opponents that act at random, never by the rewards, which differ. With

@@ -1,4 +1,4 @@
-"""What is trained: megastep's rules with all their faults, each of these mended, all of them, and in another place."""
+"""What is trained: megastep's rules with all their faults, each of these fixed, all of them, and in another place."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def _published(name: str, says: str, mends: str = "", place: Mapping[str, Any] |
 
 _ARMS = (
     _published("published", "the published rules, all faults"),
-    *(_published(name, f"{name} mended", name) for name in MENDS),
+    *(_published(name, f"{name} fixed", name) for name in MENDS),
     _published("advantages", "advantages not normalised", norm_adv=False),
     _published("pool", "past selves in half of the envs", self_play=SELF_PLAY),
-    _published("rules", "the five faults of the rules mended", ALL_MENDS),
-    _published("all", "all seven mended", ALL_MENDS, norm_adv=False, self_play=SELF_PLAY),
+    _published("rules", "the five faults of the rules fixed", ALL_MENDS),
+    _published("all", "all seven fixed", ALL_MENDS, norm_adv=False, self_play=SELF_PLAY),
     Arm("warpworld", "warpworld's own rules", keeps_schedules=True),
     _published("room", "the published rules in one room", place=ROOM),
-    _published("room_rules", "the five faults mended in one room", ALL_MENDS, ROOM),
+    _published("room_rules", "the five faults fixed in one room", ALL_MENDS, ROOM),
     Arm("room_warpworld", "warpworld's own rules in one room", ROOM, keeps_schedules=True),
 )
 ARMS = {arm.name: arm for arm in _ARMS}
