@@ -62,6 +62,8 @@ setup(
         "tree-sitter-cuda>=0.21",
     ],
     extras_require={
+        # The board's server: Starlette answers, Uvicorn listens; both are small, pure Python and widely used.
+        "board": ["starlette>=0.37", "uvicorn>=0.29"],
         "adapters": ["dm-env>=1.6", "pettingzoo>=1.24", "stable-baselines3>=2.3"],
         "external": ["ale-py>=0.11", "envpool>=1.1", "pettingzoo>=1.24"],
         "cuda": ["pycuda>=2024.1"],

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from warpworld.commands import (
     about,
     bench,
+    board,
     check,
     compare,
     completion,
@@ -36,7 +37,7 @@ from warpworld.managers.cuda.faults import explain_torch_error
 from warpworld.packaged import packaged_configs
 
 COMMANDS = (  # in the order of --help
-    *(train, evaluate, league, watch, trace, runs, compare, report, export),
+    *(train, evaluate, league, watch, trace, runs, compare, report, board, export),
     *(new, params, check, plans, run, about, completion, bench),
 )
 USER_ERROR = 2  # exit statuses

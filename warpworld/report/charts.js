@@ -46,10 +46,12 @@ function clear(svg) {
   svg.querySelector(".reading")?.remove();
 }
 
-for (const svg of document.querySelectorAll(".chart")) {
+function makeReadable(svg) {
   svg.addEventListener("pointermove", (event) => {
     const box = svg.getBoundingClientRect();
     read(svg, ((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width);
   });
   svg.addEventListener("pointerleave", () => clear(svg));
 }
+
+document.querySelectorAll(".chart").forEach(makeReadable);

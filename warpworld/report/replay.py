@@ -35,19 +35,20 @@ def write_replay(recording: Recording, path: str | Path) -> Path:
     Raises:
         RunError: it cannot be written.
     """
-    return write_whole(Path(path), _page(recording, replay_text(recording)) + "\n")
+    return write_whole(Path(path), replay_page_of(recording.title, replay_text(recording)) + "\n")
 
 
 def notebook_player(recording: Recording) -> str | None:
     """The page in a frame of its own, as HTML; None where it has more than ``LARGEST_IN_NOTEBOOK`` characters."""
-    text = _page(recording, replay_text(recording, ARRAYS_IN_NOTEBOOK))
+    text = replay_page_of(recording.title, replay_text(recording, ARRAYS_IN_NOTEBOOK))
     if len(text) > LARGEST_IN_NOTEBOOK:
         return None
     return f'<iframe srcdoc="{escaped(text)}" style="width: 100%; height: 640px; border: 0"></iframe>'
 
 
-def _page(recording: Recording, text: str) -> str:
-    parts = {"title": escaped(recording.title), "style": style(*STYLES), "script": script(*SCRIPTS)}
+def replay_page_of(title: str, text: str) -> str:
+    """The page that plays a replay's JSON, see ``replay_text``."""
+    parts = {"title": escaped(title), "style": style(*STYLES), "script": script(*SCRIPTS)}
     return fill("replay.html", replay=replay_element(text), **parts)
 
 

@@ -1,0 +1,158 @@
+"""The board in a browser: runs are listed, chosen and compared, live, on a desk and on a phone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.board.test_app import LEAGUE, run_called
+from tests.browser.opening import OpenPage
+from tests.report.recorded_worlds import recording_of
+from warpworld.drawing import Discs
+from warpworld.report.replay import write_replay
+
+playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright here; make browser-tools installs it")
+boards = pytest.importorskip("tests.board.boards", reason="no uvicorn here: pip install warpworld[board]")
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from tests.board.boards import Board
+
+pytestmark = [pytest.mark.long, pytest.mark.cpu_backend]
+
+TRAP = "<img src=x onerror=alert(1)>"
+RETURN = "agent: return"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two runs of CartPole with times, and one with a name that is markup."""
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for name, returns, seed in (("first", [10.0, 20.0, 60.0], 1), ("second", [5.0, 40.0], 2), (TRAP, [1.0], 3)):
+        run = run_called("made_last", tmp_path, [*returns], f"seed={seed}")
+        timing = ({"iteration": i, "env_steps": 32 * i, "time": 0.5 * i} for i in range(1, len(returns) + 1))
+        (run.path / "timing.jsonl").write_text("".join(json.dumps(line) + "\n" for line in timing))
+        run.path.rename(runs / name)
+    return runs
+
+
+@pytest.fixture
+def board(folder: Path) -> Iterator[Board]:
+    with boards.board_of(folder) as served:
+        yield served
+
+
+def chosen_runs(page: Page) -> list[str]:
+    return page.locator("#runs li:has(input:checked) b").all_inner_texts()
+
+
+def only(page: Page, *names: str) -> None:
+    """Choose these runs alone."""
+    page.locator("#panels svg").first.wait_for()
+    for name, wanted in (*((name, False) for name in chosen_runs(page)), *((name, True) for name in names)):
+        page.locator("#runs li", has_text=name).locator("input").set_checked(wanted)
+    playwright.expect(page.locator("#panels figure:first-child polyline")).to_have_count(len(names))
+
+
+def points(page: Page, heading: str) -> list[int]:
+    """How many points each line of a panel has."""
+    lines = page.locator("#panels figure", has_text=heading).locator("polyline")
+    return [len(line.split()) for line in lines.evaluate_all("lines => lines.map(line => line.getAttribute('points'))")]
+
+
+def test_runs_are_listed_and_their_curves_drawn(board: Board, open_page: OpenPage) -> None:
+    page = open_page(board.address)
+    page.locator("#panels svg").first.wait_for()
+    assert set(page.locator("#runs b").all_inner_texts()) == {"first", "second", TRAP}
+    assert page.locator("#status").inner_text() == "3 runs"
+    line = page.locator("#runs li", has_text="first").locator(".quiet")
+    assert line.inner_text() == "50% of 192 env steps \u00b7 agent 60 (best 60)"
+    only(page, "first", "second")
+    assert sorted(points(page, RETURN)) == [2, 3]
+    assert page.locator("#legend > span").all_inner_texts() == ["seed 1", "seed 2"]
+    assert page.locator("#settings tr").all_inner_texts() == ["\tseed 1\tseed 2", "trainer.seed\t1\t2"]
+
+
+def test_filter_sort_and_the_address(board: Board, open_page: OpenPage) -> None:
+    page = open_page(board.address)
+    page.locator("#panels svg").first.wait_for()
+    page.locator("#sort").select_option("best")
+    assert page.locator("#runs b").all_inner_texts() == ["first", "second", TRAP]
+    page.locator("#filter").fill("SECO")
+    assert page.locator("#runs li:visible b").all_inner_texts() == ["second"]
+    page.locator("#filter").fill("")
+    only(page, "second")
+    page.locator("#x").select_option("seconds")
+    again = open_page(page.url)
+    again.locator("#panels svg").first.wait_for()
+    assert (chosen_runs(again), again.locator("#x").input_value()) == (["second"], "seconds")
+
+
+def test_time_and_smoothing(board: Board, open_page: OpenPage) -> None:
+    page = open_page(board.address)
+    only(page, "first")
+    figure = page.locator("#panels figure", has_text=RETURN)
+    page.locator("#x").select_option("seconds")
+    assert figure.locator(".tick").all_text_contents()[-1].endswith("s")
+    before = figure.locator("polyline").get_attribute("points")
+    page.locator("#smooth").fill("0.9")
+    assert figure.locator("polyline").get_attribute("points") != before
+    assert figure.locator(".raw").count() == 1
+    box = figure.locator("svg").bounding_box()
+    assert box is not None
+    figure.locator("svg").hover(position={"x": box["width"] - 20, "y": 20})
+    assert figure.locator(".reading text").text_content() == "at 1.5:  31.8 "
+
+
+def test_it_is_live(board: Board, folder: Path, open_page: OpenPage) -> None:
+    page = open_page(board.address)
+    only(page, "first")
+    with (folder / "first" / "metrics.jsonl").open("a") as file:
+        file.write('{"iteration": 4, "env_steps": 128, "charts/agent/episodic_return": 90.0}\n')
+    (folder / "second").rename(folder.parent / "second")
+    board.index.refresh()
+    page.locator("#runs li", has_text="first").locator(".quiet", has_text="agent 90 (best 90)").wait_for()
+    four_points = re.compile(r"^(\S+ ){3}\S+$")
+    playwright.expect(page.locator("#panels polyline").first).to_have_attribute("points", four_points)
+    assert page.locator("#runs li").count() == 2
+
+
+def test_replays_play_and_leagues_are_tables(board: Board, folder: Path, open_page: OpenPage) -> None:
+    write_replay(recording_of([Discs(5, 5, 1)], [], []), folder / "first" / "replay.html")
+    (folder / "second" / "league.json").write_text(json.dumps(LEAGUE))
+    board.index.refresh()
+    page = open_page(board.address)
+    only(page, "first", "second")
+    replay = page.frame_locator("#replay iframe")
+    replay.locator(".replay-state", has_text="step 2").wait_for()  # it plays by itself
+    rows = page.locator("#league tbody tr").all_inner_texts()
+    assert rows == ["2\t1100\t-", "1\t1000\t0.50"]  # the strongest first
+
+
+def test_markup_in_names_stays_text(board: Board, open_page: OpenPage) -> None:
+    page = open_page(board.address)
+    only(page, TRAP)
+    assert page.locator("#runs b", has_text=TRAP).count() == 1
+    assert page.locator("img").count() == 0
+
+
+def test_a_phone_and_a_dark_page(board: Board, open_page: OpenPage) -> None:
+    page = open_page(board.address, phone=True, dark=True)
+    page.locator("#panels svg").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 25, 28)"
+    nav, main = page.locator("nav").bounding_box(), page.locator("main").bounding_box()
+    assert nav is not None and main is not None and main["y"] >= nav["y"] + nav["height"]
+
+
+def test_an_empty_folder(tmp_path: Path, open_page: OpenPage) -> None:
+    with boards.board_of(tmp_path) as board:
+        page = open_page(board.address)
+        page.locator("#status", has_text="no runs yet: warpworld train starts one").wait_for()

@@ -1,0 +1,171 @@
+"""The curves of a run, read as it grows: of a file that was read before only what is new is parsed."""
+
+from __future__ import annotations
+
+import json
+import threading
+from array import array
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from warpworld.files import check_file
+from warpworld.runs import RunFolder
+
+MOST_RUNS = 32  # whose numbers are kept
+MOST_METRICS = 500  # of a run; what a hostile file names beyond is left out
+MOST_POINTS = 400  # of a curve; longer ones show means of neighbours
+
+
+class Table:
+    """The numbers of a file with a JSON object a line, as columns; a line that lacks a number has NaN.
+
+    Attributes:
+        columns: by name, as many numbers as there are lines.
+        skipped: lines that are no JSON object.
+
+    Args:
+        path: the file; it need not be there yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._restart()
+
+    def _restart(self) -> None:
+        self.columns: dict[str, array[float]] = {}
+        self.skipped = 0
+        self._rows, self._offset, self._inode = 0, 0, -1
+
+    def refresh(self) -> None:
+        """Parse the lines that are new; a last line that is still being written waits for its end.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        if not self.path.exists():
+            return self._restart()
+        check_file(self.path)
+        with self.path.open("rb") as file:
+            inode = self.path.stat().st_ino
+            if inode != self._inode or file.seek(0, 2) < self._offset:  # a run that was resumed may have cut its file
+                self._restart()
+            self._inode = inode
+            file.seek(self._offset)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        for line in whole.splitlines():
+            self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            self.skipped += 1
+            return
+        for name, value in row.items():
+            column = self.columns.get(name)
+            if column is None:
+                if not _is_number(value) or len(self.columns) >= MOST_METRICS:
+                    continue
+                column = self.columns[name] = array("d", [np.nan]) * self._rows
+            column.append(_as_float(value))
+        self._rows += 1
+        for column in self.columns.values():
+            if len(column) < self._rows:
+                column.append(np.nan)
+
+    def column(self, name: str) -> np.ndarray:
+        """(lines,) float64; NaN throughout where there is no such number."""
+        found = self.columns.get(name)
+        return np.full(self._rows, np.nan) if found is None else np.array(found)
+
+
+class Curves:
+    """Curves of the runs that pages show; the ones that were asked for last are kept."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Path, tuple[Table, Table]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, run: RunFolder, wanted: list[str]) -> dict[str, Any]:
+        """What a page draws of a run.
+
+        Args:
+            run: which.
+            wanted: names of metrics.
+
+        Returns:
+            metrics, the names of all that there are; skipped, lines that are no JSON; and curves, by name the lists
+            steps, seconds (of training, null where unknown) and values: at most ``MOST_POINTS`` means of neighbours.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        with self._lock:
+            metrics, timing = self._tables(run)
+            metrics.refresh()
+            timing.refresh()
+            names = list(dict.fromkeys([*metrics.columns, *timing.columns]))
+            curves = {name: _curve(metrics, timing, name) for name in wanted if name in names}
+            return {"metrics": names, "skipped": metrics.skipped + timing.skipped, "curves": curves}
+
+    def _tables(self, run: RunFolder) -> tuple[Table, Table]:
+        """The run's metrics and timing, which become the last to be forgotten."""
+        if run.path not in self._kept:
+            self._kept[run.path] = Table(run.metrics_path), Table(run.timing_path)
+        self._kept.move_to_end(run.path)
+        while len(self._kept) > MOST_RUNS:
+            self._kept.popitem(last=False)
+        return self._kept[run.path]
+
+
+def _curve(metrics: Table, timing: Table, name: str) -> dict[str, list[float | None]]:
+    table = metrics if name in metrics.columns else timing
+    values, steps = table.column(name), table.column("env_steps")
+    known = np.isfinite(values) & np.isfinite(steps)
+    seconds = _seconds(timing, table.column("iteration"))
+    means = [_means(column[known]) for column in (steps, seconds, values)]
+    return dict(zip(("steps", "seconds", "values"), (_listed(column) for column in means), strict=True))
+
+
+def _seconds(timing: Table, iterations: np.ndarray) -> np.ndarray:
+    """Seconds of training at each of the iterations; NaN where the timing has none."""
+    known, seconds = timing.column("iteration"), timing.column("time")
+    kept = np.isfinite(known) & np.isfinite(seconds)
+    if not kept.any():
+        return np.full(len(iterations), np.nan)
+    order = np.argsort(known[kept], kind="stable")
+    known, seconds = known[kept][order], seconds[kept][order]
+    place = np.clip(np.searchsorted(known, iterations), 0, len(known) - 1)
+    return np.where(known[place] == iterations, seconds[place], np.nan)
+
+
+def _means(values: np.ndarray) -> np.ndarray:
+    """At most ``MOST_POINTS`` means of equally many neighbours, the last of the rest."""
+    if len(values) <= MOST_POINTS:
+        return values
+    size = -(-len(values) // MOST_POINTS)
+    starts = np.arange(0, len(values), size)
+    return np.add.reduceat(values, starts) / np.diff([*starts, len(values)])
+
+
+def _listed(values: np.ndarray) -> list[float | None]:
+    return [float(f"{value:.6g}") if value == value else None for value in values.tolist()]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _as_float(value: Any) -> float:
+    """NaN of what is no number, or one that no float holds."""
+    try:
+        return float(value) if _is_number(value) else np.nan
+    except OverflowError:
+        return np.nan
