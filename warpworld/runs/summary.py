@@ -19,8 +19,8 @@ from warpworld.runs.folder import RunFolder
 State = Literal["training", "finished", "stopped", "unreadable"]
 
 # Read from the text: a listing of a thousand runs has no time to parse ten million lines of JSON.
-_RETURN = re.compile(rb'"charts/([A-Za-z][\w-]*)/episodic_return": ?(-?[\d.eE+-]+)')
 _STEPS = re.compile(rb'"env_steps": ?(\d+)')
+_RETURN = '"charts/{}/episodic_return": ?(-?[0-9.eE+-]+)'
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,10 @@ def summarise(run: RunFolder) -> RunSummary:
     total = config.trainer["total_env_steps"] // per_rollout * per_rollout
     metrics, problem = _read(run.metrics_path)
     checkpoints = run.checkpoints()
-    logged = [int(steps) for steps in _STEPS.findall(metrics)[-1:]]
-    env_steps = max([*logged, checkpoints[-1] * per_rollout if checkpoints else 0])
+    env_steps = max(_last_steps(metrics), checkpoints[-1] * per_rollout if checkpoints else 0)
     is_finished = env_steps >= total or run.ending_path.exists()
     state: State = "training" if is_training(run) else "finished" if is_finished else "stopped"
-    return RunSummary(run.path, state, config, env_steps, total, _started(run), _returns(metrics), problem)
+    return RunSummary(run.path, state, config, env_steps, total, _started(run), _returns(metrics, config), problem)
 
 
 def is_training(run: RunFolder) -> bool:
@@ -146,20 +145,29 @@ def _num_steps(config: SavedConfig) -> int:
 
 
 def _read(path: Path) -> tuple[bytes, str]:
-    """The text of a ``metrics.jsonl``, and what is wrong with it."""
+    """The whole lines of a ``metrics.jsonl``, and what is wrong with it."""
     if not path.exists():
         return b"", ""
     try:
-        return read_file(path), ""
+        text = read_file(path)
+        return text[: text.rfind(b"\n") + 1], ""
     except OSError as error:
         return b"", f"'{path}' cannot be read: {reason(error)}"
 
 
-def _returns(metrics: bytes) -> dict[str, Returns]:
-    found: dict[str, list[float]] = {}
-    for name, text in _RETURN.findall(metrics):
-        found.setdefault(name.decode(), []).extend(_finite(text))
-    return {name: Returns(values[-1], max(values)) for name, values in found.items() if values}
+def _last_steps(metrics: bytes) -> int:
+    found = _STEPS.match(metrics, max(metrics.rfind(b'"env_steps"'), 0))
+    return int(found[1]) if found else 0
+
+
+def _returns(metrics: bytes, config: SavedConfig) -> dict[str, Returns]:
+    found = {}
+    for name in config.policy:
+        texts = re.findall(_RETURN.format(re.escape(name)).encode(), metrics)
+        values = [value for text in texts for value in _finite(text)]
+        if values:
+            found[name] = Returns(values[-1], max(values))
+    return found
 
 
 def _finite(text: bytes) -> Iterable[float]:
