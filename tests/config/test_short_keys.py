@@ -27,6 +27,11 @@ def value_of(config: RunConfig, key: str) -> object:
         ("cartpole", ["learning_rate=1e-3"], {"policy.agent.learning_rate": 1e-3}),
         ("cartpole", ["hidden_sizes=[8]"], {"policy.agent.model.hidden_sizes": [8]}),
         ("cartpole", ["model.recurrent=gru"], {"policy.agent.model.recurrent": "gru"}),
+        (
+            "cartpole",
+            ["eval_every=5", "stop_when.agent=475"],
+            {"saving.eval_every": 5, "trainer.stop_when": {"agent": 475}},
+        ),
         ("cartpole", ["log_every=5"], {"saving.log_every": 5}),
         ("tag_gridworld", ["tagger.gamma=0.5"], {"policy.tagger.gamma": 0.5, "policy.runner.gamma": 0.99}),
         ("tag_gridworld", ["policy.*.gamma=0.5"], {"policy.tagger.gamma": 0.5, "policy.runner.gamma": 0.5}),

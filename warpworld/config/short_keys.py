@@ -66,12 +66,17 @@ def _full(text: str, known: Sequence[Key]) -> list[str]:
             hint = suggest(".".join(parts[2:]), rests)
             raise ConfigError(f"command line, {text}: no policy has the key '{'.'.join(parts[2:])}'.{hint}".rstrip("."))
         return [f"{'.'.join(key)}={value}" for key in found]
-    found = [key for key in known if key[-len(parts) :] == parts]
+    found = _ending_in(parts, known) or [(*key, parts[-1]) for key in _ending_in(parts[:-1], known)]
     if len(found) > 1:
         raise ConfigError(f"command line, {text}: {_choice(found, value)}")
     if not found and len(parts) == 1:
         _refuse_near(text, parts[0], known)
     return [f"{'.'.join(key)}={value}" for key in found] or [text]  # the check of the whole reports the rest
+
+
+def _ending_in(parts: Key, known: Sequence[Key]) -> list[Key]:
+    """The known keys that end in ``parts``; a key below one of them belongs to a section such as stop_when."""
+    return [key for key in known if parts and key[-len(parts) :] == parts]
 
 
 def _choice(found: Sequence[Key], value: str) -> str:
