@@ -78,6 +78,7 @@ setup(
             "hypothesis>=6.100",
             "ipykernel>=6.29",
             "nbclient>=0.10",
+            "nbformat>=5.9",
             "packaging>=23.0",
             "pytest>=8.0",
             "pytest-timeout>=2.2",

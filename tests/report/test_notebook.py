@@ -47,7 +47,7 @@ def test_a_drawing_is_a_picture_in_the_colours_of_its_groups() -> None:
 def test_a_world_shows_its_groups_its_arrays_and_env_0() -> None:
     world = World(Drawn(), 3, "cpu")
     before = world._repr_html_()
-    assert "&lt;World Drawn: 3 envs of 3 agents on cpu&gt;" in before
+    assert "<b>World Drawn: 3 envs of 3 agents on cpu</b>" in before
     assert cells(before)[4:8] == ["left", "2", "Box(-inf, inf, (1,), float32)", "Discrete(2)"]
     assert cells(before)[-4:] == ["table", "int32 (2,)", "world", "never changes"]
     assert pictures(before) == []
@@ -79,7 +79,7 @@ def test_text_of_the_author_stays_text() -> None:
 def test_a_run_shows_how_far_it_has_come(tmp_path: Path) -> None:
     run = run_with(tmp_path)
     shown = run._repr_html_()
-    assert f"&lt;Run &#x27;{run.path}&#x27;" in shown
+    assert f"<b>Run &#x27;{run.path}&#x27;" in shown
     assert cells(shown) == [
         *("env steps", "24 of 80", "left: mean return", "30.00, 20.00 at first"),
         *("right: mean return", "-3.00, -1.00 at first", "checkpoints", "none"),

@@ -37,7 +37,7 @@ def world_html(world: World) -> str:
     tables = _table(("group", "agents", "sees", "does"), groups)
     if arrays:
         tables += _table(("array", "type", "per", "meaning"), arrays)
-    return _card(repr(world), _picture_of(world) + tables)
+    return _card(repr(world).strip("<>"), _picture_of(world) + tables)
 
 
 def run_html(run: Run) -> str:
@@ -53,7 +53,7 @@ def run_html(run: Run) -> str:
         first, last = (points[0][1], points[-1][1]) if points else (None, None)
         rows.append((f"{name}: mean return", f"{shown(last)}, {shown(first)} at first"))
     rows.append(("checkpoints", ", ".join(f"{iteration:,}" for iteration in data.checkpoints) or "none"))
-    return _card(repr(run), _table((), rows) + _curve(run.curve_path))
+    return _card(repr(run).strip("<>"), _table((), rows) + _curve(run.curve_path))
 
 
 def report_html(report: Report) -> str:
