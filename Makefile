@@ -41,7 +41,7 @@ setup: $(STAMP) ## Make the virtual environment and install into it
 train: $(STAMP) ## Train Tag with a progress display
 	$(BIN)/warpworld train $(CONFIG) $(ARGS)
 
-quick: $(STAMP) ## Run the first case of each test, without those marked long or slow
+quick: $(STAMP) ## Run the first case of each test of the package that takes no time
 	$(BIN)/python -m pytest -n $(JOBS) --quick $(ARGS)
 
 test: $(STAMP) ## Run the tests that are not marked slow

@@ -1,4 +1,7 @@
-"""``pytest --quick``: the first case of each test that is neither long nor slow, on kernels compiled before."""
+"""``pytest --quick``: the first case of each test that is neither long nor slow, on kernels compiled before.
+
+Tests of documents and of benchmarks are left out: they run the package as a user does, and take their time.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import zlib
 from pathlib import Path
 
 import pytest
+
+LEFT_OUT = ("benchmarks", "browser", "docs", "tutorials")  # folders of tests
 
 
 def keep_folder(config: pytest.Config) -> None:
@@ -19,10 +24,11 @@ def keep_folder(config: pytest.Config) -> None:
 
 
 def keep_first_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the other cases of each parametrised test, and all of those that take their time."""
+    """Leave out the other cases of each parametrised test, and all tests that take their time."""
     first: dict[str, pytest.Item] = {}
     for item in items:
-        if not any(item.get_closest_marker(name) for name in ("long", "slow")):
+        takes_time = any(item.get_closest_marker(name) for name in ("long", "slow"))
+        if not takes_time and item.nodeid.split("/")[1] not in LEFT_OUT:
             first.setdefault(item.nodeid.partition("[")[0], item)
     kept = set(first.values())
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])

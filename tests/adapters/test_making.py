@@ -41,6 +41,7 @@ class TestMaking:
         assert world.environment.params == build_world(load_config("tag_gridworld"), num_envs=2).environment.params
         assert warpworld.make("tag_gridworld", 2, "cpu", grid_length=7).environment.params.grid_length == 7
 
+    @pytest.mark.long
     def test_a_config_says_what_is_not_given(self, tmp_path: Path) -> None:
         path = tmp_path / "run.yaml"
         path.write_text(

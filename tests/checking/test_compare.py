@@ -51,6 +51,7 @@ def right(arrays: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 def test_an_equal_reference_agrees(walk: Environment) -> None:
     found = warpworld.compare(walk, right, num_envs=8, steps=200)
     assert found.agrees and found.difference is None and found.ends > 3

@@ -225,6 +225,7 @@ extern "C" __global__ void reset(bool* action_mask, float* observations_cat, flo
 """
 
 
+@pytest.mark.long
 def test_actions_are_drawn_from_each_groups_space_and_mask(tmp_path: Path) -> None:
     from gymnasium.spaces import MultiDiscrete
 

@@ -122,6 +122,7 @@ __device__ void put(Wide& wide, float x) {
 """
 
 
+@pytest.mark.long
 def test_lines_of_other_files_are_named_with_theirs_and_of_many_pairs_three(tmp_path: Path) -> None:
     (tmp_path / "wide.cuh").write_text(WIDE_HEADER)
     (tmp_path / "wide.cu").write_text(WIDE)

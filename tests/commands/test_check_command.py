@@ -65,6 +65,7 @@ def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_finding_is_printed_as_compilers_do_and_ends_with_status_1(
     walk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_finding_is_printed_as_compilers_do_and_ends_with_status_1(
     assert summary.startswith("Walk: 1 finding (2 envs, 10 steps, seed 0, ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [["walkers=2", "--steps", "10"], ["--steps", "10", "walkers=2", "slip=0.5"]])
 def test_a_mended_kernel_is_clean_and_ends_with_status_0(
     walk: Path, capsys: pytest.CaptureFixture[str], words: list[str]
@@ -87,6 +89,7 @@ def test_a_mended_kernel_is_clean_and_ends_with_status_0(
     assert capsys.readouterr().out.startswith("Walk: 0 findings (5 envs, 10 steps, seed 0, ")
 
 
+@pytest.mark.long
 def test_json_holds_what_the_text_says(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "walk.py:Walk", "--steps", "10", "--seed", "3", "--format", "json"]) == 1
     report = json.loads(capsys.readouterr().out)
@@ -231,6 +234,7 @@ def test_a_world_without_kernels_has_nothing_to_check() -> None:
         world.check()
 
 
+@pytest.mark.long
 def test_what_a_kernel_prints_is_shown_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "speaks.cu"
     path.write_text("""#include <warpworld.cuh>

@@ -30,6 +30,7 @@ def run_with(folder: Path, *at_random: str) -> Run:
     return run
 
 
+@pytest.mark.long
 def test_every_policy_that_learnt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_with(tmp_path, "right")
     assert main(["export", str(run.path), "--format", "pt2"]) == 0
@@ -48,6 +49,7 @@ def test_every_policy_that_learnt(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert {file.name for file in path.parent.iterdir()} == {"left.pt2", "left.pt2.json"}
 
 
+@pytest.mark.long
 def test_one_policy_of_an_earlier_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, output = run_with(tmp_path), tmp_path / "else" / "where"
     words = ["--policy", "right", "--format", "pt2", "--checkpoint", "0", "--output", str(output)]

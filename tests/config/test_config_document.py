@@ -35,6 +35,7 @@ PLAIN = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(st.dictionaries(st.text(min_size=1), PLAIN, min_size=1, max_size=4))
 def test_dumped_yaml_reads_back_equal(data: dict[str, Any]) -> None:
     assert Document.parse(dump_yaml(data).encode(), "run.yaml").data == data

@@ -247,6 +247,7 @@ def test_kernels_in_warpdrive_s_words(
         compile_with_nvrtc(source)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("found", [*_nvccs(os.environ["PATH"], ""), *_nvrtcs("")], ids=lambda found: found[0].name)
 def test_variables_that_the_host_fills_are_in_what_compilers_make(
     found: Any, sources: list[KernelSource], tmp_path: Path

@@ -75,6 +75,7 @@ def test_they_need_the_registers_of_a_plain_list(tmp_path: Path) -> None:
     assert {kernel for kernel, _ in plain} == {cuda_entry("step")}
 
 
+@pytest.mark.long
 @needs_nvrtc
 def test_nvrtc_has_nothing_to_say(tmp_path: Path) -> None:
     compile_with_nvrtc(with_struct(tmp_path))

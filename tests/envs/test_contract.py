@@ -377,6 +377,7 @@ def counters(path: Path, envs_per_warp: int = 0) -> World:
     return World(Counters(), 13, "cpu", num_workers=1, envs_per_warp=envs_per_warp)
 
 
+@pytest.mark.long
 @pytest.mark.cpu_backend  # on a GPU a plain build shows it too
 @pytest.mark.parametrize("forgotten", ["", "step", "reset"])
 def test_the_packed_course_shows_a_forgotten_guard(forgotten: str, tmp_path: Path) -> None:

@@ -126,6 +126,7 @@ def test_resets_in_the_middle_of_episodes() -> None:
 
 
 # ---- other libraries -------------------------------------------------------------------------------------------------
+@pytest.mark.long
 def test_envpool() -> None:
     envpool = pytest.importorskip("envpool")
     world = external(4, seed=5, library="envpool", id="CartPole-v1")
@@ -168,6 +169,7 @@ def test_atari_keeps_bytes() -> None:
     assert expected.any()
 
 
+@pytest.mark.long
 def test_agents_of_several_kinds_leave() -> None:
     world = external(2, library="pettingzoo", id="tests.external.counting", options={"limit": 3})
     world.reset()

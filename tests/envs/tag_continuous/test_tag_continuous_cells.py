@@ -162,6 +162,7 @@ EACH_WAY = [("taking turns", 420, 10), ("side by side", 200, 10), ("in another o
 each_way = pytest.mark.parametrize(("way", "num_agents", "observed"), EACH_WAY)
 
 
+@pytest.mark.long
 @each_way
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_nearest_wherever_agents_are(way: str, num_agents: int, observed: int, kind: str, worlds: Worlds) -> None:

@@ -213,6 +213,7 @@ def test_envs_that_share_a_warp_go_the_same_course(movement: Block) -> None:
     assert ends > 23
 
 
+@pytest.mark.long
 def test_a_block_and_a_kernel_of_your_own(tmp_path: Path) -> None:
     """A block with a header beside the environment's file, and a rule that is a kernel of that file."""
     (tmp_path / "bell.cuh").write_text(

@@ -38,6 +38,7 @@ def test_every_room_can_be_reached_from_every_other_by_the_disc(plan: Plan, walk
         assert reached[int(y / 0.05 + 1e-3), int(x / 0.05 + 1e-3)], f"({x}, {y}) is cut off"
 
 
+@pytest.mark.long
 def test_no_way_leads_outside_even_for_a_small_disc(walk: Walk) -> None:
     outside = walk.from_outside(0.03)  # wider than the lattice: nothing slips between its points
     assert outside.any()
