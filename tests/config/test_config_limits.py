@@ -138,7 +138,7 @@ def test_a_schedule_sets_what_all_envs_share_and_kernels_do_not_own() -> None:
     with pytest.raises(ConfigError, match=r"schedules\.light gives 1\.01, expected 0 to 1, the array's bounds"):
         rooms(APART, schedules={"light": 1.01})
     for name in ("table", "count", "own"):
-        with pytest.raises(ConfigError, match=rf"schedules\.{name}: is no array .* Known: light$"):
+        with pytest.raises(ConfigError, match=rf"schedules\.{name}: is not a floating-point array .* Known: light$"):
             rooms(APART, schedules={name: 0.5})
 
 
