@@ -74,6 +74,7 @@ setup(
         "gym": ["gym>=0.26"],
         "video": ["imageio-ffmpeg>=0.4.9"],
         "wandb": ["wandb>=0.16"],
+        "mlflow": ["mlflow-skinny>=2.10"],  # the client alone: the server is not needed here
         "test": [
             "hypothesis>=6.100",
             "ipykernel>=6.29",

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+from tensorboard.plugins.hparams import metadata as hparams
 
 from warpworld.cli import main
 from warpworld.config import RunConfig, config_from_dict
@@ -25,7 +27,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def curves(run: Run) -> dict[str, list[tuple[int, float]]]:
     """What TensorBoard itself reads of a run."""
-    events = EventAccumulator(str(run.path / "tensorboard"), size_guidance={"scalars": 0})
+    events = EventAccumulator(str(run.path), size_guidance={"scalars": 0})
     events.Reload()
     return {tag: [(e.step, e.value) for e in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
 
@@ -63,18 +65,21 @@ def test_tensorboard_has_every_number(run: Run) -> None:
     seen = curves(run)
     written = [{**one, **other} for one, other in zip(lines(run.metrics_path), lines(run.timing_path), strict=True)]
     names = {name for line in written for name, value in line.items() if value is not None}
-    assert set(seen) == names - {"env_steps"}
-    for name, points in seen.items():
+    counters = {"iteration", "agent_steps", "time"}  # which are not the page's first cards
+    assert set(seen) == {f"perf/{name}" if name in counters else name for name in names} - {"env_steps"}
+    assert not [name for name in seen if "/" not in name]
+    for tag, points in seen.items():
+        name = tag if tag.removeprefix("perf/") not in counters else tag.removeprefix("perf/")
         expected = [(line["env_steps"], line[name]) for line in written if line[name] is not None]
         assert [step for step, _ in points] == [step for step, _ in expected]
         assert [value for _, value in points] == pytest.approx([value for _, value in expected], rel=1e-6)
 
 
 def test_a_number_that_is_not_finite_is_left_out(tmp_path: Path) -> None:
-    board = TensorBoard(tmp_path / "tensorboard")
+    board = TensorBoard(tmp_path, {}, "")
     board.log({"env_steps": 8, "loss": float("nan"), "none": None, "name": "text", "fine": 2.5})
     board.close()
-    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events = EventAccumulator(str(tmp_path))
     events.Reload()
     assert events.Tags()["scalars"] == ["fine"]
 
@@ -82,14 +87,39 @@ def test_a_number_that_is_not_finite_is_left_out(tmp_path: Path) -> None:
 def test_curves_of_a_resumed_run_do_not_double(run: Run) -> None:
     run.log({"iteration": 4, "env_steps": 128, "agent_steps": 0})  # logged, but killed before the checkpoint
     run.close()
-    assert [step for step, _ in curves(run)["agent_steps"]] == [32, 64, 96, 128]
+    assert [step for step, _ in curves(run)["perf/agent_steps"]] == [32, 64, 96, 128]
     again = Run.open(run.path)
     trainer = Trainer(again.config)
     trainer.resume(again)
     trainer.train(again)
     again.close()
-    assert curves(again)["agent_steps"] == [(step, step) for step in (32, 64, 96, 128, 160, 192)]
-    assert len(list((run.path / "tensorboard").iterdir())) == 3
+    assert curves(again)["perf/agent_steps"] == [(step, step) for step in (32, 64, 96, 128, 160, 192)]
+    assert len(list(run.path.glob("events.out.tfevents.*"))) == 3
+
+
+def test_settings_as_text_and_hyperparameters(run: Run) -> None:
+    """Once a run: a resumed session has a file of its own."""
+    trainer = Trainer(run.config)
+    trainer.resume(run)
+    trainer.train(run)
+    run.close()
+    found: dict[str, list[Any]] = {}
+    for path in run.path.glob("events.out.tfevents.*"):
+        for event in EventFileLoader(str(path)).Load():
+            for value in event.summary.value:
+                found.setdefault(value.tag, []).append(value)
+    (text,), (session,) = found["config"], found["_hparams_/session_start_info"]
+    assert text.metadata.plugin_data.plugin_name == "text"
+    block = text.tensor.string_val[0].decode()
+    assert "\n".join(line[4:] for line in block.splitlines()) == run.config.to_yaml().rstrip("\n")
+    assert all(line.startswith("    ") for line in block.splitlines())
+    start = hparams.parse_session_start_info_plugin_data(session.metadata.plugin_data.content)
+    given = start.hparams
+    assert given["trainer.seed"].number_value == 1
+    assert given["policy.agent.norm_adv"].bool_value is True
+    assert given["policy.agent.algorithm"].string_value == "ppo"
+    assert given["policy.agent.model.hidden_sizes"].string_value == "[64, 64]"
+    assert not [key for key in given if key.startswith("saving.")]
 
 
 # --- Weights & Biases -------------------------------------------------------------------------------------------------

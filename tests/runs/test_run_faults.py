@@ -181,12 +181,12 @@ def test_metrics_on_a_full_device(run: Run, name: str) -> None:
 
 
 def test_the_command_says_it_in_one_line(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    (run.path / "tensorboard").rename(run.path / "elsewhere")
-    (run.path / "tensorboard").write_text("")
+    run.timing_path.unlink()
+    run.timing_path.mkdir()
     assert main(["train", "--resume", str(run.path)]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == f"error: '{run.path / 'tensorboard'}' cannot be written: File exists"
-    (run.path / "tensorboard").unlink()
+    assert last == f"error: '{run.timing_path}' cannot be written: Is a directory"
+    run.timing_path.rmdir()
     assert main(["train", "--resume", str(run.path)]) == 0
 
 

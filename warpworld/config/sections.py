@@ -199,3 +199,6 @@ class SavingConfig(Section):
     wandb: Text | None = Field(
         default=None, description="project on Weights & Biases that metrics go to as well; null sends nothing"
     )
+    mlflow: Text | None = Field(
+        default=None, description="MLflow experiment that metrics go to as well; null sends nothing"
+    )

@@ -31,6 +31,7 @@ FREE_KEYS = (
     "saving.replay",
     "saving.eval_every",
     "saving.wandb",
+    "saving.mlflow",
     "saving.tags",
 )
 

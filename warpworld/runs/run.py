@@ -18,8 +18,18 @@ from warpworld.config import RunConfig, load_config
 from warpworld.config.saved import foreign_code
 from warpworld.errors import ConfigError, RunError
 from warpworld.files import open_to_append, read_file, reason, remove_unfinished, replace_text, replacing
+from warpworld.runs.differences import flat
 from warpworld.runs.folder import RunFolder
-from warpworld.runs.loggers import JsonLines, Logger, TensorBoard, WeightsAndBiases, import_wandb, is_timed
+from warpworld.runs.loggers import (
+    JsonLines,
+    Logger,
+    MLflow,
+    TensorBoard,
+    WeightsAndBiases,
+    import_mlflow,
+    import_wandb,
+    is_timed,
+)
 from warpworld.runs.machine import newer_version
 
 logger = logging.getLogger(__name__)
@@ -75,6 +85,8 @@ class Run(RunFolder):
         """
         if config.saving.wandb is not None:
             import_wandb()
+        if config.saving.mlflow is not None:
+            import_mlflow()
         parent = Path(config.saving.directory if directory is None else directory)
         begins = config.saving.name or re.sub(r"[^A-Za-z0-9_-]+", "_", config.title)
         name = f"{begins}-{time.strftime('%Y%m%d-%H%M%S')}"
@@ -197,14 +209,17 @@ class Run(RunFolder):
 
     def _loggers(self) -> list[Logger]:
         if self._opened_loggers is None:
+            saving, settings = self.config.saving, self.config.to_dict()
+            by_key = {key: value for key, value in flat(settings) if not key.startswith("saving.")}
             self._opened_loggers = [
                 JsonLines(self.metrics_path, _of_the_seed),
                 JsonLines(self.timing_path, _of_the_machine),
-                TensorBoard(self.path / "tensorboard"),
+                TensorBoard(self.path, by_key, self.config.to_yaml()),
             ]
-            if self.config.saving.wandb is not None:
-                settings = self.config.to_dict()
-                self._opened_loggers.append(WeightsAndBiases(self.config.saving.wandb, self.path, settings))
+            if saving.wandb is not None:
+                self._opened_loggers.append(WeightsAndBiases(saving.wandb, self.path, settings))
+            if saving.mlflow is not None:
+                self._opened_loggers.append(MLflow(saving.mlflow, self.path, by_key))
         return self._opened_loggers
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------

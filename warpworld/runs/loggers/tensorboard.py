@@ -1,0 +1,82 @@
+"""Metrics for TensorBoard."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from warpworld.runs.loggers.hyperparameters import described
+from warpworld.runs.loggers.logger import Metrics, cannot_write, close, numbers
+
+_COUNTERS = {name: f"perf/{name}" for name in ("iteration", "agent_steps", "time")}
+
+
+class TensorBoard:
+    """Event files for TensorBoard, one a session, with env steps as the step.
+
+    They lie in the run folder itself, whose name TensorBoard then gives to the run. The first begins with the settings,
+    as text and as hyperparameters. Counters stand among the timings, which come last on TensorBoard's page.
+
+    The files are written directly, without the package's writer thread, so that what was logged is in the file when
+    ``log`` returns, and an error reaches the trainer.
+
+    Args:
+        folder: where event files lie.
+        settings: hyperparameters by dotted key.
+        text: the configuration as YAML.
+    """
+
+    def __init__(self, folder: Path, settings: Mapping[str, Any], text: str) -> None:
+        self._folder, self._settings, self._text = folder, settings, text
+        self._first_step: int | None = None  # where a rewound run continues, until that is in a file
+        self._file: BinaryIO | None = None
+
+    def log(self, metrics: Metrics) -> None:
+        """Write every finite number among the metrics as a scalar of its name."""
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
+        values = [Summary.Value(tag=_COUNTERS.get(name, name), simple_value=value) for name, value in numbers(metrics)]
+        self._write(step=int(metrics.get("env_steps", 0)), summary=Summary(value=values))
+
+    def rewind(self, iteration: int, env_steps: int) -> None:
+        """Let the next file say that it starts behind ``env_steps``; TensorBoard then drops what it had from there."""
+        self.close()
+        self._first_step = env_steps + 1
+
+    def sync(self) -> None:
+        """Every event is in the file already; the curves can be drawn again from ``metrics.jsonl``."""
+
+    def close(self) -> None:
+        """Close the session's file."""
+        file, self._file = self._file, None
+        close(file)
+
+    def _write(self, **event: Any) -> None:
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
+        try:
+            if self._file is None:
+                self._file = self._open()
+                self._write(file_version="brain.Event:2")
+                if self._first_step is None:
+                    self._write(step=0, summary=described(self._settings, self._text))
+                if self._first_step is not None:
+                    self._write(step=self._first_step, session_log={"status": "START"})
+                    self._first_step = None
+            RecordWriter(self._file).write(Event(wall_time=time.time(), **event).SerializeToString())
+            self._file.flush()
+        except OSError as error:
+            self.close()
+            raise cannot_write(self._folder, error) from error
+
+    def _open(self) -> BinaryIO:
+        self._folder.mkdir(exist_ok=True)
+        name = (
+            f"events.out.tfevents.{time.time():.6f}.{socket.gethostname()}.{os.getpid()}"  # TensorBoard sorts by name
+        )
+        return (self._folder / name).open("xb")
