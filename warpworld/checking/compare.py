@@ -49,8 +49,8 @@ class Comparison:
         environment: its name.
         num_envs: envs that were stepped.
         steps: that were compared, up to the first difference.
-        worst: for each array that was compared, the largest absolute difference that was seen.
-        ends: episodes that ended on the way.
+        worst: for each array that was compared, the largest absolute difference.
+        ends: episodes that ended in these steps.
         difference: the first difference that is more than rounding, or None.
     """
 
@@ -102,14 +102,14 @@ def compare(
         num_envs: envs to step.
         steps: how many, with random actions; envs that ended are reset.
         seed: of the world and of the actions.
-        rtol: relative difference of floats that is rounding.
-        atol: absolute difference of floats that is; whole numbers and ends must be equal.
+        rtol: relative difference of floats that counts as rounding.
+        atol: absolute difference of floats that does; whole numbers and ends must be equal.
         device: "cpu", "cuda", or "auto".
         **params: the environment's Params, if it is given by name or class.
 
     Raises:
-        DeclarationError: the reference has other spaces than the environment, or returns something else than arrays of
-            the environment; an argument is wrong.
+        DeclarationError: the reference has other spaces than the environment, or returns anything but arrays of the
+            environment; an argument is wrong.
     """
     count, world = whole_number("steps", steps, 1), _world(environment, num_envs, device, seed, params)
     world.reset()

@@ -1,4 +1,4 @@
-"""The same course once more under other conditions, which must change nothing."""
+"""The same steps under other conditions, which must change nothing."""
 
 from __future__ import annotations
 

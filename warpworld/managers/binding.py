@@ -36,7 +36,7 @@ class Binding:
         """Each slot to what it is called.
 
         Raises:
-            BindError: a parameter names nothing, or something of another type; says what was expected.
+            BindError: a parameter names nothing, or something of another type; with what was expected.
         """
         return tuple(self._by_name(signature, slot) for slot in signature.slots)
 

@@ -92,7 +92,7 @@ def fill(path: Path, declared: Mapping[str, Declaration], contents: Mapping[str,
         contents: what the environment's ``constants()`` gives.
 
     Raises:
-        BindError: there is no such variable, it is const, or its type holds other values; says what was expected.
+        BindError: there is no such variable, it is const, or its type holds other values; with what was expected.
     """
     if not isinstance(contents, Mapping) or not all(isinstance(name, str) for name in contents):
         raise BindError(f"{path}: constants() is {contents!r}; expected a mapping from variables' names to contents")

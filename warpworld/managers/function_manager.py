@@ -90,7 +90,7 @@ class FunctionManager:
         """Check that the file has these kernels.
 
         Raises:
-            BindError: it has not; says which it has.
+            BindError: it has not; with those that it has.
             BuildError: it has not, since it does not compile.
         """
         for name in names:
@@ -169,7 +169,7 @@ class FunctionManager:
         """What each parameter of a kernel is bound to: to ``given`` in order, or by its name.
 
         Raises:
-            BindError: a parameter fits nothing, or something of another type; says what was expected.
+            BindError: a parameter fits nothing, or something of another type; with what was expected.
         """
         signature = self.signatures[name]
         return self._binding.by_name(signature) if given is None else self._binding.by_position(signature, given)

@@ -171,7 +171,7 @@ def _checked(node: Node) -> Node:
     """A member that declares plain fields.
 
     Raises:
-        UnreadableError: it does not; says why.
+        UnreadableError: it does not; with the reason.
     """
     if node.type != "field_declaration":
         raise UnreadableError(

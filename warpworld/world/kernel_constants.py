@@ -34,10 +34,10 @@ def world_constants(num_envs: Any, first_env: Any, seed: Any, autoreset: Any) ->
 
 
 def whole_number(name: str, value: Any, lowest: int, bits: int | None = None) -> int:
-    """A whole number of at least ``lowest``, and below two to the power of ``bits``; a bool is none.
+    """A whole number of at least ``lowest``, and below two to the power of ``bits``; a bool does not count.
 
     Raises:
-        DeclarationError: says what was given, and what is expected.
+        DeclarationError: it is not; with what was given and what is expected.
     """
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_whole or value < lowest or (bits is not None and value >= 2**bits):

@@ -1,6 +1,6 @@
 // The search for the nearest agents by cells, where there are many: the square is cut into SIDE x SIDE cells, the agents
-// in the game are put in order by cell, and whoever seeks looks at the cells around it, as far as the farthest of the
-// nearest found so far. The cells only say who may be near: what is found is what a look at everybody would find.
+// in the game are put in order by cell, and each seeker looks at the cells around it, as far as the farthest of the
+// nearest found so far. The cells only say who may be near: what is found is what a look at all agents would find.
 #pragma once
 
 #include "nearest.cuh"
@@ -98,7 +98,7 @@ __device__ void fill_together(Cells& cells, const Grid& grid, Places places, boo
   if (in_game) put(cells, cells.first[cell] + before, self, x, y);
 }
 
-// Puts everybody in the game into its cell.
+// Puts each agent in the game into its cell.
 __device__ void fill(Cells& cells, const Grid& grid, Places places, bool in_game) {
   if (LANES_SIDE_BY_SIDE)
     fill_together(cells, grid, places, in_game);
@@ -135,7 +135,7 @@ __device__ Block first_block(const Cells& cells, float column, float row) {
   }
 }
 
-// Whether nobody outside a block is as near as `key`. Beyond the sides of the square there is nobody.
+// Whether no agent outside a block is as near as `key`. Beyond the sides of the square there is none.
 __device__ bool holds_all_within(const Block& block, const Grid& grid, float column, float row, int key) {
   float reach = INFINITY;  // in cells
   if (block.left > 0) reach = fminf(reach, column - (float)block.left);
@@ -166,7 +166,7 @@ __device__ Entry entry_of(const Cells& cells, int seeker, int slot, int key) {
 }
 
 // The nearest of those taken so far, two ways. Where lanes run side by side the list is in order at every moment, in
-// registers; a lane goes on to its next entry until each has one, so that all insert at the same time.
+// registers; a lane continues to its next entry until each has one, so that all insert at the same time.
 template <bool SIDE_BY_SIDE>
 struct FoundSoFar {
   Entry entries[NEAREST];
@@ -256,7 +256,7 @@ __device__ void search(const Cells& cells, const Grid& grid, int seeker, Found& 
   found.settle();
 }
 
-// Where nobody else is there is the agent itself.
+// Where there is no other agent it is the agent itself.
 __device__ void write(const Found& found, int self, uint16_t* nearest) {
   GPU_UNROLL(LIST_UNROLLED)
   for (int i = 0; i < NEAREST; ++i)

@@ -219,10 +219,10 @@ _NUMBERS: tuple[tuple[tuple[str, ...], float, float, str], ...] = (
 
 
 def _check(p: TagContinuous.Params) -> None:
-    """Refuse parameters that make no game.
+    """Refuse parameters that do not make a game.
 
     Raises:
-        DeclarationError: says which, and what was expected.
+        DeclarationError: one is wrong; with its name and what was expected.
     """
     for name, (fewest, most) in _WHOLE.items():
         _expect(fewest <= getattr(p, name) <= most, p, name, f"a whole number from {fewest} to {most}")

@@ -146,10 +146,10 @@ def _stacked(x: np.ndarray, y: np.ndarray) -> Discs:
 
 
 def _check(p: TagGridworld.Params) -> None:
-    """Refuse parameters that make no game.
+    """Refuse parameters that do not make a game.
 
     Raises:
-        DeclarationError: says which, and what was expected.
+        DeclarationError: one is wrong; with its name and what was expected.
     """
     _check_whole("num_taggers", p.num_taggers, 1, MAX_THREADS_PER_ENV - 1)
     _check_whole("grid_length", p.grid_length, 1, LONGEST_GRID)

@@ -17,7 +17,7 @@ THREADS = 64
 
 
 class Bake(Environment):
-    """Writes ``wall_texels`` and ``floor_light``; nobody acts.
+    """Writes ``wall_texels`` and ``floor_light``; no agent acts.
 
     Args:
         inputs: the arrays that ``bake.cu`` reads.

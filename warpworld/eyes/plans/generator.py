@@ -57,8 +57,8 @@ def home(seed: int, index: int = 0, rooms: tuple[int, int] = ROOMS, room_area: f
     Args:
         seed: of the series.
         index: which of the series.
-        rooms: fewest and most rooms, corridors among them, 1 to 60.
-        room_area: square metres, 7 to 40: the ground is about so large for each room and for three more.
+        rooms: fewest and most rooms, including corridors, 1 to 60.
+        room_area: square metres, 7 to 40: the ground has about this area for each room, plus three more.
 
     Raises:
         PlanError: an argument is out of range.

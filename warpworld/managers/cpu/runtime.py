@@ -85,7 +85,7 @@ def load_library(path: Path, mode: int = ctypes.DEFAULT_MODE) -> ctypes.CDLL:
     """Load a compiled library.
 
     Raises:
-        BuildError: the system does not load it; says what to do.
+        BuildError: the system does not load it; with what to do.
     """
     try:
         return ctypes.CDLL(str(path), mode=mode)

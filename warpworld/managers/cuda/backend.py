@@ -87,7 +87,7 @@ class CudaBackend:
         gpu: memory and streams; None takes torch's current GPU.
 
     Raises:
-        DeviceError: there is no GPU, driver or PyCUDA that works; says which and what to do.
+        DeviceError: there is no GPU, driver or PyCUDA that works; with what to do.
     """
 
     name = "cuda"

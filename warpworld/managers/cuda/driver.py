@@ -39,7 +39,7 @@ class Driver:
         ordinal: the GPU's number.
 
     Raises:
-        DeviceError: there is no PyCUDA, driver or GPU that works; says which and what to do.
+        DeviceError: there is no PyCUDA, driver or GPU that works; with what to do.
     """
 
     def __init__(self, ordinal: int) -> None:
@@ -131,7 +131,7 @@ def load_pycuda() -> Any:
     """The module ``pycuda.driver``.
 
     Raises:
-        DeviceError: there is no driver or no PyCUDA; says what to do.
+        DeviceError: there is no driver or no PyCUDA; with what to do.
     """
     try:
         ctypes.CDLL("libcuda.so.1")

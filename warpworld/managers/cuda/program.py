@@ -23,7 +23,7 @@ class CudaProgram:
     """Launches in order, on the stream that torch is on; any thread may call them, and threads take turns.
 
     Args:
-        gpu: says which stream that is.
+        gpu: knows which stream that is.
         driver: of the same GPU.
         launches: in order.
         memory: the block that their arguments point into, which lives as long as the program.
