@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,12 @@ def test_players_among_themselves(
     ]
     assert len(lines) == 6  # and the picture's path
     assert np.array_equal(drawn["rates"], rates, equal_nan=True)
-    assert drawn["rows"] == drawn["columns"] == ["a", "b", "c"]
-    assert drawn["labels"] == ("left", "against left")
+    assert drawn["rows"] == drawn["columns"] == ["a (900)", "b (1000)", "c (1100)"]
+    assert drawn["labels"] == ("left: iteration (Elo)", "against left: iteration (Elo)")
+    (written,) = tmp_path.glob("*/league.json")
+    saved = json.loads(written.read_text())
+    assert saved["win_rates"] == [[None, 0.25, 0.1], [0.75, None, 0.2], [0.9, 0.8, None]]
+    assert (saved["rows"], saved["row_ratings"], saved["episodes"]) == (["a", "b", "c"], ratings.tolist(), 8)
 
 
 def test_two_sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,9 +73,9 @@ def test_a_run(tmp_path: Path) -> None:
         in text
     )
     assert "24 of 80 env steps" in text
-    assert "left: mean return 30.00 20.00 at first" in text
-    assert "right: mean return -3.00 -1.00 at first" in text
-    assert "episode length 3.0 steps" in text
+    assert "left: mean return 30.00 over the last tenth, 20.00 at first" in text
+    assert "right: mean return -3.00 over the last tenth, -1.00 at first" in text
+    assert "episode length 3.0 steps, over the last tenth" in text
     assert "time 0:00:04" in text
     assert "env steps per second 2,000 median" in text
     assert "rollouts 25% updates 75%" in text
@@ -108,7 +108,7 @@ def test_the_environments_own_metrics(tmp_path: Path) -> None:
     page = written([run], tmp_path / "report.html")
     curves = next(part for part in page.split("<section") if "<h2>Curves" in part)
     for heading, points in (("left: tags made", 3), ("num runners", 2)):
-        figure = next(part for part in curves.split("<figure") if heading in part)
+        figure = next(part for part in curves.split("<figure") if f"<figcaption>{heading}" in part)
         assert [len(line.split()) for line in re.findall(r'class="line c\d" points="([^"]*)"', figure)] == [points]
 
 
@@ -131,11 +131,48 @@ def test_several_runs(tmp_path: Path) -> None:
     assert "Replay" not in text
 
 
+def test_key_figures_are_means_over_the_last_tenth(tmp_path: Path) -> None:
+    rows = [{"iteration": i, "env_steps": i, "charts/left/episodic_return": float(i)} for i in range(1, 101)]
+    text = text_of(written([run_with(tmp_path, rows)], tmp_path / "report.html"))
+    assert "left: mean return 95.00 over the last tenth, 1.00 at first" in text  # of 90 to 100
+
+
+def test_random_play_is_a_dashed_line(tmp_path: Path) -> None:
+    run = run_with(tmp_path)
+    page = written([run], tmp_path / "report.html", random_returns={"left": 45.0})
+    left, right = (
+        next(part for part in page.split("<figure") if f"{name}: return" in part) for name in ("left", "right")
+    )
+    (y,) = re.findall(r'<line class="level"[^>]* y1="([\d.]+)"', left)
+    heights = dict(zip(re.findall(r'class="tick end" x="40"[^>]*>([^<]*)<', left), rules(left), strict=True))
+    assert float(y) == pytest.approx(heights["40"] + (heights["40"] - heights["20"]) / 4, abs=0.1)
+    assert "random play" in left and "random play" not in right
+
+
+def rules(figure: str) -> list[float]:
+    return [float(y) for y in re.findall(r'class="rule"[^>]* y1="([\d.]+)"', figure)]
+
+
+def test_curves_that_never_change_are_folded_away(tmp_path: Path) -> None:
+    page = written([run_with(tmp_path)], tmp_path / "report.html")
+    folded = re.findall(r"<details class=\"constant\"><summary>([^<]*)</summary>", page)
+    assert folded == ["never changes: episode length", "never changes: learning rate"]
+
+
+def test_a_run_that_still_trains_reloads_its_page(tmp_path: Path) -> None:
+    run = Run.create(config_of(Drawn), tmp_path)
+    page = written([run], tmp_path / "report.html")
+    assert '<meta http-equiv="refresh" content="30">' in page
+    assert "It still trains: write the report again, and this page reloads by itself." in text_of(page)
+    run.close()
+    assert "refresh" not in written([run], tmp_path / "report.html")
+
+
 def test_a_run_that_has_logged_nothing(tmp_path: Path) -> None:
     run = run_with(tmp_path, rows=[])
     text = text_of(written([run], tmp_path / "report.html"))
     assert "0 of 80 env steps" in text
-    assert "left: mean return - - at first" in text
+    assert "left: mean return - over the last tenth, - at first" in text
     assert "nothing logged" in text
     assert "Speed" not in text
 

@@ -42,6 +42,7 @@ def add_parsers(commands: Any) -> None:
 
 def _league(arguments: argparse.Namespace) -> int:
     from warpworld.report.heat_map import draw_win_rates
+    from warpworld.report.pages import write_whole
     from warpworld.runs import Run
 
     run = Run.open(arguments.run)
@@ -53,10 +54,15 @@ def _league(arguments: argparse.Namespace) -> int:
     if not found.same:
         print(f"\nthe columns: {found.against}")
         print_columns([["", "Elo"], *_ranked(found.columns, found.column_ratings)])
-    labels = found.policy, f"against {found.against}"
-    title = run.path.resolve().name
-    print(draw_win_rates(run.path / "league.png", found.win_rates, found.rows, found.columns, title, labels))
+    write_whole(run.path / "league.json", found.to_json() + "\n")  # which the board shows
+    labels = f"{found.policy}: iteration (Elo)", f"against {found.against}: iteration (Elo)"
+    named = _with_ratings(found.rows, found.row_ratings), _with_ratings(found.columns, found.column_ratings)
+    print(draw_win_rates(run.path / "league.png", found.win_rates, *named, run.path.resolve().name, labels))
     return 0
+
+
+def _with_ratings(names: list[str], ratings: Any) -> list[str]:
+    return [f"{name} ({rating:.0f})" for name, rating in zip(names, ratings, strict=True)]
 
 
 def _say(done: int, all_pairs: int) -> None:

@@ -13,6 +13,8 @@ from warpworld.errors import RunError, WarpworldError
 if TYPE_CHECKING:
     from warpworld.runs import RunFolder
 
+RANDOM_EPISODES = 64  # that the line of random play is the mean of
+
 
 def add_parsers(commands: Any) -> None:
     """Add the command to the command line."""
@@ -47,8 +49,36 @@ def _report(arguments: argparse.Namespace) -> int:
     path = Path(arguments.output) if arguments.output else _folder(runs) / "report.html"
     make_folder(path.parent)
     replays = {} if arguments.replay is False else _first_replay(runs, arguments.seed, bool(arguments.replay))
-    print(write_report(runs, path, replays))
+    at_random = {} if arguments.replay is False else _random_returns(runs, arguments.seed, bool(arguments.replay))
+    print(write_report(runs, path, replays, at_random))
     return 0
+
+
+def _random_returns(runs: Sequence[RunFolder], seed: int, allowed: bool) -> dict[str, float]:
+    """Each policy's mean return with random actions of all; nothing where environments differ or are not warpworld's.
+
+    Args:
+        runs: of the report.
+        seed: of the episodes.
+        allowed: whether code from outside warpworld may run.
+    """
+    from warpworld.config import load_config
+    from warpworld.config.saved import foreign_code, read_saved
+
+    environments = [{key: read_saved(run.config_path).settings.get(key) for key in ("name", "env")} for run in runs]
+    if any(environment != environments[0] for environment in environments):
+        return {}
+    if not allowed and foreign_code(runs[0].config_path):
+        return {}
+    from warpworld.trainers.play import play
+
+    try:
+        config = load_config(runs[0].config_path, ["trainer.device=auto"])
+        played = play(config, dict.fromkeys(config.policy), RANDOM_EPISODES, seed)
+    except WarpworldError as error:
+        print(f"no random play: {error}")
+        return {}
+    return {name: float(returns.mean()) for name, returns in played.returns.items()}
 
 
 def _folder(runs: Sequence[RunFolder]) -> Path:

@@ -40,11 +40,19 @@ class Panel:
         heading: what is shown.
         unit: of y.
         series: the lines; those without points are left out.
+        level: a value to compare with, such as random play, which a dashed line shows; None has no such line.
     """
 
     heading: str
     unit: str
     series: Sequence[Series]
+    level: float | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no line ever leaves its first value."""
+        shown = [series.points for series in self.series if series.points]
+        return bool(shown) and all(len(points) > 1 and len({y for _, y in points}) == 1 for points in shown)
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ def panel_figure(panel: Panel, legend: bool = True) -> str:
     """A panel as an HTML figure, with heading and, if there are several lines and it is wanted, a legend."""
     shown = [series for series in panel.series if series.points]
     below = legend_of(shown) if legend and len(shown) > 1 else ""
-    body = chart(shown) if shown else '<p class="nothing">nothing logged</p>'
+    body = chart(shown, panel.level) if shown else '<p class="nothing">nothing logged</p>'
     unit = f' <span class="quiet">{escaped(panel.unit)}</span>' if panel.unit else ""
     return f'<figure class="panel"><figcaption>{escaped(panel.heading)}{unit}</figcaption>{body}{below}</figure>'
 
@@ -80,10 +88,10 @@ def legend_of(series: Sequence[Series]) -> str:
     return f'<div class="legend">{"".join(entries)}</div>'
 
 
-def chart(series: Sequence[Series]) -> str:
-    """Lines over common axes, as SVG."""
+def chart(series: Sequence[Series], level: float | None = None) -> str:
+    """Lines over common axes, as SVG, and a dashed one at ``level``."""
     lines = [thinned(line.points, MOST_POINTS) for line in series]
-    values = [y for line in lines for _, y in line]
+    values = [y for line in lines for _, y in line] + ([] if level is None else [level])
     furthest, lowest, highest = max(x for line in lines for x, _ in line), min(values), max(values)
     x_ticks, y_ticks = ticks(0.0, furthest, 4), ticks(lowest, highest, 4)
     x_axis = Axis(0.0, max(x_ticks[-1], furthest), LEFT, WIDTH - RIGHT)
@@ -97,6 +105,10 @@ def chart(series: Sequence[Series]) -> str:
     for tick in x_ticks:
         anchor = "" if tick else " start"
         parts.append(f'<text class="tick{anchor}" x="{x_axis.at(tick):.1f}" y="{HEIGHT - 6:g}">{number(tick)}</text>')
+    if level is not None:
+        y = y_axis.at(level)
+        parts.append(f'<line class="level" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text class="tick end" x="{WIDTH - RIGHT:g}" y="{y - 3:.1f}">random play</text>')
     for line, points in zip(series, lines, strict=True):
         parts.append(_line(line, [(x_axis.at(x), y_axis.at(y)) for x, y in points]))
     return "".join([*parts, "</svg>"])

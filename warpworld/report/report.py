@@ -10,12 +10,20 @@ from warpworld.report import replay, sections
 from warpworld.report.pages import escaped, fill, script, style, write_whole
 from warpworld.runs import RunFolder
 from warpworld.runs.run_data import RunData, read_runs
+from warpworld.runs.summary import is_training
 
 STYLES = ("page.css", "replay.css", "report.css")
+REFRESH = '<meta http-equiv="refresh" content="30">'
+STILL = " It still trains: write the report again, and this page reloads by itself."
 SCRIPTS = (*replay.SCRIPTS, "charts.js")
 
 
-def write_report(runs: Sequence[RunFolder], path: str | Path, replays: Mapping[Path, str] | None = None) -> Path:
+def write_report(
+    runs: Sequence[RunFolder],
+    path: str | Path,
+    replays: Mapping[Path, str] | None = None,
+    random_returns: Mapping[str, float] | None = None,
+) -> Path:
     """Write a page about runs: key figures, curves, replays, speed, settings, machine and files.
 
     No code that the runs name is imported.
@@ -24,6 +32,7 @@ def write_report(runs: Sequence[RunFolder], path: str | Path, replays: Mapping[P
         runs: one or several, whose curves are then overlaid.
         path: the page; it appears complete or not at all.
         replays: by the path of the run that is shown, as ``replay_text`` or ``read_replay`` returns them.
+        random_returns: by policy, the mean return of random actions, which charts show as a dashed line.
 
     Returns:
         ``path``.
@@ -37,7 +46,7 @@ def write_report(runs: Sequence[RunFolder], path: str | Path, replays: Mapping[P
     parts = [
         sections.legend(data),
         sections.key_figures(data),
-        sections.curves(data),
+        sections.curves(data, random_returns or {}),
         sections.replays(data, replays or {}),
         sections.evaluation(data),
         sections.learning(data),
@@ -49,6 +58,7 @@ def write_report(runs: Sequence[RunFolder], path: str | Path, replays: Mapping[P
     ]
     page = fill(
         "report.html",
+        refresh=REFRESH if any(is_training(run) for run in runs) else "",
         title=escaped(_title(data)),
         lead=escaped(_lead(data)),
         style=style(*STYLES),
@@ -77,7 +87,7 @@ def _lead(data: Sequence[RunData]) -> str:
     trainer = config.trainer
     return (
         f"A run of {config.title} that {learnt} in {trainer['num_envs']:,} envs, seed {trainer['seed']}: "
-        f"{done:,} of {trainer['total_env_steps']:,} env steps."
+        f"{done:,} of {trainer['total_env_steps']:,} env steps.{STILL if is_training(RunFolder(run.path)) else ''}"
     )
 
 

@@ -15,10 +15,11 @@ from warpworld.report.charts import Panel, Series, legend_of, panel_figure
 from warpworld.report.numbers import duration, shown
 from warpworld.report.pages import escaped
 from warpworld.report.replay import replay_element
-from warpworld.runs.metrics import own_metrics
+from warpworld.runs.metrics import Point, own_metrics
 from warpworld.runs.run_data import RunData
 
 RETURN, LENGTH, SPEED = "charts/{}/episodic_return", "charts/episodic_length", "perf/env_steps_per_s"
+RETURN_UNIT = "rewards per agent and episode"
 FILES = (
     "config.yaml",
     "metrics.jsonl",
@@ -67,10 +68,10 @@ def _figures(run: RunData) -> dict[str, tuple[str, str]]:
     found = {}
     for name in run.config.policy:
         returns = run.points(RETURN.format(name))
-        first, last = (returns[0][1], returns[-1][1]) if returns else (None, None)
-        found[f"{name}: mean return"] = shown(last), f"{shown(first)} at first"
-    length = run.last(LENGTH)
-    found["episode length"] = "-" if length is None else f"{length:,.1f}", "steps"
+        first = returns[0][1] if returns else None
+        found[f"{name}: mean return"] = shown(_of_last_tenth(returns)), f"over the last tenth, {shown(first)} at first"
+    length = _of_last_tenth(run.points(LENGTH))
+    found["episode length"] = "-" if length is None else f"{length:,.1f}", "steps, over the last tenth"
     found["env steps"] = f"{int(run.last('env_steps') or 0):,}", f"of {run.config.trainer['total_env_steps']:,}"
     seconds, speeds = run.last("time"), [y for _, y in run.points(SPEED)]
     if seconds is not None:
@@ -80,19 +81,24 @@ def _figures(run: RunData) -> dict[str, tuple[str, str]]:
     return found
 
 
+def _of_last_tenth(points: Sequence[Point]) -> float | None:
+    """The mean over the last tenth of the env steps; None without points."""
+    return statistics.fmean(y for x, y in points if x >= 0.9 * points[-1][0]) if points else None
+
+
 # --- curves -----------------------------------------------------------------------------------------------------------
 
 
-def curves(data: Sequence[RunData]) -> str:
-    """Returns of each policy, length of episodes and the environment's own metrics over env steps."""
+def curves(data: Sequence[RunData], random_returns: Mapping[str, float]) -> str:
+    """Returns of each policy, beside random play, length of episodes and the environment's own metrics."""
     policies = list(dict.fromkeys(name for run in data for name in run.config.policy))
     panels = [
-        Panel(f"{name}: return", "rewards per agent and episode", _lines(data, RETURN.format(name), i))
+        Panel(f"{name}: return", RETURN_UNIT, _lines(data, RETURN.format(name), i), random_returns.get(name))
         for i, name in enumerate(policies)
     ]
     panels.append(Panel("episode length", "steps", _lines(data, LENGTH, -1)))
     own = own_metrics(dict.fromkeys(key for run in data for key in run.metrics()))
-    panels += [Panel(heading, "", _lines(data, key, -2)) for key, heading in own.items()]
+    panels += [Panel(heading, "mean of an episode", _lines(data, key, -2)) for key, heading in own.items()]
     return _section(
         "Curves", _panels(panels, len(data)), "over env steps; means over the episodes that ended in a rollout"
     )
@@ -170,6 +176,17 @@ def _lines(data: Sequence[RunData], key: str, colour: int = 0) -> list[Series]:
 
 
 def _panels(panels: Sequence[Panel], num_runs: int) -> str:
+    """Charts side by side; those of curves that never change are folded away below."""
+    constant = [panel for panel in panels if panel.is_constant]
+    shown = _grid([panel for panel in panels if not panel.is_constant], num_runs)
+    if not constant:
+        return shown
+    names = escaped(", ".join(panel.heading for panel in constant))
+    folded = _grid(constant, num_runs)
+    return f'{shown}<details class="constant"><summary>never changes: {names}</summary>{folded}</details>'
+
+
+def _grid(panels: Sequence[Panel], num_runs: int) -> str:
     figures = "".join(panel_figure(panel, legend=num_runs == 1) for panel in panels)
     return f'<div class="panels">{figures}</div>'
 

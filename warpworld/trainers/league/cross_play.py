@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import json
+import math
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +66,12 @@ class CrossPlay:
     column_ratings: np.ndarray
     episodes: int
     same: bool
+
+    def to_json(self) -> str:
+        """The table as a JSON object of its attributes; null where a player would have met itself."""
+        rates = [[None if math.isnan(rate) else rate for rate in line] for line in self.win_rates.tolist()]
+        ratings = {name: getattr(self, name).tolist() for name in ("row_ratings", "column_ratings")}
+        return json.dumps({**dataclasses.asdict(self), "win_rates": rates, **ratings})
 
 
 def cross_play(
