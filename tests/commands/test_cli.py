@@ -364,6 +364,19 @@ def test_eval(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     ]
 
 
+@pytest.mark.parametrize(("words", "device"), [([], "auto"), (["--device", "cpu"], "cpu")])
+def test_the_device_of_an_evaluation(
+    here: Path, words: list[str], device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(
+        "warpworld.trainers.evaluate.evaluate", lambda run, **options: seen.append(run.config.trainer.device) or {}
+    )
+    path = Run.create(load_config("run.yaml", ["device=auto"])).path
+    assert main(["eval", str(path), *words]) == 0
+    assert seen == [device]
+
+
 @pytest.mark.parametrize(("asked", "played"), [(7, None), (1024, None), (1025, 2048)])
 def test_episodes_that_are_rounded_say_so(
     here: Path, asked: int, played: int | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

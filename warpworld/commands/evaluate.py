@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from warpworld.commands.argument_types import CHECKPOINT, MOST_EPISODES, at_least
-from warpworld.commands.settings import add_device
+from warpworld.commands.settings import add_device, opened_run
 from warpworld.report.columns import print_columns
 
 
@@ -27,14 +27,10 @@ def add_parsers(commands: Any) -> None:
 
 
 def _eval(arguments: argparse.Namespace) -> int:
-    from warpworld.config import load_config
     from warpworld.report.numbers import shown_metric
-    from warpworld.runs import Run
     from warpworld.runs.metrics import own_metrics
 
-    run = Run.open(arguments.run)
-    if arguments.device is not None:
-        run.config = load_config(run.config_path, [f"trainer.device={arguments.device}"])
+    run = opened_run(arguments)
     from warpworld.trainers.evaluate import evaluate
     from warpworld.trainers.play import whole_rounds
 

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.argument_types import at_least
+from warpworld.commands.settings import add_device, opened_run
 from warpworld.report.columns import print_columns
 
 if TYPE_CHECKING:
@@ -37,15 +38,15 @@ def add_parsers(commands: Any) -> None:
         metavar="NAME",
         help="whose selves the rows are (default: the first with self_play, or else that learns)",
     )
+    add_device(league, "play")
     league.set_defaults(command=_league)
 
 
 def _league(arguments: argparse.Namespace) -> int:
     from warpworld.report.heat_map import draw_win_rates
     from warpworld.report.pages import write_whole
-    from warpworld.runs import Run
 
-    run = Run.open(arguments.run)
+    run = opened_run(arguments)
     from warpworld.trainers.league.cross_play import cross_play
 
     found = cross_play(run, arguments.episodes, arguments.members, arguments.seed, arguments.policy, _say)

@@ -5,15 +5,36 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from warpworld.commands.argument_types import at_least
 from warpworld.errors import nearest
 from warpworld.managers.devices import device_names
 
+if TYPE_CHECKING:
+    from warpworld.runs import Run
+
 
 def add_device(parser: argparse.ArgumentParser, what: str) -> None:
     """Add ``--device``, which says ``what`` happens there."""
     parser.add_argument("--device", choices=device_names(), help=f"where to {what} (default: as configured)")
+
+
+def opened_run(arguments: argparse.Namespace, overrides: Sequence[str] = ()) -> Run:
+    """The run that the words name, with its configuration on the device that they name and with overrides.
+
+    Raises:
+        RunError: it is no run folder.
+        ConfigError: its configuration or an override is wrong.
+    """
+    from warpworld.config import load_config
+    from warpworld.runs import Run
+
+    run = Run.open(arguments.run)
+    device = [f"trainer.device={arguments.device}"] if arguments.device else []
+    if device or overrides:
+        run.config = load_config(run.config_path, [*overrides, *device])
+    return run
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from warpworld.commands.argument_types import CHECKPOINT, MOST_EPISODES, at_least
-from warpworld.commands.settings import add_device
+from warpworld.commands.settings import add_device, opened_run
 
 
 def add_parsers(commands: Any) -> None:
@@ -33,9 +33,7 @@ def add_parsers(commands: Any) -> None:
 
 
 def _trace(arguments: argparse.Namespace) -> int:
-    from warpworld.config import load_config
     from warpworld.errors import RunError
-    from warpworld.runs import Run
     from warpworld.tracing.playing import trace_policies
     from warpworld.trainers.evaluate import load_policies
 
@@ -43,9 +41,7 @@ def _trace(arguments: argparse.Namespace) -> int:
         raise RunError(f"--arrays {arguments.arrays}: expected a name that ends in .npz; for text: --csv FILE")
     if arguments.csv and arguments.csv.endswith(".npz"):
         raise RunError(f"--csv {arguments.csv}: expected a name that does not end in .npz; for arrays: --arrays FILE")
-    run = Run.open(arguments.run)
-    device = [f"trainer.device={arguments.device or 'auto'}"]
-    run.config = load_config(run.config_path, [*device, *arguments.overrides])
+    run = opened_run(arguments, ["trainer.device=auto", *arguments.overrides])
     paths = [path for path in (arguments.arrays, arguments.csv) if path] or [run.path / "trace.npz"]
     only = arguments.only.split(",") if arguments.only else None
     policies, how = load_policies(run, arguments.checkpoint), (arguments.episodes, arguments.seed, arguments.greedy)
