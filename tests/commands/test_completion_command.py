@@ -14,7 +14,7 @@ from warpworld.commands.completion import SHELLS
 
 # What is typed after `warpworld`, and some of the words that complete the last.
 TYPED = [
-    ("tr", ["train"]),
+    ("tr", ["trace", "train"]),
     ("train tag_g", ["tag_gridworld", "tag_gridworld_dqn"]),
     ("train --dev", ["--device"]),
     ("train --device c", ["cpu", "cuda"]),

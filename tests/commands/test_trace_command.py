@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.commands.test_export_command import run_with
+from tests.docs.pages import blocks, page
 from warpworld.cli import main
 from warpworld.report.recording import record
 from warpworld.runs import Run
@@ -49,6 +51,20 @@ def test_rows_and_chosen_arrays(run: Run, capsys: pytest.CaptureFixture[str], tm
         f"{paths[1]}: 1 episode, {len(lines)} rows",
     ]
     assert not (run.path / "trace.npz").exists()
+
+
+def test_transitions_as_the_page_reads_them(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["trace", str(run.path), "--arrays", "episodes.npz", "--episodes", "3"]) == 0
+    (program,) = (block for block in blocks(page("replays"), "python") if "episodes.npz" in block)
+    found: dict[str, Any] = {}
+    exec(program, found)
+    data = np.load("episodes.npz")
+    assert len(found["actions"]) == len(data["step"]) - 3
+    assert found["rewards"].sum() == data["rewards"].sum()
+    ended = data["terminated"] | data["truncated"]
+    assert set(np.flatnonzero(data["event"] == "reset")[1:] - 1) | {len(ended) - 1} == set(np.flatnonzero(ended))
+    np.testing.assert_array_equal(found["next_observations"][0], found["observations"][1])
 
 
 @pytest.mark.parametrize(
