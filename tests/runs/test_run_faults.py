@@ -185,7 +185,7 @@ def test_the_command_says_it_in_one_line(run: Run, capsys: pytest.CaptureFixture
     run.timing_path.mkdir()
     assert main(["train", "--resume", str(run.path)]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == f"error: '{run.timing_path}' cannot be written: Is a directory"
+    assert last == f"error: '{run.timing_path}' cannot be written: it is a folder, expected a file"
     run.timing_path.rmdir()
     assert main(["train", "--resume", str(run.path)]) == 0
 
