@@ -37,7 +37,7 @@ def test_homes_are_written_with_a_picture(here: Path, capsys: pytest.CaptureFixt
     assert lines[1].split() == ["rooms", str(min(rooms)), f"{np.mean(rooms):.1f}", str(max(rooms))]
     assert lines[-2:] == ["11 plans in out/small", "out/small/plans.png"]
     with Image.open(folder / "plans.png") as sheet:
-        assert sheet.size == (4 * 252 + 12, 3 * 270 + 12)
+        assert sheet.size == (4 * 252 + 12, 3 * 270 + 12 + 22)
 
 
 def test_own_plans_are_checked_and_drawn(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,7 +62,7 @@ def test_a_folder_is_all_plans_in_it(here: Path, capsys: pytest.CaptureFixture[s
     assert lines[1].split() == ["rooms", "2", f"{(3 + 3 + 2 + 2 + 2) / 5:.1f}", "3"]
     assert len({path.name for path in (here / "flats").glob("*.json")}) == 2
     with Image.open(here / "plans" / "plans.png") as sheet:
-        assert sheet.size == (3 * 252 + 12, 2 * 270 + 12)
+        assert sheet.size == (3 * 252 + 12, 2 * 270 + 12 + 22)
 
 
 @pytest.mark.parametrize(
