@@ -10,8 +10,6 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 # What `make train` trains, and overrides for it: make train CONFIG=cartpole ARGS="trainer.seed=1"
 CONFIG ?= tag_gridworld
 ARGS ?=
-# What photographs a report for the README.
-BROWSER ?= chromium
 # Processes that share the tests, or the faults of mutants.
 JOBS ?= 2
 
@@ -94,15 +92,14 @@ docs: $(DOCS_STAMP) ## Build the documentation site into site/; a broken link is
 docs-serve: $(DOCS_STAMP) ## Serve the documentation at http://127.0.0.1:8000, and follow edits
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve --dev-addr 127.0.0.1:8000 $(ARGS)
 
-# Of a finished run of tag_gridworld: make pictures RUN=runs/tag_gridworld-...; the page is photographed by Chromium.
-pictures: $(STAMP) ## Make the README's pictures from RUN
+# Of a finished run of tag_gridworld: make pictures RUN=runs/tag_gridworld-...; pages are photographed by Chromium.
+pictures: $(STAMP) $(BROWSER_STAMP) ## Make the documentation's pictures from RUN
 	@test -n "$(RUN)" || { echo "say which run: make pictures RUN=runs/tag_gridworld-..." >&2; exit 1; }
 	$(BIN)/warpworld watch $(RUN) --episodes 3
 	$(BIN)/warpworld report $(RUN)
 	cp $(RUN)/curve.png docs/images/tag_gridworld.png
 	cp $(RUN)/replay.gif docs/images/tag_gridworld.gif
-	$(BROWSER) --headless --no-sandbox --hide-scrollbars --window-size=1180,1640 \
-	  --screenshot=docs/images/report.png "file://$(abspath $(RUN))/report.html#frame=20"
+	$(BIN)/python docs/images/screenshots.py $(RUN)
 
 tutorials: $(STAMP) ## Run the notebooks of docs/tutorials, and write their outputs into them
 	$(BIN)/python -m tests.tutorials.notebooks $(ARGS)

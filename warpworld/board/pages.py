@@ -20,7 +20,7 @@ SCRIPTS = ("lines.js", "runs.js", "details.js", "board.js")
 
 def board_page(folder: Path) -> str:
     """The page, which then asks for the runs of the folder."""
-    return Template(_asset("board.html")).substitute(folder=escaped(readable(folder.resolve())))
+    return Template(_asset("board.html")).substitute(folder=escaped(readable(folder)))
 
 
 @cache

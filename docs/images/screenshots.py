@@ -1,0 +1,76 @@
+"""Photographs the pages of a run for the documentation: its report, its replay and the board of the folder it lies in.
+
+`make pictures RUN=...` runs it from the repository's root; Chromium and Playwright come with `make browser-tools`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import sync_playwright
+
+from warpworld.board.index import RunIndex
+from warpworld.board.server import bind, make_server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+HERE = Path(__file__).parent
+NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+DRAWN = "#panels polyline"  # what the board shows last
+
+
+@contextmanager
+def board(folder: Path) -> Iterator[str]:
+    """The address of a folder's board."""
+    index = RunIndex(folder)
+    index.refresh()
+    server, bound = make_server(index), bind(0)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}/"
+    finally:
+        server.should_exit = True
+        thread.join()
+        bound.close()
+
+
+def photograph(browser: Browser, address: str, name: str, size: tuple[int, int], wait_for: str = "body") -> None:
+    """Write a picture of a page of ``size`` pixels."""
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+    page.goto(address)
+    page.locator(wait_for).first.wait_for()
+    page.screenshot(path=HERE / name)
+    page.close()
+    print(HERE / name)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", type=Path, help="a run folder with report.html and replay.html, beside other runs")
+    parser.add_argument("--only", choices=("report", "replay", "board"), help="one of the pictures")
+    run, only = vars(parser.parse_args()).values()
+    browser_path = next(filter(None, map(shutil.which, NAMES)), None)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        if only in (None, "report"):
+            photograph(browser, f"{(run / 'report.html').resolve().as_uri()}#frame=20", "report.png", (1180, 1640))
+        if only in (None, "replay"):
+            address = f"{(run / 'replay.html').resolve().as_uri()}#frame=20&agent=1"
+            photograph(browser, address, "replay.png", (1180, 860))
+        if only in (None, "board"):
+            with board(run.parent) as address:
+                photograph(browser, address, "board.png", (1400, 900), DRAWN)
+        browser.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
