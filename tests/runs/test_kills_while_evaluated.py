@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runs.processes import appeared, differences, finish, last_state, run_folder, start
+from tests.runs.processes import appeared, differences, finish, finish_group, last_state, run_folder, said, start
 
 SMALL = (
     *("trainer.device=cpu", "trainer.num_envs=8", "trainer.num_steps=16", "saving.checkpoint_every=4"),
@@ -73,3 +73,14 @@ def test_a_run_that_evaluations_ended_says_so(tmp_path: Path, uninterrupted: tup
         "To train on, change that:",
         f"warpworld train --resume {whole} trainer.stop_when={{}} trainer.patience=null",
     ]
+
+
+@pytest.mark.long
+def test_two_processes_end_together(tmp_path: Path) -> None:
+    words = [*COMMANDS["on-policy"], *SMALL]
+    assert finish_group(tmp_path, 2, "train", *words) == [0, 0], said(tmp_path)
+    assert "no new best score in 3 evaluations (trainer.patience)" in (tmp_path / "out0").read_text()
+    path = run_folder(tmp_path)
+    assert (path / "checkpoints" / "best.pt").is_file()
+    assert finish_group(tmp_path, 2, "train", "--resume", str(path)) == [0, 0], said(tmp_path)
+    assert "is finished after" in (tmp_path / "out0").read_text()
