@@ -181,7 +181,7 @@ def test_a_foreign_checkpoint(tmp_path: Path, state: dict[str, Any], message: st
     run = run_of(tmp_path, "Duel", CERTAIN)
     run.save_checkpoint(1, state)
     whole = (
-        rf"^run '{run.path}': the checkpoint does not fit config.yaml: {message}; a checkpoint is played in the run "
+        rf"^run '{run.path}': the checkpoint does not fit config.yaml: {message}; play a checkpoint in the run "
         "that wrote it$"
     )
     with pytest.raises(RunError, match=whole) as error:
