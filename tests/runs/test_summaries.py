@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,19 @@ def test_a_run_that_trains_stops_and_finishes(tmp_path: Path) -> None:
         run.log({"iteration": i, "env_steps": 32 * i})
     run.close()
     assert summarise(run).state == "finished"
+
+
+def test_a_listing_at_that_moment_does_not_keep_a_run_from_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = logged(tmp_path, [])
+    run.close()
+    with (run.path / ".lock").open("rb") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        monkeypatch.setattr("warpworld.runs.run.time.sleep", lambda seconds: looking.close())
+        run.lock()
+    assert summarise(run).state == "training"
+    run.close()
 
 
 def test_a_run_without_metrics_counts_its_checkpoints(tmp_path: Path) -> None:

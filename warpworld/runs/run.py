@@ -33,6 +33,7 @@ from warpworld.runs.loggers import (
 from warpworld.runs.machine import newer_version
 
 logger = logging.getLogger(__name__)
+LOCK_ATTEMPTS, LOCK_SECONDS = 5, 0.02
 
 _HEADER = (
     "# The run's whole configuration, defaults and overrides included: `warpworld train config.yaml` repeats it.\n"
@@ -146,7 +147,7 @@ class Run(RunFolder):
         except OSError as error:
             raise RunError(f"'{path}' cannot be written: {reason(error)}") from error
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _claim(file)
         except BlockingIOError:
             file.seek(0)
             holder = file.read().decode(errors="replace").strip() or "unknown"
@@ -317,6 +318,16 @@ class Run(RunFolder):
             raise RunError(f"run folder '{self.path}' cannot be written: {reason(error)}") from error
         for opened in self._loggers():
             opened.rewind(iteration, env_steps)
+
+
+def _claim(file: BinaryIO) -> None:
+    """Lock a file, which a listing of runs may hold for the moment in which it looks; OSError if it stays locked."""
+    for _ in range(LOCK_ATTEMPTS - 1):
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(LOCK_SECONDS)
+    return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _read_sessions(path: Path) -> list[Any]:
