@@ -24,6 +24,15 @@ def test_every_link_leads_to_a_file() -> None:
     assert [target for target in targets if not (DOCS.parent / target).exists()] == []
 
 
+def test_every_extra_is_named() -> None:
+    metadata = (DOCS.parent / "setup.py").read_text(encoding="utf-8")
+    extras = metadata.partition("extras_require={")[2].partition("\n    },")[0]
+    declared = re.findall(r'^        "(\w+)": \[', extras, re.MULTILINE)
+    (line,) = re.findall(r"^Further extras: .*$", README, re.MULTILINE)
+    named = re.findall(r"`(\w+)`", line)
+    assert {*named, "compiler", "cuda"} == {*declared} - {"dev", "test"}
+
+
 @pytest.mark.long
 @pytest.mark.cpu_backend
 def test_the_smallest_environment_learns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
