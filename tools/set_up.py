@@ -76,7 +76,9 @@ class Parts:
         command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--constraint"]
         if self.run([*command, str(CONSTRAINTS), *arguments]) != 0:
             last = self.log.read_text(encoding="utf-8").splitlines()[-SHOWN_OF_THE_LOG:]
-            raise SetUpError("\n".join([*(f"    {line}" for line in last), f"pip failed; its whole log: {self.log}"]))
+            raise SetUpError(
+                "\n".join(["pip failed:", *(f"    {line}" for line in last), f"its whole log: {self.log}"])
+            )
 
 
 def _run_with_progress(command: Sequence[str], log: TextIO) -> int:

@@ -155,6 +155,7 @@ def test_a_failure_shows_pips_last_lines_and_names_the_log(tmp_path: Path, capsy
     with pytest.raises(SetUpError) as raised:
         Parts(log, 1).install("--no-index", "--requirement", str(wanted))
     assert "No matching distribution found for no-such-package-of-warpworld" in str(raised.value)
-    assert str(raised.value).endswith(f"pip failed; its whole log: {log}")
+    assert str(raised.value).startswith("pip failed:\n    ")
+    assert str(raised.value).endswith(f"\nits whole log: {log}")
     assert "No matching distribution found" in log.read_text()
     assert capsys.readouterr().out == ""
