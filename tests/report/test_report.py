@@ -168,6 +168,33 @@ def test_a_run_that_still_trains_reloads_its_page(tmp_path: Path) -> None:
     assert "refresh" not in written([run], tmp_path / "report.html")
 
 
+def seeded(folder: Path, seed: int, factor: float, **env: Any) -> Run:
+    config = config_of(Drawn, **env)
+    run = Run.create(config.model_copy(update={"trainer": config.trainer.model_copy(update={"seed": seed})}), folder)
+    for i in (1, 2):
+        run.log({"iteration": i, "env_steps": 8 * i, "charts/left/episodic_return": factor * i})
+    run.close()
+    return run
+
+
+def test_runs_of_three_seeds_are_a_mean_in_a_band(tmp_path: Path) -> None:
+    runs = [seeded(tmp_path / str(seed), seed, factor) for seed, factor in ((1, 10.0), (2, 20.0), (3, 60.0))]
+    page = written(runs, tmp_path / "report.html")
+    assert "mean and range of 3 seeds" in text_of(page)
+    figure = next(part for part in page.split("<figure") if "left: return" in part)
+    (line,) = re.findall(r'class="line c0" points="([^"]*)"', figure)
+    (band,) = re.findall(r'class="band c0" points="([^"]*)"', figure)
+    (start, low, end, high) = map(float, re.findall(r'data-y="([^"]*)"', figure)[0].split())
+    values = [low + (float(point.split(",")[1]) - start) / (end - start) * (high - low) for point in line.split()]
+    bounds = [low + (float(point.split(",")[1]) - start) / (end - start) * (high - low) for point in band.split()]
+    assert values == pytest.approx([30.0, 60.0], abs=0.5)
+    assert bounds == pytest.approx([60.0, 120.0, 20.0, 10.0], abs=0.5)
+    pair = written(runs[:2], tmp_path / "pair.html")
+    assert 'class="band' not in pair and "seed 1 seed 2" in text_of(pair)
+    mixed = [*runs, seeded(tmp_path / "other", 1, 5.0, length=4)]
+    assert "length 3, 3 seeds" in text_of(written(mixed, tmp_path / "mixed.html"))
+
+
 def test_a_run_that_has_logged_nothing(tmp_path: Path) -> None:
     run = run_with(tmp_path, rows=[])
     text = text_of(written([run], tmp_path / "report.html"))

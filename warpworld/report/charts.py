@@ -25,11 +25,13 @@ class Series:
         name: of what it shows, for the legend.
         colour: its place in the palette.
         points: (x, y), x ascending.
+        band: (x, lowest, highest), x ascending, where the line is a mean of several runs; else nothing.
     """
 
     name: str
     colour: int
     points: Sequence[Point]
+    band: Sequence[tuple[float, float, float]] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,9 @@ def legend_of(series: Sequence[Series]) -> str:
 def chart(series: Sequence[Series], level: float | None = None) -> str:
     """Lines over common axes, as SVG, and a dashed one at ``level``."""
     lines = [thinned(line.points, MOST_POINTS) for line in series]
+    bands = [_thinned_band(line) for line in series]
     values = [y for line in lines for _, y in line] + ([] if level is None else [level])
+    values += [y for band in bands for _, *bounds in band for y in bounds]
     furthest, lowest, highest = max(x for line in lines for x, _ in line), min(values), max(values)
     x_ticks, y_ticks = ticks(0.0, furthest, 4), ticks(lowest, highest, 4)
     x_axis = Axis(0.0, max(x_ticks[-1], furthest), LEFT, WIDTH - RIGHT)
@@ -109,6 +113,10 @@ def chart(series: Sequence[Series], level: float | None = None) -> str:
         y = y_axis.at(level)
         parts.append(f'<line class="level" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text class="tick end" x="{WIDTH - RIGHT:g}" y="{y - 3:.1f}">random play</text>')
+    for line, band in zip(series, bands, strict=True):
+        corners = [(x, high) for x, _, high in band] + [(x, low) for x, low, _ in reversed(band)]
+        shape = " ".join(f"{x_axis.at(x):.1f},{y_axis.at(y):.1f}" for x, y in corners)
+        parts.append(f'<polygon class="band c{_colour(line)}" points="{shape}"/>' if band else "")
     for line, points in zip(series, lines, strict=True):
         parts.append(_line(line, [(x_axis.at(x), y_axis.at(y)) for x, y in points]))
     return "".join([*parts, "</svg>"])
@@ -129,6 +137,15 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
     size = math.ceil(len(points) / most)
     chunks = [points[i : i + size] for i in range(0, len(points), size)]
     return [(sum(x for x, _ in chunk) / len(chunk), sum(y for _, y in chunk) / len(chunk)) for chunk in chunks]
+
+
+def _thinned_band(series: Series) -> list[tuple[float, float, float]]:
+    """The band with as many points as its line is drawn with."""
+    if not series.band:
+        return []
+    lows = thinned([(x, low) for x, low, _ in series.band], MOST_POINTS)
+    highs = thinned([(x, high) for x, _, high in series.band], MOST_POINTS)
+    return [(x, low, high) for (x, low), (_, high) in zip(lows, highs, strict=True)]
 
 
 def _line(series: Series, points: Sequence[Point]) -> str:

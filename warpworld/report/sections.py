@@ -15,6 +15,7 @@ from warpworld.report.charts import Panel, Series, legend_of, panel_figure
 from warpworld.report.numbers import duration, shown
 from warpworld.report.pages import escaped
 from warpworld.report.replay import replay_element
+from warpworld.report.seeds import bundles
 from warpworld.runs.metrics import Point, own_metrics
 from warpworld.runs.run_data import RunData
 
@@ -39,7 +40,7 @@ def legend(data: Sequence[RunData]) -> str:
     """Which colour is which of several runs, in all charts."""
     if len(data) == 1:
         return ""
-    return legend_of([Series(run.label, i, ()) for i, run in enumerate(data)])
+    return legend_of([Series(bundle.label, i, ()) for i, bundle in enumerate(bundles(data))])
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------
@@ -171,8 +172,8 @@ def _share(run: RunData) -> str:
 
 
 def _lines(data: Sequence[RunData], key: str, colour: int = 0) -> list[Series]:
-    """A metric of each run; a single run's has the given colour, several runs' their own."""
-    return [Series(run.label, i if len(data) > 1 else colour, run.points(key)) for i, run in enumerate(data)]
+    """A metric of each run, or of seeds together; a single run's has the given colour, several lines their own."""
+    return [bundle.series(key, i if len(data) > 1 else colour) for i, bundle in enumerate(bundles(data))]
 
 
 def _panels(panels: Sequence[Panel], num_runs: int) -> str:

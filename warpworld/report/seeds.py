@@ -1,0 +1,69 @@
+"""Runs that differ in their seed alone, as one line: their mean, in a band from the lowest to the highest."""
+
+from __future__ import annotations
+
+import copy
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from warpworld.report.charts import Series
+from warpworld.runs.differences import flat, labels
+from warpworld.runs.run_data import RunData
+
+FEWEST = 3  # seeds that are shown as a band; the curves of fewer are shown one by one
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Runs that a chart shows as one line.
+
+    Attributes:
+        label: for the legend.
+        runs: one, or at least ``FEWEST`` that differ in their seed alone.
+    """
+
+    label: str
+    runs: Sequence[RunData]
+
+    def series(self, key: str, colour: int) -> Series:
+        """The line of a metric: of several runs over the env steps at which all of them have logged it."""
+        if len(self.runs) == 1:
+            return Series(self.label, colour, self.runs[0].points(key))
+        curves = [dict(run.points(key)) for run in self.runs]
+        common = sorted(set.intersection(*(set(curve) for curve in curves)))
+        values = [[curve[x] for curve in curves] for x in common]
+        points = [(x, statistics.fmean(ys)) for x, ys in zip(common, values, strict=True)]
+        return Series(self.label, colour, points, [(x, min(ys), max(ys)) for x, ys in zip(common, values, strict=True)])
+
+
+def bundles(data: Sequence[RunData]) -> list[Bundle]:
+    """The lines of runs, in their order."""
+    alike: dict[str, list[RunData]] = {}
+    for run in data:
+        alike.setdefault(_without_seed(run), []).append(run)
+    groups = list(alike.values())
+    if all(len(group) < FEWEST for group in groups):
+        return [Bundle(run.label, [run]) for run in data]
+    if len(groups) == 1:
+        return [Bundle(f"mean and range of {len(data)} seeds", data)]
+    named = labels([_unseeded(group[0].config.settings) for group in groups], [group[0].name for group in groups])
+    found = []
+    for group, name in zip(groups, named, strict=True):
+        several = [Bundle(f"{name}, {len(group)} seeds", group)]
+        found += several if len(group) >= FEWEST else [Bundle(run.label, [run]) for run in group]
+    return found
+
+
+def _without_seed(run: RunData) -> str:
+    """What runs that differ in their seed alone have in common."""
+    settings = dict(flat(_unseeded(run.config.settings)))
+    return json.dumps({key: value for key, value in settings.items() if not key.startswith("saving.")}, sort_keys=True)
+
+
+def _unseeded(settings: Any) -> dict[str, Any]:
+    own: dict[str, Any] = copy.deepcopy(dict(settings))
+    own["trainer"] = {key: value for key, value in own["trainer"].items() if key != "seed"}
+    return own
