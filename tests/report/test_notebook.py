@@ -65,6 +65,16 @@ def test_a_world_that_does_not_draw_itself_and_a_closed_one_show_no_picture() ->
     assert "table" in cells(world._repr_html_())
 
 
+def test_a_world_of_many_arrays_shows_the_first_ten() -> None:
+    class Crowded(Plain):
+        def arrays(self) -> Sequence[Array]:
+            return [Array(f"x{number}", "float32") for number in range(12)]
+
+    shown = World(Crowded(), 1, "cpu")._repr_html_()
+    assert [cell for cell in cells(shown) if cell.startswith("x")] == [f"x{number}" for number in range(10)]
+    assert "<p>and 2 more arrays</p>" in shown
+
+
 def test_text_of_the_author_stays_text() -> None:
     class Hostile(Plain):
         def arrays(self) -> Sequence[Array]:

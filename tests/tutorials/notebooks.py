@@ -25,7 +25,7 @@ FOLDER = ROOT / "docs" / "tutorials"
 LARGEST_TEXT = 4_000  # characters of a text that is kept
 LARGEST_PICTURE = 40_000  # characters of a picture, or of a table with pictures in it
 LARGEST_NOTEBOOK = 150_000  # bytes of a file
-VARIES = "varies"  # tag of a cell whose printed lines depend on the machine's speed
+VARIES = "varies"  # tag of a cell whose outputs are not compared: they depend on speed, or quote many docstrings
 
 _KEPT = {"text/plain": LARGEST_TEXT, "image/png": LARGEST_PICTURE, "text/html": LARGEST_PICTURE}
 _METADATA = {

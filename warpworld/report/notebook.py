@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PICTURE_SIZE = 240  # pixels of the longer side of an env's picture
 CURVE_WIDTH = 720  # pixels of a learning curve, at most
+MOST_ARRAYS = 10  # of a world, in its table
 
 
 def world_html(world: World) -> str:
@@ -36,7 +37,9 @@ def world_html(world: World) -> str:
     ]
     tables = _table(("group", "agents", "sees", "does"), groups)
     if arrays:
-        tables += _table(("array", "type", "per", "meaning"), arrays)
+        tables += _table(("array", "type", "per", "meaning"), arrays[:MOST_ARRAYS])
+    if len(arrays) > MOST_ARRAYS:
+        tables += f"<p>and {len(arrays) - MOST_ARRAYS} more arrays</p>"
     return _card(repr(world).strip("<>"), _picture_of(world) + tables)
 
 
