@@ -30,6 +30,12 @@ def test_nothing_is_known_before_the_first_iteration() -> None:
     assert Pace(0.0, 0).left(5.0, 100) is None
 
 
+def test_the_first_iteration_gives_the_first_estimate() -> None:
+    pace = Pace(5.0, 100)
+    pace.update(15.0, 120)
+    assert pace.left(15.0, 200) == 40.0
+
+
 def test_a_slow_first_iteration_is_left_out() -> None:
     found = estimates([30.0] + [1.0] * 99)  # it compiled
     assert found[1:] == pytest.approx([129.0] * 99)
