@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.mutants import (
+    HERE,
+    ROOT,
     Fault,
     Outcome,
     chosen,
@@ -74,6 +76,16 @@ def test_a_list_gives_each_fault_its_folder(tmp_path: Path) -> None:
         Fault("warpworld/envs/b.py", "x", "", "tests/envs/test_b.py"),
     ]
     assert own_folder("warpworld/new/c.py", tmp_path) == "tests"
+
+
+def test_every_fault_of_the_list_fits_the_code() -> None:
+    wrong = []
+    for fault in read_faults(HERE / "faults.yaml", ROOT):
+        source = ROOT / fault.file
+        found = source.read_text(encoding="utf-8").count(fault.before) if source.exists() else 0
+        if found != 1 or not all((ROOT / path).exists() for path in fault.tests.split() if path.startswith("tests/")):
+            wrong.append((fault.file, fault.before, found, fault.tests))
+    assert wrong == []
 
 
 def test_a_sample_depends_on_its_seed_alone() -> None:
