@@ -89,8 +89,6 @@ def test_mistakes_about_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     before = names(run.path)
     assert main(["watch", str(run.path), "--checkpoint", "3"]) == 2
     assert "no checkpoint of iteration 3, the nearest is 0" in capsys.readouterr().err
-    assert main(["report", str(run.path), str(run.path)]) == 2
-    assert "name a file with --output FILE" in capsys.readouterr().err
     (tmp_path / "file").write_text("")
     assert main(["watch", str(run.path), "--output", str(tmp_path / "file")]) == 2
     assert "file' cannot be made: File exists" in capsys.readouterr().err
