@@ -42,12 +42,12 @@ train: $(STAMP) ## Train Tag with a progress display
 quick: $(STAMP) ## Run the first case of each test of the package that takes no time
 	$(BIN)/python -m pytest -n $(JOBS) --quick $(ARGS)
 
-test: $(STAMP) ## Run the tests that are not marked slow
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(ARGS)
+test: $(STAMP) ## Run the tests that are not marked heavy or slow
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not heavy" $(ARGS)
 
-# pytest exits with 5 when nothing is marked slow.
-test-slow: $(STAMP) ## Run the tests that are marked slow
-	$(BIN)/python -m pytest -n $(JOBS) -m slow $(ARGS) || [ $$? -eq 5 ]
+# pytest exits with 5 when nothing is marked so.
+test-slow: $(STAMP) ## Run the tests that are marked heavy or slow
+	$(BIN)/python -m pytest -n $(JOBS) -m "slow or heavy" $(ARGS) || [ $$? -eq 5 ]
 
 test-optimised: $(STAMP) ## Run the tests of kernels as users' kernels are compiled, which the other tests are not
 	WARPWORLD_CXXFLAGS= $(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(OPTIMISED_TESTS) $(ARGS)

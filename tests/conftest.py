@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--stand-in", action="store_true", help="the cuda backend through PyCUDA, on a driver that needs no GPU"
     )
-    group.addoption("--quick", action="store_true", help="the first case of each test that is neither long nor slow")
+    group.addoption("--quick", action="store_true", help="the first case of each test that takes no time")
 
 
 def pytest_configure(config: pytest.Config) -> None:

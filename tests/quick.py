@@ -1,4 +1,4 @@
-"""``pytest --quick``: the first case of each test that is neither long nor slow, on kernels compiled before.
+"""``pytest --quick``: the first case of each test that is not marked long, heavy or slow, on kernels compiled before.
 
 Tests of documents and of benchmarks are left out: they run the package as a user does, and take their time.
 """
@@ -27,7 +27,7 @@ def keep_first_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the other cases of each parametrised test, and all tests that take their time."""
     first: dict[str, pytest.Item] = {}
     for item in items:
-        takes_time = any(item.get_closest_marker(name) for name in ("long", "slow"))
+        takes_time = any(item.get_closest_marker(name) for name in ("long", "heavy", "slow"))
         if not takes_time and item.nodeid.split("/")[1] not in LEFT_OUT:
             first.setdefault(item.nodeid.partition("[")[0], item)
     kept = set(first.values())

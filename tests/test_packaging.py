@@ -217,6 +217,7 @@ def test_installed_package_runs_outside_the_repository(installed: Path, tmp_path
         assert name in shown
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_gymnasium_makes_what_is_installed(installed: Path, tmp_path: Path) -> None:
     program = (
@@ -244,6 +245,7 @@ def test_installed_command_trains(installed: Path, tmp_path: Path) -> None:
     assert files(package) == before
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_pytest_finds_the_fixture_of_the_installed_package(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "test_walk.py").write_text(

@@ -30,6 +30,7 @@ def leaves(batch: Any) -> list[np.ndarray]:
     return [batch[key] for key in sorted(batch)] if isinstance(batch, dict) else [batch]
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 @each_name
 def test_an_env_of_a_batch_is_the_single_env_of_its_seed(name: str, params: dict[str, Any]) -> None:

@@ -37,6 +37,7 @@ def single(name: str = "cartpole", render_mode: str | None = None, **options: An
     return Env(world(name, 1, autoreset="disabled", **options), render_mode=render_mode)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["cartpole", "tag_gridworld", "deathmatch"])
 def test_their_checks_of_an_env(name: str) -> None:
     with warnings.catch_warnings(record=True) as caught:

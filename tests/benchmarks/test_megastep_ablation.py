@@ -273,6 +273,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exam, "STEPS", 10)
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_a_short_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     small(monkeypatch)

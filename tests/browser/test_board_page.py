@@ -111,6 +111,7 @@ def test_time_and_smoothing(board: Board, open_page: OpenPage) -> None:
     assert figure.locator(".reading text").text_content() == "at 1.5:  31.8 "
 
 
+@pytest.mark.heavy
 def test_it_is_live(board: Board, folder: Path, open_page: OpenPage) -> None:
     page = open_page(board.address)
     only(page, "first")

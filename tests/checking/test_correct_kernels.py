@@ -44,12 +44,13 @@ def assert_clean(report: Report) -> None:
     assert not report.stopped
 
 
-def slow_with_eyes(name: str) -> Any:
-    """A case of an environment; of those with eyes, which take long to check, one is enough for every day."""
-    return pytest.param(name, marks=pytest.mark.slow if name in ("deathmatch", "explorer", "waypoint") else ())
+def with_its_mark(name: str) -> Any:
+    """A case of an environment: those with eyes take long to check."""
+    slow, heavy = ("deathmatch", "explorer", "waypoint"), ("point_goal", "tag_continuous")
+    return pytest.param(name, marks=pytest.mark.slow if name in slow else pytest.mark.heavy if name in heavy else ())
 
 
-@pytest.mark.parametrize("name", [slow_with_eyes(name) for name in NAMES])
+@pytest.mark.parametrize("name", [with_its_mark(name) for name in NAMES])
 def test_an_environment_is_clean(name: str) -> None:
     assert_clean(check(name))
 
@@ -113,6 +114,7 @@ def check_eventful(tiny: str, which: str | type[Environment], params: dict[str, 
     assert_clean(check(declared, num_envs=3, steps=EVENTFUL_STEPS, seed=2))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("which", "params", "events"), EVENTFUL)
 @pytest.mark.long
 def test_an_eventful_environment_is_clean(tiny: str, which: str, params: dict[str, Any], events: set[str]) -> None:

@@ -100,6 +100,7 @@ def test_json_holds_what_the_text_says(walk: Path, capsys: pytest.CaptureFixture
     assert (finding["agents"], finding["writes"], finding["note"]) == ([2, 1], [True, True], False)
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_the_check_as_a_process(walk: Path) -> None:
     command = [sys.executable, "-m", "warpworld", "check", "walk:Walk", "--steps", "5"]

@@ -66,6 +66,7 @@ def test_a_registered_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("cartpole: 5 envs of 1 agent on cpu, seed 0\n2 steps of each env; ")
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_a_module_as_a_process(walk: Path) -> None:
     command = [sys.executable, "-m", "warpworld", "run", "walk:Walk", "--steps", "2", "--device", "cpu"]

@@ -31,6 +31,7 @@ def test_as_much_as_allowed() -> None:
     assert parse(f"a: &a {text}\nb: [*a{', *a' * 99}]\n").data["b"] == [text] * 100
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_a_long_text_without_aliases_has_no_limit() -> None:
     numbers = list(range(MOST_REPEATED))

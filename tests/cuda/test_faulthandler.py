@@ -38,6 +38,7 @@ def assert_named(printed: str, times: int) -> None:
         assert all(line.startswith(f"{mode} {place_of(mode)}kernel 'step', env 0") for line in errors), errors
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("words", [[], ["-X", "faulthandler"]], ids=["enabled later", "-X faulthandler"])
 @pytest.mark.long
 def test_enabled_before_or_after_the_first_world_and_disabled_meanwhile(words: list[str]) -> None:
@@ -49,6 +50,7 @@ def test_enabled_before_or_after_the_first_world_and_disabled_meanwhile(words: l
     assert result.returncode == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_under_pytest(tmp_path: Path) -> None:
     path = tmp_path / "test_imported.py"

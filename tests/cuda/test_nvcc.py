@@ -281,6 +281,7 @@ def test_the_world_s_own_kernel(check: Callable[[KernelSource], None]) -> None:
     check(KernelSource(path, text, {"NUM_AGENTS": 32}, tuple(read_signatures(path, text).values()), threads=(32,)))
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_halves(check: Callable[[KernelSource], None]) -> None:
     """With CUDA's own header where the compiler has it, and else with ours."""

@@ -66,6 +66,7 @@ def flat(folder: Path) -> KernelSource:
     )
 
 
+@pytest.mark.heavy
 @needs_nvcc
 @pytest.mark.long
 def test_they_need_the_registers_of_a_plain_list(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ def output(folder: Path, compiler: list[str], flags: list[str], run: list[str]) 
     return subprocess.run([*run, str(program)], capture_output=True, text=True, check=False, timeout=300).stdout
 
 
+@pytest.mark.heavy
 @SCHEDULERS
 @pytest.mark.parametrize("flags", ["-O0", "-O2 -DWW_UCONTEXT"])
 @pytest.mark.long

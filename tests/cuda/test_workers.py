@@ -127,6 +127,7 @@ def exit_status(child: int, seconds: float) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.long
 def test_launches_after_fork(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ def mended(kernels: str, replacement: str) -> str:
     return f"{kernels[:start]}{replacement}{kernels[end:]}".replace(f"(float){element}", f"(float)max({element}, 0)")
 
 
+@pytest.mark.heavy
 def test_the_example_prints_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

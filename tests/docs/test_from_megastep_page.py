@@ -29,6 +29,7 @@ def follow(folder: Path, capsys: pytest.CaptureFixture[str], *shorter: str) -> s
     return evaluated
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_the_page_can_be_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -16,6 +16,7 @@ from warpworld.report.recording import Recording
 PAGE = page("from-python")
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 @pytest.mark.cpu_backend
 def test_every_block_prints_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

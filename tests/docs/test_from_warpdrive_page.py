@@ -52,6 +52,7 @@ def test_the_check_prints_what_the_page_shows(example: Path, capsys: pytest.Capt
     assert not report.findings, str(report)
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_the_run_trains(example: Path) -> None:
     assert main(["train", "line_tag.yaml", "trainer.device=cpu"]) == 0

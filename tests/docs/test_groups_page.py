@@ -14,6 +14,7 @@ from tests.docs.reader import Reader
 pytestmark = pytest.mark.cpu_backend
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_the_page_can_be_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

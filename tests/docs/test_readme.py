@@ -33,6 +33,7 @@ def test_every_extra_is_named() -> None:
     assert {*named, "compiler", "cuda"} == {*declared} - {"dev", "test"}
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 @pytest.mark.cpu_backend
 def test_the_smallest_environment_learns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

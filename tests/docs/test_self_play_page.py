@@ -61,6 +61,7 @@ def test_the_keys_and_their_defaults() -> None:
     assert set(example) <= set(fields)
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_the_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The page's own environment, its scripts, and what is learnt from them."""
@@ -77,6 +78,7 @@ def test_the_race(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert "sprinter" in strongest[:3] and "20" in strongest[:3], lines[first:]
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_the_other_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.cpu_backend
 PAGE = page("write-an-environment")
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_the_page_can_be_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -75,6 +75,7 @@ def events(world: World, name_of_last: str) -> dict[int, list[tuple[str, bytes]]
     return found
 
 
+@pytest.mark.heavy
 @each_case
 def test_an_env_walks_the_same_course(name: str, params: dict[str, Any]) -> None:
     courses = [events(make(name, params, NUM_ENVS), "final_")]

@@ -67,7 +67,8 @@ def label(params: dict[str, Any]) -> str:
 
 NAMES = packaged_names()
 CASES = [pytest.param(name, params, id=f"{name}-{label(params)}") for name in NAMES for params in SMALL.get(name, [{}])]
-SEEN_BY_OTHERS = ("deathmatch-default1", "explorer-default", "waypoint-default")  # point_goal has the same eyes
+SEEN_BY_OTHERS = ("explorer-default", "waypoint-default")  # point_goal has the same eyes
+HEAVY = ("deathmatch-default", "point_goal-default", "tag_continuous-full", "tag_continuous-own-state")
 each_case = pytest.mark.parametrize(("name", "params"), CASES)
 each_name = pytest.mark.parametrize(("name", "params"), [(name, SMALL.get(name, [{}])[0]) for name in NAMES], ids=NAMES)
 
@@ -235,7 +236,11 @@ def test_workers_change_no_bit_of_any_env(name: str, params: dict[str, Any]) -> 
 @pytest.mark.parametrize(
     ("name", "params"),
     [
-        pytest.param(*case.values, id=case.id, marks=pytest.mark.slow if case.id in SEEN_BY_OTHERS else ())
+        pytest.param(
+            *case.values,
+            id=case.id,
+            marks=pytest.mark.slow if case.id in SEEN_BY_OTHERS else pytest.mark.heavy if case.id in HEAVY else (),
+        )
         for case in CASES
     ],
 )

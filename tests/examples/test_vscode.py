@@ -53,6 +53,7 @@ def run(task: Mapping[str, Any], project: Path) -> subprocess.CompletedProcess[s
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_the_check_lists_each_finding_at_its_line(project: Path) -> None:
     done = run(CHECK, project)
@@ -67,6 +68,7 @@ def test_the_check_lists_each_finding_at_its_line(project: Path) -> None:
     assert f"Walk: {len(problems)} finding" in done.stdout
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_the_trace_lies_in_the_project(project: Path) -> None:
     done = run(TRACE, project)

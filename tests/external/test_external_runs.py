@@ -27,6 +27,7 @@ saving: {checkpoint_every: 1}
 ANEW = "external: checkpoints do not hold its envs; a resumed run begins new episodes\n"
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_the_commands_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)

@@ -224,6 +224,7 @@ print(runtime().ww_abi() == ABI)
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.cpu_backend
 @pytest.mark.parametrize(
     ("program", "damage", "libraries"),

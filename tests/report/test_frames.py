@@ -67,6 +67,7 @@ COURSES: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", COURSES)
 def test_the_course_is_that_of_an_unwatched_world(name: str) -> None:
     config = load_config(name, ["trainer.device=cpu", "env.episode_length=30", *COURSES[name]])

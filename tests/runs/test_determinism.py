@@ -26,6 +26,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return trained(tmp_path_factory.mktemp("first"))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("words", [(), ("trainer.num_workers=2",)])
 @pytest.mark.long
 def test_another_process_and_other_workers(tmp_path: Path, first: Path, words: tuple[str, ...]) -> None:
@@ -41,6 +42,7 @@ def test_another_seed(tmp_path: Path, first: Path) -> None:
     assert (other / "metrics.jsonl").read_bytes() != (first / "metrics.jsonl").read_bytes()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("log_every", [1, 3])
 @pytest.mark.long
 def test_stopped_and_resumed(tmp_path: Path, first: Path, log_every: int) -> None:

@@ -57,6 +57,7 @@ def goes_on_as_if_nothing_had_happened(folder: Path, run: Run, uninterrupted: Un
     assert list(run.path.rglob("*.tmp")) == []
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("number", range(10))
 @pytest.mark.long
 def test_killed_at_a_random_moment(tmp_path: Path, uninterrupted: Uninterrupted, number: int) -> None:

@@ -50,6 +50,7 @@ def ends_alike(tmp_path: Path, uninterrupted: tuple[list[str], Path], number: in
         assert (run / name).read_bytes() == (whole / name).read_bytes(), name
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(3))
 def test_killed_at_a_random_moment(tmp_path: Path, uninterrupted: tuple[list[str], Path], number: int) -> None:
@@ -75,6 +76,7 @@ def test_a_run_that_evaluations_ended_says_so(tmp_path: Path, uninterrupted: tup
     ]
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_two_processes_end_together(tmp_path: Path) -> None:
     words = [*COMMANDS["on-policy"], *SMALL]

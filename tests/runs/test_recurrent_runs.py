@@ -95,6 +95,7 @@ def test_a_checkpoint_of_another_memory_is_refused(run: Run, tmp_path: Path) -> 
         Trainer(config_from_dict(data)).load_state_dict(run.load_checkpoint())
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_eval_plays_with_the_memory(tmp_path: Path) -> None:
     """A cue is recalled after training, which agents that forgot at each step could not do."""

@@ -101,6 +101,7 @@ def one_more(run: Run) -> None:
         run.close()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("lasting", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.long
 def test_whatever_operation_fails_the_run_goes_on_afterwards(config: RunConfig, tmp_path: Path, lasting: bool) -> None:
@@ -143,6 +144,7 @@ def limit_file_size() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_a_disk_that_is_really_too_small(run: Run) -> None:
     """The system's own limit on a file's size, with torch writing the checkpoint."""
@@ -208,6 +210,7 @@ def test_a_lock_that_cannot_be_made(run: Run) -> None:
         run.lock()
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_two_processes_in_one_run_folder(tmp_path: Path) -> None:
     process = start(tmp_path, "train", *SMALL, "trainer.total_env_steps=1280000")

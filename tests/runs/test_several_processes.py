@@ -46,6 +46,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # --- what a run leaves ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_one_process_writes_and_speaks(whole: Path) -> None:
     run, folder = Run.open(whole), whole.parent.parent
@@ -59,6 +60,7 @@ def test_one_process_writes_and_speaks(whole: Path) -> None:
     assert (folder / "out1").read_text() == (folder / "err1").read_text() == ""
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_a_run_is_resumed_bit_for_bit(tmp_path: Path, whole: Path) -> None:
     assert finish_group(tmp_path, 2, "train", *SMALL, "--stop-at", "640") == [0, 0]
@@ -69,6 +71,7 @@ def test_a_run_is_resumed_bit_for_bit(tmp_path: Path, whole: Path) -> None:
     assert (half / "metrics.jsonl").read_bytes() == (whole / "metrics.jsonl").read_bytes()
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("first", "then"), [(2, 1), pytest.param(1, 3, marks=pytest.mark.slow)])
 @pytest.mark.long
 def test_a_run_is_resumed_by_another_number_of_processes(tmp_path: Path, whole: Path, first: int, then: int) -> None:
@@ -90,6 +93,7 @@ def test_a_run_is_resumed_by_another_number_of_processes(tmp_path: Path, whole: 
 # --- how it ends ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("victim", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.long
 def test_a_killed_process_ends_the_others(tmp_path: Path, victim: int) -> None:
@@ -130,6 +134,7 @@ def test_an_error_in_one_process_ends_all_in_one_line(tmp_path: Path) -> None:
     assert last_state(run_folder(tmp_path))["iteration"] >= 1
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_after_an_error_nobody_waits_for_a_device(tmp_path: Path) -> None:
     script = Path(__file__).with_name("waiting_teardown.py")
@@ -161,6 +166,7 @@ def test_a_process_with_a_device_ends_in_under_a_minute() -> None:
     assert joining.DEVICE_FAREWELL_SECONDS > joining.FAILED_BEATS * joining.BEAT_SECONDS  # till the others are ended
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_a_signal_to_one_process_ends_all_with_a_checkpoint(tmp_path: Path) -> None:
     processes = start_group(tmp_path, 2, "train", *LONG)

@@ -23,6 +23,7 @@ def training(folder: Path) -> tuple[ForkServerProcess, Run]:
     return process, Run.open(appeared(folder, "runs/[!.]*/metrics.jsonl", process).parent)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.long
 def test_the_first_signal_saves_and_ends(tmp_path: Path, number: signal.Signals, status: int) -> None:
@@ -61,6 +62,7 @@ def test_the_second_signal_ends_at_once(capfd: pytest.CaptureFixture[str]) -> No
     assert capfd.readouterr().err.count("interrupt again to end at once") == 1
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_two_signals_leave_what_was_saved(tmp_path: Path) -> None:
     process, run = training(tmp_path)

@@ -37,6 +37,7 @@ def expanded(command: str) -> list[str]:
     return [word for part in shlex.split(command) for word in (sorted(glob.glob(part)) or [part])]
 
 
+@pytest.mark.heavy
 @pytest.mark.cpu_backend
 @pytest.mark.long
 def test_the_commands_that_it_prints_work_as_they_stand(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

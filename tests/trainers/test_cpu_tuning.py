@@ -46,6 +46,7 @@ def test_a_c_library_without_mallopt_is_left_alone(monkeypatch: pytest.MonkeyPat
     assert not keep_freed_memory()
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_freed_memory_is_kept() -> None:
     """In a process of its own: page faults of allocating 8 times 16 MiB again and again."""

@@ -113,6 +113,7 @@ def learnt(line: Mapping[str, Any]) -> dict[str, float]:
     return {name: math.inf if math.isnan(line[name]) else line[name] for name in line if name not in timed}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.long
 def test_two_processes_learn_what_one_does(pairs: list[dict[str, Any]], case: str) -> None:

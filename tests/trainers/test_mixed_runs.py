@@ -51,6 +51,7 @@ MIXES: dict[str, tuple[dict[str, Any], dict[str, Any], set[str]]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("mix", MIXES)
 def test_each_policy_learns_by_its_own_algorithm(mix: str) -> None:
     world, policy, learners = MIXES[mix]

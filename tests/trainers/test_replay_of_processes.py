@@ -92,6 +92,7 @@ def config_of_sac() -> RunConfig:
     return config_from_dict({"name": "pendulum", "env": env, "trainer": trainer, "policy": {"agent": entry}})
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("made", "loss"), [(config(), "loss"), (config_of_sac(), "critic_loss")], ids=["dqn", "sac"])
 def test_both_learn_the_same_bits(made: RunConfig, loss: str, tmp_path: Path) -> None:
     one, other = (each["run"] for each in together(2, tmp_path / "two", trained, {"run": made}))

@@ -127,6 +127,7 @@ def trained(data: dict[str, Any], directory: Path, interrupted: bool) -> tuple[T
     return trainer, run
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("course", COURSES)
 def test_resumed_halfway(tmp_path: Path, course: str) -> None:
     (whole, whole_run), (halves, halves_run) = (trained(COURSES[course], tmp_path, cut) for cut in (False, True))

@@ -40,6 +40,7 @@ def test_one_kernel_serves_all_sizes(wolves: int, sheep: int) -> None:
             assert world.observations(name).shape == world[f"observations_{name}"].shape
 
 
+@pytest.mark.heavy
 @pytest.mark.cpu_backend
 @pytest.mark.long
 def test_learning_is_the_same_as_with_shared_arrays() -> None:

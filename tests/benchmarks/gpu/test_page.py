@@ -80,6 +80,7 @@ def test_shares_of_an_iteration() -> None:
     assert gaps_of(events, seconds=20.0) == pytest.approx({"inside": 0.5 / 20, "to the next": 9.5 / 20})
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_the_trainers_own_iteration_is_profiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     trainers = []

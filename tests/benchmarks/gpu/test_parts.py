@@ -71,6 +71,7 @@ def test_columns_are_of_the_same_work(context: Context) -> None:
     assert "training" in context.figures["headline"]
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_launches_and_scaling_report_figures(context: Context) -> None:
     launches.measure_launches(context)
@@ -386,6 +387,7 @@ def named(name: str, **params: Any) -> Course:
     return next(each for each in compare.COURSES if each.name == name and params.items() <= each.params.items())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("course", "array"),
     [

@@ -48,6 +48,7 @@ def test_a_part_ends_in_its_own_way(name: str, status: str, reason: str) -> None
         assert result["figures"] == {"rows": [{"found": "before"}]}
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_a_part_that_hangs_is_ended_with_all_that_it_started() -> None:
     result = run_part(part("hangs"), "cpu", quick=True, limit=3)

@@ -12,6 +12,7 @@ from tests.packaged import packaged
 from warpworld.errors import DeclarationError
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("params", [{}, FOUR], ids=["two", "four"])
 @pytest.mark.parametrize("plans", [BOX, HOMES], ids=["box", "homes"])
 def test_what_one_gets_another_pays(plans: dict[str, Any], params: dict[str, Any]) -> None:

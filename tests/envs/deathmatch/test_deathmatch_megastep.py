@@ -58,6 +58,7 @@ def test_a_mended_aim_has_a_cone(mends: str, paid: float) -> None:
     assert world.data.numpy("rewards").tolist() == [[paid, paid]] * 2
 
 
+@pytest.mark.heavy
 def test_it_hits_what_the_middle_pixels_show() -> None:
     """Rays 30 and 34 of 64, which are the third of each four, by brute force in float64."""
     world, draws = made(400, **{**HOMES, **FOUR, **RULES}), np.random.default_rng(0)
@@ -115,6 +116,7 @@ def test_spawn_poses_are_few_unless_that_is_mended(mends: str, most: int) -> Non
     assert (len(plans) == 1) == (most == 4)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("mends", "lost"), [("", 0.051), ("bounds", 0.001)])
 def test_health_drains_where_a_plan_is_wider_than_high(mends: str, lost: float) -> None:
     world = made(300, **{**RULES, "num_plans": 6, "min_rooms": 12}, megastep_mends=mends)

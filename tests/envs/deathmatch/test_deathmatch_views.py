@@ -61,6 +61,7 @@ def test_opponents_are_seen_in_the_light_of_where_they_are() -> None:
     assert red == pytest.approx(0.5 * (0.1 + 2.0 / (2.2**2 + 2.2**2)), rel=0.1)
 
 
+@pytest.mark.heavy
 def test_brute_force_draws_the_same() -> None:
     """What ``warpworld bench`` compares with: pixels differ only where a ray grazes the end of a line or of a texel."""
     params: dict[str, Any] = {**HOMES, **FOUR, "res": 64, "subsample": 4}

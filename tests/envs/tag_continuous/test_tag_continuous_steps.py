@@ -131,6 +131,7 @@ SIZES = ((1, 1, 0), (1, 1, 3), (2, 3, 0), (2, 3, 2), (2, 3, 9), (10, 100, 0), (1
 WITH_OWN_STATE = {(1, 1, 3), (2, 3, 0), (10, 100, 10)}
 
 
+@pytest.mark.heavy
 @settings(max_examples=120)
 @given(
     size=st.sampled_from(SIZES),

@@ -113,6 +113,7 @@ def compare_steps(num_envs: int, num_steps: int, seed: int, **params: Any) -> No
         compare_step(world, generator.integers(0, 5, shape))
 
 
+@pytest.mark.heavy
 @settings(max_examples=60)
 @given(
     num_taggers=st.sampled_from((1, 4, 10)),

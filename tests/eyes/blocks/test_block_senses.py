@@ -17,6 +17,7 @@ from warpworld.drawing import Drawing, Wedges
 from warpworld.eyes.blocks import IMU, RGB, AgentPixels, Depth, MomentumMovement, RandomSpawns
 
 
+@pytest.mark.heavy
 def test_blocks_see_together_what_each_sees_alone() -> None:
     cameras = RGB(), Depth(), AgentPixels()
     worlds = [
@@ -52,6 +53,7 @@ def test_a_lone_agent_sees_what_an_explorer_sees() -> None:
         assert np.array_equal(ours.data.numpy(name), explorer.data.numpy(name))
 
 
+@pytest.mark.heavy
 def test_fighters_see_what_those_in_deathmatch_see() -> None:
     """Where others are, and all else; shares of pixels that are nobody, wholly somebody, and in between."""
     same = {"plans": "box", "res": 64, "subsample": 4, "fov": 120.0}

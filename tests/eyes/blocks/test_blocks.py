@@ -194,6 +194,7 @@ def test_rules_are_part_of_rollouts_and_of_their_graphs() -> None:
     assert one.truncated.sum() > 5 and (one.rewards > 0.0).all() and one.rewards.std() > 0.01
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("movement", [SimpleMovement(), MomentumMovement()], ids=repr)
 def test_envs_that_share_a_warp_go_the_same_course(movement: Block) -> None:
     environment = declared(movement, *ALL[1:], agents=3, cameras=(0.0, 150.0), res=12, episode_length=6)
@@ -244,6 +245,7 @@ def test_a_block_and_a_kernel_of_your_own(tmp_path: Path) -> None:
     assert (world.data.numpy("rewards") == 6.0).all()
 
 
+@pytest.mark.heavy
 @pytest.mark.cpu_backend
 @pytest.mark.parametrize(
     "blocks",

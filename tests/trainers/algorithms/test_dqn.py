@@ -95,6 +95,7 @@ def optimizer_of(made: DQN, weights: Iterable[nn.Parameter]) -> torch.optim.Opti
     return kind(weights, lr=1e-3, eps=settings.optimizer_eps)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("case", CASES)
 def test_a_step_is_that_of_plain_torch(case: str) -> None:
     made, heads = learner(case), heads_of(case)

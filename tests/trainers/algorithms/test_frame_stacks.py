@@ -58,6 +58,7 @@ def policy_of(frames: int, observation: Any = SEEN["bytes"]) -> StackingPolicy:
     return policy
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_what_is_remembered_is_what_was_seen_last() -> None:
     policy = policy_of(4)

@@ -52,6 +52,7 @@ def outputs(policy: Policy | None) -> torch.Tensor:
 
 
 # ---- learning --------------------------------------------------------------------------------------------------------
+@pytest.mark.heavy
 @pytest.mark.long
 def test_a_q_learner_finds_the_values_of_the_bellman_equation() -> None:
     trainer = Trainer(config({"walker": Q_LEARNER}))
@@ -59,6 +60,7 @@ def test_a_q_learner_finds_the_values_of_the_bellman_equation() -> None:
     torch.testing.assert_close(outputs(trainer.policies["walker"]).double(), optimal_values(), rtol=0, atol=0.05)
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_reinforce_walks_out() -> None:
     trainer = Trainer(config({"walker": REINFORCE}))
@@ -70,6 +72,7 @@ def test_reinforce_walks_out() -> None:
     torch.testing.assert_close(values.double(), optimal_values()[:, 1], rtol=0, atol=0.15)
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_a_rollout_and_a_ring_stand_side_by_side() -> None:
     trainer = Trainer(config({"left": PPO, "right": Q_LEARNER}, iterations=150, two_groups=True))
@@ -80,6 +83,7 @@ def test_a_rollout_and_a_ring_stand_side_by_side() -> None:
     assert "replay_observations_right" in trainer.world and "replay_observations_left" not in trainer.world
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_greedy_policies_are_evaluated_so(tmp_path: Path) -> None:
     made = config({"walker": Q_LEARNER}, episode_length=40)

@@ -238,6 +238,7 @@ def test_dqn_refuses_a_memory() -> None:
 
 
 # ---- runs ------------------------------------------------------------------------------------------------------------
+@pytest.mark.heavy
 @pytest.mark.long
 @pytest.mark.parametrize("first_priority", ["actor", "max"])
 def test_several_groups_with_lives_and_rows_that_do_not_count(first_priority: str) -> None:

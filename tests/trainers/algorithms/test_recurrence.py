@@ -285,6 +285,7 @@ def recalled(model: dict[str, Any], **settings: Any) -> float:
     return float(play(made, trainer.policies, 500, greedy=True).returns["agent"].mean())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("settings", [{}, {"algorithm": "a2c", "learning_rate": 0.02}], ids=["ppo", "a2c"])
 @pytest.mark.parametrize("kind", ["lstm", pytest.param("gru", marks=pytest.mark.slow)])
 @pytest.mark.long

@@ -110,6 +110,7 @@ def configured(**policy: Any) -> Any:
     )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("algorithm", ["ppo", "a2c"])
 @pytest.mark.long
 def test_it_is_learnt(algorithm: str, tmp_path: Path) -> None:

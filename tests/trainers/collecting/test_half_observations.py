@@ -130,6 +130,7 @@ def test_what_is_beyond_halves_is_told(dtype: str) -> None:
         rollout.check_finite()
 
 
+@pytest.mark.heavy
 def test_the_check_knows_halves(tmp_path: Path) -> None:
     assert not check(SeenIn(dtype="float16")).findings
     unwritten = tmp_path / "unwritten.cu"

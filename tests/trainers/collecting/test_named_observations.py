@@ -85,6 +85,7 @@ def test_truncated_episodes_expect_what_their_last_observation_is_worth(apart: b
         assert truncated.sum() == 32
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("apart", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.long
 def test_it_is_learnt_from_the_pixels(apart: bool) -> None:

@@ -145,6 +145,7 @@ class ReplayKernels(Environment):
         return []
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("learning", [False, True])
 def test_nothing_is_found(learning: bool) -> None:
     report: Report = check(ReplayKernels(learning=learning), ENVS, 30)

@@ -55,6 +55,7 @@ FEW = (
 )
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", FEW)
 def test_transitions_are_those_that_were_played(name: str) -> None:
     assert Filled(**{**ENDS, **CASES[name]}).run(14) > 200

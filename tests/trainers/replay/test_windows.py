@@ -150,6 +150,7 @@ class FilledWindows:
         return compared
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 @pytest.mark.parametrize(
     "given",
