@@ -116,6 +116,14 @@ def test_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert listed(capsys, str(tmp_path)) == [f"no run in {tmp_path}"]
 
 
+def test_a_folder_in_which_nothing_was_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert listed(capsys) == ["no folder runs here; warpworld train CONFIG makes the first run in it"]
+    assert listed(capsys, "--json") == ["[]"]
+
+
 def test_none_that_is_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert listed(capsys, "state=finished", "seed=1") == ["no run in runs has state=finished and seed=1"]
 

@@ -195,6 +195,22 @@ def test_runs_of_three_seeds_are_a_mean_in_a_band(tmp_path: Path) -> None:
     assert "length 3, 3 seeds" in text_of(written(mixed, tmp_path / "mixed.html"))
 
 
+def test_a_run_without_metrics_hides_no_band(tmp_path: Path) -> None:
+    runs = [seeded(tmp_path / str(seed), seed, 10.0 * seed) for seed in (1, 2, 3, 4)]
+    runs[3].metrics_path.write_text("")
+    page = written(runs, tmp_path / "report.html")
+    assert 'class="band c0"' in page and "3 seeds" in text_of(page)
+    runs[2].metrics_path.write_text(runs[2].metrics_path.read_text().splitlines(keepends=True)[0])
+    figure = next(part for part in written(runs, tmp_path / "short.html").split("<figure") if "left: return" in part)
+    (line,) = re.findall(r'class="line c0" points="([^"]*)"', figure)
+    assert len(line.split()) == 2  # the second point is of the two runs that have got there
+
+
+def test_runs_of_one_seed_are_not_called_seeds(tmp_path: Path) -> None:
+    runs = [seeded(tmp_path / str(number), 1, 10.0) for number in range(3)]
+    assert "mean and range of 3 runs" in text_of(written(runs, tmp_path / "report.html"))
+
+
 def test_a_run_that_has_logged_nothing(tmp_path: Path) -> None:
     run = run_with(tmp_path, rows=[])
     text = text_of(written([run], tmp_path / "report.html"))

@@ -92,9 +92,8 @@ def finish_group(folder: Path, size: int, *words: str, **environment: str) -> li
 
 
 def said(folder: Path, what: str = "err") -> list[str]:
-    """Lines that the processes of a group wrote, together, without what depends on the processor."""
-    lines = [line for path in sorted(folder.glob(f"{what}[0-9]")) for line in path.read_text().splitlines()]
-    return [line for line in lines if not line.endswith("rounds on this processor")]
+    """Lines that the processes of a group wrote, together."""
+    return [line for path in sorted(folder.glob(f"{what}[0-9]")) for line in path.read_text().splitlines()]
 
 
 def finish(folder: Path, *words: str) -> int:

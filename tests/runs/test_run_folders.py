@@ -187,7 +187,9 @@ def test_damaged_checkpoint(run: Run, damage: str) -> None:
     else:
         contents = {"empty": b"", "truncated": raw[: len(raw) // 2], "text": b"hello", "pickle": b"\x80\x04N."}
         path.write_bytes(contents[damage])
-    with pytest.raises(RunError, match=r"iteration_000002.pt' .*; iteration 1 has one as well$") as caught:
+    with pytest.raises(
+        RunError, match=r"iteration_000002.pt' .*; iteration 1 has one as well: --checkpoint 1$"
+    ) as caught:
         run.load_checkpoint()
     assert "\n" not in str(caught.value)
     assert run.load_checkpoint(1)["iteration"] == 3

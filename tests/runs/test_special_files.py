@@ -65,7 +65,8 @@ def test_a_checkpoint(run: Run, kind: str) -> None:
     with pytest.raises(WarpworldError) as caught:
         run.load_checkpoint()
     assert str(caught.value) == (
-        f"checkpoint '{path}' cannot be read: it is {kind}, expected a file; iteration 2 has one as well"
+        f"checkpoint '{path}' cannot be read: it is {kind}, expected a file; "
+        "iteration 2 has one as well: --checkpoint 2"
     )
     assert run.load_newest_readable()["iteration"] == 2
 
@@ -119,7 +120,10 @@ def test_a_file_without_permission(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(WarpworldError) as caught:
         run.load_checkpoint()
-    assert str(caught.value) == f"checkpoint '{path}' cannot be read: Permission denied; iteration 2 has one as well"
+    assert (
+        str(caught.value)
+        == f"checkpoint '{path}' cannot be read: Permission denied; iteration 2 has one as well: --checkpoint 2"
+    )
 
 
 def test_a_link_to_itself(run: Run) -> None:

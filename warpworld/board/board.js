@@ -170,7 +170,7 @@ class Board {
       const entry = document.createElement("span");
       element("i", `spot ${colourOf(i)}`, entry);
       const { problem, skipped } = this.curves[name] ?? {};
-      const damaged = skipped ? ` (${skipped} damaged lines)` : "";
+      const damaged = skipped ? ` (${skipped} damaged line${skipped === 1 ? "" : "s"})` : "";
       entry.append(`${this.labels[name] ?? name}${problem ? `: ${problem}` : damaged}`);
       return entry;
     });

@@ -45,7 +45,11 @@ def _runs(arguments: argparse.Namespace) -> int:
     from warpworld.runs.summary import run_folders, summarise
 
     conditions = [word for word in arguments.words if "=" in word and not Path(word).exists()]
-    folders = [word for word in arguments.words if word not in conditions] or [RUNS]
+    folders = [word for word in arguments.words if word not in conditions]
+    if not folders and not Path(RUNS).exists():
+        print("[]" if arguments.json else f"no folder {RUNS} here; warpworld train CONFIG makes the first run in it")
+        return 0
+    folders = folders or [RUNS]
     every = [summarise(run) for folder in folders for run in run_folders(folder)]
     found = in_order(chosen(every, conditions), arguments.sort, arguments.reverse)
     if arguments.json:

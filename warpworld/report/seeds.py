@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,12 +30,13 @@ class Bundle:
     runs: Sequence[RunData]
 
     def series(self, key: str, colour: int) -> Series:
-        """The line of a metric: of several runs over the env steps at which all of them have logged it."""
+        """The line of a metric: of several runs over the env steps at which more than half of them have logged it."""
         if len(self.runs) == 1:
             return Series(self.label, colour, self.runs[0].points(key))
         curves = [dict(run.points(key)) for run in self.runs]
-        common = sorted(set.intersection(*(set(curve) for curve in curves)))
-        values = [[curve[x] for curve in curves] for x in common]
+        count = Counter(x for curve in curves for x in curve)
+        common = sorted(x for x, number in count.items() if 2 * number > len(curves))
+        values = [[curve[x] for curve in curves if x in curve] for x in common]
         points = [(x, statistics.fmean(ys)) for x, ys in zip(common, values, strict=True)]
         return Series(self.label, colour, points, [(x, min(ys), max(ys)) for x, ys in zip(common, values, strict=True)])
 
@@ -43,18 +45,25 @@ def bundles(data: Sequence[RunData]) -> list[Bundle]:
     """The lines of runs, in their order."""
     alike: dict[str, list[RunData]] = {}
     for run in data:
-        alike.setdefault(_without_seed(run), []).append(run)
+        own = "" if run.rows else f"{run.path}: "  # a run that has logged nothing stands alone
+        alike.setdefault(f"{own}{_without_seed(run)}", []).append(run)
     groups = list(alike.values())
     if all(len(group) < FEWEST for group in groups):
         return [Bundle(run.label, [run]) for run in data]
     if len(groups) == 1:
-        return [Bundle(f"mean and range of {len(data)} seeds", data)]
+        return [Bundle(f"mean and range of {_number(data)}", data)]
     named = labels([_unseeded(group[0].config.settings) for group in groups], [group[0].name for group in groups])
     found = []
     for group, name in zip(groups, named, strict=True):
-        several = [Bundle(f"{name}, {len(group)} seeds", group)]
+        several = [Bundle(f"{name}, {_number(group)}", group)]
         found += several if len(group) >= FEWEST else [Bundle(run.label, [run]) for run in group]
     return found
+
+
+def _number(group: Sequence[RunData]) -> str:
+    """How many seeds these are, or runs where two have the same."""
+    seeds = {run.config.trainer.get("seed") for run in group}
+    return f"{len(group)} {'seeds' if len(seeds) == len(group) else 'runs'}"
 
 
 def _without_seed(run: RunData) -> str:

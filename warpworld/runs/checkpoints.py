@@ -112,7 +112,7 @@ class Checkpoints:
         try:
             return _read(path)
         except RunError as error:
-            advice = f"; iteration {others[-1]} has one as well" if others else ""
+            advice = f"; iteration {others[-1]} has one as well: --checkpoint {others[-1]}" if others else ""
             raise RunError(f"{error}{advice}") from error
 
     def _load_best(self) -> dict[str, Any]:

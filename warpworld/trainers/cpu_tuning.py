@@ -36,7 +36,7 @@ def quick_products() -> bool:
     if _error_of_product() < PROBE_ERROR:
         return True
     torch.set_float32_matmul_precision(before)
-    logger.info("products stay at float32 precision '%s': 'medium' rounds on this processor", before)
+    logger.debug("products stay at float32 precision '%s': 'medium' rounds on this processor", before)
     return False
 
 
