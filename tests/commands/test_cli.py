@@ -132,6 +132,7 @@ def test_train_prints_a_summary_and_leaves_a_run_folder(
     assert err == "device auto: cpu\n"
 
 
+@pytest.mark.long
 def test_the_summary_says_which_iterations_were_timed(
     trainer: type[StubTrainer], here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

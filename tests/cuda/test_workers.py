@@ -185,6 +185,7 @@ def switches_of_sleeping_pool() -> int:
     return now
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="there is no /proc")
 def test_small_jobs_wake_nobody() -> None:
     large, small = wanderers(3, num_envs=5000), tallies(3, 8)

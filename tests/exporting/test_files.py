@@ -75,6 +75,7 @@ def test_onnx(kind: str, tmp_path: Path) -> None:
     play_beside(policy, path, kind)
 
 
+@pytest.mark.long
 def test_the_description(tmp_path: Path) -> None:
     warpworld.export_policy(policy_of("gaussian"), tmp_path / "new" / "own.pt2", {"run": "a"})
     described = json.loads((tmp_path / "new" / "own.pt2.json").read_text())

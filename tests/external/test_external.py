@@ -267,6 +267,7 @@ def test_spaces_that_a_store_cannot_hold() -> None:
         external(2, library="tests.external.counting:wordy").reset()
 
 
+@pytest.mark.long
 def test_names_of_other_libraries() -> None:
     pytest.importorskip("envpool")
     with pytest.raises(DeclarationError, match=r"envpool has no environment 'Pong-v6'\. Did you mean 'Pong-v5'\?"):

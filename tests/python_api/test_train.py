@@ -60,6 +60,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", ["own", "fused"])
 def test_the_run_is_that_of_the_command(model: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [word for word in WORDS if model == "own" or ".model." not in word]
@@ -113,12 +114,14 @@ def test_configs_of_every_kind(here: Path) -> None:
     assert repr(made[0]) == f"<Run '{made[0].path}': cartpole>"
 
 
+@pytest.mark.long
 def test_a_finished_run_can_be_taken_up_again(here: Path) -> None:
     run = warpworld.train("cartpole", [*WORDS, "trainer.total_env_steps=64"])
     assert main(["train", "--resume", str(run.path), "trainer.total_env_steps=192"]) == 0
     assert run.checkpoints()[-1] == 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
 def test_a_signal_leaves_a_checkpoint(number: int, error: Any, here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     def interrupt(metrics: dict[str, Any]) -> None:
@@ -278,6 +281,7 @@ def several(name: str, **policies: Any) -> warpworld.Run:
     return warpworld.train({"name": f"tests.trainers.small_worlds:{name}", "trainer": trainer, "policy": given})
 
 
+@pytest.mark.long
 def test_policies_by_name() -> None:
     run = several("Narrowing")
     policy = warpworld.load_policy(str(run.path), "left")

@@ -106,6 +106,7 @@ def test_curves_show_each_policy_against_env_steps(figures: list[Figure], tmp_pa
         assert axis.get_xlim()[0] == 0.0
 
 
+@pytest.mark.long
 def test_curves_show_the_environments_own_metrics(figures: list[Figure], tmp_path: Path) -> None:
     own = [{"env/num_runners": None}, {"env/num_runners": 3.0, "env/left/tags_made": 0.5}]
     curves_of([{**row(i, left=1.0), **own[i - 1]} for i in (1, 2)], tmp_path)

@@ -154,6 +154,7 @@ def test_seeds_and_greedy_actions() -> None:
     assert course(1) != course(2)
 
 
+@pytest.mark.long
 def test_greedy_takes_the_likeliest_action(tmp_path: Path) -> None:
     run = run_of(Plain, tmp_path)
     policies = load_policies(run)

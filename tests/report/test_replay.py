@@ -131,6 +131,7 @@ def test_names_cannot_break_out(tmp_path: Path) -> None:
     assert (data["about"], data["marks"][0]["text"]) == (trap, trap)
 
 
+@pytest.mark.long
 def test_many_agents_and_steps_stay_small() -> None:
     config = load_config("tag_continuous", ["trainer.device=cpu", "env.runner_exits_game_after_tagged=false"])
     recorded = record(config, dict.fromkeys(config.policy))

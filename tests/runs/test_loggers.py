@@ -97,6 +97,7 @@ def test_curves_of_a_resumed_run_do_not_double(run: Run) -> None:
     assert len(list(run.path.glob("events.out.tfevents.*"))) == 3
 
 
+@pytest.mark.long
 def test_settings_as_text_and_hyperparameters(run: Run) -> None:
     """Once a run: a resumed session has a file of its own."""
     trainer = Trainer(run.config)

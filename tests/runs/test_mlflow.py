@@ -87,6 +87,7 @@ def watched(config: RunConfig) -> RunConfig:
     return changed(config, "saving", mlflow="chases", eval_every=2, eval_episodes=2)
 
 
+@pytest.mark.long
 def test_a_killed_and_resumed_run_is_one_run(server: Server, watched: RunConfig, tmp_path: Path) -> None:
     run, trainer = Run.create(watched, tmp_path), Trainer(watched)
     trainer.train(run, stop=lambda: trainer.iteration == 2)

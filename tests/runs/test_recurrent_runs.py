@@ -40,6 +40,7 @@ def run(tmp_path: Path) -> Run:
     return made
 
 
+@pytest.mark.long
 def test_the_guide_s_example(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run.config.policy["agent"].model.recurrent == "lstm"  # type: ignore[union-attr]
     policy = load_policies(run)["agent"]
@@ -70,12 +71,14 @@ def started_from(run: Run, **model: Any) -> Trainer:
     return Trainer(config_from_dict(data))
 
 
+@pytest.mark.long
 def test_weights_of_another_run(run: Run) -> None:
     trained, found = load_policies(run)["agent"], started_from(run).policies["agent"]
     assert trained is not None and found is not None
     assert all(torch.equal(a, b) for a, b in zip(trained.parameters(), found.parameters(), strict=True))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", [{"recurrent": None}, {"recurrent": "gru"}, {"recurrent_size": 16}])
 def test_weights_of_another_memory_are_refused(run: Run, model: dict[str, Any]) -> None:
     with pytest.raises(
@@ -84,6 +87,7 @@ def test_weights_of_another_memory_are_refused(run: Run, model: dict[str, Any]) 
         started_from(run, **model)
 
 
+@pytest.mark.long
 def test_a_checkpoint_of_another_memory_is_refused(run: Run, tmp_path: Path) -> None:
     data = run.config.to_dict()
     data["policy"]["agent"]["model"] |= {"recurrent_size": 16}

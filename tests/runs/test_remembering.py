@@ -48,6 +48,7 @@ def same_end(run: Run, whole: Run) -> bool:
 
 
 # ---- bit for bit -----------------------------------------------------------------------------------------------------
+@pytest.mark.long
 def test_resumed_halfway(half: Run, whole: Run) -> None:
     gone_on(half)
     assert same_end(half, whole)
@@ -173,6 +174,7 @@ def test_no_replay_that_can_be_read(half: Run) -> None:
     assert (files(half), half.checkpoints(), half.metrics_path.read_bytes()) == before
 
 
+@pytest.mark.long
 def test_going_on_with_an_empty_replay(half: Run, capsys: pytest.CaptureFixture[str]) -> None:
     damage_both(half)
     assert main(["train", "--resume", str(half.path), "saving.replay=none"]) == 0
@@ -197,6 +199,7 @@ def test_another_size_of_the_replay(half: Run) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_full_disk(half: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = resumed(half)
 
@@ -239,6 +242,7 @@ def test_whatever_operation_fails_nothing_is_lost(half: Run, whole: Run, tmp_pat
 
 
 # ---- without ---------------------------------------------------------------------------------------------------------
+@pytest.mark.long
 def test_replays_that_are_not_saved(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     run = trained_to(remembering({"replay": "none"}), tmp_path, 5)
     assert not run.past_folder.exists()
@@ -287,6 +291,7 @@ def test_a_state_from_python_without_files(caplog: pytest.LogCaptureFixture) -> 
     assert float(other.world["replay_leaves_tagger"].sum()) == 0
 
 
+@pytest.mark.long
 def test_killed_between_a_checkpoint_and_the_removal_of_what_it_does_without(
     half: Run, whole: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,7 @@ def test_more_threads_than_any_machine_has(config: RunConfig) -> None:
             changed(config, "trainer", torch_threads=threads)
 
 
+@pytest.mark.long
 def test_a_model_that_draws_from_torch(tmp_path: Path) -> None:
     """It adds noise to what it sees: the uninterrupted run and the resumed one draw the same numbers."""
     words = ["trainer.num_envs=4", "trainer.num_steps=8", "trainer.total_env_steps=128", "trainer.device=cpu"]

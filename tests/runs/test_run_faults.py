@@ -182,6 +182,7 @@ def test_metrics_on_a_full_device(run: Run, name: str) -> None:
     assert run.load_checkpoint()["iteration"] == 3
 
 
+@pytest.mark.long
 def test_the_command_says_it_in_one_line(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     run.timing_path.unlink()
     run.timing_path.mkdir()

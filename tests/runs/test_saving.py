@@ -44,6 +44,7 @@ def test_weights_that_are_lost_at_the_start_make_no_folder(config: RunConfig, tm
 # --- weights that are lost --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 def test_weights_that_are_not_finite_are_not_saved(run: Run, number: float) -> None:
     """One number among all is enough."""

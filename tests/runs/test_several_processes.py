@@ -251,6 +251,7 @@ def test_an_address_that_cannot_exist(tmp_path: Path) -> None:
     assert line.startswith("error: process 0 cannot be reached at no..where:")
 
 
+@pytest.mark.long
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("", 0))

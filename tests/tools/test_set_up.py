@@ -111,6 +111,7 @@ def server() -> Iterator[str]:
         served.shutdown()
 
 
+@pytest.mark.long
 def test_an_index_is_reached_or_not(server: str) -> None:
     assert reaches(f"{server}/cpu")
     assert not reaches(f"{server}/other")

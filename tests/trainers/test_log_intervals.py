@@ -70,6 +70,7 @@ def test_the_course_does_not_depend_on_what_is_read() -> None:
     assert list(seldom.lines[0]) == list(often.lines[-1])
 
 
+@pytest.mark.long
 def test_a_line_is_of_all_episodes_since_the_line_before() -> None:
     """Also where a checkpoint lies between two lines, and where the run continues from it."""
     often, seldom, resumed = Unwritten(), Unwritten(), Unwritten()
@@ -158,6 +159,7 @@ def test_the_host_waits_for_no_minibatch(
     assert names == ([] if algorithm is A2C and not masked else allowed)
 
 
+@pytest.mark.long
 def test_an_iteration_that_is_not_read_waits_once(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = {"both": {"groups": ["left", "right"], "target_kl": None}}
     sizes = {"device": "cpu", "num_envs": 4, "num_steps": 8, "total_env_steps": 128, "fused": False}

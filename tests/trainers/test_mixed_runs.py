@@ -88,6 +88,7 @@ SELF_PLAY: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("course", SELF_PLAY)
 def test_what_opponents_do_is_never_drawn(course: str) -> None:
     trainer = trained(*SELF_PLAY[course])

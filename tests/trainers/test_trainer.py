@@ -107,6 +107,7 @@ def test_the_return_of_a_policy_is_the_mean_over_its_agents(groups: list[str]) -
     assert line["charts/some/episodic_return"] == pytest.approx(agents.mean().item())
 
 
+@pytest.mark.long
 def test_where_no_episode_ends_the_return_is_no_number(tmp_path: Path) -> None:
     config = clockwork({"left": {}, "right": {}}, env={"episode_length": 12})
     run = Run.create(config, tmp_path)
@@ -162,6 +163,7 @@ def test_the_number_of_workers_does_not_matter() -> None:
 # --- learning ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fused", ["true", "false"])
 def test_cartpole_is_learnt(fused: str) -> None:
     trainer, run = trained(cartpole(num_envs=64, num_steps=32, total_env_steps=20 * 64 * 32, fused=fused))

@@ -54,6 +54,7 @@ def test_outlines_are_closed_and_have_the_free_space_on_their_left(plan: Plan) -
     assert set(turns(middle - 0.02 * left, plan.walls).tolist()) == {-1}
 
 
+@pytest.mark.long
 def test_walls_doors_and_rooms_have_the_sizes_of_homes(plan: Plan, walk: Walk) -> None:
     assert np.linalg.norm(plan.walls[:, 1] - plan.walls[:, 0], axis=1).min() >= 0.05 - 1e-6
     some = np.random.default_rng(0).permutation(walk.room.size)[:4000]

@@ -69,6 +69,7 @@ def world_of(tmp_path: Path) -> Callable[[str], World]:
     return make
 
 
+@pytest.mark.long
 def test_the_runtime_is_complete(compiler: HostCompiler, tmp_path: Path) -> None:
     library = tmp_path / "runtime.so"
     log = compiler.build_library('#include "cpu/runtime.cpp"\n', RUNTIME_FLAGS, [INCLUDE_FOLDER], tmp_path, library)
@@ -92,6 +93,7 @@ def test_same_bits_from_every_compiler(compiler: HostCompiler, world_of: Callabl
     assert stepped() == expected
 
 
+@pytest.mark.long
 def test_errors_of_every_compiler(compiler: HostCompiler, world_of: Callable[[str], World]) -> None:
     step = 'extern "C" __global__ void step(float* x) {\n'
     with pytest.raises(BuildError, match=r"/kernels\.cu:3:\d+: error: .*missing.*\(and \d more\)") as caught:

@@ -91,6 +91,7 @@ cases = st.builds(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(case=cases)
 def test_outputs_and_values(case: Case) -> None:
@@ -128,6 +129,7 @@ def test_gradient_of_ppo(case: Case, **coefficients: Any) -> None:
     assert diagnostics == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(case=cases, norm_adv=st.booleans(), ent_coef=st.sampled_from([0.0, 0.01]), vf_coef=st.sampled_from([0.0, 0.5]))
 def test_gradient_of_a2c(case: Case, **coefficients: Any) -> None:

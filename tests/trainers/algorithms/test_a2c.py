@@ -108,6 +108,7 @@ def cartpole(**policy: Any) -> Any:
     return config_from_dict(data)
 
 
+@pytest.mark.long
 def test_cartpole_is_learnt(tmp_path: Path) -> None:
     trainer = Trainer(cartpole())
     lengths: list[float] = []

@@ -157,6 +157,7 @@ def test_a_normaliser_takes_in_what_was_just_seen() -> None:
 
 
 # ---- saving ----------------------------------------------------------------------------------------------------------
+@pytest.mark.long
 @KINDS
 def test_a_resumed_run_is_the_uninterrupted_one(entry: Mapping[str, Any], tmp_path: Path) -> None:
     made = config({**entry, "priority_alpha": 0.5, "replay_size": 160}, iterations=20)

@@ -64,6 +64,7 @@ def test_ddpg_learns_as_a_plain_reference(delay: int) -> None:
     assert_equal(algorithm, reference)
 
 
+@pytest.mark.long
 def test_sac_learns_as_a_plain_reference() -> None:
     algorithm = at_first({**SAC, "learning_rate": 2e-3, "tau": 0.01})
     reference = PlainSAC(algorithm.model, 2e-3, 1e-3, 0.01)

@@ -100,6 +100,7 @@ def final_weights(trainer: Trainer) -> dict[str, Any]:
     return {name: policy.state_dict() for name, policy in trainer.policies.items() if policy is not None}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "policy",
     [{"walker": Q_LEARNER}, {"walker": REINFORCE}, {"left": PPO, "right": Q_LEARNER}],

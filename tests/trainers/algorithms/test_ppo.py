@@ -33,6 +33,7 @@ from warpworld.trainers.distributed import ALONE
 # --- rows that do not count -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1), junk=st.sampled_from(JUNK))
 def test_masked_rows_have_no_influence_on_an_update(seed: int, junk: float) -> None:
@@ -153,6 +154,7 @@ def test_learning_rate_falls_with_progress() -> None:
     assert steady.parameters.learning_rate == 0.25
 
 
+@pytest.mark.long
 def test_it_learns_a_bandit() -> None:
     heads = (4, 3)
     policy = make_policy(features=1, heads=heads, hidden_sizes=(8,))

@@ -293,6 +293,7 @@ def test_a_cue_is_recalled_with_a_memory(kind: str, settings: dict[str, Any]) ->
     assert recalled({"recurrent": kind, "recurrent_size": 16, "hidden_sizes": [16]}, **settings) > 0.95
 
 
+@pytest.mark.long
 def test_a_cue_is_not_recalled_without() -> None:
     assert 0.4 < recalled({"hidden_sizes": [16]}) < 0.6
 
@@ -317,6 +318,7 @@ def test_a_policy_with_other_states_is_refused() -> None:
         plain.act()
 
 
+@pytest.mark.long
 def test_policies_of_all_kinds_play_in_one_run() -> None:
     lstm = recurrent().model_dump()
     policies = {

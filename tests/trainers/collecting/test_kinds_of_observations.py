@@ -132,6 +132,7 @@ def test_final_observations_keep_their_kind() -> None:
         assert world["final_observations"].dtype == world["observations"].dtype == dtype
 
 
+@pytest.mark.long
 def test_a_world_of_bytes_and_choices_is_learnt() -> None:
     """The nearest way to place 3, from wherever an agent and its fellow stand."""
     each = trainer("mixed", updates=40, num_envs=64, learning_rate=0.01, model={"hidden_sizes": [32]})

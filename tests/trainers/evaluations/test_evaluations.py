@@ -118,6 +118,7 @@ def test_what_is_logged_and_when(name: str, policies: list[str], endings: list[s
     assert {"charts/episodes", "perf/eval_s", "perf/rollout_s"} <= set(line)
 
 
+@pytest.mark.long
 def test_each_episode_is_in_one_line() -> None:
     seldom, often = (unwritten(config_of(TAGS, {"log_every": every}))[1].lines for every in (5, 1))
     counts = [sum(line["charts/episodes"] for line in lines) for lines in (seldom, often)]
@@ -254,6 +255,7 @@ def test_best_goes_back_with_the_checkpoint(
         assert run.load_checkpoint("best")["best"]["tagger"]["iteration"] == best
 
 
+@pytest.mark.long
 def test_a_run_that_ended_is_finished_until_its_settings_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

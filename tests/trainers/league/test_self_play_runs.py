@@ -331,6 +331,7 @@ def test_a_state_without_a_league_is_another_run_s(run: Run) -> None:
 # --- killed -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.cpu_backend
 def test_ended_between_an_opponent_and_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = config_of(COURSES["one policy for both sides"], device="cpu")

@@ -37,6 +37,7 @@ def resumed_after(iterations: int, run: Run) -> Trainer:
     return trainer
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("finals", [False, True])
 def test_no_transition_reaches_across(tmp_path: Path, finals: bool) -> None:
     """An observation's first number is its timestep, so that a transition's length can be read off it."""
