@@ -8,16 +8,13 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from playwright.sync_api import sync_playwright
 
 from warpworld.board.index import RunIndex
-from warpworld.board.server import bind, make_server
+from warpworld.board.server import served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -25,22 +22,6 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 DRAWN = "#panels polyline"  # what the board shows last
-
-
-@contextmanager
-def board(folder: Path) -> Iterator[str]:
-    """The address of a folder's board."""
-    index = RunIndex(folder)
-    index.refresh()
-    server, bound = make_server(index), bind(0)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{bound.getsockname()[1]}/"
-    finally:
-        server.should_exit = True
-        thread.join()
-        bound.close()
 
 
 def photograph(browser: Browser, address: str, name: str, size: tuple[int, int], wait_for: str = "body") -> None:
@@ -67,7 +48,9 @@ def main() -> None:
             address = f"{(run / 'replay.html').resolve().as_uri()}#frame=20&agent=1"
             photograph(browser, address, "replay.png", (1180, 860))
         if only in (None, "board"):
-            with board(run.parent) as address:
+            index = RunIndex(run.parent)
+            index.refresh()
+            with served(index) as address:
                 photograph(browser, address, "board.png", (1400, 900), DRAWN)
         browser.close()
 

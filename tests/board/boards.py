@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import http.client
 import json
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from warpworld.board.index import RunIndex
-from warpworld.board.server import bind, make_server
+from warpworld.board.server import served
 
 
 @dataclass(frozen=True)
@@ -21,11 +20,11 @@ class Board:
     """A board that is being served."""
 
     index: RunIndex
-    port: int
+    address: str
 
     @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.port}/"
+    def port(self) -> int:
+        return urlsplit(self.address).port or 0
 
     def ask(self, path: str, method: str = "GET", **headers: str) -> tuple[int, Mapping[str, str], str]:
         """Status, headers and text of an answer."""
@@ -51,12 +50,5 @@ def board_of(folder: Path) -> Iterator[Board]:
     """Serve the runs of a folder, which have been read once."""
     index = RunIndex(folder)
     index.refresh()
-    server, bound = make_server(index), bind(0)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
-    thread.start()
-    try:
-        yield Board(index, bound.getsockname()[1])
-    finally:
-        server.should_exit = True
-        thread.join()
-        bound.close()
+    with served(index) as address:
+        yield Board(index, address)

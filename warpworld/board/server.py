@@ -55,6 +55,20 @@ def make_server(index: RunIndex) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
+@contextmanager
+def served(index: RunIndex) -> Iterator[str]:
+    """Serve the board in a thread of its own, on any free port; gives its address. The index is not kept up to date."""
+    server, bound = make_server(index), bind(0)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+    thread.start()
+    try:
+        yield f"http://{ADDRESS}:{bound.getsockname()[1]}/"
+    finally:
+        server.should_exit = True
+        thread.join()
+        bound.close()
+
+
 def serve(index: RunIndex, port: int, report: Callable[[int], None]) -> None:
     """Serve the board until it is interrupted.
 

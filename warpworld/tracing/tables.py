@@ -52,7 +52,7 @@ class CsvTable:
         return len(self._agents)
 
     def finish(self) -> None:
-        """Leave the file to whoever opened it."""
+        """Leave the file open: the caller closes it."""
         self._text.detach()  # which would close the file too soon
 
 
