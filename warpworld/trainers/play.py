@@ -149,7 +149,7 @@ class Stage:
 def _world(config: RunConfig, episodes: int, seed: int) -> tuple[World, int]:
     """An unsealed world to play episodes in, and how many each of its envs plays."""
     num_envs = min(episodes, MAX_ENVS)
-    return build_world(config, num_envs, seed), math.ceil(episodes / num_envs)
+    return build_world(config, num_envs, seed), whole_rounds(episodes) // num_envs
 
 
 def build_actors(
