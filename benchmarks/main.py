@@ -12,7 +12,7 @@ from warpworld.errors import BuildError, DeclarationError, suggest
 from warpworld.managers.cpu.host_compiler import find_compiler
 from warpworld.managers.cpu.workers import available_cores
 
-from . import adapters, brute_force, exported, learning, off_policy, peers, replay, shares, worlds
+from . import adapters, brute_force, exported, gallery, learning, off_policy, peers, replay, shares, worlds
 from .rows import print_adapters, print_courses, print_exported, print_learning, print_replay, print_shares, print_table
 
 
@@ -21,17 +21,18 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
 
     Args:
         only: worlds whose name contains this; peers are left out then. "adapters", "ppo", "replay" and "rollout"
-            name other tables; so do "export" and "off-policy", which take minutes and are measured by their whole names
-            only.
+            name other tables; so do "export", "gallery" and "off-policy", which take minutes and are measured by their
+            whole names only; "gallery:FAMILY" measures one family.
         seconds: length of one window; every figure is the median of five.
         save: JSON file to write the rows to, with machine, date and commit.
 
     Raises:
         DeclarationError: no world's name contains ``only``.
     """
-    tables = (adapters.NAME, exported.NAME, learning.NAME, off_policy.NAME, replay.NAME, shares.NAME)
+    tables = (adapters.NAME, exported.NAME, gallery.NAME, learning.NAME, off_policy.NAME, replay.NAME, shares.NAME)
     names = [*(name for name, *_ in worlds.CASES), *brute_force.CASES, *tables]
-    if only is not None and not any(only in name for name in names):
+    families = [f"{gallery.NAME}:{family}" for family in gallery.FAMILIES]
+    if only is not None and not any(only in name for name in (*names, *families)):
         raise DeclarationError(
             f"no benchmark's name contains '{only}'.{suggest(only, names)} Known: {', '.join(names)}"
         )
@@ -40,6 +41,8 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
     rows += list(brute_force.rows(seconds, only))
     if only is None:
         rows += list(peers.rows(seconds))
+    if only is not None and only.startswith(gallery.NAME):
+        rows += list(gallery.rows(seconds, only))  # it takes minutes
     learnt = list(learning.rows(seconds)) if only is None or only in learning.NAME else []
     adapted = list(adapters.rows(seconds)) if only is None or only in adapters.NAME else []
     files = list(exported.rows(seconds)) if only == exported.NAME else []  # a minute, most of it torch's exporters

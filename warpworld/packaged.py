@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-# name -> the module that registers it when imported
-ENVIRONMENTS = {
-    name: f"warpworld.envs.{name}.{name}"
-    for name in (
-        *("cartpole", "deathmatch", "explorer", "pendulum", "point_goal"),
-        *("recall", "tag_continuous", "tag_gridworld", "waypoint"),
-    )
-} | {f"minatar_{game}": f"warpworld.envs.minatar.{game}" for game in ("breakout", "freeway")}
+# family -> name -> the module that registers the environment when imported
+FAMILIES = {
+    "classic control": {name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "pendulum")},
+    "diagnostics": {"recall": "warpworld.envs.recall.recall"},
+    "minatar": {f"minatar_{game}": f"warpworld.envs.minatar.{game}" for game in ("breakout", "freeway")},
+    "tag": {name: f"warpworld.envs.{name}.{name}" for name in ("tag_gridworld", "tag_continuous")},
+    "worlds with eyes": {
+        name: f"warpworld.envs.{name}.{name}" for name in ("explorer", "waypoint", "point_goal", "deathmatch")
+    },
+}
+ENVIRONMENTS = {name: module for family in FAMILIES.values() for name, module in family.items()}
 
 # Of warpworld too, but no world of its own.
 EXTERNAL = {"external": "warpworld.external.external"}

@@ -2,16 +2,18 @@
 
 ``python -m warpworld.benchmarks.experiments`` trains them all and prints a table; ``--save FILE`` keeps figures and
 curves as JSON, ``--draw FILE`` draws the curves. Every run counts its wall time from nothing: world, kernels (from the
-build cache, where they are there), training. What was learnt is then played, beside random agents.
+build cache, where they are there), training; the gallery's count CPU time. What was learnt is then played, beside
+random agents.
 """
 
 from .cartpole import CARTPOLE
 from .deathmatch import DEATHMATCH
 from .explorer import EXPLORER
+from .gallery import GALLERY
 from .off_policy import OFF_POLICY
 from .tag_continuous import TAG_CONTINUOUS
 from .tag_gridworld import TAG_GRIDWORLD
 from .waypoint import WAYPOINT
 
-_ALL = (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, EXPLORER, WAYPOINT, DEATHMATCH, *OFF_POLICY)
+_ALL = (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, EXPLORER, WAYPOINT, DEATHMATCH, *OFF_POLICY, *GALLERY)
 EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}

@@ -24,12 +24,14 @@ class Trained:
         policies: by name; None for those that act at random.
         earlier: the same as they were after a quarter of the training.
         curve: see above.
+        cpu_seconds: of all threads, of the training from nothing.
     """
 
     config: RunConfig
     policies: Mapping[str, Policy | None]
     earlier: Mapping[str, Policy | None]
     curve: Curve
+    cpu_seconds: float
 
     @property
     def seconds(self) -> float:

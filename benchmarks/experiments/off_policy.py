@@ -3,43 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 from warpworld.trainers.play import play
 
 from .experiment import Experiment, Figures, Trained
-
-EPISODES = 1000  # of the examination; on Pendulum the mean of 100 has a standard error of 9
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a policy is to reach.
-
-    Attributes:
-        policy: its name.
-        mean_return: of greedy episodes, at least.
-        seconds: wall time of the training, at most.
-    """
-
-    policy: str
-    mean_return: float
-    seconds: float
-
-
-def _experiment(config: str, claim: str, wanted: Wanted) -> Experiment:
-    def judge(trained: Trained) -> Figures:
-        played = play(trained.config, trained.policies, EPISODES, seed=1, greedy=True)
-        return {"greedy_return": float(played.returns[wanted.policy].mean()), "seconds": trained.seconds}
-
-    def holds(figures: Figures) -> bool:
-        reached, seconds = figures["greedy_return"], figures["seconds"]
-        return (
-            reached is not None and seconds is not None and reached >= wanted.mean_return and seconds <= wanted.seconds
-        )
-
-    curves = {f"charts/{wanted.policy}/episodic_return": "mean return while exploring"}
-    return Experiment(name=config, claim=claim, changes={}, curves=curves, judge=judge, holds=holds)
+from .greedy import EPISODES, Wanted, learns
 
 
 def _stays_at_chance() -> Experiment:
@@ -47,10 +15,10 @@ def _stays_at_chance() -> Experiment:
     claim = "without a memory the return stays that of a guess, -0.5"
 
     def holds(figures: Figures) -> bool:
-        reached = figures["greedy_return"]
+        reached = figures["agent_greedy_return"]
         return reached is not None and abs(reached + 0.5) <= 0.1
 
-    return dataclasses.replace(_experiment("recall_dqn", claim, Wanted("agent", -0.6, 120)), holds=holds)
+    return dataclasses.replace(learns("recall_dqn", claim, Wanted({"agent": -0.6}, 120)), holds=holds)
 
 
 def _judge_both(trained: Trained) -> Figures:
@@ -77,13 +45,11 @@ def _both_hold(figures: Figures) -> bool:
 
 
 OFF_POLICY = (
-    _experiment("cartpole_dqn", "greedy episodes of 475 steps of 500 within 60 s by DQN", Wanted("agent", 475.0, 60)),
-    _experiment("pendulum_sac", "greedy episodes of -160 by SAC", Wanted("agent", -160.0, 120)),
-    _experiment("pendulum_td3", "greedy episodes of -170 by TD3", Wanted("agent", -170.0, 120)),
-    _experiment("pendulum_ddpg", "greedy episodes of -180 by DDPG", Wanted("agent", -180.0, 120)),
-    _experiment(
-        "recall_r2d2", "what was seen 20 steps ago is named, 0.95 of 1, within 120 s", Wanted("agent", 0.95, 120)
-    ),
+    learns("cartpole_dqn", "greedy episodes of 475 steps of 500 within 60 s by DQN", Wanted({"agent": 475.0}, 60)),
+    learns("pendulum_sac", "greedy episodes of -160 by SAC", Wanted({"agent": -160.0}, 120)),
+    learns("pendulum_td3", "greedy episodes of -170 by TD3", Wanted({"agent": -170.0}, 120)),
+    learns("pendulum_ddpg", "greedy episodes of -180 by DDPG", Wanted({"agent": -180.0}, 120)),
+    learns("recall_r2d2", "what was seen 20 steps ago is named, 0.95 of 1, within 120 s", Wanted({"agent": 0.95}, 120)),
     _stays_at_chance(),
     Experiment(
         name="tag_gridworld_dqn",
@@ -97,6 +63,6 @@ OFF_POLICY = (
         holds=_both_hold,
     ),
     # Figure 3 of Young and Tian 2019: means of about 10 and 50.5 after 5 million frames, while exploring
-    _experiment("minatar_breakout_dqn", "greedy episodes of 10 within 20 minutes by DQN", Wanted("agent", 10.0, 1200)),
-    _experiment("minatar_freeway_dqn", "greedy episodes of 50.5 within 20 minutes", Wanted("agent", 50.5, 1200)),
+    learns("minatar_breakout_dqn", "greedy episodes of 10 within 20 minutes by DQN", Wanted({"agent": 10.0}, 1200)),
+    learns("minatar_freeway_dqn", "greedy episodes of 50.5 within 20 minutes", Wanted({"agent": 50.5}, 1200)),
 )

@@ -23,7 +23,7 @@ def run_seed(experiment: Experiment, seed: int) -> dict[str, Any]:
     Returns:
         seed, figures, whether the claim holds, and the curve.
     """
-    began = time.perf_counter()
+    began, spent = time.perf_counter(), time.process_time()
     trainer = Trainer(experiment.config(seed))
     curve: Curve = []
     earlier: dict[str, Any] = {}
@@ -40,10 +40,11 @@ def run_seed(experiment: Experiment, seed: int) -> dict[str, Any]:
         curve.append((round(time.perf_counter() - began, 2), metrics["env_steps"], values))
 
     trainer.train(None, follow)
+    spent = time.process_time() - spent
     before = build_policies(trainer.config, trainer.world.environment, torch.Generator())
     for name, weights in earlier.items():
         before[name].load_state_dict(weights)  # type: ignore[union-attr]
-    figures = experiment.judge(Trained(trainer.config, trainer.policies, before, curve))
+    figures = experiment.judge(Trained(trainer.config, trainer.policies, before, curve, spent))
     return {"seed": seed, "figures": figures, "holds": experiment.holds(figures), "curve": thinned(curve)}
 
 

@@ -18,6 +18,7 @@ from warpworld.benchmarks.experiments import (
     WAYPOINT,
     deathmatch,
     experiment,
+    greedy,
 )
 from warpworld.benchmarks.experiments import main as experiments_main
 from warpworld.benchmarks.experiments.main import main
@@ -97,7 +98,7 @@ def test_only_kills_win_duels(monkeypatch: pytest.MonkeyPatch) -> None:
     """1.25 is a kill with three shots taken, 0.75 three shots at the time limit."""
     returns = torch.tensor([[2.0], [1.25], [0.75], [-2.0]])
     monkeypatch.setattr(deathmatch, "play_groups", lambda config, players, *_, **__: dict.fromkeys(players, returns))
-    trained = experiment.Trained(DEATHMATCH.config(seed=1), {}, {}, [])
+    trained = experiment.Trained(DEATHMATCH.config(seed=1), {}, {}, [], 0.0)
     assert deathmatch._wins(trained, None, None) == 0.5
 
 
@@ -171,3 +172,17 @@ def test_seeds_are_kept_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(KeyboardInterrupt):
         main(["cartpole", "--first-seed", "4", "--save", str(saved)])
     assert [run["seed"] for run in json.loads(saved.read_text())["results"]["cartpole"]] == [4, 5]
+
+
+def test_an_examination_compares_learnt_policies_with_random_ones() -> None:
+    wanted = greedy.Wanted({"agent": 20.0}, cpu_seconds=60, episodes=20)
+    claim = greedy.learns("cartpole", "episodes of 20 steps", wanted)
+    assert claim.curves == {"charts/agent/episodic_return": "agent: mean return while exploring"}
+    trained = experiment.Trained(claim.config(seed=1), {"agent": None}, {}, [(2.0, 1000, {})], 1.5)
+    figures = claim.judge(trained)
+    assert figures["agent_greedy_return"] == figures["agent_random_return"]  # None plays at random in both
+    assert (figures["seconds"], figures["cpu_seconds"]) == (2.0, 1.5)
+    assert claim.holds({"agent_greedy_return": 20.0, "cpu_seconds": 60.0})
+    assert not claim.holds({"agent_greedy_return": 19.9, "cpu_seconds": 60.0})
+    assert not claim.holds({"agent_greedy_return": 20.0, "cpu_seconds": 60.1})
+    assert not claim.holds({"agent_greedy_return": None, "cpu_seconds": 1.0})
