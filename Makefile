@@ -104,7 +104,7 @@ pictures: $(STAMP) $(BROWSER_STAMP) ## Make the documentation's pictures from RU
 tutorials: $(STAMP) ## Run the notebooks of docs/tutorials, and write their outputs into them
 	$(BIN)/python -m tests.tutorials.notebooks $(ARGS)
 
-gallery: $(STAMP) ## Draw the README's gallery of environments
+gallery: $(STAMP) ## Draw the gallery of environments from its committed runs
 	$(BIN)/python docs/images/gallery.py
 
 clean: ## Remove what builds and tools left behind; the virtual environment and runs/ stay

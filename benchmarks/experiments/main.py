@@ -30,8 +30,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     unknown = set(arguments.experiments) - set(EXPERIMENTS)
     if unknown:
         parser.error(f"no experiment {', '.join(sorted(unknown))}; there are {', '.join(EXPERIMENTS)}")
-    if arguments.load and (arguments.experiments or arguments.save):
-        parser.error("--load trains nothing: give neither experiments nor --save")
+    if arguments.load and (arguments.experiments or arguments.save or arguments.keep):
+        parser.error("--load trains nothing: give neither experiments nor --save nor --keep")
     for file in (arguments.save, arguments.draw):
         if file:
             file.parent.mkdir(parents=True, exist_ok=True)  # better refused before a training than after it
@@ -66,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=_at_least_1, default=3, help="how many of each experiment (default: 3)")
     parser.add_argument("--first-seed", type=_at_least_1, default=1, help="the first of them (default: 1)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="figures and curves as JSON, after every seed")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="what the first seed learns, in a folder for each")
     parser.add_argument("--load", type=Path, nargs="+", metavar="FILE", help="show what was saved; train nothing")
     parser.add_argument("--draw", type=Path, metavar="FILE", help="the curves as a PNG")
     return parser
@@ -82,7 +83,8 @@ def _trained(arguments: argparse.Namespace) -> Results:
     results: Results = {}
     for name in arguments.experiments or EXPERIMENTS:
         for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
-            results.setdefault(name, []).append(run_seed(EXPERIMENTS[name], seed))
+            kept = arguments.keep / name if arguments.keep and seed == arguments.first_seed else None
+            results.setdefault(name, []).append(run_seed(EXPERIMENTS[name], seed, kept))
             if arguments.save:
                 replace_text(arguments.save, json.dumps({**conditions(), "results": results}) + "\n")
     return results

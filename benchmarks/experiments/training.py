@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,13 +13,19 @@ from warpworld.trainers.building import build_policies
 from warpworld.trainers.trainer import Trainer
 
 from .experiment import Curve, Experiment, Trained
+from .keeping import keep
 from .recent_return import RecentReturn
 
 POINTS = 300  # of a curve that is kept, about
 
 
-def run_seed(experiment: Experiment, seed: int) -> dict[str, Any]:
+def run_seed(experiment: Experiment, seed: int, kept: Path | None = None) -> dict[str, Any]:
     """Train once.
+
+    Args:
+        experiment: which.
+        seed: of the training.
+        kept: folder into which what was learnt is written.
 
     Returns:
         seed, figures, whether the claim holds, and the curve.
@@ -41,6 +48,8 @@ def run_seed(experiment: Experiment, seed: int) -> dict[str, Any]:
 
     trainer.train(None, follow)
     spent = time.process_time() - spent
+    if kept is not None:
+        keep(trainer, kept)
     before = build_policies(trainer.config, trainer.world.environment, torch.Generator())
     for name, weights in earlier.items():
         before[name].load_state_dict(weights)  # type: ignore[union-attr]

@@ -1,51 +1,76 @@
-"""The gallery of environments: ``make gallery`` steps each at random and draws one frame of it."""
+"""The gallery: ``make gallery`` plays the committed run of each environment and draws it.
 
+Each environment gets a moving picture of its own, and the README's sheet has one frame of each. A run comes from
+``python -m warpworld.benchmarks.experiments NAME --first-seed 11 --keep benchmarks/gallery/runs``; where there is none,
+the environment is played at random, which the command says.
+"""
+
+import dataclasses
+import sys
 from pathlib import Path
 
-import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-import warpworld
+from warpworld.config import load_config
+from warpworld.packaged import FAMILIES
+from warpworld.report.pictures import picture, write_gif
+from warpworld.report.recording import Recording, record_random, record_run
+from warpworld.runs import Run
 
-OUT = Path(__file__).with_name("gallery.png")
-SIDE, CAPTION, GAP, COLUMNS = 240, 26, 16, 5  # pixels; tiles in a row
+RUNS = Path(__file__).parents[2] / "benchmarks" / "gallery" / "runs"
+OUT = Path(__file__).with_name("gallery")
+SHEET = Path(__file__).with_name("gallery.png")
+SIZE, FRAMES, TICK = 200, 80, 0.08  # of a moving picture: longer side in pixels, frames, seconds between two at least
+SIDE, CAPTION, GAP, COLUMNS = 150, 20, 10, 8  # of the sheet: pixels; tiles in a row
 INK, PAPER, FRAME = "#1f2328", "#ffffff", "#d0d7de"
-STEPS = {  # after which an env looks like itself; the others take 12
-    "cartpole": 5,
-    "minatar_breakout": 3,
-    "minatar_freeway": 30,
-    "recall": 0,
-}
 LEFT_OUT = {"recall"}  # a cue and nothing else: there is little to see
+SEED = 3
+DRAWN = {"explorer", "waypoint", "point_goal", "deathmatch"}  # whose actions are drawn: greedy ones get stuck at walls
 
 
-def frame(name: str) -> Image.Image:
-    """A picture of one env of this environment, on a square tile."""
-    envs = warpworld.make(name, num_envs=1, device="cpu", api="gymnasium", render_mode="rgb_array")
-    envs.reset(seed=3)
-    envs.action_space.seed(3)
-    for _ in range(STEPS.get(name, 12)):
-        envs.step(envs.action_space.sample())
-    picture = Image.fromarray(np.asarray(envs.render()[0]))
-    picture.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
-    tile = Image.new("RGB", (SIDE, SIDE), PAPER)
-    tile.paste(picture, ((SIDE - picture.width) // 2, (SIDE - picture.height) // 2))
-    return tile
+def beginning(played: Recording) -> Recording:
+    """As much of an episode as ``FRAMES`` pictures show, at least ``TICK`` seconds apart."""
+    stride = max(round(TICK / played.frames[0].drawing.seconds), 1)
+    return dataclasses.replace(played, frames=played.frames[: FRAMES * stride])
+
+
+def recording(name: str) -> Recording:
+    """One episode of an environment, by what its committed run has learnt."""
+    if (RUNS / name).is_dir():
+        return record_run(Run.open(RUNS / name), ["trainer.device=cpu"], 1, SEED, name not in DRAWN, "best")
+    print(f"{name}: no run in {RUNS}, it acts at random", file=sys.stderr)
+    return record_random(load_config(name, ["trainer.device=cpu"]), 1, SEED)
+
+
+def tile(played: Recording) -> Image.Image:
+    """A frame from the middle of an episode, on a square."""
+    image = picture(played, played.frames[len(played.frames) // 2], SIDE).crop((0, 0, SIDE, SIDE))
+    square = Image.new("RGB", (SIDE, SIDE), PAPER)
+    square.paste(image, ((SIDE - image.width) // 2, (SIDE - image.height) // 2))
+    return square
 
 
 def main() -> None:
-    """Write ``gallery.png``."""
-    names = [name for name in warpworld.environment_names() if name not in LEFT_OUT | {"external"}]
+    """Write the moving pictures that are named on the command line, or all of them and the sheet."""
+    names = [name for family in FAMILIES.values() for name in family if name not in LEFT_OUT]
+    OUT.mkdir(exist_ok=True)
+    tiles = {}
+    for name in sys.argv[1:] or names:
+        played = recording(name)
+        write_gif(beginning(played), OUT / f"{name}.gif", SIZE, FRAMES)
+        tiles[name] = tile(played)
+    if sys.argv[1:]:
+        return
     rows = -(-len(names) // COLUMNS)
     sheet = Image.new("RGB", (COLUMNS * (SIDE + GAP) + GAP, rows * (SIDE + CAPTION + GAP) + GAP), PAPER)
-    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
-    for place, name in enumerate(names):
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(12)
+    for place, (name, image) in enumerate(tiles.items()):
         x = GAP + place % COLUMNS * (SIDE + GAP)
         y = GAP + place // COLUMNS * (SIDE + CAPTION + GAP)
-        sheet.paste(frame(name), (x, y))
+        sheet.paste(image, (x, y))
         draw.rectangle((x - 1, y - 1, x + SIDE, y + SIDE), outline=FRAME)
-        draw.text((x, y + SIDE + 5), name, fill=INK, font=font)
-    sheet.quantize(128).save(OUT, optimize=True)
+        draw.text((x, y + SIDE + 4), name, fill=INK, font=font)
+    sheet.quantize(128).save(SHEET, optimize=True)
 
 
 if __name__ == "__main__":

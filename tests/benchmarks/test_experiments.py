@@ -25,6 +25,9 @@ from warpworld.benchmarks.experiments.main import main
 from warpworld.benchmarks.experiments.recent_return import RecentReturn
 from warpworld.benchmarks.experiments.training import POINTS, thinned
 
+from warpworld.runs import Run
+from warpworld.trainers.evaluate import load_policies
+
 
 def test_the_recent_return_takes_whole_iterations_from_the_last_back() -> None:
     recent = RecentReturn()
@@ -119,12 +122,16 @@ def test_a_short_one(
     monkeypatch.setitem(EXPERIMENTS, which.name, dataclasses.replace(which, changes=changes))
     monkeypatch.setattr(experiment, "EPISODES", 16)
     saved, picture = tmp_path / "saved.json", tmp_path / "curves.png"
-    main([which.name, "--seeds", "2", "--save", str(saved), "--draw", str(picture)])
+    kept = tmp_path / "kept"
+    main([which.name, "--seeds", "2", "--save", str(saved), "--draw", str(picture), "--keep", str(kept)])
     runs = json.loads(saved.read_text())["results"][which.name]
     assert [run["seed"] for run in runs] == [1, 2]
     assert [steps for _, steps, _ in runs[0]["curve"]] == [640, 1280, 1920]
     assert set(runs[0]["curve"][0][2]) == set(which.curves)
     assert picture.read_bytes().startswith(b"\x89PNG")
+    run = Run.open(kept / which.name)
+    assert run.config.trainer.seed == 1
+    assert set(load_policies(run, "best")) == set(run.config.policy)
     printed = capsys.readouterr().out
     assert which.claim in printed
     assert "seed 2" in printed
@@ -141,6 +148,7 @@ def test_a_short_one(
         (["--seeds", "0"], "--seeds: 0, expected at least 1"),
         (["--first-seed", "0"], "--first-seed: 0, expected at least 1"),
         (["cartpole", "--load", "saved.json"], "--load trains nothing: give neither experiments nor --save"),
+        (["--keep", "runs", "--load", "saved.json"], "nor --save nor --keep"),
         (["--load", "missing.json"], "missing.json cannot be read as results of these experiments"),
         (["--load", "others.json"], "others.json holds results of chess, expected cartpole"),
     ],
@@ -162,7 +170,7 @@ def test_what_cannot_be_run(
 def test_seeds_are_kept_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What has been trained is there when a later seed fails."""
 
-    def run_seed(which: experiment.Experiment, seed: int) -> dict[str, object]:
+    def run_seed(which: experiment.Experiment, seed: int, kept: Path | None) -> dict[str, object]:
         if seed == 6:
             raise KeyboardInterrupt
         return {"seed": seed, "figures": {}, "holds": True, "curve": []}

@@ -18,7 +18,7 @@ from warpworld.report.palette import colour_table
 from warpworld.report.recording import Frame, Recording
 
 GIF_SIZE, MP4_SIZE = 400, 720  # longer side of the picture, pixels
-GIF_FRAMES = 300  # about; of longer recordings every second, third ... frame is shown
+GIF_FRAMES = 300  # about
 GIF_COLOURS = 128
 SHORTEST = 0.02  # seconds; browsers show shorter frames of a GIF for a tenth of a second
 PAUSE_AT_END = 1.0  # seconds for which the last frame of an episode stays
@@ -33,13 +33,14 @@ class Shown:
     seconds: float
 
 
-def write_gif(recording: Recording, path: str | Path, size: int = GIF_SIZE) -> Path:
+def write_gif(recording: Recording, path: str | Path, size: int = GIF_SIZE, frames: int = GIF_FRAMES) -> Path:
     """Write a recording as a GIF that plays without end.
 
     Args:
         recording: what is played.
         path: the file; it appears complete or not at all.
         size: longer side of the picture, pixels.
+        frames: about how many are shown; of longer recordings every second, third ... one.
 
     Returns:
         ``path``.
@@ -47,7 +48,7 @@ def write_gif(recording: Recording, path: str | Path, size: int = GIF_SIZE) -> P
     Raises:
         RunError: it cannot be written.
     """
-    shown = chosen(recording, GIF_FRAMES)
+    shown = chosen(recording, frames)
     images = [picture(recording, entry.frame, size) for entry in shown]
     palette = _palette(images)
     indexed = [_indexed(image, palette) for image in images]
