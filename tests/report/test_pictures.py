@@ -110,8 +110,7 @@ def test_gif(tmp_path: Path) -> None:
             assert gif.info["duration"] == (50 if i < 3 else 1050)
 
 
-def test_long_recordings_leave_frames_out_but_no_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "GIF_FRAMES", 4)
+def test_long_recordings_leave_frames_out_but_no_ends(tmp_path: Path) -> None:
     recording = recording_of(*(disc(x) for x in range(10)), ends={4: "terminated", 9: "truncated"})
     kept = pictures.chosen(recording, 4)
     assert [(entry.frame.episode, entry.frame.timestep) for entry in kept] == [
@@ -123,7 +122,7 @@ def test_long_recordings_leave_frames_out_but_no_ends(tmp_path: Path, monkeypatc
         (2, 4),
     ]
     assert [entry.seconds for entry in kept] == pytest.approx([0.3, 0.3, 1.3] * 2)
-    with Pillow.open(write_gif(recording, tmp_path / "replay.gif", size=200)) as gif:
+    with Pillow.open(write_gif(recording, tmp_path / "replay.gif", size=200, frames=4)) as gif:
         assert gif.n_frames == 6
 
 
