@@ -29,7 +29,7 @@ AS_CUDA_TESTS := $(addprefix tests/,adapters world envs eyes/blocks managers/cud
 OPTIMISED_TESTS := $(addprefix tests/,cuda envs eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train quick test test-slow test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel pictures gallery tutorials clean
+.PHONY: help setup train quick test test-slow test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel pictures catalogue gallery tutorials clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -103,6 +103,9 @@ pictures: $(STAMP) $(BROWSER_STAMP) ## Make the documentation's pictures from RU
 
 tutorials: $(STAMP) ## Run the notebooks of docs/tutorials, and write their outputs into them
 	$(BIN)/python -m tests.tutorials.notebooks $(ARGS)
+
+catalogue: $(STAMP) ## Write what `warpworld list` shows of each environment
+	$(BIN)/python tools/write_catalogue.py
 
 gallery: $(STAMP) ## Draw the gallery of environments from its committed runs
 	$(BIN)/python docs/images/gallery.py

@@ -45,7 +45,9 @@ setup(
         "warpworld.benchmarks.experiments.megastep_ablation": "benchmarks/experiments/megastep_ablation",
         "warpworld.benchmarks.gpu": "benchmarks/gpu",
     },
-    package_data={"": ["*.cu", "*.cuh", "*.h", "*.hpp", "*.cpp", "*.yaml", "*.html", "*.css", "*.js", "py.typed"]},
+    package_data={
+        "": ["*.cu", "*.cuh", "*.h", "*.hpp", "*.cpp", "*.yaml", "*.html", "*.css", "*.js", "*.json", "py.typed"]
+    },
     include_package_data=False,
     install_requires=[
         "gymnasium>=1.1",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.resources
 import inspect
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,11 @@ FAMILIES = {
 }
 ENVIRONMENTS = {name: module for family in FAMILIES.values() for name, module in family.items()}
 
+# What `warpworld list` shows of each of them; written by tools/write_catalogue.py, since loading them takes seconds.
+CATALOGUE = Path(__file__).resolve().parent / "envs" / "catalogue.json"
+
 # Of warpworld too, but no world of its own.
+OTHERS = "others' environments"
 EXTERNAL = {"external": "warpworld.external.external"}
 
 
@@ -42,6 +47,20 @@ def packaged_configs() -> dict[str, Traversable]:
         return {}
     found = {entry.name.removesuffix(".yaml"): entry for entry in folder.iterdir() if entry.name.endswith(".yaml")}
     return dict(sorted(found.items()))
+
+
+def catalogue() -> dict[str, dict[str, str]]:
+    """Of each environment, by name: ``family``, ``agents``, ``observation``, ``action`` and ``about``.
+
+    Numbers are those of its default parameters, ``about`` is the first line of its docstring. Of an environment whose
+    agents another library decides, ``family`` and ``about`` alone.
+    """
+    spaces, about = json.loads(CATALOGUE.read_text(encoding="utf-8")), environment_summaries()
+    return {
+        name: {"family": family, **spaces.get(name, {}), "about": about[name]}
+        for family, members in {**FAMILIES, OTHERS: EXTERNAL}.items()
+        for name in members
+    }
 
 
 def environment_summaries() -> dict[str, str]:

@@ -16,11 +16,12 @@ from typing import Any
 import pytest
 
 from tests.chase import NAME, TEXT, changed
+from tools.write_catalogue import catalogue as expected_catalogue
 from warpworld.cli import main
 from warpworld.config import RunConfig, load_config
-from warpworld.environment import environment_names, get_environment, packaged_names
+from warpworld.environment import environment_names, get_environment
 from warpworld.errors import BuildError, KernelError
-from warpworld.packaged import packaged_configs
+from warpworld.packaged import FAMILIES, packaged_configs
 from warpworld.runs import Run
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.evaluations.standing import Standing
@@ -449,19 +450,24 @@ def test_options_that_stand_for_settings(
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
-    out = capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[lines.index("tag") + 1].split()[0] == "tag_gridworld"
     for name in ("cartpole", "tag_continuous", "tag_gridworld"):
-        assert out.count(f"  {name} ") >= 2
-    assert "cannot be imported" not in out
+        assert len([line for line in lines if line.startswith(f"  {name} ")]) == 2  # an environment and a config
+    assert any(line.split() == ["cartpole", "1", "agent", "4", "numbers", "2", "choices"] for line in lines)
 
 
 def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["environments"]) == set(environment_names())
-    for name in packaged_names():
-        expected = (inspect.getdoc(get_environment(name)) or "").partition("\n")[0]
-        assert (name, found["environments"][name]) == (name, expected)
+    spaces = expected_catalogue()
+    for family, members in FAMILIES.items():
+        for name in members:
+            about = (inspect.getdoc(get_environment(name)) or "").partition("\n")[0]
+            expected = {"family": family, **spaces[name], "about": about}
+            assert (name, found["environments"][name]) == (name, expected), "make catalogue writes it anew"
+    assert set(found["environments"]["external"]) == {"family", "about"}
     assert list(found["configs"]) == list(packaged_configs())
     assert found["configs"]["cartpole"].startswith("CartPole-v1: ")
 

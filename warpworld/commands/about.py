@@ -7,17 +7,18 @@ import importlib
 import importlib.metadata
 import json
 import platform
+from collections.abc import Mapping
 from typing import Any
 
 from warpworld.errors import BuildError
-from warpworld.packaged import config_summaries, environment_summaries
+from warpworld.packaged import catalogue, config_summaries
 from warpworld.report.columns import print_columns
 
 
 def add_parsers(commands: Any) -> None:
     """Add both commands to the command line."""
     listing = commands.add_parser("list", help="environments and packaged configs")
-    listing.add_argument("--json", action="store_true", help="as JSON: what each is, by name")
+    listing.add_argument("--json", action="store_true", help="as JSON: environments and configs by name")
     listing.set_defaults(command=_list)
     commands.add_parser("info", help="what is installed, and which device would be used").set_defaults(command=_info)
 
@@ -33,15 +34,30 @@ def version(distribution: str) -> str:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    environments, configs = environment_summaries(), config_summaries()
+    environments, configs = catalogue(), config_summaries()
     if arguments.json:
         print(json.dumps({"environments": environments, "configs": configs}, indent=2))
         return 0
-    print("environments")
-    print_columns([(f"  {name}", about) for name, about in environments.items()])
-    print("\npackaged configs (warpworld train NAME)")
+    _print_families(environments)
+    print("packaged configs (warpworld train NAME)")
     print_columns([(f"  {name}", about) for name, about in configs.items()])
     return 0
+
+
+def _print_families(environments: Mapping[str, Mapping[str, str]]) -> None:
+    """A line for each environment: name, agents, observation, action; one that declares none has what it is."""
+    rows = {
+        name: [f"  {name}", *(entry[key] for key in ("agents", "observation", "action") if key in entry)]
+        for name, entry in environments.items()
+    }
+    widths = [max(map(len, cells)) for cells in zip(*(row for row in rows.values() if len(row) > 1), strict=True)]
+    for family in dict.fromkeys(entry["family"] for entry in environments.values()):
+        print(family)
+        for name, entry in environments.items():
+            if entry["family"] == family:
+                cells = rows[name] if len(rows[name]) > 1 else [*rows[name], entry["about"]]
+                print_columns([[cell.ljust(width) for cell, width in zip(cells, widths, strict=False)]])
+        print()
 
 
 def _info(_: argparse.Namespace) -> int:
