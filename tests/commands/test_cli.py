@@ -454,7 +454,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[lines.index("tag") + 1].split()[0] == "tag_gridworld"
     for name in ("cartpole", "tag_continuous", "tag_gridworld"):
         assert len([line for line in lines if line.startswith(f"  {name} ")]) == 2  # an environment and a config
-    assert any(line.split() == ["cartpole", "1", "agent", "4", "numbers", "2", "choices"] for line in lines)
+    assert any(line.split() == ["cartpole", "agent", "4", "numbers", "2", "choices"] for line in lines)
 
 
 def test_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
