@@ -4,4 +4,15 @@ from .greedy import Wanted, learns
 
 CPU_SECONDS = 600
 
-GALLERY = (learns("pendulum", "greedy episodes of -200", Wanted({"agent": -200.0}, cpu_seconds=CPU_SECONDS)),)
+GALLERY = (
+    learns("pendulum", "greedy episodes of -200", Wanted({"agent": -200.0}, cpu_seconds=CPU_SECONDS)),
+    learns(
+        "recall", "what was seen 20 steps ago is named, 0.95 of 1", Wanted({"agent": 0.95}, cpu_seconds=CPU_SECONDS)
+    ),
+    learns(
+        "minatar_breakout", "episodes of 8", Wanted({"agent": 8.0}, cpu_seconds=CPU_SECONDS, greedy=False, episodes=200)
+    ),
+    learns(
+        "minatar_freeway", "episodes of 30", Wanted({"agent": 30.0}, cpu_seconds=CPU_SECONDS, greedy=False, episodes=64)
+    ),
+)
