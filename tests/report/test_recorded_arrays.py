@@ -14,10 +14,15 @@ from gymnasium.spaces import Box, Discrete
 from torch import Tensor
 
 from tests.report.recorded_worlds import SPACE, Drawn, Masked, Plain, config_of, recording_of, run_of
-from warpworld.environment import Group
+from warpworld.config import config_from_dict
+from warpworld.environment import Group, get_environment
+from warpworld.policies import Policy
+from warpworld.policies.recurrent import RecurrentPolicy
 from warpworld.report.column_encoding import encode_columns
 from warpworld.report.recorded_arrays import Column
 from warpworld.report.recording import Recording, record, record_run
+from warpworld.trainers.algorithms.value_rescale import unscaled
+from warpworld.trainers.building import build_policies
 from warpworld.trainers.evaluate import load_policies
 
 RANDOM = {"left": None, "right": None}
@@ -88,6 +93,53 @@ def test_values_are_what_critics_expect_of_what_agents_see(tmp_path: Path) -> No
         with torch.no_grad():
             expected = policy.value(seen[~ended, agents])
         assert np.allclose(values[~ended, agents], expected.numpy(), rtol=1e-5)
+
+
+def recorded_by(algorithm: str, env: str, **settings: Any) -> tuple[Recording, Policy]:
+    """An episode that a fresh policy plays greedily."""
+    entry = {"algorithm": algorithm, **settings}
+    trainer = {"num_envs": 2, "num_steps": 4, "total_env_steps": 80, "device": "cpu"}
+    config = config_from_dict(
+        {"name": env, "env": {"episode_length": 5}, "trainer": trainer, "policy": {"agent": entry}}
+    )
+    environment = get_environment(env)(**config.env)
+    policies = build_policies(config, environment, torch.Generator().manual_seed(1))
+    policy = policies["agent"]
+    assert policy is not None
+    return record(config, policies), policy
+
+
+@pytest.mark.parametrize("rescale", [False, True])
+def test_values_of_q_networks_are_those_of_the_best_choice(rescale: bool) -> None:
+    recording, policy = recorded_by("dqn", "cartpole", value_rescale=rescale)
+    seen = torch.as_tensor(recording.columns["observations"].values[:-1, 0])
+    with torch.no_grad():
+        best = policy.outputs(seen).amax(-1)
+    expected = unscaled(best) if rescale else best
+    assert np.allclose(recording.columns["value"].values[:-1, 0], expected.numpy(), rtol=1e-5, atol=1e-6)
+    assert len(best) == 5
+
+
+def test_values_of_networks_with_a_memory_follow_it() -> None:
+    recording, policy = recorded_by("r2d2", "cartpole", value_rescale=False, model={"recurrent": "gru"})
+    assert isinstance(policy, RecurrentPolicy)
+    seen = torch.as_tensor(recording.columns["observations"].values[:-1, 0])
+    state, best = torch.zeros(1, policy.state_size), []
+    with torch.no_grad():
+        for row in seen:
+            outputs, _, state = policy.step(row[None], state)
+            best.append(float(outputs.amax()))
+    assert np.allclose(recording.columns["value"].values[:-1, 0], best, rtol=1e-5, atol=1e-6)
+
+
+def test_values_of_critics_of_actions_are_those_of_what_was_done() -> None:
+    recording, policy = recorded_by("sac", "pendulum")
+    seen = torch.as_tensor(recording.columns["observations"].values[:-1, 0])
+    done = torch.as_tensor(recording.columns["actions"].values[1:, 0]) / 2.0  # torques lie between -2 and 2
+    with torch.no_grad():
+        expected = policy.value(seen, done)
+    assert np.allclose(recording.columns["value"].values[:-1, 0], expected.numpy(), rtol=1e-4, atol=1e-5)
+    assert expected.std() > 0
 
 
 def test_who_is_alive() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -70,3 +72,16 @@ class RecurrentQNetwork(RecurrentNetwork):
         """See ``RecurrentNetwork``."""
         hidden, after = self.remember(observations, state)
         return self.heads(hidden), hidden.new_zeros(hidden.shape[:-1]), after
+
+
+def of_choices(values: Tensor, actions: Tensor, head_sizes: Sequence[int]) -> Tensor:
+    """The value of an action, which is the mean over its heads of the values of their choices: (...) float32.
+
+    Args:
+        values: (..., choices of all heads) float32, head after head.
+        actions: (..., heads) integer.
+        head_sizes: choices of each head.
+    """
+    heads = values.split(list(head_sizes), -1)
+    chosen = actions.long().unsqueeze(-1).unbind(-2)
+    return torch.stack([head.gather(-1, index).squeeze(-1) for head, index in zip(heads, chosen, strict=True)]).mean(0)

@@ -135,7 +135,7 @@ def record(
     actors = build_actors(world, config, policies, greedy)
     watch = _Watch(world)
     world.reset()
-    steps = _play(world, actors, watch, episodes)
+    steps = _play(world, actors, watch, episodes, config)
     frames, drawn = _drawn(world, steps)
     arrays, values = [step.arrays for step in steps], [step.values for step in steps]
     return Recording(config.title, about, world.groups, frames, drawn, columns_of(world, arrays, values))
@@ -143,7 +143,7 @@ def record(
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A frame that is not drawn yet; ``values`` are what critics expect from here on, set when agents act."""
+    """A frame that is not drawn yet; ``values`` are what policies expect from here on, set when agents act."""
 
     episode: int
     arrays: FrameArrays
@@ -153,7 +153,7 @@ class _Step:
     values: np.ndarray
 
 
-def _play(world: World, actors: Sequence[Actor], watch: _Watch, episodes: int) -> list[_Step]:
+def _play(world: World, actors: Sequence[Actor], watch: _Watch, episodes: int, config: RunConfig) -> list[_Step]:
     nothing = np.zeros(world.num_agents)
 
     def start(episode: int) -> _Step:
@@ -167,7 +167,7 @@ def _play(world: World, actors: Sequence[Actor], watch: _Watch, episodes: int) -
             break
         for actor in actors:
             actor.act()
-        steps[-1].values[:] = values_of(world, actors)
+        steps[-1].values[:] = values_of(world, actors, config)
         world.step()
         arrays = watch.of_step()
         arrays["timestep"] = steps[-1].arrays["timestep"] + 1  # of an ended env the world has set it back already

@@ -1,4 +1,4 @@
-"""What critics expect while a policy plays: the value of what each agent sees as it acts."""
+"""What policies expect while they play: the value of what each agent sees, or of the action that it takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from warpworld.config import RunConfig
 from warpworld.policies import Policy
+from warpworld.policies.distributions import Categorical
+from warpworld.policies.q_network import QNetwork, RecurrentQNetwork, of_choices
+from warpworld.policies.samplers import scaling_to
+from warpworld.trainers.algorithms.value_rescale import unscaled
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.world import World
 
@@ -19,33 +24,64 @@ def unknown_values(world: World) -> np.ndarray:
     return np.full(world.num_agents, np.nan)
 
 
-def values_of(world: World, actors: Sequence[Actor]) -> np.ndarray:
+def values_of(world: World, actors: Sequence[Actor], config: RunConfig) -> np.ndarray:
     """Expected discounted returns of the first env's agents, in units of reward.
+
+    A critic of states values what an agent sees; Q-networks and critics of actions value the action that it takes.
 
     Args:
         world: before the step that the actors have just decided on.
         actors: of its groups.
+        config: knows which policies learn values on a scale of their own.
 
     Returns:
-        (num_agents,) float64; NaN where no critic of states acts: random actions, critics of actions, Q-networks.
+        (num_agents,) float64; NaN where nothing is expected: of random actions, and by critics of actions that read
+        stacks of frames.
     """
-    values = unknown_values(world)
+    values, rescaled = unknown_values(world), _rescaled(config)
     for actor in actors:
         found = _values(world, actor)
         if found is not None:
+            found = unscaled(found) if actor.group.name in rescaled else found
             values[actor.group.slice] = found.cpu().numpy()
     return values
 
 
+def _rescaled(config: RunConfig) -> set[str]:
+    """Groups whose policies learn with ``value_rescale``."""
+    learning = (entry for entry in config.policy.values() if getattr(entry, "value_rescale", False))
+    return {group for entry in learning for group in entry.groups}
+
+
 def _values(world: World, actor: Actor) -> Tensor | None:
-    """(group size,) float32, or None without a critic of states."""
+    """(group size,) float32, or None where nothing is expected."""
     policy = actor.policy
-    if not isinstance(policy, Policy) or not policy.has_critic or not _reads_states(policy):
+    if not isinstance(policy, Policy):
         return None
+    if isinstance(policy.model, (QNetwork, RecurrentQNetwork)):
+        assert isinstance(policy.distribution, Categorical)
+        choices = world[f"policy_outputs_{actor.group.name}"][0]
+        return of_choices(choices, _actions(world, actor), policy.distribution.head_sizes)
+    if not policy.has_critic:
+        return None
+    of_states = _reads_states(policy)
     if actor.memory is not None:
-        return world[actor.memory.values_name][0]
+        return world[actor.memory.values_name][0] if of_states else None
     with torch.no_grad():
-        return policy.value(_read(world, actor))
+        seen = _read(world, actor)
+        return policy.value(seen) if of_states else policy.value(seen, _in_units(world, actor))
+
+
+def _actions(world: World, actor: Actor) -> Tensor:
+    """What the group's agents are about to do, (group size, heads or dimensions)."""
+    name, first = world.action_array(actor.group.name)
+    return world[name][0, first : first + actor.group.size].flatten(1)
+
+
+def _in_units(world: World, actor: Actor) -> Tensor:
+    """Actions in a Box, in units in which -1 and 1 are its ends: (group size, dimensions) float32."""
+    centre, scale = torch.from_numpy(scaling_to(actor.group.action)[:2]).to(world.device)  # type: ignore[arg-type]
+    return (_actions(world, actor) - centre) / scale
 
 
 def _reads_states(policy: Policy) -> bool:

@@ -19,6 +19,7 @@ from warpworld.environment.spaces import action_heads
 from warpworld.policies import Categorical, Policy, build_policy
 from warpworld.policies.builder import HeadsMaker
 from warpworld.policies.distributions import FORBIDDEN
+from warpworld.policies.q_network import of_choices
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.exploration import Epsilon
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
@@ -193,8 +194,4 @@ class QLearning(OffPolicy):
             values: (..., choices of all heads).
             actions: (..., heads).
         """
-        heads = values.split(self._heads, -1)
-        chosen = actions.long().unsqueeze(-1).unbind(-2)
-        return torch.stack(
-            [head.gather(-1, index).squeeze(-1) for head, index in zip(heads, chosen, strict=True)]
-        ).mean(0)
+        return of_choices(values, actions, self._heads)
