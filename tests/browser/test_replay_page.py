@@ -139,6 +139,28 @@ def test_the_strip_and_the_slider_scrub(address: str, open_page: OpenPage) -> No
     assert step(page) == "step 2, episode 1 of 2"
 
 
+LETTERS = """() => {
+  window.letters = [];
+  const fillText = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    if (this.canvas.matches(".replay-timeline")) window.letters.push([text, x]);
+    return fillText.call(this, text, x, y);
+  };
+}"""
+
+
+def test_the_line_of_the_present_strikes_no_number_of_the_strip(address: str, open_page: OpenPage) -> None:
+    page = open_page(f"{address}#frame=1")
+    page.evaluate(LETTERS)
+    at = {}
+    for frame in ("0", "4"):
+        page.evaluate("window.letters.length = 0")
+        page.locator(".replay-slider").fill(frame)
+        at[frame] = dict(page.evaluate("window.letters"))
+    assert at["4"]["366"] == at["4"]["step 0"] == 8  # the largest return and the first step, at the strip's left edge
+    assert (at["0"]["366"], at["0"]["step 0"]) == (12, 8)  # the present's line stands at 8, and ends above the steps
+
+
 # ---- agents ----------------------------------------------------------------------------------------------------------
 def test_an_agent_is_chosen_and_its_numbers_are_shown(address: str, open_page: OpenPage) -> None:
     page = open_page(f"{address}#frame=0")

@@ -2,6 +2,7 @@
 
 const STRIP_MARGIN = 8; // half of the slider's thumb, so that the line stands below it
 const STRIP_FOOT = 15; // height of the line of step numbers
+const FONT = "10.5px system-ui, sans-serif";
 const DASHES = [4, 3]; // of the chosen agent's line
 
 // The mean over each group's agents of a row of numbers; rows of older pages hold the means themselves.
@@ -52,8 +53,8 @@ class Timeline {
       }
     }
     stroke(context, colour("ink"), 1, [[x(frame), 0], [x(frame), bottom]]);
-    this.number(context, brief(high), x(0), 9, "left");
-    if (low < 0) this.number(context, brief(low), x(0), bottom - 3, "left");
+    this.edge(context, brief(high), x(0), 9, x(frame));
+    if (low < 0) this.edge(context, brief(low), x(0), bottom - 3, x(frame));
     this.steps(context, x, height - 3);
   }
 
@@ -85,8 +86,15 @@ class Timeline {
     }
   }
 
+  // A number at the left edge; it steps aside where the line of the present frame would strike it through.
+  edge(context, text, x, y, present) {
+    context.font = FONT;
+    const isStruck = present <= x + context.measureText(text).width + 2;
+    this.number(context, text, isStruck ? present + 4 : x, y, "left");
+  }
+
   number(context, text, x, y, align) {
-    context.font = "10.5px system-ui, sans-serif";
+    context.font = FONT;
     context.textAlign = align;
     context.textBaseline = "alphabetic";
     context.lineWidth = 3;
