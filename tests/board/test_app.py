@@ -111,12 +111,30 @@ def test_a_file_with_holes(board: Board, folder: Path) -> None:
     asked = [("run", "a"), ("metric", "x"), ("metric", "nothing")]
     found = board.json("/api/curves", asked)["a"]
     assert found["skipped"] == 2
-    assert found["curves"]["x"] == {"steps": [2.0], "seconds": [None], "values": [5.0]}
+    values = [None, 5.0, None, None, None]  # a line without x is no gap, one with x that is no number is
+    assert found["curves"]["x"] == {"steps": [1.0, 2.0, 4.0, 5.0, 6.0], "seconds": [None] * 5, "values": values}
     with path.open("a") as file:
         file.write("6}\n")  # the rest of the line that was being written
-    assert board.json("/api/curves", asked)["a"]["curves"]["x"]["values"] == [5.0, 66.0]
+    assert board.json("/api/curves", asked)["a"]["curves"]["x"]["values"] == [*values, 66.0]
     path.write_text('{"env_steps": 1, "x": 9}\n')  # resumed from an earlier checkpoint
     assert board.json("/api/curves", asked)["a"]["curves"]["x"]["values"] == [9.0]
+
+
+def test_a_return_is_no_gap_where_no_episode_ended(board: Board, folder: Path) -> None:
+    key = "charts/agent/episodic_return"
+    lines = [(1, 2, 5.0), (2, 0, None), (3, 1, None), (4, 1, 6.0)]
+    rows = [{"env_steps": step, "charts/episodes": count, key: value} for step, count, value in lines]
+    (folder / "a" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    curve = board.json("/api/curves", [("run", "a"), ("metric", key)])["a"]["curves"][key]
+    assert (curve["steps"], curve["values"]) == ([1.0, 3.0, 4.0], [5.0, None, 6.0])
+
+
+def test_gaps_in_long_curves_stay_where_all_neighbours_are_gaps(board: Board, folder: Path) -> None:
+    lines = "".join(f'{{"env_steps": {i}, "x": {"null" if 500 <= i < 504 else 1}}}\n' for i in range(1000))
+    (folder / "a" / "metrics.jsonl").write_text(lines)
+    curve = board.json("/api/curves", [("run", "a"), ("metric", "x")])["a"]["curves"]["x"]
+    assert [i for i, value in enumerate(curve["values"]) if value is None] == [167]
+    assert {value for value in curve["values"] if value is not None} == {1.0}
 
 
 def test_long_curves_are_means_of_neighbours(board: Board, folder: Path) -> None:

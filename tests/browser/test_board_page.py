@@ -68,11 +68,11 @@ def points(page: Page, heading: str) -> list[int]:
     return [len(line.split()) for line in lines.evaluate_all("lines => lines.map(line => line.getAttribute('points'))")]
 
 
-def test_runs_are_listed_and_their_curves_drawn(board: Board, open_page: OpenPage) -> None:
+def test_runs_are_listed_and_their_curves_drawn(board: Board, folder: Path, open_page: OpenPage) -> None:
     page = open_page(board.address)
     page.locator("#panels svg").first.wait_for()
     assert set(page.locator("#runs b").all_text_contents()) == {"first", "second", TRAP}
-    assert page.locator("#status").inner_text() == "3 runs"
+    assert page.locator("header p").inner_text() == f"Folder {folder}: 3 runs"
     line = page.locator("#runs li", has_text="first").locator(".quiet")
     assert line.text_content() == "50% of 192 env steps \u00b7 agent 60 (best 60)"
     only(page, "first", "second")
@@ -110,6 +110,23 @@ def test_time_and_smoothing(board: Board, open_page: OpenPage) -> None:
     assert box is not None
     figure.locator("svg").hover(position={"x": box["width"] - 20, "y": 20})
     assert figure.locator(".reading text").text_content() == "at 1.5:  31.8 "
+
+
+def test_a_curve_breaks_where_there_is_no_number(board: Board, folder: Path, open_page: OpenPage) -> None:
+    values = [None, 1.0, 2.0, None, 3.0, None, 4.0, 5.0, None]
+    rows = [{"iteration": i, "env_steps": 32 * i, "charts/agent/episodic_return": y} for i, y in enumerate(values, 1)]
+    (folder / "first" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    board.index.refresh()
+    page = open_page(board.address)
+    page.locator("#runs li", has_text="second").locator("input").uncheck()
+    figure = page.locator("#panels figure", has_text=RETURN)
+    playwright.expect(figure.locator(".curve.c0 polyline")).to_have_count(3)
+    assert points(page, RETURN)[:3] == [2, 1, 2]
+    assert figure.locator(".curve.c0 circle").count() == 2  # the point between two gaps, and the last one
+    page.locator("#smooth").fill("0.5")
+    assert points(page, RETURN)[:3] == [2, 1, 2]
+    path = figure.locator(".raw.c0").get_attribute("d")
+    assert path is not None and path.count("M") == 3 and "NaN" not in path
 
 
 @pytest.mark.heavy

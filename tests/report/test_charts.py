@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from warpworld.report.charts import MOST_POINTS, Panel, Series, chart, panel_figure, ticks
+from warpworld.report.charts import MOST_POINTS, Panel, Series, chart, panel_figure, thinned, ticks
 from warpworld.report.heat_map import draw_win_rates
 from warpworld.report.numbers import number
 from warpworld.report.palette import ROLES, SERIES
@@ -44,6 +45,48 @@ def test_a_line_is_thinned_above_400_points() -> None:
     assert MOST_POINTS == 400
     assert drawn_points(400) == 400
     assert drawn_points(401) == 201
+
+
+def test_a_gap_breaks_a_line_and_a_point_between_two_is_a_dot() -> None:
+    heights = [0.0, 1.0, math.nan, 2.0, math.nan, 1.0, 0.0]
+    svg = chart([Series("line", 0, [(float(i), y) for i, y in enumerate(heights)])])
+    parts = re.findall(r'<polyline class="line c0" points="([^"]*)"', svg)
+    assert [len(part.split()) for part in parts] == [2, 1, 2]
+    dots = re.findall(r'<circle class="c0" cx="([^"]*)" cy="([^"]*)" r="([^"]*)"', svg)
+    assert dots == [(*parts[1].split(","), "1.2"), (*parts[2].split()[-1].split(","), "2.6")]
+    assert "line: 0 at last" in svg and "nan" not in svg
+
+
+def test_a_gap_breaks_a_band() -> None:
+    heights = (1.0, 2.0, math.nan, 3.0, 4.0)
+    band = [(float(i), y, y + 1) for i, y in enumerate(heights)]
+    svg = chart([Series("mean", 0, [(x, low) for x, low, _ in band], band)])
+    assert [len(part.split()) for part in re.findall(r'class="band c0" points="([^"]*)"', svg)] == [4, 4]
+
+
+def test_means_of_neighbours_are_of_their_numbers() -> None:
+    points = [(float(i), y) for i, y in enumerate((1.0, math.nan, math.nan, math.nan, 3.0, 5.0))]
+    assert thinned(points, 3)[::2] == [(0.5, 1.0), (4.5, 4.0)]
+    assert math.isnan(thinned(points, 3)[1][1])
+
+
+def test_a_line_without_numbers_is_left_out() -> None:
+    nothing = Series("nothing", 1, [(0.0, math.nan)])
+    assert "nothing logged" in panel_figure(Panel("heading", "", [nothing]))
+    assert "legend" not in panel_figure(Panel("heading", "", [Series("line", 0, [(0.0, 1.0)]), nothing]))
+
+
+@pytest.mark.parametrize(("level", "line"), [(5.0, 9.0), (5.0, 5.6), (10.0, 1.0), (-10.0, 1.0)])
+def test_the_name_of_random_play_stands_beside_its_line(level: float, line: float) -> None:
+    """Neither its own line nor the curve strikes it through, not even at the chart's edge."""
+    svg = chart([Series("line", 0, [(0.0, 0.0), (10.0, line), (100.0, line)])], level)
+    (own,) = (float(y) for y in re.findall(r'class="level"[^>]* y1="([^"]*)"', svg))
+    ((x, y),) = re.findall(r'class="tick start name" x="([^"]*)" y="([^"]*)">random play', svg)
+    top, bottom = float(y) - 9, float(y) + 3
+    (points,) = re.findall(r'<polyline class="line c0" points="([^"]*)"', svg)
+    curve = float(points.split()[-1].split(",")[1])
+    assert not top <= own <= bottom and not top <= curve <= bottom
+    assert top >= 0 and bottom <= 180 and float(x) < 300
 
 
 def test_colours_begin_anew_behind_the_last() -> None:
@@ -124,6 +167,16 @@ def test_curves_of_few_points_show_them_as_dots(
 ) -> None:
     curves_of([row(i, left=1.0) for i in range(1, points + 1)], tmp_path)
     assert figures[0].axes[0].get_lines()[0].get_marker() == marker
+
+
+def test_curves_have_gaps_where_there_is_no_number(figures: list[Figure], tmp_path: Path) -> None:
+    curves_of(
+        [row(i, left=value) for i, value in enumerate((1.0, 2.0, math.nan, 3.0, math.nan, 4.0, 5.0), 1)], tmp_path
+    )
+    line, dots = figures[0].axes[0].get_lines()
+    assert np.isnan(line.get_ydata()).tolist() == [False, False, True, False, True, False, False]
+    assert (dots.get_xdata().tolist(), dots.get_ydata().tolist()) == ([400], [3.0])
+    assert (dots.get_linestyle(), dots.get_color()) == ("None", line.get_color())
 
 
 def test_win_rates_stand_in_the_row_of_who_won(figures: list[Figure], tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from warpworld.drawing import Discs
 from warpworld.errors import ConfigError, RunError
 from warpworld.report.recording import record_random, record_run
 from warpworld.report.replay import read_replay, replay_element, replay_text, write_replay
-from warpworld.runs.metrics import points_of, read_metrics
+from warpworld.runs.metrics import curve_of, points_of, read_metrics, unbroken
 
 
 def test_the_newest_checkpoint_is_played(tmp_path: Path) -> None:
@@ -88,3 +88,24 @@ def test_only_finite_numbers_are_points() -> None:
     values = [1, 2.5, True, "3", None, math.nan, math.inf, json.loads("1" + 400 * "0"), -4]
     rows = [{"env_steps": 10 * i, "loss": value} for i, value in enumerate(values)]
     assert points_of([*rows, {"loss": 7.0}, {"env_steps": 7.0}], "loss") == [(0, 1), (10, 2.5), (80, -4)]
+
+
+def test_a_curve_has_gaps_where_what_was_logged_is_no_number() -> None:
+    values = [None, 1.0, math.nan, "3", 2.0, None, 3.0]
+    rows = [{"env_steps": i, "losses/a/x": value} for i, value in enumerate(values)]
+    curve = curve_of([*rows, {"env_steps": 7}, {"env_steps": 8, "losses/a/x": 4.0}], "losses/a/x")
+    assert [x for x, _ in curve] == [1, 2, 3, 4, 5, 6, 8]  # from the first number on; a row without it is no gap
+    assert unbroken(curve) == [[(1, 1.0)], [(4, 2.0)], [(6, 3.0), (8, 4.0)]]
+    assert unbroken([]) == unbroken([(1.0, math.nan)]) == []
+
+
+@pytest.mark.parametrize("key", ["charts/a/episodic_return", "charts/episodic_length", "env/a/tags"])
+def test_a_curve_of_episodes_goes_through_where_none_ended(key: str) -> None:
+    rows = [{"env_steps": i, "charts/episodes": count, key: value} for i, count, value in ((1, 2, 5.0), (2, 0, None))]
+    assert curve_of([*rows, {"env_steps": 3, "charts/episodes": 1, key: 6.0}], key) == [(1, 5.0), (3, 6.0)]
+    assert len(curve_of([*rows, {"env_steps": 3, "charts/episodes": 1, key: None}], key)) == 2
+
+
+def test_a_loss_that_is_no_number_is_a_gap_where_no_episode_ended() -> None:
+    rows = [{"env_steps": i, "charts/episodes": 0, "losses/a/x": value} for i, value in enumerate((1.0, None, 2.0))]
+    assert len(unbroken(curve_of(rows, "losses/a/x"))) == 2

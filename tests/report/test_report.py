@@ -195,6 +195,19 @@ def test_runs_of_three_seeds_are_a_mean_in_a_band(tmp_path: Path) -> None:
     assert "length 3, 3 seeds" in text_of(written(mixed, tmp_path / "mixed.html"))
 
 
+def test_a_mean_of_seeds_breaks_where_one_of_them_does(tmp_path: Path) -> None:
+    runs = [seeded(tmp_path / str(seed), seed, 10.0 * seed) for seed in (1, 2, 3)]
+    for i, run in enumerate(runs):
+        rows = [
+            {"env_steps": 8 * n, "charts/left/episodic_return": None if i == 0 and n == 3 else n} for n in range(1, 6)
+        ]
+        run.metrics_path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    page = written(runs, tmp_path / "report.html")
+    figure = next(part for part in page.split("<figure") if "left: return" in part)
+    for kind, counts in (("line", [2, 2]), ("band", [4, 4])):
+        assert [len(part.split()) for part in re.findall(rf'class="{kind} c0" points="([^"]*)"', figure)] == counts
+
+
 def test_a_run_without_metrics_hides_no_band(tmp_path: Path) -> None:
     runs = [seeded(tmp_path / str(seed), seed, 10.0 * seed) for seed in (1, 2, 3, 4)]
     runs[3].metrics_path.write_text("")

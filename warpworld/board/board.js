@@ -182,7 +182,7 @@ class Board {
     figure.className = "panel";
     const [title, unit] = headingOf(metric);
     element("span", "quiet", element("figcaption", "", figure, title), ` ${unit}`);
-    const raw = this.selected.map((name, i) => this.line(name, metric, i)).filter((line) => line.x.length);
+    const raw = this.selected.map((name, i) => this.line(name, metric, i)).filter((line) => line.y.some((value) => value !== null));
     if (!raw.length) {
       element("p", "nothing", figure, by("x").value === "seconds" ? "no times logged" : "nothing logged");
       return figure;

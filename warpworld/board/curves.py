@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from array import array
 from collections import OrderedDict
@@ -13,14 +14,18 @@ import numpy as np
 
 from warpworld.files import check_file
 from warpworld.runs import RunFolder
+from warpworld.runs.metrics import EPISODES, of_episodes
 
 MOST_RUNS = 32  # whose numbers are kept
 MOST_METRICS = 500  # of a run; what a hostile file names beyond is left out
 MOST_POINTS = 400  # of a curve; longer ones show means of neighbours
 
 
+GAP = np.inf  # in a column: the line has an entry that is no number
+
+
 class Table:
-    """The numbers of a file with a JSON object a line, as columns; a line that lacks a number has NaN.
+    """The numbers of a file with a JSON object a line, as columns; a line that lacks a number has NaN or ``GAP``.
 
     Attributes:
         columns: by name, as many numbers as there are lines.
@@ -102,7 +107,8 @@ class Curves:
 
         Returns:
             metrics, the names of all that there are; skipped, lines that are no JSON; and curves, by name the lists
-            steps, seconds (of training, null where unknown) and values: at most ``MOST_POINTS`` means of neighbours.
+            steps, seconds (of training, null where unknown) and values (null where the line breaks): at most
+            ``MOST_POINTS`` means of neighbours.
 
         Raises:
             OSError: a file cannot be read.
@@ -128,9 +134,11 @@ class Curves:
 def _curve(metrics: Table, timing: Table, name: str) -> dict[str, list[float | None]]:
     table = metrics if name in metrics.columns else timing
     values, steps = table.column(name), table.column("env_steps")
-    known = np.isfinite(values) & np.isfinite(steps)
+    measured = ~np.isnan(values) & np.isfinite(steps)
+    if of_episodes(name):
+        measured &= table.column(EPISODES) != 0
     seconds = _seconds(timing, table.column("iteration"))
-    means = [_means(column[known]) for column in (steps, seconds, values)]
+    means = [_means(column[measured]) for column in (steps, seconds, values)]
     return dict(zip(("steps", "seconds", "values"), (_listed(column) for column in means), strict=True))
 
 
@@ -147,12 +155,14 @@ def _seconds(timing: Table, iterations: np.ndarray) -> np.ndarray:
 
 
 def _means(values: np.ndarray) -> np.ndarray:
-    """At most ``MOST_POINTS`` means of equally many neighbours, the last of the rest."""
+    """At most ``MOST_POINTS`` means of equally many neighbours, the last of the rest; NaN where none is a number."""
+    values = np.where(np.isfinite(values), values, np.nan)
     if len(values) <= MOST_POINTS:
         return values
     size = -(-len(values) // MOST_POINTS)
     starts = np.arange(0, len(values), size)
-    return np.add.reduceat(values, starts) / np.diff([*starts, len(values)])
+    known = np.add.reduceat(np.isfinite(values).astype(np.float64), starts)
+    return np.add.reduceat(np.nan_to_num(values), starts) / np.where(known, known, np.nan)
 
 
 def _listed(values: np.ndarray) -> list[float | None]:
@@ -164,8 +174,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _as_float(value: Any) -> float:
-    """NaN of what is no number, or one that no float holds."""
+    """``GAP`` for what is no number, or none that a float holds."""
     try:
-        return float(value) if _is_number(value) else np.nan
+        return float(value) if _is_number(value) and math.isfinite(value) else GAP
     except OverflowError:
-        return np.nan
+        return GAP

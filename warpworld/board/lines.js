@@ -16,21 +16,32 @@ function ticks(low, high, count) {
   return Array.from({ length: count_ }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
-// Moving averages in which what lies further back counts less; 0 leaves the values as they are.
+// Moving averages in which what lies further back counts less; 0 leaves the values as they are. null is a gap.
 function smoothed(values, share) {
   let [sum, weight] = [0, 0];
   return values.map((value) => {
+    if (value === null) return null;
     [sum, weight] = [share * sum + (1 - share) * value, share * weight + (1 - share)];
     return sum / weight;
   });
 }
 
-// A chart of lines, each {colour, x, y}; those in `faint` lie below without being read.
+// The parts of a line between its gaps, each a list of [x, y].
+function unbroken({ x, y }) {
+  const parts = [[]];
+  x.forEach((value, i) => {
+    if (y[i] !== null) parts.at(-1).push([value, y[i]]);
+    else if (parts.at(-1).length) parts.push([]);
+  });
+  return parts.filter((part) => part.length);
+}
+
+// A chart of lines, each {colour, x, y}, where null for y is a gap; those in `faint` lie below without being read.
 function drawChart(lines, faint, formatX) {
   const { width, height, left, right, top, bottom } = SIZE;
   const all = [...lines, ...faint];
   const xs = all.flatMap((line) => line.x);
-  const ys = all.flatMap((line) => line.y);
+  const ys = all.flatMap((line) => line.y).filter((value) => value !== null);
   const [furthest, low, high] = [extreme(Math.max, xs), extreme(Math.min, ys), extreme(Math.max, ys)];
   const [xTicks, yTicks] = [ticks(0, furthest, 4), ticks(low, high, 4)];
   const xAxis = [left, 0, width - right, Math.max(xTicks.at(-1), furthest)];
@@ -48,11 +59,16 @@ function drawChart(lines, faint, formatX) {
   for (const tick of xTicks) {
     add(svg, "text", { class: tick ? "tick" : "tick start", x: x(tick), y: height - 6 }, formatX(tick));
   }
-  const place = (line) => line.x.map((value, i) => `${x(value).toFixed(1)},${y(line.y[i]).toFixed(1)}`).join(" ");
-  for (const line of faint) add(svg, "path", { class: `raw ${line.colour}`, d: `M${place(line)}` });
+  const place = (part) => part.map((point) => `${x(point[0]).toFixed(1)},${y(point[1]).toFixed(1)}`).join(" ");
+  const pathOf = (line) => unbroken(line).map((part) => `M${place(part)}`).join("");
+  for (const line of faint) add(svg, "path", { class: `raw ${line.colour}`, d: pathOf(line) });
   for (const line of lines) {
-    add(svg, "polyline", { class: `line ${line.colour}`, points: place(line) });
-    add(svg, "circle", { class: line.colour, cx: x(line.x.at(-1)), cy: y(line.y.at(-1)), r: 2.6 });
+    const parts = unbroken(line);
+    const curve = add(svg, "g", { class: `curve ${line.colour}` });
+    const dot = ([at, value], r) => add(curve, "circle", { class: line.colour, cx: x(at), cy: y(value), r });
+    for (const part of parts) add(curve, "polyline", { class: `line ${line.colour}`, points: place(part) });
+    for (const part of parts.slice(0, -1)) if (part.length === 1) dot(part[0], 1.2);
+    dot(parts.at(-1).at(-1), 2.6);
   }
   makeReadable(svg);
   return svg;

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from warpworld.report.numbers import number
 from warpworld.report.pages import escaped
 from warpworld.report.palette import SERIES
-from warpworld.runs.metrics import Point
+from warpworld.runs.metrics import Point, unbroken
 
 WIDTH, HEIGHT = 360.0, 200.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 18.0, 8.0, 24.0  # margins, which hold the numbers of the axes
 MOST_POINTS = 400  # of a line; longer ones show means of neighbours
+NAME_WIDTH = 68.0  # of the words beside random play's line
 SMALLEST = 1e-300  # span of an axis; what is smaller is rounding
 
 
@@ -24,14 +26,19 @@ class Series:
     Attributes:
         name: of what it shows, for the legend.
         colour: its place in the palette.
-        points: (x, y), x ascending.
-        band: (x, lowest, highest), x ascending, where the line is a mean of several runs; else nothing.
+        points: (x, y), x ascending; NaN for y breaks the line.
+        band: (x, lowest, highest), x ascending, where the line is a mean of several runs; else nothing. NaN breaks it.
     """
 
     name: str
     colour: int
     points: Sequence[Point]
     band: Sequence[tuple[float, float, float]] = ()
+
+    @property
+    def numbers(self) -> list[float]:
+        """Its values, without gaps."""
+        return [y for _, y in self.points if not math.isnan(y)]
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class Panel:
     Attributes:
         heading: what is shown.
         unit: of y.
-        series: the lines; those without points are left out.
+        series: the lines; those without numbers are left out.
         level: a value to compare with, such as random play, which a dashed line shows; None has no such line.
     """
 
@@ -53,8 +60,8 @@ class Panel:
     @property
     def is_constant(self) -> bool:
         """Whether no line ever leaves its first value."""
-        shown = [series.points for series in self.series if series.points]
-        return bool(shown) and all(len(points) > 1 and len({y for _, y in points}) == 1 for points in shown)
+        shown = [values for series in self.series if (values := series.numbers)]
+        return bool(shown) and all(len(values) > 1 and len(set(values)) == 1 for values in shown)
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,7 @@ class Axis:
 
 def panel_figure(panel: Panel, legend: bool = True) -> str:
     """A panel as an HTML figure, with heading and, if there are several lines and it is wanted, a legend."""
-    shown = [series for series in panel.series if series.points]
+    shown = [series for series in panel.series if series.numbers]
     below = legend_of(shown) if legend and len(shown) > 1 else ""
     body = chart(shown, panel.level) if shown else '<p class="nothing">nothing logged</p>'
     unit = f' <span class="quiet">{escaped(panel.unit)}</span>' if panel.unit else ""
@@ -94,8 +101,8 @@ def chart(series: Sequence[Series], level: float | None = None) -> str:
     """Lines over common axes, as SVG, and a dashed one at ``level``."""
     lines = [thinned(line.points, MOST_POINTS) for line in series]
     bands = [_thinned_band(line) for line in series]
-    values = [y for line in lines for _, y in line] + ([] if level is None else [level])
-    values += [y for band in bands for _, *bounds in band for y in bounds]
+    heights = [y for line in lines for _, y in line] + [y for band in bands for _, *bounds in band for y in bounds]
+    values = [y for y in heights if not math.isnan(y)] + ([] if level is None else [level])
     furthest, lowest, highest = max(x for line in lines for x, _ in line), min(values), max(values)
     x_ticks, y_ticks = ticks(0.0, furthest, 4), ticks(lowest, highest, 4)
     x_axis = Axis(0.0, max(x_ticks[-1], furthest), LEFT, WIDTH - RIGHT)
@@ -109,16 +116,15 @@ def chart(series: Sequence[Series], level: float | None = None) -> str:
     for tick in x_ticks:
         anchor = "" if tick else " start"
         parts.append(f'<text class="tick{anchor}" x="{x_axis.at(tick):.1f}" y="{HEIGHT - 6:g}">{number(tick)}</text>')
-    if level is not None:
-        y = y_axis.at(level)
-        parts.append(f'<line class="level" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text class="tick end" x="{WIDTH - RIGHT:g}" y="{y - 3:.1f}">random play</text>')
     for line, band in zip(series, bands, strict=True):
-        corners = [(x, high) for x, _, high in band] + [(x, low) for x, low, _ in reversed(band)]
-        shape = " ".join(f"{x_axis.at(x):.1f},{y_axis.at(y):.1f}" for x, y in corners)
-        parts.append(f'<polygon class="band c{_colour(line)}" points="{shape}"/>' if band else "")
-    for line, points in zip(series, lines, strict=True):
-        parts.append(_line(line, [(x_axis.at(x), y_axis.at(y)) for x, y in points]))
+        for part in unbroken(band):
+            corners = [(x, high) for x, _, high in part] + [(x, low) for x, low, _ in reversed(part)]
+            shape = " ".join(f"{x_axis.at(x):.1f},{y_axis.at(y):.1f}" for x, y in corners)
+            parts.append(f'<polygon class="band c{_colour(line)}" points="{shape}"/>')
+    drawn = [[(x_axis.at(x), y_axis.at(y)) for x, y in points] for points in lines]
+    parts += map(_line, series, drawn)
+    if level is not None:
+        parts.append(_level(y_axis.at(level), drawn))
     return "".join([*parts, "</svg>"])
 
 
@@ -133,10 +139,17 @@ def ticks(low: float, high: float, count: int) -> list[float]:
 
 
 def thinned(points: Sequence[Point], most: int) -> list[Point]:
-    """At most ``most`` points, each the mean of equally many neighbours (the last of the rest)."""
+    """At most ``most`` points, each the mean of equally many neighbours (the last of the rest).
+
+    A gap stays one where all neighbours are gaps.
+    """
     size = math.ceil(len(points) / most)
     chunks = [points[i : i + size] for i in range(0, len(points), size)]
-    return [(sum(x for x, _ in chunk) / len(chunk), sum(y for _, y in chunk) / len(chunk)) for chunk in chunks]
+    return [(_mean([x for x, _ in chunk]), _mean([y for _, y in chunk if not math.isnan(y)])) for chunk in chunks]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
 
 
 def _thinned_band(series: Series) -> list[tuple[float, float, float]]:
@@ -149,12 +162,39 @@ def _thinned_band(series: Series) -> list[tuple[float, float, float]]:
 
 
 def _line(series: Series, points: Sequence[Point]) -> str:
-    colour = f"c{_colour(series)}"
-    x, y = points[-1]
-    title = f"<title>{escaped(series.name)}: {number(series.points[-1][1])} at last</title>"
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    dot = f'<circle class="{colour}" cx="{x:.1f}" cy="{y:.1f}" r="2.6">{title}</circle>'
-    return f'<polyline class="line {colour}" points="{path}">{title}</polyline>{dot}'
+    """A group with a polyline for each part of the line, and dots where it ends and where a point stands alone."""
+    colour, segments = f"c{_colour(series)}", unbroken(points)
+    title = f"<title>{escaped(series.name)}: {number(series.numbers[-1])} at last</title>"
+    drawn = []
+    for segment in segments:
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in segment)
+        drawn.append(f'<polyline class="line {colour}" points="{path}"/>')
+    dots = [(1.2, segment[0]) for segment in segments[:-1] if len(segment) == 1] + [(2.6, segments[-1][-1])]
+    drawn += [f'<circle class="{colour}" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>' for radius, (x, y) in dots]
+    return f'<g class="curve {colour}">{title}{"".join(drawn)}</g>'
+
+
+def _level(y: float, lines: Sequence[Sequence[Point]]) -> str:
+    """The dashed line of random play, and its name where it covers least: above it or below, at either end."""
+    places = [place for line in lines for place in _along(line)]
+
+    def covered(name: Point) -> int:
+        return sum(0 <= x - name[0] <= NAME_WIDTH and -11 <= height - name[1] <= 3 for x, height in places)
+
+    heights = [height for height in (y - 5, y + 12) if TOP + 8 <= height <= HEIGHT - BOTTOM]
+    starts = (WIDTH - RIGHT - NAME_WIDTH, LEFT)
+    x, height = min(((start, height) for start in starts for height in heights), key=covered)
+    line = f'<line class="level" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y:.1f}" y2="{y:.1f}"/>'
+    return f'{line}<text class="tick start name" x="{x:g}" y="{height:.1f}">random play</text>'
+
+
+def _along(line: Sequence[Point]) -> list[Point]:
+    """Places on a line, eight of each stretch between two of its points."""
+    return [
+        (x + (to_x - x) * k / 8, y + (to_y - y) * k / 8)
+        for (x, y), (to_x, to_y) in pairwise([*line, line[-1]])
+        for k in range(8)
+    ]
 
 
 def _colour(series: Series) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from warpworld.files import readable
 from warpworld.report.pages import replacing
 from warpworld.report.palette import ROLES, SERIES
-from warpworld.runs.metrics import Point, own_metrics, points_of, read_metrics
+from warpworld.runs.metrics import Point, curve_of, own_metrics, read_metrics, unbroken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | Non
     axes = figure.subplots(1, len(panels), squeeze=False)[0]
     for index, (axis, (heading, unit, key)) in enumerate(zip(axes, panels, strict=True)):
         colour = SERIES[index % (len(SERIES) - 1)] if _RETURN.match(key) else SERIES[-1 if key == _LENGTH else -2]
-        _draw_panel(axis, heading, unit, points_of(rows, key), colour)
+        _draw_panel(axis, heading, unit, curve_of(rows, key), colour)
 
     with replacing(Path(png_path)) as unfinished:
         figure.savefig(unfinished, format="png")
@@ -70,9 +70,13 @@ def _draw_panel(axis: Axes, heading: str, unit: str, points: Sequence[Point], co
     axis.tick_params(colors=_INK, labelsize=8, length=3)
     axis.spines[["top", "right"]].set_visible(False)
     axis.xaxis.set_major_formatter(EngFormatter(sep=""))
-    if points:
+    parts = unbroken(points)
+    if parts:
         steps, values = zip(*points, strict=True)
         axis.plot(steps, values, color=colour, linewidth=1.6, marker="o" if len(points) < 3 else "")
+        lone = [part[0] for part in parts if len(part) == 1]
+        if lone and len(points) >= 3:
+            axis.plot(*zip(*lone, strict=True), color=colour, linestyle="", marker="o", markersize=3)
         axis.set_xlim(left=0)
     else:
         axis.text(0.5, 0.5, "no episode has ended", transform=axis.transAxes, ha="center", color=_INK, fontsize=9)

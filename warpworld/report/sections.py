@@ -61,7 +61,7 @@ def key_figures(data: Sequence[RunData]) -> str:
         [run.label, *(found[name][0] if name in found else "-" for name in columns)]
         for run, found in zip(data, figures, strict=True)
     ]
-    return _section("Key figures", f'<div class="card">{_table(["run", *columns], rows)}</div>')
+    return _section("Key figures", f'<div class="card figures">{_table(["run", *columns], rows)}</div>')
 
 
 def _figures(run: RunData) -> dict[str, tuple[str, str]]:
@@ -134,7 +134,7 @@ def _policy_panels(data: Sequence[RunData], pattern: re.Pattern[str]) -> list[Pa
         keys = {name: f"{kind}/{name}/{leaf}" for name in policies}
         title = leaf.replace("_", " ").replace("/", ", ")
         if len(data) == 1:
-            lines = [Series(name, i, data[0].points(key)) for i, (name, key) in enumerate(keys.items())]
+            lines = [Series(name, i, data[0].curve(key)) for i, (name, key) in enumerate(keys.items())]
             panels.append(Panel(title, "", lines))
         else:
             panels += [Panel(f"{name}: {title}", "", _lines(data, key)) for name, key in keys.items()]

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from warpworld.report.charts import Series
 from warpworld.runs.differences import flat, labels
 from warpworld.runs.run_data import RunData
@@ -32,13 +34,14 @@ class Bundle:
     def series(self, key: str, colour: int) -> Series:
         """The line of a metric: of several runs over the env steps at which more than half of them have logged it."""
         if len(self.runs) == 1:
-            return Series(self.label, colour, self.runs[0].points(key))
-        curves = [dict(run.points(key)) for run in self.runs]
+            return Series(self.label, colour, self.runs[0].curve(key))
+        curves = [dict(run.curve(key)) for run in self.runs]
         count = Counter(x for curve in curves for x in curve)
         common = sorted(x for x, number in count.items() if 2 * number > len(curves))
-        values = [[curve[x] for curve in curves if x in curve] for x in common]
+        values = [[curve[x] for curve in curves if x in curve] for x in common]  # a mean, too, breaks where one does
         points = [(x, statistics.fmean(ys)) for x, ys in zip(common, values, strict=True)]
-        return Series(self.label, colour, points, [(x, min(ys), max(ys)) for x, ys in zip(common, values, strict=True)])
+        band = [(x, float(np.min(ys)), float(np.max(ys))) for x, ys in zip(common, values, strict=True)]
+        return Series(self.label, colour, points, band)
 
 
 def bundles(data: Sequence[RunData]) -> list[Bundle]:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import dropwhile, groupby
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from warpworld.errors import RunError
 from warpworld.files import read_file, reason
 
 Point = tuple[float, float]
+_Place = TypeVar("_Place", bound=tuple[float, ...])
 
 OWN = "env/"  # what the names of an environment's own metrics begin with
+EPISODES = "charts/episodes"  # how many episodes a line's means are of
+_OF_EPISODES = re.compile(rf"{OWN}|charts/(episodic_length|.+/episodic_return)\Z")
 
 
 def read_metrics(metrics_path: str | Path) -> list[dict[str, Any]]:
@@ -46,6 +51,31 @@ def points_of(rows: Sequence[Mapping[str, Any]], key: str) -> list[Point]:
     """(env steps, value) of a metric, where it is a number."""
     pairs = ((row.get("env_steps"), row.get(key)) for row in rows)
     return [(x, y) for x, y in pairs if _is_number(x) and _is_number(y)]
+
+
+def curve_of(rows: Sequence[Mapping[str, Any]], key: str) -> list[Point]:
+    """(env steps, value) of a metric for a chart, from its first number on; NaN breaks the line where there is none.
+
+    Nothing breaks it where the metric was not measured: in a row without it, or a mean of episodes when none ended.
+    """
+    pairs = ((row["env_steps"], row[key]) for row in rows if _is_number(row.get("env_steps")) and measures(row, key))
+    points = ((x, y if _is_number(y) else math.nan) for x, y in pairs)
+    return list(dropwhile(lambda point: math.isnan(point[1]), points))
+
+
+def measures(row: Mapping[str, Any], key: str) -> bool:
+    """Whether a row measures a metric, be it with a number or with what is none."""
+    return key in row and not (row.get(EPISODES) == 0 and of_episodes(key))
+
+
+def of_episodes(key: str) -> bool:
+    """Whether a metric is a mean over the episodes that ended."""
+    return _OF_EPISODES.match(key) is not None
+
+
+def unbroken(points: Sequence[_Place]) -> list[list[_Place]]:
+    """The parts of a curve, or of a band around one, between its gaps."""
+    return [list(part) for is_gap, part in groupby(points, lambda point: math.isnan(point[1])) if not is_gap]
 
 
 def _is_number(value: Any) -> TypeGuard[float]:

@@ -13,7 +13,7 @@ from warpworld.errors import RunError
 from warpworld.files import read_file, readable, reason
 from warpworld.runs.differences import labels
 from warpworld.runs.folder import RunFolder
-from warpworld.runs.metrics import Point, points_of, read_metrics
+from warpworld.runs.metrics import Point, curve_of, points_of, read_metrics
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,10 @@ class RunData:
     def points(self, key: str) -> list[Point]:
         """(env steps, value) of a metric, where it is a number."""
         return points_of(self.rows, key)
+
+    def curve(self, key: str) -> list[Point]:
+        """(env steps, value) of a metric for a chart; NaN where its line breaks."""
+        return curve_of(self.rows, key)
 
     def last(self, key: str) -> float | None:
         """The latest number of a metric, or None."""
