@@ -110,7 +110,7 @@ def test_a_file_with_holes(board: Board, folder: Path) -> None:
     )
     asked = [("run", "a"), ("metric", "x"), ("metric", "nothing")]
     found = board.json("/api/curves", asked)["a"]
-    assert found["skipped"] == 2
+    assert found["damaged"] == [f"'{path}': 2 lines are damaged and left out: 3 and 4"]
     values = [None, 5.0, None, None, None]  # a line without x is no gap, one with x that is no number is
     assert found["curves"]["x"] == {"steps": [1.0, 2.0, 4.0, 5.0, 6.0], "seconds": [None] * 5, "values": values}
     with path.open("a") as file:

@@ -67,13 +67,12 @@ def test_a_run_without_metrics_counts_its_checkpoints(tmp_path: Path) -> None:
     [
         '{"env_steps": 32, RETURN: NaN}\n{"env_steps": 64, RETURN: 3}\n',
         '{"env_steps": 32, RETURN: 3.0}\n{"env_steps": 64, RETURN: null}\n',
-        '{"env_steps": 32, RETURN: 3e0}\n\x00\x00not JSON\n{"env_steps": 64}\n',
         '{"env_steps": 64, RETURN: 3}\n{"env_st',
         '{"env_steps": 64, RETURN: 3}\n{"env_steps": 9, RETURN: 4',
         '{"env_steps": 64, RETURN: 3, "x": 1}\n{RETURN: -Infinity}\n',
         '{"env_steps": 64, RETURN: 3, "x": 1}\n{RETURN: 1e999}\n',
     ],
-    ids=["NaN", "null", "garbage", "cut short", "cut in a number", "infinite", "too large"],
+    ids=["NaN", "null", "cut short", "cut in a number", "infinite", "too large"],
 )
 def test_holes_in_metrics_are_passed_over(tmp_path: Path, text: str) -> None:
     run = logged(tmp_path, [])

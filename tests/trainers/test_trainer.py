@@ -18,7 +18,7 @@ from warpworld.policies.distributions import log_prob
 from warpworld.policies.fused import FusedNetworks, fused_gradient
 from warpworld.report.plots import draw_curves
 from warpworld.runs import Run
-from warpworld.runs.metrics import read_metrics
+from warpworld.runs.metric_files import read_metrics
 from warpworld.sessions.progress import TrainingProgress
 from warpworld.trainers import building
 from warpworld.trainers.algorithms import ppo
@@ -119,7 +119,7 @@ def test_where_no_episode_ends_the_return_is_no_number(tmp_path: Path) -> None:
     returns = [metrics["charts/left/episodic_return"] for metrics in seen]
     assert [math.isnan(value) for value in returns] == [True, False, False, True]
     assert math.isnan(seen[0]["charts/episodic_length"])
-    lines = read_metrics(run.metrics_path)
+    lines = read_metrics(run.metrics_path).rows
     assert [line["charts/left/episodic_return"] for line in lines] == [None, returns[1], returns[2], None]
     assert lines[0]["charts/episodic_length"] is None
     assert progress.last["left"] == returns[2]
@@ -288,7 +288,7 @@ def test_a_checkpoint_holds_everything_that_the_further_course_depends_on(tmp_pa
     rest = Unwritten()
     resumed.train(rest)  # type: ignore[arg-type]
     assert same(weights(resumed), weights(whole))
-    written = [untimed(line) for line in read_metrics(run.metrics_path)]
+    written = [untimed(line) for line in read_metrics(run.metrics_path).rows]
     assert [untimed(line) for line in rest.lines] == written[2:]
 
     last = run.load_checkpoint()

@@ -169,9 +169,8 @@ class Board {
     const entries = this.selected.map((name, i) => {
       const entry = document.createElement("span");
       element("i", `spot ${colourOf(i)}`, entry);
-      const { problem, skipped } = this.curves[name] ?? {};
-      const damaged = skipped ? ` (${skipped} damaged line${skipped === 1 ? "" : "s"})` : "";
-      entry.append(`${this.labels[name] ?? name}${problem ? `: ${problem}` : damaged}`);
+      const { problem, damaged = [] } = this.curves[name] ?? {};
+      entry.append([this.labels[name] ?? name, ...(problem ? [problem] : damaged)].join(": "));
       return entry;
     });
     by("legend").replaceChildren(...entries);

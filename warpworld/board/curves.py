@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 from array import array
 from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from warpworld.files import check_file
 from warpworld.runs import RunFolder
+from warpworld.runs.metric_files import Damage, good_rows, whole_lines
 from warpworld.runs.metrics import EPISODES, of_episodes
 
 MOST_RUNS = 32  # whose numbers are kept
@@ -29,7 +30,7 @@ class Table:
 
     Attributes:
         columns: by name, as many numbers as there are lines.
-        skipped: lines that are no JSON object.
+        damage: lines that are no JSON object.
 
     Args:
         path: the file; it need not be there yet.
@@ -41,8 +42,8 @@ class Table:
 
     def _restart(self) -> None:
         self.columns: dict[str, array[float]] = {}
-        self.skipped = 0
-        self._rows, self._offset, self._inode = 0, 0, -1
+        self.damage = Damage(self.path)
+        self._rows, self._lines, self._offset, self._inode = 0, 0, 0, -1
 
     def refresh(self) -> None:
         """Parse the lines that are new; a last line that is still being written waits for its end.
@@ -59,20 +60,13 @@ class Table:
                 self._restart()
             self._inode = inode
             file.seek(self._offset)
-            new = file.read()
-        whole = new[: new.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        for line in whole.splitlines():
-            self._take(line)
+            new = whole_lines(file.read())
+        for row in good_rows(new, self.damage, self._lines):
+            self._take(row)
+        self._offset += len(new)
+        self._lines += new.count(b"\n")
 
-    def _take(self, line: bytes) -> None:
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict):
-            self.skipped += 1
-            return
+    def _take(self, row: Mapping[str, Any]) -> None:
         for name, value in row.items():
             column = self.columns.get(name)
             if column is None:
@@ -106,9 +100,9 @@ class Curves:
             wanted: names of metrics.
 
         Returns:
-            metrics, the names of all that there are; skipped, lines that are no JSON; and curves, by name the lists
-            steps, seconds (of training, null where unknown) and values (null where the line breaks): at most
-            ``MOST_POINTS`` means of neighbours.
+            metrics, the names of all that there are; damaged, messages about lines that are left out; and curves, by
+            name the lists steps, seconds (of training, null where unknown) and values (null where the line breaks): at
+            most ``MOST_POINTS`` means of neighbours.
 
         Raises:
             OSError: a file cannot be read.
@@ -119,7 +113,8 @@ class Curves:
             timing.refresh()
             names = list(dict.fromkeys([*metrics.columns, *timing.columns]))
             curves = {name: _curve(metrics, timing, name) for name in wanted if name in names}
-            return {"metrics": names, "skipped": metrics.skipped + timing.skipped, "curves": curves}
+            damaged = [str(table.damage) for table in (metrics, timing) if table.damage.count]
+            return {"metrics": names, "damaged": damaged, "curves": curves}
 
     def _tables(self, run: RunFolder) -> tuple[Table, Table]:
         """The run's metrics and timing, which become the last to be forgotten."""

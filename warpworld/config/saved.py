@@ -9,7 +9,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from warpworld.config.document import Document
 from warpworld.config.encodable import check_encodable
@@ -63,6 +63,15 @@ class SavedConfig:
         """The ``trainer`` section."""
         section: Mapping[str, Any] = self.settings["trainer"]
         return section
+
+
+def has_outline(settings: Any) -> bool:
+    """Whether values have the outline that is checked of a ``config.yaml``."""
+    try:
+        _Config.model_validate(settings)
+    except ValidationError:
+        return False
+    return True
 
 
 def read_saved(path: Path) -> SavedConfig:

@@ -56,6 +56,7 @@ def run_html(run: Run) -> str:
         first, last = (points[0][1], points[-1][1]) if points else (None, None)
         rows.append((f"{name}: mean return", f"{shown(last)}, {shown(first)} at first"))
     rows.append(("checkpoints", ", ".join(f"{iteration:,}" for iteration in data.checkpoints) or "none"))
+    rows += [("damaged", message) for message in data.damaged]
     return _card(repr(run).strip("<>"), _table((), rows) + _curve(run.curve_path))
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from warpworld.files import readable
 from warpworld.report.pages import replacing
 from warpworld.report.palette import ROLES, SERIES
-from warpworld.runs.metrics import Point, curve_of, own_metrics, read_metrics, unbroken
+from warpworld.runs.metric_files import read_metrics
+from warpworld.runs.metrics import Point, curve_of, own_metrics, unbroken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +38,7 @@ def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | Non
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    rows = read_metrics(metrics_path)
+    rows = read_metrics(metrics_path).rows
     policies = list(dict.fromkeys(match[1] for row in rows for name in row if (match := _RETURN.match(name))))
     panels = [
         (f"{name}: return", "rewards per agent and episode", f"charts/{name}/episodic_return") for name in policies

@@ -44,6 +44,7 @@ def write_report(
     path = Path(path)
     data = read_runs(runs)
     parts = [
+        sections.damage(data),
         sections.legend(data),
         sections.key_figures(data),
         sections.curves(data, random_returns or {}),

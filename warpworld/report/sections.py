@@ -43,6 +43,11 @@ def legend(data: Sequence[RunData]) -> str:
     return legend_of([Series(bundle.label, i, ()) for i, bundle in enumerate(bundles(data))])
 
 
+def damage(data: Sequence[RunData]) -> str:
+    """Which lines of metrics are left out; nothing where all are good."""
+    return "".join(f'<p class="quiet">{escaped(message)}</p>' for run in data for message in run.damaged)
+
+
 # --- figures ----------------------------------------------------------------------------------------------------------
 
 

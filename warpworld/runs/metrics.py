@@ -1,17 +1,12 @@
-"""What was logged of a run, read back."""
+"""What was logged of a run: names of metrics, their points and their curves."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import dropwhile, groupby
-from pathlib import Path
 from typing import Any, TypeGuard, TypeVar
-
-from warpworld.errors import RunError
-from warpworld.files import read_file, reason
 
 Point = tuple[float, float]
 _Place = TypeVar("_Place", bound=tuple[float, ...])
@@ -19,26 +14,6 @@ _Place = TypeVar("_Place", bound=tuple[float, ...])
 OWN = "env/"  # what the names of an environment's own metrics begin with
 EPISODES = "charts/episodes"  # how many episodes a line's means are of
 _OF_EPISODES = re.compile(rf"{OWN}|charts/(episodic_length|.+/episodic_return)\Z")
-
-
-def read_metrics(metrics_path: str | Path) -> list[dict[str, Any]]:
-    """The lines of a ``metrics.jsonl``; a last line that was cut off while being written is left out.
-
-    Raises:
-        RunError: the file cannot be read, or an earlier line is not JSON.
-    """
-    try:
-        lines = read_file(metrics_path).decode().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise RunError(f"'{metrics_path}' cannot be read: {reason(error)}") from error
-    rows = []
-    for number, line in enumerate(lines, 1):
-        try:
-            rows.append(json.loads(line))
-        except (ValueError, RecursionError) as error:
-            if number < len(lines):
-                raise RunError(f"'{metrics_path}', line {number}: not JSON: {error}") from error
-    return [row for row in rows if isinstance(row, dict)]
 
 
 def own_metrics(names: Iterable[str]) -> dict[str, str]:

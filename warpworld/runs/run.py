@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import logging
@@ -19,6 +20,7 @@ from warpworld.config.saved import foreign_code
 from warpworld.errors import ConfigError, RunError
 from warpworld.files import open_to_append, read_file, reason, remove_unfinished, replace_text, replacing
 from warpworld.runs.differences import flat
+from warpworld.runs.facts import facts_of
 from warpworld.runs.folder import RunFolder
 from warpworld.runs.loggers import (
     JsonLines,
@@ -191,10 +193,12 @@ class Run(RunFolder):
             raise RunError(f"'{path}' cannot be read or written: {reason(error)}") from error
 
     def close(self) -> None:
-        """Close the loggers, which a later ``log`` opens again, and release the lock."""
+        """Close the loggers, which a later ``log`` opens again, leave a summary for listings, and release the lock."""
         for opened in self._opened_loggers or ():
             opened.close()
         if self._lock is not None:
+            with contextlib.suppress(ConfigError):
+                facts_of(self, keep=True)
             self._lock.close()
             self._lock = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from warpworld.errors import RunError
 from warpworld.files import read_file, readable, reason
 from warpworld.runs.differences import labels
 from warpworld.runs.folder import RunFolder
-from warpworld.runs.metrics import Point, curve_of, points_of, read_metrics
+from warpworld.runs.metric_files import Damage, Metrics, read_metrics
+from warpworld.runs.metrics import Point, curve_of, points_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +28,7 @@ class RunData:
         machine: what it ran on, by fact; of the last session if there were several. Empty if unknown.
         checkpoints: iterations that have one.
         label: what it is called among the runs that are shown with it; the folder's name where it is alone.
+        damaged: a message for each file of metrics with damaged lines, which are left out.
     """
 
     path: Path
@@ -35,6 +37,7 @@ class RunData:
     machine: dict[str, Any]
     checkpoints: Sequence[int]
     label: str
+    damaged: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -60,19 +63,21 @@ class RunData:
 
 
 def read_run(run: RunFolder) -> RunData:
-    """Read a run's folder; metrics, timing and machine may be missing. No code that the run names is imported.
+    """Read a run's folder; metrics, timing and machine may be missing, lines of metrics may be damaged.
+
+    No code that the run names is imported.
 
     Raises:
         RunError: a file is there but cannot be read.
         ConfigError: ``config.yaml`` is no configuration of a run.
     """
-    rows = read_metrics(run.metrics_path) if run.metrics_path.exists() else []
-    timing = read_metrics(run.timing_path) if run.timing_path.exists() else []
-    of_iteration = {row.get("iteration"): row for row in timing}
-    merged = [{**of_iteration.get(row.get("iteration"), {}), **row} for row in rows]
+    metrics, timing = (_read_if_there(path) for path in (run.metrics_path, run.timing_path))
+    of_iteration = {_iteration(row): row for row in timing.rows}
+    merged = [{**of_iteration.get(_iteration(row), {}), **row} for row in metrics.rows]
+    damaged = [str(file.damage) for file in (metrics, timing) if file.damage.count]
     config = read_saved(run.config_path)
     machine, name = _read_machine(run.machine_path), readable(run.path.resolve().name)
-    return RunData(run.path, config, merged, machine, run.checkpoints(), name)
+    return RunData(run.path, config, merged, machine, run.checkpoints(), name, damaged)
 
 
 def read_runs(runs: Sequence[RunFolder]) -> list[RunData]:
@@ -82,6 +87,16 @@ def read_runs(runs: Sequence[RunFolder]) -> list[RunData]:
         return data
     found = labels([run.config.settings for run in data], [run.label for run in data])
     return [replace(run, label=label) for run, label in zip(data, found, strict=True)]
+
+
+def _read_if_there(path: Path) -> Metrics:
+    return read_metrics(path) if path.exists() else Metrics((), Damage(path))
+
+
+def _iteration(row: Mapping[str, Any]) -> int | None:
+    """Of a line, where it is a whole number."""
+    number = row.get("iteration")
+    return number if isinstance(number, int) else None
 
 
 def _read_machine(path: Path) -> dict[str, Any]:

@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 import fcntl
-import json
-import math
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from warpworld.config.saved import SavedConfig, read_saved
+from warpworld.config.saved import SavedConfig
 from warpworld.errors import ConfigError, RunError
-from warpworld.files import read_file, readable, reason
+from warpworld.files import readable, reason
+from warpworld.runs.facts import Returns, facts_of
 from warpworld.runs.folder import RunFolder
 
 State = Literal["training", "finished", "stopped", "unreadable"]
-
-# Read from the text: a listing of a thousand runs has no time to parse ten million lines of JSON.
-_STEPS = re.compile(rb'"env_steps": ?(\d+)')
-_RETURN = '"charts/{}/episodic_return": ?(-?[0-9.eE+-]+)'
-
-
-@dataclass(frozen=True)
-class Returns:
-    """What a policy earned: mean return per agent and episode.
-
-    Attributes:
-        last: of the last logged iteration in which an episode ended.
-        best: the highest of an iteration.
-    """
-
-    last: float
-    best: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,19 +82,20 @@ def run_folders(folder: str | Path) -> list[RunFolder]:
 
 
 def summarise(run: RunFolder) -> RunSummary:
-    """Read a run's folder. Damage is reported in ``problem`` and never raises."""
+    """Summarise a run's folder. Damage is reported in ``problem`` and never raises."""
+    training = is_training(run)
     try:
-        config = read_saved(run.config_path)
-        per_rollout = config.trainer["num_envs"] * _num_steps(config)
+        facts = facts_of(run, keep=not training)
+        per_rollout = facts.config.trainer["num_envs"] * _num_steps(facts.config)
     except ConfigError as error:
         return RunSummary(run.path, "unreadable", problem=str(error))
-    total = config.trainer["total_env_steps"] // per_rollout * per_rollout
-    metrics, problem = _read(run.metrics_path)
+    total = facts.config.trainer["total_env_steps"] // per_rollout * per_rollout
     checkpoints = run.checkpoints()
-    env_steps = max(_last_steps(metrics), checkpoints[-1] * per_rollout if checkpoints else 0)
+    env_steps = max(facts.env_steps, checkpoints[-1] * per_rollout if checkpoints else 0)
     is_finished = env_steps >= total or run.ending_path.exists()
-    state: State = "training" if is_training(run) else "finished" if is_finished else "stopped"
-    return RunSummary(run.path, state, config, env_steps, total, _started(run), _returns(metrics, config), problem)
+    state: State = "training" if training else "finished" if is_finished else "stopped"
+    about = facts.started, facts.returns, facts.problem
+    return RunSummary(run.path, state, facts.config, env_steps, total, *about)
 
 
 def is_training(run: RunFolder) -> bool:
@@ -128,51 +110,8 @@ def is_training(run: RunFolder) -> bool:
     return False
 
 
-def _started(run: RunFolder) -> str:
-    """When the first session began, according to ``machine.json``."""
-    try:
-        first = json.loads(read_file(run.machine_path))[0]["started"]
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        return ""
-    return first if isinstance(first, str) else ""
-
-
 def _num_steps(config: SavedConfig) -> int:
     given = config.trainer.get("num_steps")
     if not isinstance(given, int) or given < 1:
         raise ConfigError(f"{config.path}: trainer.num_steps is {given!r}, expected a whole number of at least 1")
     return given
-
-
-def _read(path: Path) -> tuple[bytes, str]:
-    """The whole lines of a ``metrics.jsonl``, and what is wrong with it."""
-    if not path.exists():
-        return b"", ""
-    try:
-        text = read_file(path)
-        return text[: text.rfind(b"\n") + 1], ""
-    except OSError as error:
-        return b"", f"'{path}' cannot be read: {reason(error)}"
-
-
-def _last_steps(metrics: bytes) -> int:
-    found = _STEPS.match(metrics, max(metrics.rfind(b'"env_steps"'), 0))
-    return int(found[1]) if found else 0
-
-
-def _returns(metrics: bytes, config: SavedConfig) -> dict[str, Returns]:
-    found = {}
-    for name in config.policy:
-        texts = re.findall(_RETURN.format(re.escape(name)).encode(), metrics)
-        values = [value for text in texts for value in _finite(text)]
-        if values:
-            found[name] = Returns(values[-1], max(values))
-    return found
-
-
-def _finite(text: bytes) -> Iterable[float]:
-    try:
-        value = float(text)
-    except ValueError:
-        return ()
-    return (value,) if math.isfinite(value) else ()

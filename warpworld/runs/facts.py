@@ -1,0 +1,189 @@
+"""What a run's files contain, in a few facts; kept in its folder, so that unchanged files are read once.
+
+``.summary.json`` holds the facts beside the sizes and times of the files that they were read from. It is a cache:
+removing it costs one more look at the files.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import Self
+
+import warpworld
+from warpworld.config.saved import SavedConfig, has_outline, read_saved
+from warpworld.files import read_file, reason
+from warpworld.runs.folder import RunFolder
+from warpworld.runs.metric_files import Damage, find_damage, whole_lines
+
+# Read from the text: a listing of a thousand runs has no time to parse ten million lines of JSON.
+_STEPS = re.compile(rb'"env_steps": ?(\d+)')
+_RETURN = '"charts/{}/episodic_return": ?(-?[0-9.eE+-]+)'
+
+
+@dataclass(frozen=True)
+class Returns:
+    """What a policy earned: mean return per agent and episode.
+
+    Attributes:
+        last: of the last logged iteration in which an episode ended.
+        best: the highest of an iteration.
+    """
+
+    last: float
+    best: float
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a run's files contain.
+
+    Attributes:
+        config: its configuration.
+        env_steps: of the last line of metrics.
+        started: when its first session began, in UTC as ISO 8601 has it; "" if unknown.
+        returns: by policy, of those that have logged one.
+        problem: what cannot be read of its metrics, in a line; "" if all can.
+    """
+
+    config: SavedConfig
+    env_steps: int
+    started: str
+    returns: Mapping[str, Returns]
+    problem: str
+
+    @classmethod
+    def read(cls, run: RunFolder) -> Self:
+        """Read the files; raises ConfigError where the configuration cannot be read."""
+        config = read_saved(run.config_path)
+        lines, problem = _metrics(run.metrics_path)
+        return cls(config, _last_steps(lines), _started(run), _returns(lines, config), problem)
+
+
+_FACTS = TypeAdapter(Facts)
+
+
+def facts_of(run: RunFolder, keep: bool) -> Facts:
+    """The facts of a run, from ``.summary.json`` where its files are still those that it was made from.
+
+    Args:
+        run: its folder.
+        keep: whether to write that file; while the run trains it would not stay right for long.
+
+    Raises:
+        ConfigError: the configuration cannot be read.
+    """
+    stamp = _stamp(run)
+    facts = _kept(run, stamp)
+    if facts is None:
+        facts = Facts.read(run)
+        if keep and not facts.problem:
+            _keep(run, stamp, facts)
+    return facts
+
+
+# ---- kept ------------------------------------------------------------------------------------------------------------
+def _path(run: RunFolder) -> Path:
+    return run.path / ".summary.json"
+
+
+def _stamp(run: RunFolder) -> list[Any]:
+    """Warpworld's version, and size and time of each file that is read; null where there is none."""
+    paths = (run.config_path, run.metrics_path, run.machine_path)
+    return [warpworld.__version__, *map(_size_and_time, paths)]
+
+
+def _size_and_time(path: Path) -> list[int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _kept(run: RunFolder, stamp: list[Any]) -> Facts | None:
+    """The facts that were kept of files with this stamp; None where there are none."""
+    path = _path(run)
+    if path.is_symlink():  # it may lead out of a folder that a page shows
+        return None
+    try:
+        found = json.loads(read_file(path))
+        if found["stamp"] != stamp or not has_outline(found["settings"]):
+            return None
+        config = SavedConfig(run.config_path, found["settings"])
+        return _FACTS.validate_python({**found["facts"], "config": config})
+    except (OSError, ValueError, LookupError, TypeError, RecursionError, ValidationError):
+        return None
+
+
+def _keep(run: RunFolder, stamp: list[Any], facts: Facts) -> None:
+    """Write the facts, whole or not at all; a folder that cannot be written does without."""
+    known = {name: value for name, value in asdict(facts).items() if name != "config"}
+    text = json.dumps({"stamp": stamp, "settings": facts.config.settings, "facts": known})
+    if json.loads(text)["settings"] != facts.config.settings:  # keys that are no texts
+        return
+    unfinished = run.path / f".summary.{os.getpid()}.tmp"
+    try:
+        unfinished.write_text(text)
+        os.replace(unfinished, _path(run))
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+
+
+# ---- read ------------------------------------------------------------------------------------------------------------
+def _started(run: RunFolder) -> str:
+    """When the first session began, according to ``machine.json``."""
+    try:
+        first = json.loads(read_file(run.machine_path))[0]["started"]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return ""
+    return first if isinstance(first, str) else ""
+
+
+def _metrics(path: Path) -> tuple[bytes, str]:
+    """The whole lines of a ``metrics.jsonl``, and what is wrong with it."""
+    if not path.exists():
+        return b"", ""
+    try:
+        lines, damage = whole_lines(read_file(path)), Damage(path)
+    except OSError as error:
+        return b"", f"'{path}' cannot be read: {reason(error)}"
+    find_damage(lines, damage)
+    return lines, str(damage)
+
+
+def _last_steps(metrics: bytes) -> int:
+    found = _STEPS.match(metrics, max(metrics.rfind(b'"env_steps"'), 0))
+    return int(found[1]) if found else 0
+
+
+def _returns(metrics: bytes, config: SavedConfig) -> dict[str, Returns]:
+    found = {}
+    for name in config.policy:
+        values = _finite(re.findall(_RETURN.format(re.escape(name)).encode(), metrics))
+        if values:
+            found[name] = Returns(values[-1], max(values))
+    return found
+
+
+def _finite(texts: list[bytes]) -> list[float]:
+    try:
+        values = list(map(float, texts))
+    except ValueError:  # damage that looks like a number, such as 1.2.3
+        values = [float(text) for text in texts if _is_number(text)]
+    return values if math.isfinite(sum(values)) else [value for value in values if math.isfinite(value)]
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
