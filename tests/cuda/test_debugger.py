@@ -33,6 +33,7 @@ def line_of(mark: str) -> int:
 
 
 @pytest.mark.parametrize("compiler", ["g++", pytest.param("clang++", marks=pytest.mark.slow)])
+@pytest.mark.heavy
 @pytest.mark.long
 def test_gdb_stops_in_one_agent_of_one_env(compiler: str, tmp_path: Path) -> None:
     commands = (
@@ -71,10 +72,11 @@ def test_gdb_stops_in_one_agent_of_one_env(compiler: str, tmp_path: Path) -> Non
     assert "exited normally" in parts["end"]
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
+@pytest.mark.long
 def test_gdb_stops_where_a_kernel_faults(tmp_path: Path) -> None:
     program = (
-        "from test_faults import *\nworld = faulty_world(None, 1)\nworld['mode'] = MODES.index('null_pointer')\n"
+        "from tests.cuda.test_faults import *\nworld = faulty_world(1)\nworld['mode'] = MODES.index('null_pointer')\n"
         "world['bad_env'] = 3\nworld.step()"
     )
     commands = [*SETUP, "run", "echo == where\\n", "backtrace 1"]

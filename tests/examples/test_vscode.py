@@ -76,14 +76,17 @@ def test_the_trace_lies_in_the_project(project: Path) -> None:
     assert (project / "trace.csv").read_text().startswith("step,episode,event,agent,group,")
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_the_debugger_stops_in_one_agent_of_one_env(project: Path) -> None:
     assert (DEBUG["type"], DEBUG["MIMode"], DEBUG["program"]) == ("cppdbg", "gdb", "${command:python.interpreterPath}")
     variables = {entry["name"]: entry["value"] for entry in DEBUG["environment"]}
     setup = [command["text"] for command in DEBUG["setupCommands"]]
-    stop = ["break walk.cu:12 if env_id() == 2 && agent_id() == 1", "run", "print env_id()", "print agent_id()", "next"]
+    stop = ["break walk.cu:12 if env_id() == 2 && agent_id() == 1", "run", "print env_id()", "print agent_id()"]
+    values = ["print timestep[env_id()]", "print energy[agent_index()] > 0", "info locals", "next"]
     program = [filled(word, project) for word in DEBUG["args"]]
-    said = gdb([*setup, *stop], program, project, PYTHONPATH=os.pathsep.join(sys.path), **variables)
+    said = gdb([*setup, *stop, *values], program, project, PYTHONPATH=os.pathsep.join(sys.path), **variables)
     behind = said.partition("hit Breakpoint 1")[2]
-    assert "$1 = 2\n$2 = 1\n" in behind
+    assert "$1 = 2\n$2 = 1\n$3 = 1\n$4 = true\n" in behind
+    assert "\nway = " in behind
     assert behind.splitlines()[-1].startswith("13\t")
