@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import time
 from collections.abc import Mapping
@@ -12,14 +13,16 @@ from typing import Any, BinaryIO
 from warpworld.runs.loggers.hyperparameters import described
 from warpworld.runs.loggers.logger import Metrics, cannot_write, close, numbers
 
-_COUNTERS = {name: f"perf/{name}" for name in ("iteration", "agent_steps", "time")}
+_COUNTERS = {"iteration", "agent_steps", "time", "charts/episodes"}
+_BESIDE_LOSSES = re.compile(r"charts/(?P<policy>[^/]+)/(?P<leaf>(?!episodic_return)[^/]+)\Z")
 
 
 class TensorBoard:
     """Event files for TensorBoard, one a session, with env steps as the step.
 
     They lie in the run folder itself, whose name TensorBoard then gives to the run. The first begins with the settings,
-    as text and as hyperparameters. Counters stand among the timings, which come last on TensorBoard's page.
+    as text and as hyperparameters. TensorBoard sorts its cards by name. So that returns and lengths come first,
+    counters stand among the timings, which come last, and learning rates and the like among the losses.
 
     The files are written directly, without the package's writer thread, so that what was logged is in the file when
     ``log`` returns, and an error reaches the trainer.
@@ -39,7 +42,7 @@ class TensorBoard:
         """Write every finite number among the metrics as a scalar of its name."""
         from tensorboard.compat.proto.summary_pb2 import Summary
 
-        values = [Summary.Value(tag=_COUNTERS.get(name, name), simple_value=value) for name, value in numbers(metrics)]
+        values = [Summary.Value(tag=tag_of(name), simple_value=value) for name, value in numbers(metrics)]
         self._write(step=int(metrics.get("env_steps", 0)), summary=Summary(value=values))
 
     def rewind(self, iteration: int, env_steps: int) -> None:
@@ -80,3 +83,10 @@ class TensorBoard:
             f"events.out.tfevents.{time.time():.6f}.{socket.gethostname()}.{os.getpid()}"  # TensorBoard sorts by name
         )
         return (self._folder / name).open("xb")
+
+
+def tag_of(name: str) -> str:
+    """What TensorBoard calls a metric."""
+    if name in _COUNTERS:
+        return f"perf/{name.rpartition('/')[2]}"
+    return _BESIDE_LOSSES.sub(r"losses/\g<policy>/\g<leaf>", name)
