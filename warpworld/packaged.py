@@ -17,6 +17,7 @@ FAMILIES = {
     "classic control": {name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "pendulum")},
     "diagnostics": {"recall": "warpworld.envs.recall.recall"},
     "minatar": {f"minatar_{game}": f"warpworld.envs.minatar.{game}" for game in ("breakout", "freeway")},
+    "overcooked": {"overcooked": "warpworld.envs.overcooked.overcooked"},
     "tag": {name: f"warpworld.envs.{name}.{name}" for name in ("tag_gridworld", "tag_continuous")},
     "worlds with eyes": {
         name: f"warpworld.envs.{name}.{name}" for name in ("explorer", "waypoint", "point_goal", "deathmatch")

@@ -15,11 +15,11 @@ from warpworld.environment import get_environment
 from ..clock import measure
 from ..rows import Row
 from ..worlds import measured
-from . import classic_control
+from . import classic_control, overcooked
 from .case import Case
 
 NAME = "gallery"
-FAMILIES = {"classic control": classic_control.CASES}
+FAMILIES = {"classic control": classic_control.CASES, "overcooked": overcooked.CASES}
 
 
 def rows(seconds: float, only: str = NAME) -> Iterator[Row]:

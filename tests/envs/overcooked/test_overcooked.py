@@ -1,0 +1,182 @@
+"""Overcooked against an oracle in plain Python and against JaxMARL's, and its layouts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.envs.overcooked.overcooked_oracle import Kitchen
+from tests.packaged import packaged
+from warpworld import World
+from warpworld.envs.overcooked.layouts import CLASSIC, layout_of
+from warpworld.envs.overcooked.overcooked import Overcooked
+from warpworld.errors import DeclarationError
+
+ITEMS = ("", "onion", "plate", "soup")
+ODDS = np.array([1, 1, 1, 1, 0.5, 4]) / 8.5  # of actions: cooks that use their hands meet more of the rules
+STEPS = 60
+
+
+def make(layout: str, num_envs: int, seed: int = 0, **params: Any) -> World:
+    """A world on the cpu in which small rewards count whole, after its first reset."""
+    options = dict(num_envs=num_envs, device="cpu", seed=seed, final_observations=True)
+    world = packaged("overcooked", layout=layout, **options, **params)
+    world.reset()
+    world["shaping"][...] = 1.0
+    return world
+
+
+def act(world: World, actions: np.ndarray) -> None:
+    """One step with an action (envs, 2) for each cook."""
+    world["actions"][:] = torch.from_numpy(actions.astype(np.int32))[..., None]
+    world.step()
+
+
+def seen(world: World) -> np.ndarray:
+    """What agents saw at the end of the last step, in onions, steps and flags."""
+    ended = world["truncated"][:, None, None, None, None]
+    values = torch.where(ended, world["final_observations"], world["observations"]).cpu().numpy()
+    scale = np.full(22, 255.0)
+    scale[[15, 16]], scale[17] = 85.0, 13.0
+    return values / scale[:, None, None]
+
+
+def kitchens(world: World, layout: str) -> list[Kitchen]:
+    """The oracle's kitchens in the state of the world."""
+    rows = [row.replace("1", " ").replace("2", " ") for row in CLASSIC[layout]]
+    columns, arrays = len(rows[0]), {name: world.data.numpy(name) for name in ("place", "facing", "held", "contents")}
+    found = []
+    for env in range(world.num_envs):
+        contents = {(k % columns, k // columns): int(value) for k, value in enumerate(arrays["contents"][env])}
+        kind = {(x, y): rows[y][x] for x, y in contents}
+        pots = {c: ("onions", 23 - v) if v >= 20 else ("cooking", v) for c, v in contents.items() if kind[c] == "P"}
+        counters = {c: ITEMS[v] for c, v in contents.items() if kind[c] == "X" and v}
+        places = [(int(k) % columns, int(k) // columns) for k in arrays["place"][env]]
+        held = [ITEMS[item] for item in arrays["held"][env]]
+        found.append(Kitchen(rows, places, arrays["facing"][env].tolist(), held, counters, pots))
+    return found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("layout", CLASSIC)
+def test_steps_are_the_oracles(layout: str) -> None:
+    world = make(layout, num_envs=100, seed=7, start="random", episode_length=STEPS)
+    generator = np.random.default_rng(1)
+    oracles = kitchens(world, layout)
+    soups, small_rewards = np.zeros(100), set()
+    for step in range(1, STEPS + 1):
+        actions = generator.choice(6, (100, 2), p=ODDS)
+        outcomes = [kitchen.step(row.tolist()) for kitchen, row in zip(oracles, actions, strict=True)]
+        act(world, actions)
+        served = np.array([count for count, _ in outcomes])
+        small = np.array([rewards for _, rewards in outcomes])
+        expected = np.array([[kitchen.layers(cook, STEPS - step < 40) for cook in (0, 1)] for kitchen in oracles])
+        np.testing.assert_array_equal(seen(world), expected)
+        np.testing.assert_array_equal(world.data.numpy("rewards"), 20 * served[:, None] + small)
+        assert world.data.numpy("truncated").all() == (step == STEPS)
+        soups, small_rewards = soups + served, small_rewards | set(small.ravel().tolist())
+    assert soups.sum() > 0
+    assert small_rewards == {0, 3, 5}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", CLASSIC)
+def test_steps_are_jaxmarls(layout: str) -> None:
+    """Exact, in all five layouts, from random kitchens; observations, rewards, small rewards and ends."""
+    pytest.importorskip("jaxmarl", reason="no JaxMARL here: pip install jaxmarl")
+    from tests.envs.overcooked.original import Originals
+
+    num_envs = 100
+    world = make(layout, num_envs, seed=3, start="random", episode_length=STEPS)
+    plain = make(layout, num_envs, seed=3, start="random", episode_length=STEPS)
+    plain["shaping"][...] = 0.0
+    originals = Originals(layout, num_envs, STEPS)
+    generator = np.random.default_rng(2)
+    originals.follow(world)
+    for _ in range(STEPS):
+        actions = generator.choice(6, (num_envs, 2), p=ODDS)
+        expected, rewards, small, ended = originals.step(actions)
+        act(world, actions)
+        act(plain, actions)
+        np.testing.assert_array_equal(seen(world), expected)
+        np.testing.assert_array_equal(plain.data.numpy("rewards"), rewards)
+        np.testing.assert_array_equal(world.data.numpy("rewards"), rewards + small)
+        np.testing.assert_array_equal(world.data.numpy("truncated"), ended)
+
+
+def test_a_soup_by_hand() -> None:
+    """One cook fills the pot of the cramped room, waits, plates and serves; the other one stands still."""
+    world = make("cramped_room", num_envs=1)
+    fill = [3, 5, 2, 0, 5]  # face the pile on the left, take an onion, step right, face the pot, put it in
+    serve = [1, 3, 1, 5, 2, 0, 0, 5, 1, 2, 1, 5]  # down to the plates, up to the pot, down to the serving cell
+    earned, pots = np.zeros(2), []
+    for action in [*fill * 3, *[4] * 25, *serve]:
+        act(world, np.array([[action, 4]]))
+        earned += world.data.numpy("rewards")[0]
+        pots.append(int(world.data.numpy("contents")[0, 2]))
+    full = len(fill) * 3 - 1
+    assert pots[full : full + 22] == [*range(19, -1, -1), 0, 0]
+    assert earned.tolist() == [3 * 3 + 3 + 5 + 20, 20]
+    assert world["soups"].tolist() == [1]
+
+
+def test_small_rewards_count_only_as_scheduled() -> None:
+    world = packaged("overcooked", num_envs=1, device="cpu", seed=0)
+    world.reset()
+    world["facing"][...] = 0
+    for action in [3, 5, 2, 0, 5]:
+        act(world, np.array([[action, 4]]))
+    assert world["rewards"].tolist() == [[0.0, 0.0]]
+    assert world["contents"][0, 2] == 22
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("XXPXX\nO1 2Q\nXDXSX", "{file}:2: 'Q' is no cell, expected X, P, O, D, S, 1, 2 or a space"),
+        ("XXPXX\nO1 2\nXDXSX", "{file}:2: 4 cells, expected 5 as in the first line"),
+        ("XXPXX\nO1 2O\nX X X\nXDXXX", "{file}: no serving cell (S), expected at least one"),
+        ("XXXXX\nO1 2O\nXDXSX", "{file}: no pot (P), expected at least one"),
+        ("XXPXX\nO1 1O\nXDXSX", "{file}: 2 cells are '1', expected one: where a cook begins"),
+        ("XXPXX\nO1 2O\nXDXS ", "{file}:3: floor at the edge, expected a kitchen that nobody can walk out of"),
+        ("XXPXX\n 1 2O\nXDXSX", "{file}:2: floor at the edge, expected a kitchen that nobody can walk out of"),
+        ("", "{file}: no pot (P), expected at least one"),
+    ],
+)
+def test_files_that_are_no_kitchens(text: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "kitchen.txt"
+    file.write_text(text)
+    with pytest.raises(DeclarationError) as caught:
+        Overcooked(layout=str(file))
+    assert str(caught.value) == message.format(file=file)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        (
+            dict(layout="cramped_rom"),
+            "layout='cramped_rom': no such layout. Did you mean 'cramped_room'? Known: cramped_room, asymm_advantages, "
+            "coord_ring, forced_coord, counter_circuit, or a file",
+        ),
+        (dict(layout="missing.txt"), "layout 'missing.txt' cannot be read: No such file or directory"),
+        (dict(episode_length=0), "episode_length=0: expected 1 to 2^31 - 1"),
+        (dict(start="anyhow"), "start='anyhow': expected 'fixed' or 'random'"),
+    ],
+)
+def test_wrong_parameters(params: dict[str, Any], message: str) -> None:
+    with pytest.raises(DeclarationError) as caught:
+        Overcooked(**params)
+    assert str(caught.value) == message
+
+
+def test_a_layout_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "own.txt"
+    file.write_text("\n".join(CLASSIC["coord_ring"]) + "\n")
+    mine, classic = layout_of(str(file)), layout_of("coord_ring")
+    np.testing.assert_array_equal(mine.cells, classic.cells)
+    assert mine.starts == classic.starts == (7, 11)

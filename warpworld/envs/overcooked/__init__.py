@@ -1,0 +1,1 @@
+"""Overcooked: two cooks in a kitchen."""
