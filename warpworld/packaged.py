@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 FAMILIES = {
     "classic control": {name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "pendulum")},
     "diagnostics": {"recall": "warpworld.envs.recall.recall"},
+    "grid worlds": {name: f"warpworld.envs.{name}.{name}" for name in ("foraging",)},
     "minatar": {f"minatar_{game}": f"warpworld.envs.minatar.{game}" for game in ("breakout", "freeway")},
     "overcooked": {"overcooked": "warpworld.envs.overcooked.overcooked"},
     "tag": {name: f"warpworld.envs.{name}.{name}" for name in ("tag_gridworld", "tag_continuous")},

@@ -16,4 +16,5 @@ GALLERY = (
     learns(
         "minatar_freeway", "episodes of 30", Wanted({"agent": 30.0}, cpu_seconds=CPU_SECONDS, greedy=False, episodes=64)
     ),
+    learns("foraging", "0.45 a player, of 0.5", Wanted({"player": 0.45}, cpu_seconds=CPU_SECONDS, episodes=1000)),
 )

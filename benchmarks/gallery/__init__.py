@@ -15,11 +15,15 @@ from warpworld.environment import get_environment
 from ..clock import measure
 from ..rows import Row
 from ..worlds import measured
-from . import classic_control, overcooked
+from . import classic_control, foraging, overcooked
 from .case import Case
 
 NAME = "gallery"
-FAMILIES = {"classic control": classic_control.CASES, "overcooked": overcooked.CASES}
+FAMILIES = {
+    "classic control": classic_control.CASES,
+    "foraging": foraging.CASES,
+    "overcooked": overcooked.CASES,
+}
 
 
 def rows(seconds: float, only: str = NAME) -> Iterator[Row]:

@@ -31,6 +31,13 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9, players=2, rivals=2, megastep_rules=True),
     ],
     "explorer": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],
+    "foraging": [
+        dict(rows=5, cols=6, players=3, max_num_food=2, sight=2, episode_length=9),
+        dict(
+            **dict(rows=4, cols=5, players=3, max_num_food=2, sight=2, episode_length=9, grid_observation=True),
+            randomize={"present_players": (1, 3), "present_food": (1, 2)},
+        ),
+    ],
     "minatar_breakout": [dict(episode_length=25)],
     "minatar_freeway": [dict(episode_length=9)],
     "overcooked": [dict(episode_length=9, start="random")],

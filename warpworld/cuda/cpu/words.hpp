@@ -43,7 +43,7 @@ WW_FUNCTION uint32_t ww_lanes_of_env() {
 constexpr bool LANES_SIDE_BY_SIDE = false;
 WW_FUNCTION int env_id() { return (int)blockIdx.x; }
 WW_FUNCTION int lane() { return WW_MAX_THREADS_PER_ENV == 1 ? 0 : (int)threadIdx.x; }
-WW_FUNCTION int num_lanes() { return (int)blockDim.x; }
+WW_FUNCTION int num_lanes() { return WW_MAX_THREADS_PER_ENV == 1 ? 1 : (int)blockDim.x; }
 WW_FUNCTION int agent_id() { return lane(); }
 #ifdef WW_CHECK  // kernels run for all envs then, to see that those who sit a launch out keep still
 WW_FUNCTION bool is_active() { return ww_world().active[blockIdx.x]; }

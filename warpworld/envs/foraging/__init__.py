@@ -1,0 +1,1 @@
+"""Players load food that may take several of them."""

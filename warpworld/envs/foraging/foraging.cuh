@@ -1,0 +1,130 @@
+// A field with food on it, the players around it, and what each of them sees and may do.
+#pragma once
+
+#include <warpworld.cuh>
+
+constexpr int CELLS = ROWS * COLS;
+enum Choice { NONE, NORTH, SOUTH, WEST, EAST, LOAD, CHOICES };
+enum Layer { PLAYERS, FOOD, FREE };  // of a grid observation
+
+// Food is kept twice: by cell, and as a list in the order of cells, whose level is 0 once it is loaded.
+struct Food {
+  unsigned char* field;
+  short* food_row;
+  short* food_col;
+  unsigned char* food_level;
+  int* food_spawned;
+};
+
+// A player that is absent has level 0 and stands at (-1, -1).
+struct Players {
+  short* row;
+  short* col;
+  unsigned char* level;
+};
+
+struct Seen {
+  float* observations;
+  bool* action_mask;
+};
+
+__device__ int cell_at(int row, int col) { return row * COLS + col; }
+
+// The levels of food on the cells around one; 0 outside of the field.
+struct Around {
+  int north, south, west, east;
+};
+
+__device__ Around around(const unsigned char* field, int row, int col) {
+  const unsigned char* here = field + cell_at(row, col);
+  return Around{row > 0 ? here[-COLS] : 0, row < ROWS - 1 ? here[COLS] : 0, col > 0 ? here[-1] : 0,
+                col < COLS - 1 ? here[1] : 0};
+}
+
+// The choices that do something, a bit for each.
+__device__ unsigned valid_choices(const Around& food, int row, int col) {
+  return 1u << NONE | (unsigned)(row > 0 && food.north == 0) << NORTH |
+         (unsigned)(row < ROWS - 1 && food.south == 0) << SOUTH | (unsigned)(col > 0 && food.west == 0) << WEST |
+         (unsigned)(col < COLS - 1 && food.east == 0) << EAST |
+         (unsigned)((food.north | food.south | food.west | food.east) != 0) << LOAD;
+}
+
+// Writes the entries of one thing, or those of none, and returns where the next one's are.
+__device__ float* list(float* to, bool is_seen, int y, int x, int level, bool with_level) {
+  to[0] = is_seen ? (float)y : -1.0f;
+  to[1] = is_seen ? (float)x : -1.0f;
+  if (with_level) to[2] = is_seen ? (float)level : 0.0f;
+  return is_seen ? to + (with_level ? 3 : 2) : to;
+}
+
+// Lists what a player sees, in a window whose corner is (0, 0): food in the order of cells, then itself, then others. As
+// in the original, a window at the field's edge shows players, but no food, that are farther than `sight` from its middle.
+__device__ void observe_list(const Food& food, const Players& players, int i, float* seen) {
+  const int first = env_id() * NUM_AGENTS, first_food = env_id() * MAX_NUM_FOOD, row = players.row[i], col = players.col[i];
+  const int top = max(row - SIGHT, 0), left = max(col - SIGHT, 0);
+  float* next = seen;
+  for (int f = first_food; f < first_food + MAX_NUM_FOOD; ++f) {
+    const int y = food.food_row[f], x = food.food_col[f], level = food.food_level[f];
+    const bool is_near = y >= top && y <= row + SIGHT && x >= left && x <= col + SIGHT;
+    next = list(next, level > 0 && is_near, y - top, x - left, level, true);
+  }
+  for (float* end = seen + 3 * MAX_NUM_FOOD; next < end; next += 3) list(next, false, 0, 0, 0, true);
+  next = list(next, true, row - top, col - left, players.level[i], OBSERVE_AGENT_LEVELS);
+  for (int other = first; other < first + NUM_AGENTS; ++other) {
+    if (other == i) continue;
+    const int y = players.row[other] - top, x = players.col[other] - left, level = players.level[other];
+    const bool is_near = y >= 0 && y <= 2 * SIGHT && x >= 0 && x <= 2 * SIGHT;
+    next = list(next, level > 0 && is_near, y, x, level, OBSERVE_AGENT_LEVELS);
+  }
+  constexpr int each = OBSERVE_AGENT_LEVELS ? 3 : 2;
+  for (float* end = seen + OBSERVATION_SIZE; next < end; next += each) list(next, false, 0, 0, 0, OBSERVE_AGENT_LEVELS);
+}
+
+// Marks where players stand: their level, above the bits of which is their number, so that the last of several counts.
+// All lanes call it; `standing` has an entry for each cell.
+__device__ void stand(const Players& players, int* standing) {
+  const int first = env_id() * NUM_AGENTS;
+  for (int cell = lane(); cell < CELLS; cell += num_lanes()) standing[cell] = 0;
+  sync_env();  // nobody stands anywhere before anybody is marked
+  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
+    const int i = first + agent, level = players.level[i];
+    if (level > 0) atomicMax(&standing[cell_at(players.row[i], players.col[i])], (agent + 1) << 8 | level);
+  }
+  sync_env();  // everybody is marked before any of them looks
+}
+
+// Draws what a player sees: levels of players, levels of food, and free cells, in a square around it.
+__device__ void observe_grid(const Food& food, const Players& players, const int* standing, int i, float* seen) {
+  constexpr int side = 2 * SIGHT + 1, layer = side * side;
+  const unsigned char* field = food.field + (size_t)env_id() * CELLS;
+  const int top = players.row[i] - SIGHT, left = players.col[i] - SIGHT;
+  for (int k = 0; k < layer; ++k) {
+    const int y = top + k / side, x = left + k % side;
+    const bool is_inside = y >= 0 && y < ROWS && x >= 0 && x < COLS;
+    const int cell = is_inside ? cell_at(y, x) : 0, level = is_inside ? field[cell] : 0;
+    const int player = is_inside ? standing[cell] & 0xFF : 0;
+    seen[PLAYERS * layer + k] = OBSERVE_AGENT_LEVELS ? (float)player : player > 0 ? 1.0f : 0.0f;
+    seen[FOOD * layer + k] = (float)level;
+    seen[FREE * layer + k] = is_inside && level == 0 && player == 0 ? 1.0f : 0.0f;
+  }
+}
+
+// Writes what each player sees and may do; of an absent one zeros. All lanes call it, with an array of CELLS to work in.
+__device__ void look(const Food& food, const Players& players, const Seen& seen, int* cells) {
+  const int first = env_id() * NUM_AGENTS;
+  if (GRID_OBSERVATION) stand(players, cells);
+  for (int i = first + lane(); i < first + NUM_AGENTS; i += num_lanes()) {
+    float* observation = seen.observations + (size_t)i * OBSERVATION_SIZE;
+    const bool is_present = players.level[i] > 0;
+    const int row = players.row[i], col = players.col[i];
+    unsigned choices = 1u << NONE;
+    if (is_present) choices = valid_choices(around(food.field + (size_t)env_id() * CELLS, row, col), row, col);
+    for (int choice = 0; choice < CHOICES; ++choice) seen.action_mask[i * CHOICES + choice] = choices >> choice & 1u;
+    if (!is_present)
+      for (int k = 0; k < OBSERVATION_SIZE; ++k) observation[k] = 0.0f;
+    else if (GRID_OBSERVATION)
+      observe_grid(food, players, cells, i, observation);
+    else
+      observe_list(food, players, i, observation);
+  }
+}
