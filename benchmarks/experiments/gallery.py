@@ -16,5 +16,9 @@ GALLERY = (
     learns(
         "minatar_freeway", "episodes of 30", Wanted({"agent": 30.0}, cpu_seconds=CPU_SECONDS, greedy=False, episodes=64)
     ),
-    learns("foraging", "0.45 a player, of 0.5", Wanted({"player": 0.45}, cpu_seconds=CPU_SECONDS, episodes=1000)),
+    learns(
+        "foraging",
+        "0.45 a player, of 0.5 at most; players draw their actions, since two who always do the same block each other",
+        Wanted({"player": 0.45}, cpu_seconds=CPU_SECONDS, greedy=False, episodes=1000),
+    ),
 )
