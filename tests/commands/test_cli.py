@@ -198,8 +198,9 @@ def test_a_bad_config_is_one_line_and_status_2(
 
 def test_no_such_config(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "cartpol.yaml"]) == 2
-    assert capsys.readouterr().err.startswith(
-        "error: no file 'cartpol.yaml', and no packaged config of that name. Did you"
+    assert capsys.readouterr().err == (
+        "error: no file 'cartpol.yaml', and no packaged config of that name. Did you mean 'cartpole'? "
+        "All: warpworld list\n"
     )
     assert not (here / "runs").exists()
 
@@ -276,7 +277,12 @@ def test_reader_that_stops_reading(here: Path) -> None:
     [
         (["trian"], "error: unknown command 'trian'. Did you mean 'train'? Known: train, eval, "),
         (["cartpole"], "error: unknown command 'cartpole'. Did you mean 'warpworld train cartpole'? Known: train, "),
-        (["train"], "the following arguments are required: CONFIG"),
+        (
+            ["train"],
+            "expected a YAML file or a packaged config, such as cartpole, tag_gridworld, minatar_breakout; "
+            "all: warpworld list",
+        ),
+        (["check", "cartpole", "--device", "cpu"], "unrecognized arguments: --device cpu"),
         (["train", "run.yaml", "--stop-at", "0"], "argument --stop-at: '0', expected a whole number of at least 1"),
         (["train", "--resume"], "argument --resume: expected one argument"),
         (["train", "run.yaml", "--sed", "3"], "unrecognized arguments: --sed 3. Did you mean --seed?\n"),

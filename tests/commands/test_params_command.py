@@ -61,7 +61,7 @@ def test_an_environment(name: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["cartpol"], "no file 'cartpol', and no packaged config of that name. Did you mean 'cartpole'? Known: "),
+        (["cartpol"], "no file 'cartpol', and no packaged config of that name. Did you mean 'cartpole'? All: warp"),
         (["cartpole", "trainer.sead=1"], "trainer.sead is not a known key. Did you mean 'seed'?"),
         (["nowhere.py"], "no file 'nowhere.py'; expected a Python file that defines an Environment"),
         (["tests.report.recorded_worlds:Plain", "env.lenth=4"], "env.lenth is not a known key. Did you mean 'length'?"),

@@ -43,3 +43,14 @@ def test_no_line_where_environments_differ(tmp_path: Path) -> None:
     page = tmp_path / "both.html"
     assert main(["report", *(str(run.path) for run in runs), "--replay", "--output", str(page)]) == 0
     assert levels(page.read_text()) == {}
+
+
+def test_a_broken_configuration_is_reported_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = run_with(tmp_path)
+    run.save_checkpoint(0, {})
+    run.config_path.write_text("name: [")
+    assert main(["report", str(run.path)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {run.config_path}, line 1: YAML syntax error: ")
+    assert err.count("\n") == 1

@@ -112,7 +112,7 @@ def test_nul_byte(load: Callable[..., RunConfig]) -> None:
 
 def test_file_not_found_suggests_packaged_configs(tmp_path: Path) -> None:
     with pytest.raises(
-        ConfigError, match=r"^no file 'cartpol', and no packaged .* Did you mean 'cartpole'\? Known: cartpole"
+        ConfigError, match=r"^no file 'cartpol', and no packaged .* Did you mean 'cartpole'\? All: warpworld list$"
     ):
         load_config("cartpol")
     with pytest.raises(ConfigError, match=r"Did you mean 'tag_gridworld'"):

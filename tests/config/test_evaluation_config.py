@@ -56,7 +56,13 @@ NEEDS = "{} needs evaluations, and saving.eval_every is null; set saving.eval_ev
         (
             "cartpole",
             [EVERY, "trainer.stop_when=475"],
-            "trainer.stop_when is 475, expected a section of indented 'key: value' lines",
+            "trainer.stop_when is 475, expected a score for a policy, such as trainer.stop_when.agent=475",
+        ),
+        (
+            "tag_gridworld",
+            ["trainer.stop_when=foo"],
+            'trainer.stop_when is "foo", expected a score for a policy, such as trainer.stop_when.tagger=3 or '
+            "trainer.stop_when.runner=3",
         ),
         (
             "cartpole",

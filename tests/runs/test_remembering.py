@@ -179,7 +179,7 @@ def test_going_on_with_an_empty_replay(half: Run, capsys: pytest.CaptureFixture[
     damage_both(half)
     assert main(["train", "--resume", str(half.path), "saving.replay=none"]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith(f"going on with {half.path} from 120 of 192 env steps\n")
+    assert out.startswith(f"continuing {half.path} from 120 of 192 env steps\n")
     assert "whole_000005.npz' cannot be read: it has" in err
     assert (
         "the run continues without the contents of its replay, so not bit for bit as it would have; policy 'tagger': "

@@ -247,7 +247,7 @@ def test_overrides_that_the_course_so_far_depends_on(run: Run) -> None:
 def test_a_longer_budget(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "--resume", str(run.path), "trainer.total_env_steps=320", "saving.checkpoint_every=5"]) == 0
     out, err = capfd.readouterr()
-    assert out.startswith(f"going on with {run.path} from 96 of 320 env steps\n")
+    assert out.startswith(f"continuing {run.path} from 96 of 320 env steps\n")
     assert "the budget changes from 192 to 320 env steps: schedules such as anneal_lr follow the new one" in err
     again = Run.open(run.path)
     assert again.config.trainer.total_env_steps == 320

@@ -79,6 +79,16 @@ def test_a_resumed_run_estimates_from_its_own_session() -> None:
     assert progress.session == (160, 640, 10.0)
 
 
+def test_a_resumed_run_says_when_its_first_returns_are_of() -> None:
+    terminal = io.StringIO()
+    console = Console(file=terminal, force_terminal=True, width=80, color_system=None)
+    with TrainingProgress(load_config("run.yaml"), console, 0.0, env_steps=160) as progress:
+        progress.update({"env_steps": 320, "env/left": 1.0, "charts/chaser/episodic_return": 2.0})
+    assert re.search(r"policy +mean return +when resumed", terminal.getvalue())
+    assert re.search(r"metric +mean +when resumed", terminal.getvalue())
+    assert "at first" not in terminal.getvalue()
+
+
 def test_between_two_timed_iterations_the_session_gives_the_speed() -> None:
     out, now = io.StringIO(), [0.0]
     config = load_config("run.yaml", ["trainer.total_env_steps=1600"])

@@ -75,7 +75,7 @@ def test_its_run_is_played_from_another_folder(
     monkeypatch.chdir(here / "elsewhere")
     assert main(["train", "--resume", str(run)]) == 0
     assert main(["eval", str(run), "--episodes", "20"]) == 0
-    assert "going on with" in capsys.readouterr().out
+    assert "continuing" in capsys.readouterr().out
     (here / "gem_hunt" / "gem_hunt.py").unlink()
     assert main(["eval", str(run)]) == 2
     assert f"name: no file '{here}/gem_hunt/gem_hunt.py'; expected a Python file" in capsys.readouterr().err

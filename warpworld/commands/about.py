@@ -17,10 +17,21 @@ from warpworld.report.columns import print_columns
 
 def add_parsers(commands: Any) -> None:
     """Add both commands to the command line."""
-    listing = commands.add_parser("list", help="environments and packaged configs")
+    listing = commands.add_parser(
+        "list",
+        help="environments and packaged configs",
+        description="Environments by family, with their agents, observations and actions, and the configs that come "
+        "with warpworld. `warpworld train NAME` trains a config; `warpworld params NAME` shows its settings.",
+    )
     listing.add_argument("--json", action="store_true", help="as JSON: environments and configs by name")
     listing.set_defaults(command=_list)
-    commands.add_parser("info", help="what is installed, and which device would be used").set_defaults(command=_info)
+    info = commands.add_parser(
+        "info",
+        help="what is installed, and which device would be used",
+        description="Versions of warpworld and its libraries, the C++ compiler, and for each device whether it can be "
+        "used. Put this into a report of a fault.",
+    )
+    info.set_defaults(command=_info)
 
 
 def version(distribution: str) -> str:

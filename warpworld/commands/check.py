@@ -24,7 +24,6 @@ def add_parsers(commands: Any) -> None:
     check.add_argument("--steps", type=at_least(1, 100_000), default=120, help="steps to take (default: 120)")
     check.add_argument("--envs", type=at_least(2, 1000), default=5, help="envs to step (default: 5)")
     check.add_argument("--seed", type=at_least(0), default=0, help="seed of world and actions (default: 0)")
-    check.add_argument("--device", choices=("auto", "cpu"), help="a check always runs on the CPU")
     check.add_argument("--format", choices=("text", "json"), default="text", help="report format (default: text)")
     check.set_defaults(command=_check)
 

@@ -40,7 +40,7 @@ def made_environment(arguments: argparse.Namespace) -> Environment:
     known = {field.name for field in dataclasses.fields(cls.Params)}
     for key, value in params.items():
         option = _OPTIONS.get(key) if key not in known else None
-        if option is not None:
+        if option is not None and hasattr(arguments, option.removeprefix("--")):
             raise ConfigError(f"'{key}' is no parameter of {cls.name}, expected the option {option} {value}")
     return cls(**params)
 

@@ -41,11 +41,14 @@ def add_parsers(commands: Any) -> None:
 
 def _report(arguments: argparse.Namespace) -> int:
     """Write one page about one or several runs."""
+    from warpworld.config.saved import read_saved
     from warpworld.report.pages import make_folder
     from warpworld.report.report import write_report
     from warpworld.runs import RunFolder
 
     runs = [RunFolder.open(path) for path in arguments.runs]
+    for run in runs:
+        read_saved(run.config_path)  # a mistake in it is reported once, and before anything is recorded
     path = Path(arguments.output) if arguments.output else _folder(runs) / "report.html"
     make_folder(path.parent)
     replays = {} if arguments.replay is False else _first_replay(runs, arguments.seed, bool(arguments.replay))

@@ -15,6 +15,8 @@ from warpworld.commands.settings import add_run_options, option_overrides
 if TYPE_CHECKING:
     from warpworld.commands.joining import Alone, Membership
 
+EXAMPLES = ("cartpole", "tag_gridworld", "minatar_breakout")  # packaged configs, for a newcomer
+
 
 def add_parsers(commands: Any) -> None:
     """Add the command to the command line."""
@@ -39,7 +41,8 @@ def add_parsers(commands: Any) -> None:
 
 def _train(arguments: argparse.Namespace) -> int:
     if arguments.resume is None and not arguments.words:
-        arguments.error("the following arguments are required: CONFIG")
+        examples = ", ".join(EXAMPLES)
+        arguments.error(f"expected a YAML file or a packaged config, such as {examples}; all: warpworld list")
     words = [*arguments.words, *option_overrides(arguments)]
     with joined() as members:
         if not members.is_first:
@@ -90,5 +93,5 @@ def _resume(path: str, overrides: Sequence[str], asked: argparse.Namespace, memb
             print(f"run '{run.path}' is finished: it has done its {total:,} env steps. To train on, give it more:")
             print(f"{resume_command(run)} trainer.total_env_steps={2 * total}")
             return 0
-        print(f"going on with {run.path} from {trainer.env_steps:,} of {total:,} env steps", flush=True)
+        print(f"continuing {run.path} from {trainer.env_steps:,} of {total:,} env steps", flush=True)
         return run_session(trainer, run, asked.stop_at, asked.losses)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,25 @@ if TYPE_CHECKING:
 
 _OPPONENTS: KeyPath = ("saving", "eval_opponents")
 _STOP_WHEN: KeyPath = ("trainer", "stop_when")
+MOST_EXAMPLES = 2
+
+
+def check_stop_when(document: Document) -> None:
+    """Refuse one score for all, with an example of the configuration's own policies.
+
+    Raises:
+        ConfigError: ``trainer.stop_when`` holds no scores by policy.
+    """
+    trainer, policies = document.data.get("trainer"), document.data.get("policy")
+    given = trainer.get("stop_when") if isinstance(trainer, dict) else None
+    if given is None or isinstance(given, dict) or not isinstance(policies, dict) or not policies:
+        return
+    score = f"{given:g}" if isinstance(given, (int, float)) and not isinstance(given, bool) else "3"
+    examples = " or ".join(f"{dotted(_STOP_WHEN)}.{name}={score}" for name in list(policies)[:MOST_EXAMPLES])
+    raise ConfigError(
+        f"{document.where(_STOP_WHEN)}: {dotted(_STOP_WHEN)} is {json.dumps(given)}, expected a score for a policy, "
+        f"such as {examples}"
+    )
 
 
 def check_evaluations(config: RunConfig, scripts: Collection[str], document: Document) -> None:

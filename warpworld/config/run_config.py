@@ -17,7 +17,7 @@ from warpworld.config.algorithm_settings import DEFAULT, algorithms_of, drop_set
 from warpworld.config.document import Document
 from warpworld.config.encodable import check_encodable
 from warpworld.config.errors import known, validated
-from warpworld.config.evaluations import check_evaluations
+from warpworld.config.evaluations import check_evaluations, check_stop_when
 from warpworld.config.keys import KeyPath, dotted
 from warpworld.config.keys_of_others import refuse_keys_of_others
 from warpworld.config.sections import (
@@ -123,7 +123,8 @@ def _read(source: str | Path) -> tuple[Document, Path]:
     except FileNotFoundError as error:
         hint = suggest(path.name.removesuffix(".yaml").removesuffix(".yml"), packaged)
         raise ConfigError(
-            f"no file '{source}', and no packaged config of that name.{hint} {known(packaged)}"
+            f"no file '{source}', and no packaged config of that name."
+            + (f"{hint} All: warpworld list" if hint else f" {known(packaged)}")
         ) from error
     except IsADirectoryError as error:
         if (path / "config.yaml").is_file():
@@ -157,6 +158,7 @@ def _refuse_new_policy(document: Document, text: str) -> None:
 def _build(document: Document, folder: Path) -> RunConfig:
     check_encodable(document.data, document)
     _fill_sections(document.data)
+    check_stop_when(document)
     config: RunConfig = validated(TypeAdapter(RunConfig), document.data, document, (), partial(_keys_at, document.data))
     config = config.model_copy(update={"policy": _policies(document)})
     name_origin = document.where(("name",))

@@ -14,6 +14,7 @@ from warpworld.eyes.plans.drawing import LINE_WIDTH, draw_plan
 
 BODY = 0.106  # metres, the radius that touches walls
 VIEW = 1.0  # metres that a field of view reaches in the picture
+CAMERAS = ("observations_rgb", "observations_depth", "observations_agents")  # from the top
 STRIP, GAP = 0.05, 0.015  # heights, of the view's
 MOST_STRIPS = 4  # agents whose views are shown; more would leave no room for the plan
 SHADES = 12  # of a wall's colour; more are not told apart at this size
@@ -32,12 +33,13 @@ def draw_indoor(
 
     Args:
         plans: of the environment.
-        arrays: the env's part of ``plan``, ``positions``, ``angles``, ``observations_rgb`` and ``observations_depth``.
+        arrays: the env's part of ``plan``, ``positions`` and ``angles``, and of what cameras see, if there are any:
+            ``observations_rgb``, ``observations_depth`` and ``observations_agents``.
         colours: of the agents, by their groups' names.
         fov: of their cameras, degrees.
         over_walls: marks above the walls and below the agents.
         over_agents: marks above the agents.
-        cameras: where an agent's cameras look, degrees to the left of its heading.
+        cameras: where an agent's cameras look, degrees to the left of its heading; empty where it has none.
     """
     number = int(arrays["plan"])
     home = draw_plan(plans.plans[number])
@@ -108,15 +110,22 @@ def _lit_walls(plans: PlanSet, plan: int) -> tuple[Mark, ...]:
 def _strips(
     arrays: Mapping[str, np.ndarray], colours: Sequence[str], left: float, bottom: float, right: float, height: float
 ) -> tuple[list[Mark], float]:
-    """What the cameras of the first agents show, colours above nearness, below the plan; and how high all of it is."""
+    """What the cameras of the first agents show, below the plan, and how high all of it is.
+
+    A camera's row of pixels shows colours, and below them nearness and shares of other agents as far as it has them.
+    """
     marks: list[Mark] = []
+    seen = [np.asarray(arrays[name]) for name in CAMERAS if name in arrays]
+    if not seen:
+        return marks, 0.0
     gap, width = GAP / STRIP * height, right - left
     top = bottom
     for i, colour in enumerate(colours[:MOST_STRIPS]):
-        rgb, depth = np.asarray(arrays["observations_rgb"])[i], np.asarray(arrays["observations_depth"])[i]
         top -= gap
-        marks.append(Rectangles(left, top - 2 * height, 0.6 * gap, 2 * height, fill=colour))
-        for pixels in (_encoded(rgb.T), np.repeat(depth.T, 3, axis=1)):
+        tall = len(seen) * height
+        marks.append(Rectangles(left, top - tall, 0.6 * gap, tall, fill=colour))
+        for rows in seen:
+            pixels = _encoded(rows[i].T) if len(rows[i]) == 3 else np.repeat(rows[i].T, 3, axis=1)
             top -= height
             shown = (np.clip(pixels, 0.0, 1.0) * 255.0).astype(np.uint8)[None]
             marks.append(Image(left + gap, top, width - gap, height, pixels=shown))

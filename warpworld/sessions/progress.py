@@ -40,7 +40,7 @@ class TrainingProgress:
         update_seconds: seconds in updates, likewise.
         iterations: those of this session.
         timed: how many of them were timed: those that were logged or saved.
-        first: each policy's first mean return.
+        first: each policy's first mean return of this session.
         last: each policy's latest mean return.
         own: the first and the latest of each of the environment's own metrics, by heading.
     """
@@ -104,6 +104,11 @@ class TrainingProgress:
         """Env steps, agent steps and (more than 0) seconds of this session."""
         env_steps = self.env_steps - self._first_step
         return env_steps, env_steps * self._agents, max(self.elapsed, 1e-9)
+
+    @property
+    def beginning(self) -> str:
+        """What to call the beginning of this session."""
+        return "when resumed" if self._first_step else "at first"
 
     def update(self, metrics: Mapping[str, Any]) -> None:
         """Take in the metrics of an iteration."""
@@ -171,7 +176,7 @@ class TrainingProgress:
         clock = Text(f"{duration(self.elapsed)} elapsed, {self._left()} left, {speed}{length}", style="dim")
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
         table.add_column("policy")
-        for heading in ("mean return", "at first", *(["evaluated"] if self._scores else [])):
+        for heading in ("mean return", self.beginning, *(["evaluated"] if self._scores else [])):
             table.add_column(heading, justify="right")
         table.add_column("")
         for name, value in self.last.items():
@@ -179,14 +184,14 @@ class TrainingProgress:
             curve = self._curves[name].drawn(ascii_only=self._console.options.ascii_only)
             table.add_row(Text(name), shown(value), shown(self.first[name]), *score, curve)
         also = {**self.own, **self._losses}
-        return Group(bar, clock, table, _table(also)) if also else Group(bar, clock, table)
+        return Group(bar, clock, table, _table(also, self.beginning)) if also else Group(bar, clock, table)
 
 
-def _table(metrics: Mapping[str, tuple[float, float]]) -> Table:
+def _table(metrics: Mapping[str, tuple[float, float]], beginning: str) -> Table:
     """Metrics by heading: the latest and the first of each."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("metric")
-    for heading in ("mean", "at first"):
+    for heading in ("mean", beginning):
         table.add_column(heading, justify="right")
     for heading, (first, last) in metrics.items():
         table.add_row(Text(heading), shown_metric(last), shown_metric(first))

@@ -31,7 +31,9 @@ def print_summary(run: Run, progress: TrainingProgress, evaluations: Evaluations
     if evaluations.ending:
         rows.insert(0, ("ended early", evaluations.ending))
     for name, last in progress.last.items():
-        rows.append((f"{name}", f"mean return {shown(progress.first[name])} at first, {shown(last)} at last"))
+        rows.append(
+            (f"{name}", f"mean return {shown(progress.first[name])} {progress.beginning}, {shown(last)} at last")
+        )
     for name, best in evaluations.standing.best.items():
         rows.append((f"{name}, best", f"evaluation score {shown(best.score)} after {best.env_steps:,} env steps"))
     if evaluations.standing.best:

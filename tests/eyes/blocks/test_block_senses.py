@@ -13,7 +13,7 @@ from tests.eyes.blocks.block_worlds import ALL, NOTHING, SMALL, act, made, place
 from tests.eyes.floor_oracle import FACET_COLOURS, bilinear
 from tests.eyes.raycast_oracle import look
 from tests.packaged import packaged
-from warpworld.drawing import Drawing, Wedges
+from warpworld.drawing import Drawing, Image, Wedges
 from warpworld.eyes.blocks import IMU, RGB, AgentPixels, Depth, MomentumMovement, RandomSpawns
 
 
@@ -124,4 +124,17 @@ def test_a_replay_shows_agents_and_what_they_see() -> None:
     wedges = [mark for mark in drawing.marks if isinstance(mark, Wedges)]
     turned = np.radians(world.data.numpy("angles")[0][:, None].astype(float) + np.array([0.0, 120.0]))
     assert np.array([mark.direction for mark in wedges]) == pytest.approx(turned)
-    assert made(MomentumMovement(), RandomSpawns(), IMU()).environment.draw({"plan": one["plan"]}) is None
+
+
+@pytest.mark.parametrize(
+    ("senses", "strips"), [((RGB(),), 1), ((Depth(),), 1), ((RGB(), AgentPixels()), 2), ((IMU(),), 0)], ids=str
+)
+def test_a_picture_shows_the_cameras_that_there_are(senses: tuple[Any, ...], strips: int) -> None:
+    world = made(MomentumMovement(), RandomSpawns(), *senses, num_envs=1)
+    of_env = [name for name in world.data if world.data.array(name).per != "world"]
+    drawing = world.environment.draw({name: world.data.numpy(name)[0] for name in of_env})
+    assert isinstance(drawing, Drawing)
+    shown = [mark.pixels.shape for mark in drawing.marks if isinstance(mark, Image) and len(mark.pixels) == 1]
+    assert shown == 2 * strips * [(1, world.environment.params.pixels, 3)]
+    wedges = [mark for mark in drawing.marks if isinstance(mark, Wedges)]
+    assert [np.size(mark.direction) for mark in wedges] == [min(strips, 1)] * 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -302,6 +303,24 @@ def test_impossible_parameters_are_refused(params: dict[str, Any], message: str)
     with pytest.raises(DeclarationError) as error:
         declared(*ALL, **params)
     assert message in str(error.value)
+
+
+def test_an_episode_length_that_nothing_reads() -> None:
+    """Unless rules of the environment's own read it, which then declares it."""
+    blocks = MomentumMovement(), RGB(), RandomSpawns()
+    with pytest.raises(DeclarationError) as error:
+        declared(*blocks, episode_length=100)
+    assert str(error.value) == (
+        "Blocks: episode_length=100 has no effect: add RandomLifespans() to blocks, which draws time limits from it, "
+        "or declare episode_length in Params for rules of your own that read it"
+    )
+    assert declared(*blocks, episode_length=500).params.episode_length == 500
+
+    @dataclass(frozen=True)
+    class Params(BlockParams):
+        episode_length: int = 20
+
+    assert declared(*blocks, members={"Params": Params}, episode_length=100).params.episode_length == 100
 
 
 def test_too_many_agents_for_a_block() -> None:

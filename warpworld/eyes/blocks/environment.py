@@ -14,8 +14,9 @@ from warpworld.drawing import Drawing
 from warpworld.environment import Array, Kernel, Phase
 from warpworld.errors import DeclarationError
 from warpworld.eyes.blocks.block import Block
+from warpworld.eyes.blocks.lives import RandomLifespans
 from warpworld.eyes.blocks.senses import looking_once
-from warpworld.eyes.drawing import draw_indoor
+from warpworld.eyes.drawing import CAMERAS, draw_indoor
 from warpworld.eyes.indoor import Indoor, IndoorParams
 
 MOST_CAMERAS = 64  # of an agent
@@ -85,7 +86,19 @@ class BlockEnvironment(Indoor):
         twice = next((kind for kind in kinds if kinds.count(kind) > 1), None)
         if twice is not None:
             raise DeclarationError(f"{self.name}: blocks has {twice} twice, expected one of a kind")
+        self._check_episode_length()
         self._blocks: list[Block] = looking_once(self.blocks)
+
+    def _check_episode_length(self) -> None:
+        """Refuse a length that nothing reads; a subclass whose rules read it declares it in its own ``Params``."""
+        owners = (cls for cls in type(self.params).__mro__ if "episode_length" in vars(cls).get("__annotations__", {}))
+        length, default = self.params.episode_length, BlockParams.episode_length
+        has_lifespans = any(isinstance(block, RandomLifespans) for block in self.blocks)
+        if next(owners) is BlockParams and length != default and not has_lifespans:
+            raise DeclarationError(
+                f"{self.name}: episode_length={length} has no effect: add RandomLifespans() to blocks, which draws "
+                "time limits from it, or declare episode_length in Params for rules of your own that read it"
+            )
 
     @property
     def includes(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -148,8 +161,7 @@ class BlockEnvironment(Indoor):
         return max((number for number in limits if number is not None), default=num_steps)
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing | None:
-        """The home, the agents and what they see; without cameras, the arrays' values."""
-        if not {"observations_rgb", "observations_depth"} <= arrays.keys():
-            return None
+        """The home, the agents and what their cameras see."""
         colours = [group.name for group in self.groups() for _ in range(group.size)]
-        return draw_indoor(self.params.plan_set, arrays, colours, self.params.fov, cameras=self.params.cameras)
+        cameras = self.params.cameras if arrays.keys() & {*CAMERAS} else ()
+        return draw_indoor(self.params.plan_set, arrays, colours, self.params.fov, cameras=cameras)
