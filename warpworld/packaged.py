@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 # family -> name -> the module that registers the environment when imported
 FAMILIES = {
+    "board": {name: f"warpworld.envs.board.{name}" for name in ("connect_four", "tic_tac_toe")},
     "classic control": {name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "pendulum")},
     "diagnostics": {"recall": "warpworld.envs.recall.recall"},
     "grid worlds": {name: f"warpworld.envs.{name}.{name}" for name in ("foraging",)},
-    "minatar": {f"minatar_{game}": f"warpworld.envs.minatar.{game}" for game in ("breakout", "freeway")},
+    "minatar": {
+        f"minatar_{game}": f"warpworld.envs.minatar.{game}"
+        for game in ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
+    },
     "overcooked": {"overcooked": "warpworld.envs.overcooked.overcooked"},
     "tag": {name: f"warpworld.envs.{name}.{name}" for name in ("tag_gridworld", "tag_continuous")},
     "worlds with eyes": {

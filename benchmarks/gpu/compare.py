@@ -73,8 +73,13 @@ class Course:
 
 COURSES = (
     Course("cartpole", {"episode_length": 60}),
+    Course("connect_four", {}, libm=False),
+    Course("minatar_asterix", {}, libm=False),
     Course("minatar_breakout", {}, libm=False),
     Course("minatar_freeway", {"episode_length": 60}, libm=False),
+    Course("minatar_seaquest", {}, libm=False),
+    Course("minatar_space_invaders", {}, libm=False),
+    Course("tic_tac_toe", {}, libm=False),
     Course("pendulum", {"episode_length": 60}, libm_columns=(0, 1)),  # cosine and sine of the angle
     Course("recall", {"delay": 5}, libm=False),
     Course("tag_gridworld", {"num_taggers": 4, "grid_length": 8}, libm=False),

@@ -64,13 +64,18 @@ pytestmark = pytest.mark.cpu_backend  # which is asked for the sources
 # name -> parameters of each size to compile
 SIZES: dict[str, list[dict[str, Any]]] = {
     "cartpole": [{}],
+    "connect_four": [{}],
     "deathmatch": [{}, {"players": 2, "rivals": 2}],
     "explorer": [{}],
+    "minatar_asterix": [{}],
     "minatar_breakout": [{}],
     "minatar_freeway": [{}],
+    "minatar_seaquest": [{}],
+    "minatar_space_invaders": [{}],
     "pendulum": [{}],
     "point_goal": [{}],
     "recall": [{}],
+    "tic_tac_toe": [{}],
     "tag_gridworld": [{"num_taggers": 4}],
     "tag_continuous": [
         {},

@@ -19,6 +19,7 @@ from tests.toys import agents, box, environment
 from warpworld import Array, Environment, Group, Kernel, environment_names, register
 from warpworld.environment import DTYPES, MAX_THREADS_PER_ENV, eager_phase, get_environment, placed_groups
 from warpworld.errors import DeclarationError
+from warpworld.packaged import packaged_names
 
 
 class Pursuit(Environment):
@@ -333,8 +334,7 @@ class TestRegistry:
     def test_unknown_name_suggests_the_nearest(self) -> None:
         message = (
             "unknown environment 'cartpol'. Did you mean 'cartpole'\\? "
-            "Known: cartpole, deathmatch, explorer, external, minatar_breakout, minatar_freeway, pendulum, "
-            "point_goal, recall, tag_continuous, tag_gridworld"
+            f"Known: {', '.join(sorted([*packaged_names(), 'external']))}"
         )
         with pytest.raises(DeclarationError, match=message):
             get_environment("cartpol")

@@ -38,8 +38,11 @@ SMALL: dict[str, list[dict[str, Any]]] = {
             randomize={"present_players": (1, 3), "present_food": (1, 2)},
         ),
     ],
+    "minatar_asterix": [dict(episode_length=25)],
     "minatar_breakout": [dict(episode_length=25)],
     "minatar_freeway": [dict(episode_length=9)],
+    "minatar_seaquest": [dict(episode_length=25)],
+    "minatar_space_invaders": [dict(episode_length=25)],
     "overcooked": [dict(episode_length=9, start="random")],
     "pendulum": [dict(episode_length=9)],
     "point_goal": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],
@@ -60,6 +63,12 @@ SMALL: dict[str, list[dict[str, Any]]] = {
 
 # What sets how long episodes may get, a parameter that kernels take at run time; of the others episode_length.
 LENGTH = {"recall": "delay"}
+BY_RULES_ALONE = ("connect_four", "tic_tac_toe")  # ends come from the rules, and no parameter changes that
+
+
+def of_length(name: str, params: dict[str, Any], steps: int) -> dict[str, Any]:
+    """The parameters with episodes of another length, where one sets it."""
+    return params if name in BY_RULES_ALONE else {**params, LENGTH.get(name, "episode_length"): steps}
 
 
 def label(params: dict[str, Any]) -> str:
@@ -295,8 +304,7 @@ def test_a_snapshot_continues_exactly(name: str, params: dict[str, Any]) -> None
 @each_case
 def test_worlds_in_one_process_do_not_disturb_each_other(name: str, params: dict[str, Any]) -> None:
     """Worlds that share a compiled module, stepped in turn and each by itself."""
-    length = LENGTH.get(name, "episode_length")
-    longer = {**params, length: params.get(length, 10) + 3}
+    longer = of_length(name, params, params.get(LENGTH.get(name, "episode_length"), 10) + 3)
     settings = [(params, 20, 1), (params, 33, 2), (longer, 20, 1)]
 
     def worlds() -> list[World]:
@@ -334,7 +342,7 @@ def test_only_compile_time_parameters_compile(
     once = count_after(params, 4)
     assert once > 0
     assert count_after(params, 7, seed=9) == once
-    assert count_after({**params, LENGTH.get(name, "episode_length"): 3}, 4) == once
+    assert count_after(of_length(name, params, 3), 4) == once
 
 
 @each_name

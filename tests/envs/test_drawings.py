@@ -133,8 +133,11 @@ def test_recall(seen: list[int], named: int | None, full: list[tuple[str, int]],
 @pytest.mark.parametrize(
     ("name", "lit", "fills"),
     [
+        ("minatar_asterix", [(0, 5, 5), (1, 2, 3), (2, 2, 2), (3, 4, 9)], ["#e0b13c", "muted", "#d1603d", "agent"]),
         ("minatar_breakout", [(0, 9, 4), (1, 3, 2), (2, 4, 1), (3, 1, 7)], ["#d1603d", "muted", "ink", "agent"]),
         ("minatar_freeway", [(0, 9, 4), (1, 2, 6), (6, 2, 5)], ["ink", "#d1603d", "agent"]),
+        ("minatar_seaquest", [(0, 3, 4), (5, 2, 6), (7, 9, 0)], ["#4f8fc0", "#5b8c5a", "agent"]),
+        ("minatar_space_invaders", [(0, 9, 4), (1, 2, 6), (4, 8, 4)], ["ink", "#5b8c5a", "agent"]),
     ],
 )
 def test_minatar_s_screens(name: str, lit: list[tuple[int, int, int]], fills: list[str]) -> None:

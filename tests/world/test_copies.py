@@ -22,8 +22,11 @@ from warpworld.world.random_actions import RandomActions
 
 SMALL: dict[str, dict[str, Any]] = {
     "cartpole": {"episode_length": 9},
+    "minatar_asterix": {"episode_length": 9},
     "minatar_breakout": {"episode_length": 9},
     "minatar_freeway": {"episode_length": 9},
+    "minatar_seaquest": {"episode_length": 9},
+    "minatar_space_invaders": {"episode_length": 9},
     "pendulum": {"episode_length": 9},
     "recall": {"delay": 5},
     "tag_gridworld": {"num_taggers": 3, "grid_length": 5, "episode_length": 7},

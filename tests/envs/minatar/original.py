@@ -12,7 +12,7 @@ from warpworld import World
 from warpworld.world.random import Random
 
 STEP, RESET = 0, 1  # places of the kernels, of which each has its own numbers
-WORDS = 3  # at most drawn by a kernel: one for a sticky action, two for cars
+WORDS = 6  # at most drawn by a kernel: in Seaquest one for a sticky action, three for an enemy, two for a diver
 
 
 class Draws:
@@ -27,13 +27,15 @@ class Draws:
         self._words = iter(words.tolist())
 
     def rand(self, count: int | None = None) -> Any:
-        """Whether an action sticks; or the directions of the cars whose speeds were drawn just before."""
+        """What is compared with a probability; or the directions of the cars whose speeds were drawn just before."""
         return self._directions if count else (next(self._words) >> 8) * 2.0**-24
 
     def randint(self, low: int, high: int | None = None, count: int | None = None) -> Any:
-        """The side from which a ball comes; or speeds of cars."""
-        if high is None or count is None:
-            return next(self._words) * low >> 32
+        """The side from which a ball comes, or a row; or speeds of cars."""
+        if count is None:
+            low, high = (0, low) if high is None else (low, high)
+            return low + (next(self._words) * (high - low) >> 32)
+        assert high is not None
         speeds, per_word = 2 * (high - low), 4  # with the directions
         words = [next(self._words) * speeds**per_word >> 32 for _ in range(count // per_word)]
         drawn = np.array([word // speeds**place % speeds for word in words for place in range(per_word)])
@@ -47,14 +49,15 @@ class Originals:
     Args:
         game: its name there.
         world: after its first reset.
-        sticky_action_prob: of the envs.
         steps: that will be made at most.
     """
 
-    def __init__(self, game: str, world: World, sticky_action_prob: float, steps: int) -> None:
+    def __init__(self, game: str, world: World, steps: int) -> None:
         from minatar import Environment
 
-        self._envs = [Environment(game, sticky_action_prob) for _ in range(world.num_envs)]
+        params = world.environment.params
+        ramping = getattr(params, "difficulty_ramping", True)
+        self._envs = [Environment(game, params.sticky_action_prob, ramping) for _ in range(world.num_envs)]
         self._draws = [Draws() for _ in self._envs]
         for env, draws in zip(self._envs, self._draws, strict=True):
             env.random = env.env.random = draws
@@ -73,6 +76,10 @@ class Originals:
         self._follow(world.data.numpy("clock"), RESET)
         for env in np.flatnonzero(envs):
             self._envs[env].reset()
+
+    def take_aboard(self, env: int, divers: int) -> None:
+        """Let so many of Seaquest's divers be aboard."""
+        self._envs[env].env.diver_count = divers
 
     def states(self) -> np.ndarray:
         """(envs, channels, 10, 10) bool: what agents see."""

@@ -30,6 +30,14 @@ class Screen {
   WW_METHOD void light(int channel, int x, int y, bool is_lit = true) const {
     cells_[(channel * SIDE + y) * SIDE + x] = is_lit;
   }
+  // A cell whose column may be off the screen.
+  WW_METHOD void light_if_inside(int channel, int x, int y) const {
+    if (x >= 0 && x < SIDE) light(channel, x, y);
+  }
+  // A row, of which bit x is column x.
+  WW_METHOD void light_row(int channel, int y, unsigned bits) const {
+    for (int x = 0; x < SIDE; ++x) light(channel, x, y, bits >> x & 1u);
+  }
 
  private:
   bool* cells_;

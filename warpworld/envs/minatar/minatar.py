@@ -49,22 +49,33 @@ class MinAtarParams:
             raise DeclarationError(f"sticky_action_prob={self.sticky_action_prob}: expected 0 to 1")
 
 
+@dataclass(frozen=True)
+class RampingParams(MinAtarParams):
+    """Parameters of games that get harder."""
+
+    difficulty_ramping: bool = True  # enemies come and move faster as an episode goes on
+
+
 class MinAtar(Environment):
-    """A game of MinAtar for one agent, which has three actions.
+    """A game of MinAtar for one agent.
 
     Attributes:
         channels: of the screen, in their order, from the topmost to the lowest in pictures.
+        num_actions: of its minimal set.
     """
 
     channels: ClassVar[tuple[Channel, ...]] = ()
+    num_actions: ClassVar[int] = 3
 
     def groups(self) -> Sequence[Group]:
         """One agent, which sees the whole screen."""
-        return [Group("agent", 1, observation=MultiBinary((len(self.channels), SIDE, SIDE)), action=Discrete(3))]
+        screen = MultiBinary((len(self.channels), SIDE, SIDE))
+        return [Group("agent", 1, observation=screen, action=Discrete(self.num_actions))]
 
     def arrays(self) -> Sequence[Array]:
         """What sticky actions need; as in MinAtar it is kept from one episode to the next."""
-        return [Array("last_action", "int32", initial=0, bounds=(0, 2), on_reset="keep", doc="of the step before")]
+        actions = (0, self.num_actions - 1)
+        return [Array("last_action", "int32", initial=0, bounds=actions, on_reset="keep", doc="of the step before")]
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The screen as the agent sees it, a colour for each channel."""

@@ -1,0 +1,1 @@
+"""Games on a board, which two players play by turns."""

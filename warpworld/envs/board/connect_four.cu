@@ -1,0 +1,25 @@
+// Connect Four: players drop stones into columns, and four in a line win. Arrays as in board.cuh.
+constexpr int ROWS = 6, COLUMNS = 7, CHOICES = COLUMNS, LINE = 4;
+
+#include "board.cuh"
+
+// The lowest empty cell of a column.
+__device__ int landing(const unsigned char* cells, int column) {
+  int cell = NUM_CELLS - COLUMNS + column;
+  while (cell >= 0 && cells[cell] != 0) cell -= COLUMNS;
+  return cell < 0 ? NO_CELL : cell;
+}
+
+extern "C" __global__ void step(Board board, const int* actions, Result result, Seen seen) {
+  if (!is_active()) return;  // guard
+  if (is_to_move(board)) move(board, result, landing(cells_of_this_env(board), actions[agent_index()]));
+  sync_env();  // orders the move before both look
+  show(board, seen);
+}
+
+extern "C" __global__ void reset(Board board, Seen seen) {
+  if (!is_active()) return;  // guard
+  if (agent_id() == 0) clear(board);
+  sync_env();  // orders the board before both look
+  show(board, seen);
+}
