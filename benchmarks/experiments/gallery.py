@@ -11,6 +11,19 @@ GALLERY = (
         "recall", "what was seen 20 steps ago is named, 0.95 of 1", Wanted({"agent": 0.95}, cpu_seconds=CPU_SECONDS)
     ),
     learns(
+        "minatar_asterix",
+        "episodes of 1.5",
+        Wanted({"agent": 1.5}, cpu_seconds=CPU_SECONDS, greedy=False, episodes=200),
+    ),
+    learns(
+        "minatar_seaquest", "episodes of 3", Wanted({"agent": 3.0}, cpu_seconds=CPU_SECONDS, greedy=False, episodes=200)
+    ),
+    learns(
+        "minatar_space_invaders",
+        "episodes of 50",
+        Wanted({"agent": 50.0}, cpu_seconds=CPU_SECONDS, greedy=False, episodes=64),
+    ),
+    learns(
         "minatar_breakout", "episodes of 8", Wanted({"agent": 8.0}, cpu_seconds=CPU_SECONDS, greedy=False, episodes=200)
     ),
     learns(

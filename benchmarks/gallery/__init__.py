@@ -15,13 +15,15 @@ from warpworld.environment import get_environment
 from ..clock import measure
 from ..rows import Row
 from ..worlds import measured
-from . import classic_control, foraging, overcooked
+from . import board, classic_control, foraging, minatar, overcooked
 from .case import Case
 
 NAME = "gallery"
 FAMILIES = {
+    "board": board.CASES,
     "classic control": classic_control.CASES,
     "foraging": foraging.CASES,
+    "minatar": minatar.CASES,
     "overcooked": overcooked.CASES,
 }
 
