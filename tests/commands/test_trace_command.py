@@ -38,7 +38,7 @@ def test_arrays_are_of_the_episodes_that_watch_records(run: Run, capsys: pytest.
 
 def test_rows_and_chosen_arrays(run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     paths = tmp_path / "a.npz", tmp_path / "a.csv"
-    words = ["--arrays", str(paths[0]), "--csv", str(paths[1]), "--only", "observations,rewards", "--greedy"]
+    words = ["--npz", str(paths[0]), "--csv", str(paths[1]), "--arrays", "observations,rewards", "--greedy"]
     assert main(["trace", str(run.path), *words, "--checkpoint", "0", "--device", "cpu", "length=4"]) == 0
     found = dict(np.load(paths[0]))
     assert set(found) == {"step", "episode", "event", "group", "observations", "rewards"}
@@ -67,12 +67,18 @@ def test_transitions_as_the_page_reads_them(run: Run, tmp_path: Path, monkeypatc
     np.testing.assert_array_equal(found["next_observations"][0], found["observations"][1])
 
 
+def test_text_alone(run: Run, tmp_path: Path) -> None:
+    assert main(["trace", str(run.path), "--csv", str(tmp_path / "a.csv")]) == 0
+    assert (tmp_path / "a.csv").exists()
+    assert not (run.path / "trace.npz").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--arrays", "x.csv"], "--arrays x.csv: expected a name that ends in .npz; for text: --csv FILE"),
-        (["--csv", "x.npz"], "--csv x.npz: expected a name that does not end in .npz; for arrays: --arrays FILE"),
-        (["--only", "observation"], "no array 'observation' to trace. Did you mean 'observations'?"),
+        (["--npz", "x.csv"], "--npz x.csv: expected a name that ends in .npz; for text: --csv FILE"),
+        (["--csv", "x.npz"], "--csv x.npz: expected a name that does not end in .npz; for arrays: --npz FILE"),
+        (["--arrays", "observation"], "no array 'observation' to trace. Did you mean 'observations'?"),
         (["--checkpoint", "3"], "has no checkpoint of iteration 3, the nearest is 0"),
         (["lenght=3"], "command line, lenght=3: lenght is not a known key. Did you mean 'env.length'?"),
     ],

@@ -34,6 +34,16 @@ def test_a_run_is_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         assert gif.n_frames == 8
 
 
+def test_some_steps_are_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Episodes of ``Drawn`` have three steps; the second is cut, and a recording may end with an episode's end."""
+    run = run_of(Drawn, tmp_path, checkpoints=(0,))
+    for steps, end in (("5", "2 episodes of 5 steps in all; the last is unfinished"), ("3", "1 episode of 3 steps")):
+        assert main(["watch", str(run.path), "--episodes", "9", "--steps", steps, "--no-gif"]) == 0
+        assert capsys.readouterr().out.splitlines()[0].endswith(f": {end}")
+    assert main(["watch", str(run.path / "config.yaml"), "--steps", "2", "--no-gif"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith(": 1 episode of 2 steps; the last is unfinished")
+
+
 def test_one_run_is_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("runs/a-1", "runs/a-2"):
         (tmp_path / name).mkdir(parents=True)

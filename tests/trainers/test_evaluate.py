@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from tests.trainers.measured import AGENTS, Course, expected
+from warpworld.cli import main
 from warpworld.config import config_from_dict, load_config
 from warpworld.errors import RunError
 from warpworld.runs import Run
@@ -85,7 +86,7 @@ def test_each_policy_has_the_metrics_of_its_groups(tmp_path: Path) -> None:
     results = evaluate(run, episodes=8)
     of_env = ["env/score", "env/lucky"]
     for name in AGENTS:
-        assert list(results[name])[4:] == [f"env/{name}/height", f"env/{name}/leaps", *of_env]
+        assert list(results[name])[6:] == [f"env/{name}/height", f"env/{name}/leaps", *of_env]
     assert [results["left"][name] for name in of_env] == [results["right"][name] for name in of_env]
     assert results["left"]["env/score"] > 0
 
@@ -98,6 +99,8 @@ def test_one_episode_has_no_confidence(tmp_path: Path) -> None:
         "confidence": float("inf"),
         "against_random": 4.5,
         "random_return": 4.5,
+        "episodes": 1,
+        "unfinished": 0,
     }
 
 
@@ -217,5 +220,25 @@ def test_episodes_that_do_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     run = run_of(tmp_path, "Uneven", UNEVEN, env={"ends": [0, 4], "episode_length": 29})
     assert evaluate(run, episodes=4)["left"]["mean_return"] == 1.5 * (29 + 4) / 2
     run = run_of(tmp_path, "Uneven", UNEVEN, env={"episode_length": 10**6})
-    with pytest.raises(RunError, match=r"no episode of .*:Uneven ended in 30 steps"):
+    with pytest.raises(
+        RunError, match=r"no episode of .*:Uneven ended in 30 steps; give it a time limit, or stop after"
+    ):
         evaluate(run, episodes=4)
+
+
+def test_a_limit_to_the_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of four envs two end after 2 and 4 of 5 steps, and begin another round; the others never end."""
+    monkeypatch.setattr(playing, "MAX_ENVS", 4)
+    run = run_of(tmp_path, "Uneven", UNEVEN, env={"ends": [2, 0, 4, 0], "episode_length": 10**6})
+    played = playing.play(run.config, {"left": None, "right": None}, episodes=8, steps=5)
+    assert played.lengths.tolist() == [2, 2, 5, 4, 1, 5]
+    assert played.returns["left"].tolist() == [1.5 * length for length in (2, 2, 5, 4, 1, 5)]
+    assert played.unfinished == 3
+    assert evaluate(run, 8, steps=5)["left"]["mean_return"] == 1.5 * 19 / 6
+    assert main(["eval", str(run.path), "--episodes", "8", "--steps", "5"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "stopped after 5 steps of each env: 3 of 6 episodes unfinished"
+    run = run_of(tmp_path, "Uneven", UNEVEN, env={"ends": [2]})
+    assert main(["eval", str(run.path), "--episodes", "8", "--steps", "5"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "all 8 episodes ended within 5 steps of each env"

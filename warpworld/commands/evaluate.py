@@ -19,6 +19,10 @@ def add_parsers(commands: Any) -> None:
     evaluation.add_argument(
         "--episodes", type=at_least(1, MOST_EPISODES), default=1000, help="episodes to play (default: 1000)"
     )
+    evaluation.add_argument(
+        "--steps", type=at_least(1), help="stop after these steps of each env, and count unfinished episodes as far as "
+        "they came (default: play all to their end)"
+    )  # fmt: skip
     evaluation.add_argument("--seed", type=at_least(0), default=0, help="seed of the episodes (default: 0)")
     evaluation.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
     evaluation.add_argument("--checkpoint", **CHECKPOINT)
@@ -43,6 +47,7 @@ def _eval(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         greedy=arguments.greedy,
         checkpoint=arguments.checkpoint,
+        steps=arguments.steps,
     )
     rows = [["policy", "mean return", "95% confidence", "all at random", "others at random"]]
     for name, result in results.items():
@@ -50,9 +55,18 @@ def _eval(arguments: argparse.Namespace) -> int:
         confidence = f"+- {result['confidence']:,.2f}"
         rows.append([name, f"{result['mean_return']:,.2f}", confidence, *(f"{result[key]:,.2f}" for key in keys)])
     print_columns([row[: 5 if len(results) > 1 else 4] for row in rows])
+    if arguments.steps is not None:
+        print(_stopped(arguments.steps, **{key: int(result[key]) for key in ("episodes", "unfinished")}))
     found = {name: value for result in results.values() for name, value in result.items()}
     own = own_metrics(found)
     if own:
         print()
         print_columns([["metric", "mean"], *([heading, shown_metric(found[name])] for name, heading in own.items())])
     return 0
+
+
+def _stopped(steps: int, episodes: int, unfinished: int) -> str:
+    """What was played where there was a limit to the steps."""
+    if not unfinished:
+        return f"all {episodes:,} episodes ended within {steps:,} steps of each env"
+    return f"stopped after {steps:,} steps of each env: {unfinished:,} of {episodes:,} episodes unfinished"

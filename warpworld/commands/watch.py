@@ -27,6 +27,7 @@ def add_parsers(commands: Any) -> None:
         "overrides", metavar="key=value", nargs="*", default=[], help="overrides, such as env.num_taggers=8"
     )
     watch.add_argument("--episodes", type=at_least(1, MOST_EPISODES), default=1, help="episodes to record (default: 1)")
+    watch.add_argument("--steps", type=at_least(1), help="stop after these steps, also within an episode")
     watch.add_argument("--seed", type=at_least(0), default=0, help="seed of the episodes (default: 0)")
     watch.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
     watch.add_argument("--checkpoint", **CHECKPOINT)
@@ -70,15 +71,17 @@ def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
     if Path(name).is_dir() or not (name in packaged_configs() or Path(name).is_file()):
         run = Run.open(found_folder(name, packaged_configs()))
         how = arguments.episodes, arguments.seed, arguments.greedy, arguments.checkpoint
-        return run.path, record_run(run, overrides, *how)
+        return run.path, record_run(run, overrides, *how, steps=arguments.steps)
     if arguments.checkpoint is not None or arguments.greedy:
         raise RunError(f"'{name}' is a config, which is played at random: --checkpoint and --greedy need a run folder")
     from warpworld.config import load_config
 
     config = load_config(name, overrides)
-    return Path(), record_random(config, arguments.episodes, arguments.seed)
+    return Path(), record_random(config, arguments.episodes, arguments.seed, steps=arguments.steps)
 
 
 def _length(recording: Recording) -> str:
     episodes, steps = recording.episodes, len(recording.frames) - recording.episodes
-    return f"{episodes} episode{'s' * (episodes != 1)} of {steps:,} steps" + (" in all" if episodes > 1 else "")
+    return f"{episodes} episode{'s' * (episodes != 1)} of {steps:,} steps" + (
+        (" in all" if episodes > 1 else "") + ("" if recording.frames[-1].end else "; the last is unfinished")
+    )

@@ -110,6 +110,7 @@ def record(
     seed: int = 0,
     greedy: bool = False,
     about: str = "",
+    steps: int | None = None,
 ) -> Recording:
     """Play one env from its start, and record every step of it.
 
@@ -123,6 +124,7 @@ def record(
         seed: of the env and of the actions drawn.
         greedy: take the likeliest actions instead of drawing; random ones stay random.
         about: is put into the recording.
+        steps: after which the recording stops, whether its last episode has ended or not; None for no limit.
 
     Returns:
         The recording; one that ``MAX_FRAMES`` cut is whole but for its last episode, which is logged.
@@ -135,9 +137,9 @@ def record(
     actors = build_actors(world, config, policies, greedy)
     watch = _Watch(world)
     world.reset()
-    steps = _play(world, actors, watch, episodes, config)
-    frames, drawn = _drawn(world, steps)
-    arrays, values = [step.arrays for step in steps], [step.values for step in steps]
+    played = _play(world, actors, watch, episodes, config, steps)
+    frames, drawn = _drawn(world, played)
+    arrays, values = [step.arrays for step in played], [step.values for step in played]
     return Recording(config.title, about, world.groups, frames, drawn, columns_of(world, arrays, values))
 
 
@@ -153,7 +155,9 @@ class _Step:
     values: np.ndarray
 
 
-def _play(world: World, actors: Sequence[Actor], watch: _Watch, episodes: int, config: RunConfig) -> list[_Step]:
+def _play(
+    world: World, actors: Sequence[Actor], watch: _Watch, episodes: int, config: RunConfig, most_steps: int | None
+) -> list[_Step]:
     nothing = np.zeros(world.num_agents)
 
     def start(episode: int) -> _Step:
@@ -161,7 +165,9 @@ def _play(world: World, actors: Sequence[Actor], watch: _Watch, episodes: int, c
 
     steps = [start(1)]
     finished = 0
-    while finished < episodes:
+    while finished < episodes and len(steps) - steps[-1].episode != most_steps:
+        if steps[-1].end:
+            steps.append(start(finished + 1))
         if len(steps) >= MAX_FRAMES:
             _log.warning("recording stopped after %d frames; its last episode is not whole", len(steps))
             break
@@ -176,10 +182,7 @@ def _play(world: World, actors: Sequence[Actor], watch: _Watch, episodes: int, c
             rewards = np.where(arrays["agent_mask"], rewards, 0.0)
         end = "terminated" if arrays["terminated"] else "truncated" if arrays["truncated"] else ""
         steps.append(_Step(steps[-1].episode, arrays, rewards, steps[-1].returns + rewards, end, unknown_values(world)))
-        if end:
-            finished += 1
-            if finished < episodes:
-                steps.append(start(finished + 1))
+        finished += bool(end)
     return steps
 
 
@@ -251,6 +254,7 @@ def record_run(
     seed: int = 0,
     greedy: bool = False,
     checkpoint: Which = None,
+    steps: int | None = None,
 ) -> Recording:
     """Record a run's policies, on the device that works best here; with random actions if it has no checkpoint.
 
@@ -261,6 +265,7 @@ def record_run(
         seed: of the env and of the actions drawn.
         greedy: take the likeliest actions instead of drawing them.
         checkpoint: iteration of the checkpoint; None takes the latest, "best" that with the best evaluation.
+        steps: after which the recording stops, as in ``record``.
 
     Raises:
         WarpworldError: the checkpoint cannot be read or does not fit, an override is wrong, or ``draw`` is.
@@ -268,14 +273,16 @@ def record_run(
     config = load_config(run.path / "config.yaml", ["trainer.device=auto", *overrides])
     iterations = run.checkpoints()
     if not iterations and checkpoint is None:
-        return record_random(config, episodes, seed, "no checkpoint yet, random actions")
+        return record_random(config, episodes, seed, "no checkpoint yet, random actions", steps)
     policies = load_policies(Run(run.path, config), checkpoint)
     how = "likeliest actions" if greedy else "actions drawn"
     iteration = iterations[-1] if checkpoint is None else checkpoint
     who = "best evaluation" if iteration == "best" else f"iteration {iteration:,}"
-    return record(config, policies, episodes, seed, greedy, f"{who}, {how}, seed {seed}")
+    return record(config, policies, episodes, seed, greedy, f"{who}, {how}, seed {seed}", steps)
 
 
-def record_random(config: RunConfig, episodes: int = 1, seed: int = 0, why: str = "random actions") -> Recording:
+def record_random(
+    config: RunConfig, episodes: int = 1, seed: int = 0, why: str = "random actions", steps: int | None = None
+) -> Recording:
     """Record random actions in the env of a config."""
-    return record(config, dict.fromkeys(config.policy), episodes, seed, about=f"{why}, seed {seed}")
+    return record(config, dict.fromkeys(config.policy), episodes, seed, about=f"{why}, seed {seed}", steps=steps)

@@ -26,7 +26,12 @@ NORMAL_95 = 1.959964  # half-width of a 95% interval, in standard errors
 
 
 def evaluate(
-    run: Run, episodes: int = 1000, seed: int = 0, greedy: bool = False, checkpoint: Which = None
+    run: Run,
+    episodes: int = 1000,
+    seed: int = 0,
+    greedy: bool = False,
+    checkpoint: Which = None,
+    steps: int | None = None,
 ) -> dict[str, dict[str, float]]:
     """Measure the mean return of each policy of a run's checkpoint.
 
@@ -41,23 +46,26 @@ def evaluate(
         greedy: take the likeliest actions instead of drawing.
         checkpoint: the iteration whose checkpoint is played; None takes the latest, "best" each policy's weights with
             the best evaluation.
+        steps: of each env, after which each pairing stops; episodes that have not ended count as far as they came.
+            None plays all to their end.
 
     Returns:
         For each policy: ``mean_return`` with all policies as trained, ``confidence``, the half-width of its 95%
         interval, ``against_random``, its mean return while the other policies act at random, and ``random_return``, its
-        mean return with random actions of all; then the environment's own metrics with all policies as trained, those
+        mean return with random actions of all; ``episodes`` with all policies as trained, and how many of them are
+        ``unfinished``; then the environment's own metrics with all policies as trained, those
         per env and those of its groups: means over the episodes, by the names that a run logs them under.
 
     Raises:
-        RunError: there is no checkpoint, or it does not fit; or episodes do not end.
+        RunError: there is no checkpoint, or it does not fit; or episodes do not end, and there are no ``steps``.
     """
     config = run.config
     trained = load_policies(run, checkpoint)
 
     def returns_of(policies: Mapping[str, Policy | None]) -> dict[str, Tensor]:
-        return play(config, policies, episodes, seed, greedy).returns
+        return play(config, policies, episodes, seed, greedy, steps).returns
 
-    played = play(config, trained, episodes, seed, greedy)
+    played = play(config, trained, episodes, seed, greedy, steps)
     together, at_random = played.returns, returns_of(dict.fromkeys(trained))
     results = {}
     for name in trained:
@@ -69,6 +77,8 @@ def evaluate(
             "confidence": confidence,
             "against_random": float(alone[name].mean()),
             "random_return": float(at_random[name].mean()),
+            "episodes": len(played.lengths),
+            "unfinished": played.unfinished,
             **_metrics_of(config.policy[name].groups, played.metrics),
         }
     return results

@@ -31,6 +31,7 @@ class Played:
         returns: for each policy (episodes,) float64: the sum of an agent's rewards over the episode, undiscounted and
             without the rows that do not count, mean over the agents that the policy plays.
         lengths: (episodes,) int64, steps.
+        unfinished: how many of the episodes had not ended when the steps were over.
         metrics: the environment's own, by name: means over the episodes, and over the agents that took part in each;
             NaN if none did.
     """
@@ -38,6 +39,7 @@ class Played:
     returns: dict[str, Tensor]
     lengths: Tensor
     metrics: dict[str, float]
+    unfinished: int = 0
 
 
 def play(
@@ -46,6 +48,7 @@ def play(
     episodes: int = 1000,
     seed: int = 0,
     greedy: bool = False,
+    steps: int | None = None,
 ) -> Played:
     """Play a run's environment.
 
@@ -57,19 +60,22 @@ def play(
         episodes: how many, rounded up to whole rounds of the envs.
         seed: of the episodes and of the actions drawn.
         greedy: take the likeliest actions instead of drawing.
+        steps: of each env, after which playing stops; episodes that have not ended count as far as they came. None
+            plays all to their end.
 
     Raises:
-        RunError: episodes do not end.
+        RunError: episodes do not end, and there is no limit to the steps.
     """
     world, rounds = _world(config, episodes, seed)
     actors = build_actors(world, config, policies, greedy)
     metrics = PlayedMetrics(world, rounds)
-    totals, lengths = _play(world, actors, rounds, config.title, Rewards(world), metrics)
+    totals, lengths, finished = _play(world, actors, rounds, config.title, Rewards(world), metrics, steps)
+    begun = lengths > 0
     returns = {}
     for name in policies:
         agents = [totals[:, :, world.groups[group].slice] for group in config.policy[name].groups]
-        returns[name] = torch.cat(agents, dim=2).mean(2).flatten()
-    return Played(returns, lengths.flatten(), metrics.means())
+        returns[name] = torch.cat(agents, dim=2).mean(2)[begun]
+    return Played(returns, lengths[begun], metrics.means(), int(begun.sum()) - finished)
 
 
 def play_groups(
@@ -93,7 +99,7 @@ def play_groups(
     world, rounds = _world(config, episodes, seed)
     greedily = {group: greedy or acts_greedily(config, name) for name, group in _served(config)}
     actors = [_actor(world, group, players[group], greedily[group]) for group in world.groups]
-    totals, _ = _play(world, actors, rounds, config.title, Rewards(world))
+    totals, *_ = _play(world, actors, rounds, config.title, Rewards(world))
     return {name: totals[:, :, group.slice].flatten(0, 1) for name, group in world.groups.items()}
 
 
@@ -142,7 +148,7 @@ class Stage:
         self._world.restore(self._start)
         for actor in self._actors:
             actor.policy = players[actor.group.name]
-        totals, _ = _play(self._world, self._actors, self._rounds, self._name, self._rewards)
+        totals, *_ = _play(self._world, self._actors, self._rounds, self._name, self._rewards)
         return {name: totals[:, :, group.slice].flatten(0, 1) for name, group in self._world.groups.items()}
 
 
@@ -194,19 +200,26 @@ def _play(
     name: str,
     rewards: Rewards,
     metrics: PlayedMetrics | None = None,
-) -> tuple[Tensor, Tensor]:
-    """Each agent's return in each episode, (num_envs, rounds, num_agents) float64, and lengths (num_envs, rounds)."""
+    steps: int | None = None,
+) -> tuple[Tensor, Tensor, int]:
+    """Play all rounds, or for some steps.
+
+    Returns:
+        Each agent's return in each episode, (num_envs, rounds, num_agents) float64; lengths (num_envs, rounds), 0 of
+        episodes that were not begun; and how many of the episodes ended.
+    """
     world.reset()
     # what comes after an env's last round falls into a spare column
     totals = torch.zeros(world.num_envs, rounds + 1, world.num_agents, dtype=torch.float64)
     lengths = torch.zeros(world.num_envs, rounds + 1, dtype=torch.int64)
     finished = torch.zeros(world.num_envs, dtype=torch.int64)
     envs = torch.arange(world.num_envs)
-    steps_without_end = 0
-    while int(finished.min()) < rounds:
+    steps_without_end = taken = 0
+    while int(finished.min()) < rounds and taken != steps:
         for actor in actors:
             actor.act()
         world.step()
+        taken += 1
         episode = finished.clamp(max=rounds)
         totals[envs, episode] += rewards.of_step().cpu()
         lengths[envs, episode] += 1
@@ -215,6 +228,9 @@ def _play(
         ended = (world["terminated"] | world["truncated"]).cpu()
         finished += ended
         steps_without_end = 0 if bool(ended.any()) else steps_without_end + 1
-        if steps_without_end == PATIENCE:
-            raise RunError(f"no episode of {name} ended in {PATIENCE:,} steps; give it a time limit")
-    return totals[:, :rounds], lengths[:, :rounds]
+        if steps_without_end == PATIENCE and steps is None:
+            raise RunError(
+                f"no episode of {name} ended in {PATIENCE:,} steps; give it a time limit, or stop after some steps: "
+                "warpworld eval RUN --steps 1000"
+            )
+    return totals[:, :rounds], lengths[:, :rounds], int(finished.clamp(max=rounds).sum())
