@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # family -> name -> the module that registers the environment when imported
 FAMILIES = {
     "board": {name: f"warpworld.envs.board.{name}" for name in ("connect_four", "tic_tac_toe")},
+    "battle": {"battle": "warpworld.envs.battle.battle"},
     "classic control": {name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "pendulum")},
     "diagnostics": {"recall": "warpworld.envs.recall.recall"},
     "grid worlds": {name: f"warpworld.envs.{name}.{name}" for name in ("foraging",)},

@@ -65,6 +65,16 @@ def test_taggers_in_one_cell_are_all_seen() -> None:
     assert (ring.x.tolist(), ring.y.tolist()) == ([2.0], [5.0])
 
 
+def test_battle() -> None:
+    side = 12 + 2 * 6  # the map has a margin as wide as a view
+    arrays = {"place": [7 * side + 8, -1, 9 * side + 16, 10 * side + 15], "hp": [10.0, 0.0, 5.0, 0.0]}
+    drawn = drawing("battle", arrays, army_size=2, map_size=12)
+    (red,), (blue,) = marks(drawn, Discs, fill="red"), marks(drawn, Discs, fill="blue")
+    assert (red.x.tolist(), red.y.tolist()) == ([2.5], [1.5])
+    assert (blue.x.tolist(), blue.y.tolist()) == ([10.5, 9.5], [3.5, 4.5])
+    assert red.radius[0] > blue.radius[0] > blue.radius[1] > 0
+
+
 def test_tag_continuous() -> None:
     arrays = {
         "loc_x": [1.0, 2.0, 3.0, 4.0],

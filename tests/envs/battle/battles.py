@@ -1,0 +1,54 @@
+"""Reading and setting the soldiers of battle's worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from tests.envs.battle.battle_oracle import Cell, Soldier
+from warpworld import World
+from warpworld.envs.battle.battle import Battle
+
+SOLDIER = 1 << 18  # as in battle.cu
+
+
+def battle_world(num_envs: int = 1, **params: object) -> World:
+    """A world on the CPU, reset."""
+    world = World(Battle(**params), num_envs, "cpu", num_workers=1)
+    world.reset()
+    return world
+
+
+def soldiers_of(world: World, env: int = 0) -> list[Soldier]:
+    """The soldiers of an env as the oracle has them."""
+    p = world.environment.params
+    side, places, hp = p.map_size + 2 * p.view_radius, world.data.numpy("place")[env], world.data.numpy("hp")[env]
+    cells = [None if at < 0 else (int(at) % side - p.view_radius, int(at) // side - p.view_radius) for at in places]
+    return [Soldier(int(i >= p.army_size), cell, hp[i]) for i, cell in enumerate(cells)]
+
+
+def place(world: World, cells: Sequence[Cell | None], hp: Sequence[float] | None = None, turn: int = 0) -> None:
+    """Put the soldiers of env 0 on these cells of the map; None is a dead one."""
+    p = world.environment.params
+    side = p.map_size + 2 * p.view_radius
+    health = np.full(len(cells), p.max_hp, np.float32) if hp is None else np.asarray(hp, np.float32)
+    grid = world["cells"][0].clone()
+    grid[(grid & SOLDIER) > 0] = 0
+    for agent, cell in enumerate(cells):
+        at = -1 if cell is None else (cell[1] + p.view_radius) * side + cell[0] + p.view_radius
+        world["place"][0, agent] = at
+        world["hp"][0, agent] = 0.0 if cell is None else float(health[agent])
+        if at >= 0:
+            grid[at] = SOLDIER | agent << 8 | int(health[agent] / np.float32(p.max_hp) * np.float32(255) + 0.5)
+    world["cells"][0] = grid
+    alive = torch.tensor([cell is not None for cell in cells])
+    world["left"][0] = torch.stack([alive[: p.army_size].sum(), alive[p.army_size :].sum()]).int()
+    world["turn"][0] = turn
+
+
+def act(world: World, actions: Sequence[int]) -> None:
+    """A step of env 0."""
+    world["actions"][0, :, 0] = torch.tensor(actions, dtype=torch.int32)
+    world.step()

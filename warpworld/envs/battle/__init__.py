@@ -1,0 +1,1 @@
+"""Tag on a grid."""

@@ -1,0 +1,151 @@
+"""Two armies on a grid, of up to 512 soldiers each, by the rules of MAgent's Battle.
+
+Source: "battle_v4" of MAgent2 0.3, with its defaults (Zheng, Yang, Cai, Zhou, Zhang, Wang, Yu: "MAgent: A Many-Agent
+Reinforcement Learning Platform for Artificial Collective Intelligence", AAAI 2018). There soldiers act one by one in a
+random order; here all strike at once, and then all walk at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+from warpworld.drawing import Discs, Drawing, Mark, Rectangles
+from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, register
+from warpworld.envs.battle.formation import Formation, form
+from warpworld.errors import DeclarationError
+
+LARGEST_MAP = 1024
+
+
+@register("battle")
+class Battle(Environment):
+    """Two armies on a grid fight until one is dead; a soldier that strikes an enemy is rewarded, one that kills more.
+
+    Actions: the cells within move_radius, row by row and its own among them, to walk to; then those within
+    attack_radius, to strike at. Both armies see and act as if the enemy had started in the direction of x.
+    """
+
+    source = "battle.cu"
+    compile_time = ("view_radius",)
+    per_env = ("damage", "step_recover")
+    infos = ("left",)
+
+    @dataclass(frozen=True)
+    class Params:
+        """Parameters of battle; their defaults are MAgent2's."""
+
+        army_size: int = 81  # soldiers of either army
+        map_size: int = 45  # cells along each side, walls included
+        episode_length: int = 1000  # steps until the time limit
+        move_radius: float = 2.0  # how far a step leads, cells
+        attack_radius: float = 1.5  # how far a strike reaches, cells
+        view_radius: int = 6  # how far a soldier sees, cells
+        max_hp: float = 10.0  # hit points at the start and at most
+        damage: float = 2.0  # hit points that a strike takes
+        step_recover: float = 0.1  # hit points that come back each step
+        step_reward: float = -0.005  # to every living soldier, each step
+        attack_penalty: float = -0.1  # for striking, whether or not an enemy is there
+        attack_opponent_reward: float = 0.2  # for striking an enemy
+        kill_reward: float = 5.0  # to one of those whose strikes kill an enemy, instead
+        dead_penalty: float = -0.1  # for dying, instead of step_reward and attack_penalty
+
+        def __post_init__(self) -> None:
+            _check(self)
+            form(self.army_size, self.map_size)
+
+    def groups(self) -> Sequence[Group]:
+        """Red on the left, blue on the right."""
+        view, p = 2 * self.params.view_radius + 1, self.params
+        seen, actions = Box(0, 255, (5, view, view), np.uint8), Discrete(len(self._reach()))
+        return [Group("red", p.army_size, seen, actions), Group("blue", p.army_size, seen, actions)]
+
+    def arrays(self) -> Sequence[Array]:
+        """The map, the soldiers, how far actions reach and how armies start."""
+        p, formation = self.params, self._formation()
+        side = p.map_size + 2 * p.view_radius
+        return [
+            Array("cells", "int32", (side * side,), per="env", bounds=(0, 1 << 20), doc="the map with a margin"),
+            Array("place", "int32", bounds=(-1, side * side - 1), doc="its index into cells, -1 once dead"),
+            Array("hp", "float32", bounds=(0, p.max_hp), doc="hit points"),
+            Array("kills", "int32", bounds=(0, p.army_size), metric="last", doc="of this soldier in the episode"),
+            Array("left", "int32", (2,), per="env", bounds=(0, p.army_size), doc="living soldiers, red and blue"),
+            Array("red_won", "bool", per="env", metric="last", doc="more red than blue soldiers are left"),
+            Array("turn", "int32", per="env", bounds=(0, 1023), doc="the order in which soldiers come next step"),
+            _table("reach", self._reach(), "cells along x and y, and whether the action strikes"),
+            _table("half_width", self._half_widths(), "of each row of the round view"),
+            _table("formation", formation.places, "column and row of each soldier at the start"),
+            _table("slack", np.array([formation.slack]), "rows by which an army may start further down"),
+        ]
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
+        """The map and the living soldiers, larger the more hit points they have."""
+        p, size = self.params, self.params.map_size
+        y, x = np.divmod(arrays["place"], size + 2 * p.view_radius)
+        lives, radius = arrays["place"] >= 0, 0.15 + 0.3 * arrays["hp"] / p.max_hp
+        marks: list[Mark] = [
+            Rectangles(0.0, 0.0, size, size, fill="muted"),
+            Rectangles(1.0, 1.0, size - 2, size - 2, fill="ground"),
+        ]
+        for army, name in enumerate(("red", "blue")):
+            shown = lives & (np.arange(2 * p.army_size) // p.army_size == army)
+            at = x[shown] - p.view_radius + 0.5, y[shown] - p.view_radius + 0.5
+            marks.append(Discs(*at, radius[shown], fill=name))
+        return Drawing((-0.5, size + 0.5, size + 0.5, -0.5), marks, seconds=0.1)
+
+    def _formation(self) -> Formation:
+        return form(self.params.army_size, self.params.map_size)
+
+    def _reach(self) -> np.ndarray:
+        """(actions, 3): cells along x and y, and 1 for a strike."""
+        walks, strikes = _circle(self.params.move_radius), _circle(self.params.attack_radius)
+        strikes = strikes[np.any(strikes != 0, axis=1)]
+        return np.array([(*cell, 0) for cell in walks] + [(*cell, 1) for cell in strikes])
+
+    def _half_widths(self) -> np.ndarray:
+        radius = self.params.view_radius
+        return np.array([math.isqrt(radius**2 - y**2) for y in range(-radius, radius + 1)])
+
+
+def _circle(radius: float) -> np.ndarray:
+    """(cells, 2): x and y of all cells within a radius, row by row."""
+    reach = range(-int(radius), int(radius) + 1)
+    return np.array([(x, y) for y in reach for x in reach if x**2 + y**2 <= radius**2])
+
+
+def _table(name: str, values: np.ndarray, doc: str) -> Array:
+    return Array(name, "int32", values.shape, per="world", initial=values, read_only=True, doc=doc)
+
+
+def _check(p: Battle.Params) -> None:
+    """Refuse parameters that do not make a battle.
+
+    Raises:
+        DeclarationError: one is wrong; with its name and what was expected.
+    """
+    most = {
+        "army_size": MAX_THREADS_PER_ENV // 2,
+        "map_size": LARGEST_MAP,
+        "episode_length": 2**31 - 1,
+        "view_radius": 32,
+    }
+    least = {"map_size": 12}  # MAgent2's
+    for name, high in most.items():
+        value, low = getattr(p, name), least.get(name, 1)
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not low <= value <= high:
+            raise DeclarationError(f"{name}={value!r}: expected a whole number from {low} to {high}")
+    for name in ("move_radius", "attack_radius"):
+        if not 1 <= getattr(p, name) <= p.view_radius:
+            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected 1 to {p.view_radius}, the view_radius")
+    if not 0 < p.max_hp < math.inf:
+        raise DeclarationError(f"max_hp={p.max_hp!r}: expected a finite number above 0")
+    for name in ("damage", "step_recover"):
+        if not 0 <= getattr(p, name) < math.inf:
+            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected a finite number of at least 0")
+    for name in ("step_reward", "attack_penalty", "attack_opponent_reward", "kill_reward", "dead_penalty"):
+        if not abs(getattr(p, name)) < math.inf:
+            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected a finite number")
