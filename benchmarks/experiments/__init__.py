@@ -6,6 +6,7 @@ build cache, where they are there), training; the gallery's count CPU time. What
 random agents.
 """
 
+from .battle import BATTLE
 from .boards import BOARDS
 from .cartpole import CARTPOLE
 from .deathmatch import DEATHMATCH
@@ -16,5 +17,5 @@ from .tag_continuous import TAG_CONTINUOUS
 from .tag_gridworld import TAG_GRIDWORLD
 from .waypoint import WAYPOINT
 
-_ALL = (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, EXPLORER, WAYPOINT, DEATHMATCH, *OFF_POLICY, *BOARDS, *GALLERY)
+_ALL = (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, EXPLORER, WAYPOINT, DEATHMATCH, BATTLE, *OFF_POLICY, *BOARDS, *GALLERY)
 EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}

@@ -15,11 +15,12 @@ from warpworld.environment import get_environment
 from ..clock import measure
 from ..rows import Row
 from ..worlds import measured
-from . import board, classic_control, foraging, minatar, overcooked
+from . import battle, board, classic_control, foraging, minatar, overcooked
 from .case import Case
 
 NAME = "gallery"
 FAMILIES = {
+    "battle": battle.CASES,
     "board": board.CASES,
     "classic control": classic_control.CASES,
     "foraging": foraging.CASES,
