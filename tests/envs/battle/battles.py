@@ -11,7 +11,7 @@ from tests.envs.battle.battle_oracle import Cell, Soldier
 from warpworld import World
 from warpworld.envs.battle.battle import Battle
 
-SOLDIER = 1 << 18  # as in battle.cu
+RED, BLUE = 1 << 18, 1 << 19  # as in battle.cu
 
 
 def battle_world(num_envs: int = 1, **params: object) -> World:
@@ -35,13 +35,14 @@ def place(world: World, cells: Sequence[Cell | None], hp: Sequence[float] | None
     side = p.map_size + 2 * p.view_radius
     health = np.full(len(cells), p.max_hp, np.float32) if hp is None else np.asarray(hp, np.float32)
     grid = world["cells"][0].clone()
-    grid[(grid & SOLDIER) > 0] = 0
+    grid[(grid & (RED | BLUE)) > 0] = 0
     for agent, cell in enumerate(cells):
         at = -1 if cell is None else (cell[1] + p.view_radius) * side + cell[0] + p.view_radius
         world["place"][0, agent] = at
         world["hp"][0, agent] = 0.0 if cell is None else float(health[agent])
         if at >= 0:
-            grid[at] = SOLDIER | agent << 8 | int(health[agent] / np.float32(p.max_hp) * np.float32(255) + 0.5)
+            flag = RED if agent < p.army_size else BLUE
+            grid[at] = flag | agent << 8 | int(health[agent] / np.float32(p.max_hp) * np.float32(255) + 0.5)
     world["cells"][0] = grid
     alive = torch.tensor([cell is not None for cell in cells])
     world["left"][0] = torch.stack([alive[: p.army_size].sum(), alive[p.army_size :].sum()]).int()

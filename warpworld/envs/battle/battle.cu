@@ -8,7 +8,7 @@
 // of this episode; rewards; agent_mask; agent_terminated; observations (envs, agents, 5, V, V), see look(). left (envs,
 // 2) counts the living of both armies. Agent 0 writes terminated, truncated, red_won and turn (envs,), see order().
 // Read: actions (envs, agents, 1); reach (actions, 3), how far along x and y each reaches and whether it strikes;
-// half_width (V,), of each row of the round view; formation (agents, 2) and slack (1,), see reset().
+// circle (V, V), all bits where a soldier sees, else none; formation (agents, 2) and slack (1,), see reset().
 //
 // A step: all strikes land at once, on whoever stood there when the step began, and those whose hp falls below 0 die.
 // Then all walk at once, to cells that are empty by then.
@@ -16,7 +16,8 @@
 
 constexpr int VIEW = 2 * VIEW_RADIUS + 1, PLANE = VIEW * VIEW;
 constexpr int ORDERS = 1024;  // at least NUM_AGENTS, a power of two
-constexpr int EMPTY = 0, SOLDIER = 1 << 18, WALL = 1 << 19, OUTSIDE = 1 << 20;  // a claim is 1 .. ORDERS
+// What a cell holds; a soldier's has the flag of its army, its number << 8 and its hp. A claim is 1 .. ORDERS.
+constexpr int EMPTY = 0, RED = 1 << 18, BLUE = 1 << 19, WALL = 1 << 20, OUTSIDE = 1 << 21;
 
 struct Field {
   int* cells;
@@ -29,7 +30,7 @@ struct Field {
 
 struct Sight {
   unsigned char* observations;
-  const int* half_width;
+  const int* circle;
 };
 
 struct Strikes {
@@ -62,44 +63,53 @@ __device__ int* cells_of(const Field& field) {
   return field.cells + (size_t)env_id() * (size_t)(side_of(field) * side_of(field));
 }
 
+__device__ int flag_of(int army) { return army == 0 ? RED : BLUE; }
+
 // A cell with this soldier: who it is, and its hp of max_hp as a byte.
 __device__ int soldier(float hp, float max_hp) {
-  return SOLDIER | agent_id() << 8 | (int)(hp / max_hp * 255.0f + 0.5f);
+  return flag_of(own_army()) | agent_id() << 8 | (int)(hp / max_hp * 255.0f + 0.5f);
 }
-__device__ int agent_in(int cell) { return (cell ^ SOLDIER) >> 8; }
 
 // Who comes first where two compete: every step turns the order anew, so that no soldier and no army is favoured.
 __device__ int order(int turn) { return agent_id() ^ turn; }
+
+// Writes one row of a view in all five planes. Without branches, so that a compiler can do several cells at once.
+template <bool MIRRORED>
+__device__ void look_along(const int* __restrict__ middle, const int* __restrict__ circle, int own, int enemy,
+                           unsigned char* __restrict__ row) {
+  for (int k = 0; k < VIEW; ++k) {
+    const int cell = middle[MIRRORED ? VIEW_RADIUS - k : k - VIEW_RADIUS] & circle[k];
+    const int friendly = cell & own ? 255 : 0, hostile = cell & enemy ? 255 : 0;
+    row[k] = (unsigned char)(cell & WALL ? 255 : 0);
+    row[PLANE + k] = (unsigned char)friendly;
+    row[2 * PLANE + k] = (unsigned char)(friendly & cell);
+    row[3 * PLANE + k] = (unsigned char)hostile;
+    row[4 * PLANE + k] = (unsigned char)(hostile & cell);
+  }
+}
 
 // Writes what this soldier sees in a circle around it: walls, its own army, their hp, the enemy, their hp. The dead see
 // nothing.
 __device__ void look(const Field& field, const Sight& sight) {
   unsigned char* seen = sight.observations + (size_t)agent_index() * OBSERVATION_SIZE;
-  for (int k = 0; k < OBSERVATION_SIZE; ++k) seen[k] = 0;
-  const int place = field.place[agent_index()], side = side_of(field), army = own_army(), ahead = facing();
-  if (place < 0) return;
+  const int place = field.place[agent_index()], side = side_of(field), own = flag_of(own_army());
+  if (place < 0) {
+    for (int k = 0; k < OBSERVATION_SIZE; ++k) seen[k] = 0;
+    return;
+  }
   const int* middle = cells_of(field) + place;
-  for (int y = -VIEW_RADIUS; y <= VIEW_RADIUS; ++y) {
-    const int half = sight.half_width[y + VIEW_RADIUS];
-    unsigned char* row = seen + (y + VIEW_RADIUS) * VIEW + VIEW_RADIUS;
-    for (int x = -half; x <= half; ++x) {
-      const int cell = middle[y * side + ahead * x];
-      if (cell == EMPTY || cell == OUTSIDE) continue;
-      if (cell == WALL) {
-        row[x] = 255;
-      } else {
-        unsigned char* presence = row + x + (army_of(agent_in(cell)) == army ? 1 : 3) * PLANE;
-        presence[0] = 255;
-        presence[PLANE] = (unsigned char)(cell & 255);
-      }
-    }
+  for (int y = 0; y < VIEW; ++y) {
+    const int *line = middle + (y - VIEW_RADIUS) * side, *circle = sight.circle + y * VIEW;
+    if (own == RED)
+      look_along<false>(line, circle, RED, BLUE, seen + y * VIEW);
+    else
+      look_along<true>(line, circle, BLUE, RED, seen + y * VIEW);
   }
 }
 
 // The enemy in a cell, -1 if there is none.
 __device__ int enemy_in(int cell) {
-  const bool is_enemy = cell >= SOLDIER && cell < WALL && army_of(agent_in(cell)) != own_army();
-  return is_enemy ? agent_in(cell) : -1;
+  return cell & flag_of(1 - own_army()) ? cell >> 8 & ORDERS - 1 : -1;
 }
 
 // Moves this soldier to a cell that is empty and that no one before it in the order wants. Has two barriers.

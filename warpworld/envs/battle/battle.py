@@ -69,7 +69,7 @@ class Battle(Environment):
         p, formation = self.params, self._formation()
         side = p.map_size + 2 * p.view_radius
         return [
-            Array("cells", "int32", (side * side,), per="env", bounds=(0, 1 << 20), doc="the map with a margin"),
+            Array("cells", "int32", (side * side,), per="env", bounds=(0, 1 << 21), doc="the map with a margin"),
             Array("place", "int32", bounds=(-1, side * side - 1), doc="its index into cells, -1 once dead"),
             Array("hp", "float32", bounds=(0, p.max_hp), doc="hit points"),
             Array("kills", "int32", bounds=(0, p.army_size), metric="last", doc="of this soldier in the episode"),
@@ -77,7 +77,7 @@ class Battle(Environment):
             Array("red_won", "bool", per="env", metric="last", doc="more red than blue soldiers are left"),
             Array("turn", "int32", per="env", bounds=(0, 1023), doc="the order in which soldiers come next step"),
             _table("reach", self._reach(), "cells along x and y, and whether the action strikes"),
-            _table("half_width", self._half_widths(), "of each row of the round view"),
+            _table("circle", self._view(), "of a view: all bits where a soldier sees, else none"),
             _table("formation", formation.places, "column and row of each soldier at the start"),
             _table("slack", np.array([formation.slack]), "rows by which an army may start further down"),
         ]
@@ -106,9 +106,10 @@ class Battle(Environment):
         strikes = strikes[np.any(strikes != 0, axis=1)]
         return np.array([(*cell, 0) for cell in walks] + [(*cell, 1) for cell in strikes])
 
-    def _half_widths(self) -> np.ndarray:
+    def _view(self) -> np.ndarray:
         radius = self.params.view_radius
-        return np.array([math.isqrt(radius**2 - y**2) for y in range(-radius, radius + 1)])
+        squared = np.arange(-radius, radius + 1) ** 2
+        return np.where(squared[:, None] + squared <= radius**2, -1, 0)
 
 
 def _circle(radius: float) -> np.ndarray:

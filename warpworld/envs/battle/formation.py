@@ -1,4 +1,4 @@
-"""How two armies stand at the start: in blocks on both sides of the middle, with a cell between soldiers if they fit."""
+"""How two armies stand at the start: in blocks beside the middle, with a cell between soldiers if they fit."""
 
 from __future__ import annotations
 
