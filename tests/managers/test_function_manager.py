@@ -360,24 +360,24 @@ class TestCompiled:
         functions = compiled(
             f"{kernel('float* loc_x', body='loc_x[0] = 1 +')}__global__ reset {{ }}\n".replace("reset {", "reset;")
         )
-        with pytest.raises(BuildError, match=r"kernels.cu:3:(\d+:)? error: ") as caught:
+        with pytest.raises(BuildError, match=r"kernels.cu:3:\d+: ") as caught:
             functions.require(["reset"])
-        assert "\n" not in str(caught.value)
+        assert len(str(caught.value).splitlines()) == 3
         assert "error:" in caught.value.log
 
     def test_file_and_line_are_the_author_s(self, compiled: Make) -> None:
         text = "// größe\n" + kernel("float* loc_x", body="\n\n  loc_x[0] = undeclared;\n")
-        with pytest.raises(BuildError, match=r"/kernels.cu:6:(\d+:)? error: .*undeclared"):
+        with pytest.raises(BuildError, match=r"/kernels.cu:6:14: .*undeclared.*\n  loc_x\[0\] = undeclared;\n {13}\^$"):
             compiled(text).build([])
 
     def test_carriage_returns_keep_lines(self, compiled: Make) -> None:
         text = f"\ufeff{HEADER}\n\n{kernel('float* loc_x', body=chr(10) + '  loc_x[0] = undeclared;')}"
-        with pytest.raises(BuildError, match=r"/kernels.cu:5:(\d+:)? error: .*undeclared"):
+        with pytest.raises(BuildError, match=r"/kernels.cu:5:\d+: .*undeclared"):
             compiled(text.replace("\n", "\r\n"), whole=True).build([])
 
     def test_errors_in_a_header_of_the_author_s(self, compiled: Make, tmp_path: Path) -> None:
         (tmp_path / "helper.cuh").write_text("#pragma once\n\n__device__ int help() { return undeclared; }\n")
-        with pytest.raises(BuildError, match=r"helper.cuh:3:(\d+:)? error: .*undeclared"):
+        with pytest.raises(BuildError, match=r"helper.cuh:3:\d+: .*undeclared"):
             compiled('#include "helper.cuh"\n' + kernel("")).build([])
 
     @pytest.mark.parametrize("quotes", ['""', "<>"])

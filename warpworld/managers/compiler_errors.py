@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from warpworld.errors import BindError, BuildError
 from warpworld.managers.kernel_source import (
@@ -18,6 +19,9 @@ from warpworld.managers.kernel_source import (
 TOO_MUCH_SHARED = "uses too much shared data"  # in the words of ptxas
 HALVES_FILE = str(INCLUDE_FOLDER / "half.cuh")
 _NVCC_PLACE = re.compile(r"^(.+)\((\d+)\): ", re.MULTILINE)  # g++ and clang++ write file:line:column
+_ERROR = re.compile(r"\berror(?: #\S+)?:")
+_GUTTER = re.compile(r"^ *\d* \| ?")  # of g++ and clang++, with the line's number
+_CARET = re.compile(r"^[ ~]*\^[ ~^-]*$")
 _TOO_MUCH_SHARED = re.compile(
     rf"function '{cuda_entry('')}(\w+)' {TOO_MUCH_SHARED} \((0x[0-9a-f]+) bytes, (0x[0-9a-f]+) max\)"
 )
@@ -26,7 +30,7 @@ _TOO_MUCH_SHARED = re.compile(
 def first_error(log: str) -> str:
     """The compiler's first error line, or its first line."""
     lines = _NVCC_PLACE.sub(r"\1:\2: ", log).splitlines()
-    return next((line for line in lines if re.search(r"\berror:", line)), lines[0] if lines else "")
+    return next((line for line in lines if _ERROR.search(line)), lines[0] if lines else "")
 
 
 def explain_failure(source: KernelSource, log: str) -> BuildError | BindError:
@@ -78,9 +82,48 @@ def explain_failure(source: KernelSource, log: str) -> BuildError | BindError:
         return BuildError(
             f"{source.path}: the file ends inside of something; a '}}' or a ')' is missing ({first})", log
         )
-    count = len(re.findall(r"\berror:", log))
+    count = len(_ERROR.findall(log))
     more = f" (and {count - 1} more)" if count > 1 else ""
-    return BuildError(f"{first}{_of_halves(first, log)}{more}", log)
+    place, text = _place_and_text(first)
+    place, picture = _pictured(place, log)
+    return BuildError(f"{place}{text}{_of_halves(first, log)}{more}{picture}", log)
+
+
+def _place_and_text(first: str) -> tuple[str, str]:
+    """``file:line:column`` and what is wrong there, without the word error between them."""
+    found = re.match(r"(.+?:\d+(?::\d+)?): (?:fatal |catastrophic )?error(?: #\S+)?: (.*)", first)
+    return (found[1], f": {found[2]}") if found else ("", first)
+
+
+def _pictured(place: str, log: str) -> tuple[str, str]:
+    """The place with a column, and the source line of the first error above a caret, as far as the log shows them."""
+    lines = log.splitlines()
+    at = next((i for i, line in enumerate(lines) if _ERROR.search(line)), len(lines))
+    echo = [_GUTTER.sub("", line) for line in lines[at + 1 : at + 3]]
+    if len(echo) < 2 or not _CARET.match(echo[1]):
+        return place, ""
+    shown, offset = echo[0].rstrip(), echo[1].index("^")
+    own = _line_at(place).rstrip()
+    if shown[offset:] and own.endswith(shown[offset:]):  # nvcc shows lines with their macros replaced, and no column
+        shown, offset = own, len(own) - len(shown[offset:])
+        place = f"{place.removesuffix(_column_of(place))}:{offset + 1}"
+    indent = len(shown) - len(shown.lstrip())
+    return place, f"\n  {shown.strip()}\n  {' ' * (offset - indent)}^"
+
+
+def _column_of(place: str) -> str:
+    """``:column`` at the end of a place, or nothing."""
+    found = re.search(r":\d+(:\d+)$", place)
+    return found[1] if found else ""
+
+
+def _line_at(place: str) -> str:
+    """The line of the author's file; nothing where it cannot be read."""
+    path, _, number = place.removesuffix(_column_of(place)).rpartition(":")
+    try:
+        return Path(path).read_text(errors="replace").splitlines()[int(number) - 1]
+    except (OSError, IndexError, ValueError):
+        return ""
 
 
 def _of_halves(first: str, log: str) -> str:
