@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -96,3 +96,9 @@ class Reader:
             return
         found, shown = ([float(number) for number in NUMBER.findall(text)] for text in (self.printed, expected))
         assert all(abs(mine - theirs) < 3.0 for mine, theirs in zip(found, shown, strict=True))
+
+
+class ReaderMaker(Protocol):
+    """Makes a ``Reader`` of the working folder; the modules are those of the page's environments."""
+
+    def __call__(self, *modules: str, one_session: bool = False, shorter: tuple[str, ...] = ()) -> Reader: ...

@@ -20,15 +20,13 @@ pytestmark = pytest.mark.cpu_backend
 
 
 @pytest.mark.long
-def test_the_algorithm_trains_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "my_algorithms.py").write_text(blocks(page("algorithms"), "python")[0])
-    config = tmp_path / "cartpole_reinforce.yaml"
+def test_the_algorithm_trains_and_resumes(working_folder: Path) -> None:
+    (working_folder / "my_algorithms.py").write_text(blocks(page("algorithms"), "python")[0])
+    config = working_folder / "cartpole_reinforce.yaml"
     config.write_text(blocks(page("algorithms"), "yaml")[0])
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
     short = ["trainer.device=cpu", "trainer.total_env_steps=81920", "saving.checkpoint_every=10"]
     assert main(["train", str(config), *short]) == 0
-    (run,) = (tmp_path / "runs").iterdir()
+    (run,) = (working_folder / "runs").iterdir()
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     lengths = [line["charts/episodic_length"] for line in lines if line["charts/episodes"]]
     assert "losses/agent/loss" in lines[-1]

@@ -29,14 +29,11 @@ ON_CPU = ["--device", "cpu"]
 
 
 @pytest.fixture(autouse=True)
-def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The page's example; the working folder is its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "walk", raising=False)
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    (tmp_path / "walk.py").write_text(CLASS)
-    (tmp_path / "walk.cu").write_text(KERNELS)
-    return tmp_path / "walk.cu"
+def walk(working_folder: Path) -> Path:
+    """The page's example, in the working folder."""
+    (working_folder / "walk.py").write_text(CLASS)
+    (working_folder / "walk.cu").write_text(KERNELS)
+    return working_folder / "walk.cu"
 
 
 def words_of(command: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,18 +17,15 @@ pytestmark = pytest.mark.cpu_backend
 
 
 @pytest.mark.long
-def test_the_page_of_external_environments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_of_external_environments(working_folder: Path) -> None:
     text = page("external")
     for name, contents in files(text):
-        (tmp_path / name).write_text(contents)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
+        (working_folder / name).write_text(contents)
     acrobot, pong = blocks(text, "console")
     assert main(acrobot.removeprefix("$ warpworld ").split()) == 0
     assert load_config(pong.removeprefix("$ warpworld train ").strip()).env["library"] == "ale"
     (program,) = [block for block in blocks(text, "python") if "world.close()" in block]
     exec(compile(program, "external.md", "exec"), {})
-    sys.modules.pop("my_envs")
     for library in LIBRARIES:
         assert f"| `{library}` |" in text
 

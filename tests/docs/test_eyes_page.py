@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,18 +19,7 @@ from warpworld.environment import get_environment
 pytestmark = [pytest.mark.slow, pytest.mark.cpu_backend]
 
 PAGE = page("worlds-with-eyes")
-MODULES = ("companions", "placed", "watchers")
 SECONDS = re.compile(r"\d+\.\d s\)")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working folder, and no module of the page's names."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    for name in MODULES:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    return tmp_path
 
 
 def followed(folder: Path, capsys: pytest.CaptureFixture[str], overrides: list[str]) -> list[tuple[str, str]]:
@@ -52,23 +40,23 @@ def followed(folder: Path, capsys: pytest.CaptureFixture[str], overrides: list[s
     return compared
 
 
-def test_the_page_can_be_followed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_can_be_followed(working_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With a short run in the place of the long one, which a slow test takes."""
     (clean, said), (table, result), (also_clean, said_again) = followed(
-        folder, capsys, ["trainer.total_env_steps=4096"]
+        working_folder, capsys, ["trainer.total_env_steps=4096"]
     )
     assert SECONDS.sub("", said) == SECONDS.sub("", clean)
     assert SECONDS.sub("", said_again) == SECONDS.sub("", also_clean)
     assert result.split()[:7] == table.split()[:7]
-    (run,) = (folder / "runs").iterdir()
+    (run,) = (working_folder / "runs").iterdir()
     assert (run / "replay.html").is_file()
 
 
-def test_companions_learn_to_find_each_other(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, (told, result), _ = followed(folder, capsys, [])
-    (mean, at_random), (_, told_at_random) = (numbers(text) for text in (result, told))
+def test_companions_learn_to_find_each_other(working_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, (printed, result), _ = followed(working_folder, capsys, [])
+    (mean, at_random), (_, shown_at_random) = (numbers(text) for text in (result, printed))
     assert mean > 2.5 * at_random
-    assert abs(at_random - told_at_random) < 1.0
+    assert abs(at_random - shown_at_random) < 1.0
 
 
 def numbers(table: str) -> tuple[float, float]:
@@ -77,10 +65,10 @@ def numbers(table: str) -> tuple[float, float]:
     return mean, at_random
 
 
-def test_everything_else_is_a_parameter(folder: Path) -> None:
+def test_everything_else_is_a_parameter(working_folder: Path) -> None:
     """What the page says may be written behind `warpworld train`."""
     for name, text in files(PAGE):
-        (folder / name).write_text(text)
+        (working_folder / name).write_text(text)
     words = ["env.plans=homes", "env.companions=5", "env.cameras=[0, 180]"]
     assert all(word in PAGE for word in words)
     config = load_config("companions.yaml", [*words, "env.num_plans=2", "env.max_rooms=7"])
@@ -91,10 +79,10 @@ def test_everything_else_is_a_parameter(folder: Path) -> None:
     assert (world["rewards"] > 0.0).all() and (world["rewards"] < 1.0).all()
 
 
-def test_watchers_are_paid_for_the_rays_that_meet_somebody(folder: Path) -> None:
+def test_watchers_are_paid_for_the_rays_that_meet_another_agent(working_folder: Path) -> None:
     """At 2 m, face to face and then back to back: the front is 7.5 cm wide, and the body 15 cm behind its corners."""
     for name, text in files(PAGE):
-        (folder / name).write_text(text)
+        (working_folder / name).write_text(text)
     world = World(get_environment("watchers.py:Watchers")(res=200, fov=20.0), num_envs=2, device="cpu")
     world.reset()
     world.data.numpy("positions")[:] = [[2.5, 3.5], [4.5, 3.5]]

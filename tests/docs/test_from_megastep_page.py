@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests.docs.pages import DOCS, page, shown
-from tests.docs.reader import Reader
+from tests.docs.reader import Reader, ReaderMaker
 from warpworld import blocks
 from warpworld.environment import get_environment
 from warpworld.eyes.indoor import IndoorParams
@@ -19,30 +17,25 @@ pytestmark = pytest.mark.cpu_backend
 PAGE = page("from-megastep")
 
 
-def follow(folder: Path, capsys: pytest.CaptureFixture[str], *shorter: str) -> str:
+def follow(reader: Reader) -> str:
     """Type the page; what ``warpworld eval`` printed."""
-    reader, evaluated = Reader(folder, capsys, "roamers", shorter=shorter), ""
+    evaluated = ""
     for block in shown(PAGE):
         reader.follow(block)
         evaluated = reader.printed if reader.last == "eval" else evaluated
-    sys.modules.pop("roamers", None)
     return evaluated
 
 
 @pytest.mark.heavy
 @pytest.mark.long
-def test_the_page_can_be_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With a short training in place of the page's, which a slow test takes."""
-    monkeypatch.chdir(tmp_path)
-    assert follow(tmp_path, capsys, "trainer.total_env_steps=2048")
+def test_the_page_can_be_followed(make_reader: ReaderMaker) -> None:
+    """With a short training instead of the page's, which a slow test takes."""
+    assert follow(make_reader("roamers", shorter=("trainer.total_env_steps=2048",)))
 
 
 @pytest.mark.slow
-def test_roamers_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.chdir(tmp_path)
-    mean, _, at_random = (float(number) for number in re.findall(r"\d+\.\d+", follow(tmp_path, capsys)))
+def test_roamers_learn(make_reader: ReaderMaker) -> None:
+    mean, _, at_random = (float(number) for number in re.findall(r"\d+\.\d+", follow(make_reader("roamers"))))
     assert mean > 2.0 * at_random
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +21,7 @@ SECONDS = re.compile(r"\d+\.\d s\)")
 
 
 @pytest.fixture
-def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def example(working_folder: Path) -> Path:
     """A folder with the page's files, which is the working folder."""
     step, reset = blocks(PAGE, "cuda")
     declaration, random, _ = blocks(PAGE, "python")
@@ -35,13 +32,8 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "random_line_tag.py": random,
         "line_tag.yaml": config,
     }.items():
-        (tmp_path / name).write_text(text)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
-    importlib.invalidate_caches()
-    yield tmp_path
-    for name in ("line_tag", "random_line_tag"):
-        sys.modules.pop(name, None)
+        (working_folder / name).write_text(text)
+    return working_folder
 
 
 @pytest.mark.cpu_backend

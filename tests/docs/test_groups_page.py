@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests.docs.pages import page, shown
-from tests.docs.reader import Reader
+from tests.docs.reader import ReaderMaker
 
 pytestmark = pytest.mark.cpu_backend
 
 
 @pytest.mark.heavy
 @pytest.mark.long
-def test_the_page_can_be_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    reader = Reader(tmp_path, capsys, "yard", "flock", one_session=True)
+def test_the_page_can_be_followed(make_reader: ReaderMaker) -> None:
+    reader = make_reader("yard", "flock", one_session=True)
     for block in shown(page("groups")):
         reader.follow(block)
         if reader.last == "eval":
             check_the_lesson(reader.printed)
-    assert len(list((tmp_path / "runs").iterdir())) == 1
-    for name in ("yard", "flock"):
-        sys.modules.pop(name, None)
+    assert len(list((reader.folder / "runs").iterdir())) == 1
 
 
 def check_the_lesson(table: str) -> None:

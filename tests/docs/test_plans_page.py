@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+import importlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,14 @@ from warpworld.world import World
 PAGE = page("plans")
 
 
+@pytest.fixture
+def guests(working_folder: Path) -> Any:
+    """The page's environment."""
+    (working_folder / "guests.py").write_text(blocks(PAGE, "python")[1])
+    (working_folder / "guests.cu").write_text(blocks(PAGE, "cuda")[0])
+    return importlib.import_module("guests").Guests()
+
+
 def test_the_example_of_a_set() -> None:
     names: dict[str, object] = {}
     lines = [line.replace("count=60", "count=2") for line in blocks(PAGE, "python")[0].splitlines()]
@@ -25,14 +34,9 @@ def test_the_example_of_a_set() -> None:
 
 
 @pytest.mark.long
-def test_guests_start_in_rooms_of_their_plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "guests.py").write_text(blocks(PAGE, "python")[1])
-    (tmp_path / "guests.cu").write_text(blocks(PAGE, "cuda")[0])
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "guests", raising=False)
-    environment = __import__("guests").Guests()
-    plans = environment.plans.plans
-    world = World(environment, num_envs=400, device="cpu", seed=5)
+def test_guests_start_in_rooms_of_their_plans(guests: Any) -> None:
+    plans = guests.plans.plans
+    world = World(guests, num_envs=400, device="cpu", seed=5)
     world.reset()
     visited = set()
     chosen = world["plan"].cpu().numpy().tolist()
@@ -47,10 +51,6 @@ def test_guests_start_in_rooms_of_their_plans(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.cpu_backend
-def test_a_check_finds_nothing_in_the_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "guests.py").write_text(blocks(PAGE, "python")[1])
-    (tmp_path / "guests.cu").write_text(blocks(PAGE, "cuda")[0])
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "guests", raising=False)
-    report = warpworld.check(__import__("guests").Guests(), 3, 3)
+def test_a_check_finds_nothing_in_the_example(guests: Any) -> None:
+    report = warpworld.check(guests, 3, 3)
     assert report.clean, str(report)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from gymnasium import spaces
 
 from tests.docs.pages import changed, files, page, shown
-from tests.docs.reader import Reader
+from tests.docs.reader import ReaderMaker
 from warpworld import Group
 from warpworld.environment.spaces import action_heads, action_layout, observation_parts
 from warpworld.managers.c_types import C_TYPES
@@ -23,19 +20,15 @@ PAGE = page("write-an-environment")
 
 @pytest.mark.heavy
 @pytest.mark.long
-def test_the_page_can_be_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    reader = Reader(tmp_path, capsys, "skaters")
+def test_the_page_can_be_followed(make_reader: ReaderMaker) -> None:
+    reader = make_reader("skaters")
     for block in shown(PAGE):
         reader.follow(block)
-    run, measured = sorted((tmp_path / "runs").iterdir())
+    run, measured = sorted((reader.folder / "runs").iterdir())
     assert '"env/bumps"' not in (run / "metrics.jsonl").read_text()
     assert '"env/bumps"' in (measured / "metrics.jsonl").read_text()
     assert (run / "replay.html").is_file() and (run / "curve.png").is_file()
     assert "has no draw()" not in reader.printed
-    sys.modules.pop("skaters", None)
 
 
 def test_what_the_page_shows_is_what_is_there() -> None:
