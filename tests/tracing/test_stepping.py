@@ -16,8 +16,6 @@ from warpworld.tracing import Trace
 from warpworld.tracing.stepping import step_at_random
 from warpworld.world.random_actions import RandomActions
 
-pytestmark = pytest.mark.cpu_backend
-
 LENGTHS = (2, 3, 5)  # env i's episodes last LENGTHS[i] steps; those of env 1 are truncated, the others terminate
 ARRAYS = [Array("taken", "int32", initial=0, on_reset="keep")]
 
@@ -35,7 +33,7 @@ def pay(arrays: Any, active: Any) -> None:
 @pytest.fixture
 def world() -> World:
     groups = [agents(2, "fox"), agents(1, "hen")]
-    return World(environment(None, ARRAYS, groups, phases=[pay], resets=()), 3, device="cpu", seed=5)
+    return World(environment(None, ARRAYS, groups, phases=[pay], resets=()), 3, seed=5)
 
 
 def test_episodes_are_counted_by_how_they_end(world: World) -> None:
@@ -58,7 +56,7 @@ def test_without_an_end_there_is_no_episode(world: World) -> None:
 
 def test_the_actions_are_those_of_the_seed(world: World) -> None:
     step_at_random(world, 6, seed=9)
-    again = World(world.environment, 3, device="cpu", seed=5)
+    again = World(world.environment, 3, seed=5)
     actions, expected = RandomActions(again, 9), np.zeros((3, 3), np.int32)
     again.reset()
     for _ in range(6):
@@ -83,6 +81,6 @@ def test_an_episode_that_ends_in_both_ways_is_terminated() -> None:
         arrays["terminated"] = torch.tensor([True, False])
         arrays["truncated"] = torch.tensor([True, True])
 
-    world = World(environment(None, groups=[agents(2)], phases=[both], resets=()), 2, device="cpu")
+    world = World(environment(None, groups=[agents(2)], phases=[both], resets=()), 2)
     episodes = step_at_random(world, 3, seed=0)
     assert (episodes.terminated, episodes.truncated, len(episodes.lengths)) == (3, 3, 6)

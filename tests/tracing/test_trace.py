@@ -18,8 +18,6 @@ from warpworld import Array, Group, Trace, World
 from warpworld.errors import DeclarationError, KernelError, RunError, StoreError
 from warpworld.tracing.tables import CsvTable
 
-pytestmark = pytest.mark.cpu_backend
-
 KERNELS = """
 extern "C" __global__ void step(float* x, double* exact, float2* velocity, int* grid, bool* odd, uint64_t* large,
                                 float* rewards, float* observations, const int* timestep, bool* terminated,
@@ -56,11 +54,17 @@ ARRAYS = [
 NUMBERS = ("x", "exact", "velocity", "odd", "large", "grid", "rewards", "terminated", "truncated", "clock")
 
 
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One file for all tests, so that it is compiled once."""
+    path = tmp_path_factory.mktemp("traced") / "traced.cu"
+    path.write_text(HEADER + KERNELS)
+    return path
+
+
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    source = tmp_path / "traced.cu"
-    source.write_text(HEADER + KERNELS)
-    return World(environment(source, ARRAYS, [agents(2, "fox"), agents(1, "hen")]), 3, device="cpu", seed=5)
+def world(source: Path) -> World:
+    return World(environment(source, ARRAYS, [agents(2, "fox"), agents(1, "hen")]), 3, seed=5)
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -137,7 +141,7 @@ def test_numpy_reads_it(world: World, tmp_path: Path) -> None:
 
 
 def test_a_trace_changes_nothing(world: World, tmp_path: Path) -> None:
-    alone = World(world.environment, 3, device="cpu", seed=5)
+    alone = World(world.environment, 3, seed=5)
     alone.reset()
     with Trace(world, 1, tmp_path / "trace.csv") as trace:
         for _ in stepped(world, trace, 5):
@@ -156,7 +160,7 @@ def test_arrays_of_one_group_stand_in_its_rows(tmp_path: Path) -> None:
         + "  else observations_hen[hen] = 10.0f + hen;\n}\n"
     )
     groups = [Group("fox", 2, box(2), Discrete(2)), Group("hen", 1, box(1), Box(-1.0, 1.0, (3,)))]
-    world = World(environment(source, groups=groups, resets=()), 2, device="cpu")
+    world = World(environment(source, groups=groups, resets=()), 2)
     with Trace(world, 1, tmp_path / "trace.csv") as trace:
         list(stepped(world, trace, 1))
     first, second, third = rows(trace.path)[3:]
@@ -169,7 +173,7 @@ def test_arrays_of_one_group_stand_in_its_rows(tmp_path: Path) -> None:
 
 
 def test_bytes_and_choices_are_written_as_numbers(tmp_path: Path) -> None:
-    world = World(SeenAs(kind="mixed"), 2, device="cpu")
+    world = World(SeenAs(kind="mixed"), 2)
     with Trace(world, 1, tmp_path / "trace.csv") as trace:
         list(stepped(world, trace, 2))
     for row in rows(trace.path):
@@ -201,7 +205,7 @@ def test_chosen_arrays_and_names_that_are_taken(tmp_path: Path) -> None:
         arrays["agent"].add_(1)
 
     own = [Array("agent", "int32", initial=0), *(Array(name, "int8", initial=7) for name in ("agent_", "rewards_sum"))]
-    world = World(environment(None, own, phases=[idle], resets=()), 1, device="cpu")
+    world = World(environment(None, own, phases=[idle], resets=()), 1)
     with Trace(world, 0, tmp_path / "trace.csv", ["agent_", "agent", "rewards_sum"]) as trace:
         list(stepped(world, trace, 1))
     header, *table = trace.path.read_text().splitlines()
@@ -226,14 +230,14 @@ def test_the_file_appears_when_it_is_whole(world: World, tmp_path: Path) -> None
     with Trace(world, 0, path) as trace:
         assert [path.exists() for _ in stepped(world, trace, 3)] == [False] * 3
     assert len(rows(path)) == 12
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["trace.csv", "traced.cu"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["trace.csv"]
 
 
 def test_after_an_error_there_is_no_file(world: World, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), Trace(world, 0, tmp_path / "trace.csv") as trace:
         for _ in stepped(world, trace, 3):
             raise KeyboardInterrupt
-    assert [file.name for file in tmp_path.iterdir()] == ["traced.cu"]
+    assert [file.name for file in tmp_path.iterdir()] == []
 
 
 def test_a_fault_leaves_the_steps_before_it(world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -248,7 +252,7 @@ def test_a_fault_leaves_the_steps_before_it(world: World, tmp_path: Path, caplog
 def test_an_older_trace_is_replaced_and_any_other_file_is_not(world: World, tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     for steps in (5, 1):
-        again = World(world.environment, 3, device="cpu")
+        again = World(world.environment, 3)
         with Trace(again, 0, path) as trace:
             list(stepped(again, trace, steps))
     assert len(rows(path)) == 6
@@ -259,8 +263,10 @@ def test_an_older_trace_is_replaced_and_any_other_file_is_not(world: World, tmp_
     assert other.read_text() == "my,own\n"
 
 
-@pytest.mark.parametrize("name", ["no/such/folder.csv", "traced.cu/below.csv", "."])
+@pytest.mark.parametrize("name", ["no/such/folder.csv", "taken/below.csv", "."])
 def test_a_file_that_cannot_be_written_is_named(world: World, name: str, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+
     def write() -> None:
         with Trace(world, 0, tmp_path / name):
             pass
@@ -278,7 +284,7 @@ def test_a_full_disk_is_told_with_the_files_name(world: World, tmp_path: Path) -
 
     with pytest.raises(RunError, match=r"trace\.csv' cannot be written: No space left on device"):
         write()
-    assert [file.name for file in tmp_path.iterdir()] == ["traced.cu"]
+    assert [file.name for file in tmp_path.iterdir()] == []
 
 
 class Full:
@@ -327,7 +333,7 @@ def test_a_trace_that_is_not_open_or_not_reset_says_so(world: World, tmp_path: P
     world.reset()
     with pytest.raises(RunError, match=r"trace\.csv' is not open; write a trace inside of `with Trace"):
         trace.reset()
-    other = World(world.environment, 3, device="cpu")
+    other = World(world.environment, 3)
     with pytest.raises(RunError, match=r"call its reset\(\) behind the world's"), Trace(other, 0, trace.path) as trace:
         other.reset()
         trace.step()
@@ -335,7 +341,7 @@ def test_a_trace_that_is_not_open_or_not_reset_says_so(world: World, tmp_path: P
 
 @pytest.mark.parametrize("name", ["tag_gridworld", "tag_continuous", "cartpole"])
 def test_shipped_environments_can_be_traced(name: str, tmp_path: Path) -> None:
-    world = warpworld.make(name, 2, device="cpu")
+    world = warpworld.make(name, 2)
     with Trace(world, 1, tmp_path / "trace.csv") as trace:
         list(stepped(world, trace, 3))
     read = rows(trace.path)

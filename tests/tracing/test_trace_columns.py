@@ -30,7 +30,7 @@ def reset(arrays: Any, active: Tensor) -> None:
 
 def traced(folder: Path, steps: int, arrays: list[str]) -> list[dict[str, str]]:
     groups = [Group("fox", 2, box(2), Discrete(2)), Group("hen", 1, box(1), Discrete(2))]
-    world = World(environment(None, groups=groups, phases=[step], resets=[reset]), 2, device="cpu")
+    world = World(environment(None, groups=groups, phases=[step], resets=[reset]), 2)
     world.request("final_observations")
     with Trace(world, 1, folder / "trace.csv", arrays) as trace:
         world.reset()
