@@ -13,7 +13,7 @@ import torch
 from tests.runs.processes import differences, last_state
 from tests.runs.remembering import ITERATIONS, files, gone_on, remembering, trained_to
 from tests.runs.resuming import changed, resumed
-from tests.runs.test_run_faults import disk, one_more
+from tests.runs.test_run_faults import disk, fails, one_more
 from warpworld.cli import main
 from warpworld.config import config_from_dict
 from warpworld.errors import RunError
@@ -228,13 +228,7 @@ def test_whatever_operation_fails_nothing_is_lost(half: Run, whole: Run, tmp_pat
     failures, numbers = 0, range(1 + lasting, counted.count + 1, 12)
     for number in numbers:
         run = Run.open(shutil.copytree(before, tmp_path / str(number)))
-        with disk(fail_at=number, lasting=lasting):
-            try:
-                one_more(run)
-            except RunError as error:
-                failures += 1
-                assert str(run.path) in str(error)
-                assert "No space left on device" in str(error)
+        failures += fails(run, number, lasting)
         assert list(run.path.rglob("*.tmp")) == []
         gone_on(run)
         assert same_end(run, whole)

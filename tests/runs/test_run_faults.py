@@ -101,6 +101,18 @@ def one_more(run: Run) -> None:
         run.close()
 
 
+def fails(run: Run, number: int, lasting: bool) -> bool:
+    """Whether one more iteration fails when the disk does at that operation; the error then names run and reason."""
+    with disk(fail_at=number, lasting=lasting):
+        try:
+            one_more(run)
+        except RunError as error:
+            assert str(run.path) in str(error)
+            assert "No space left on device" in str(error)
+            return True
+    return False
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("lasting", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.long
@@ -118,13 +130,7 @@ def test_whatever_operation_fails_the_run_goes_on_afterwards(config: RunConfig, 
     failures = 0
     for number in range(1, counted.count + 1):
         before = run.checkpoints()
-        with disk(fail_at=number, lasting=lasting):
-            try:
-                one_more(run)
-            except RunError as error:
-                failures += 1
-                assert str(run.path) in str(error)
-                assert "No space left on device" in str(error)
+        failures += fails(run, number, lasting)
         assert set(before) <= set(run.checkpoints())
         assert list(run.path.rglob("*.tmp")) == []
         assert run.load_checkpoint()["iteration"] == run.checkpoints()[-1]  # whole, whether or not it was reported

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from tests.eyes.blocks.block_worlds import place
 from tests.packaged import packaged
 from warpworld import World
 
@@ -42,11 +43,3 @@ def face_off(num_envs: int, distance: float = 2.0, **params: Any) -> World:
     world = made(num_envs, **{**BOX, **params})
     place(world, [[2.0, 3.5], [2.0 + distance, 3.5]], [0.0, -180.0])
     return world
-
-
-def place(world: World, positions: Any, angles: Any) -> None:
-    """Puts agents somewhere, at rest."""
-    world["positions"][:] = torch.as_tensor(positions)
-    world["angles"][:] = torch.as_tensor(angles)
-    world["velocity"][:] = 0.0
-    world["angvelocity"][:] = 0.0

@@ -17,7 +17,29 @@ from warpworld.trainers.replay import ReplaySizes, TransitionReplay
 from warpworld.world import World
 
 
-class Filled:
+class Compared:
+    """What is collected and compared with a witness, again and again.
+
+    Attributes:
+        collector: collects.
+    """
+
+    collector: Collector
+
+    def check(self) -> int:
+        """Compare what was collected; how many items were."""
+        raise NotImplementedError
+
+    def run(self, iterations: int) -> int:
+        """Collect and check so many times; how many items were compared."""
+        compared = 0
+        for _ in range(iterations):
+            self.collector.collect()
+            compared += self.check()
+        return compared
+
+
+class Filled(Compared):
     """Collector, replay and witness of one world.
 
     Args:
@@ -118,11 +140,3 @@ class Filled:
                     assert transition.next_allowed is not None
                     assert np.array_equal(masks[i], transition.next_allowed[: masks.shape[1]])
         return len(drawable)
-
-    def run(self, iterations: int) -> int:
-        """Collect and check so many times; gives how many transitions were compared."""
-        compared = 0
-        for _ in range(iterations):
-            self.collector.collect()
-            compared += self.check()
-        return compared

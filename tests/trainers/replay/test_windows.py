@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.trainers.replay.filled import Compared
 from tests.trainers.replay.varied import Varied
 from tests.trainers.replay.witness import Moment, Witness
 from warpworld.config import ModelConfig
@@ -39,7 +40,7 @@ def remembering(world: World, group: str, kind: str) -> RecurrentPolicy:
     return policy
 
 
-class FilledWindows:
+class FilledWindows(Compared):
     """Collector, replay of windows and witness of one world; windows are known by their number since the beginning."""
 
     def __init__(self, num_steps: int = 3, slots: Any = (), kind: str = "gru", **given: Any) -> None:
@@ -141,13 +142,6 @@ class FilledWindows:
             with torch.no_grad():
                 state = self.twin.step(torch.from_numpy(each.seen), state)[2]
         return self.states[id(moment)].numpy()
-
-    def run(self, iterations: int) -> int:
-        compared = 0
-        for _ in range(iterations):
-            self.collector.collect()
-            compared += self.check()
-        return compared
 
 
 @pytest.mark.heavy
