@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 FAMILIES = {
     "board": {name: f"warpworld.envs.board.{name}" for name in ("connect_four", "tic_tac_toe")},
     "battle": {"battle": "warpworld.envs.battle.battle"},
-    "classic control": {name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "pendulum")},
+    "classic control": {name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "pendulum", "acrobot")}
+    | {name: f"warpworld.envs.mountain_car.{name}" for name in ("mountain_car", "mountain_car_continuous")},
     "diagnostics": {"recall": "warpworld.envs.recall.recall"},
     "grid worlds": {name: f"warpworld.envs.{name}.{name}" for name in ("foraging",)},
     "minatar": {

@@ -63,7 +63,15 @@ def gymnax(name: str) -> Peer:
     return make
 
 
-CASES = (
-    Case("cartpole", "cartpole", 4096, peers={"envpool": envpool("CartPole-v1"), "gymnax": gymnax("CartPole-v1")}),
-    Case("pendulum", "pendulum", 4096, peers={"envpool": envpool("Pendulum-v1"), "gymnax": gymnax("Pendulum-v1")}),
+# our name -> as EnvPool and gymnax know it
+NAMES = {
+    "cartpole": "CartPole-v1",
+    "pendulum": "Pendulum-v1",
+    "acrobot": "Acrobot-v1",
+    "mountain_car": "MountainCar-v0",
+    "mountain_car_continuous": "MountainCarContinuous-v0",
+}
+CASES = tuple(
+    Case(name, name, 4096, peers={"envpool": envpool(theirs), "gymnax": gymnax(theirs)})
+    for name, theirs in NAMES.items()
 )

@@ -22,6 +22,9 @@ from warpworld.packaged import packaged_names
 
 # Few agents and short episodes, so that a handful of steps sees many ends. A name that is not here is run as it is.
 SMALL: dict[str, list[dict[str, Any]]] = {
+    "acrobot": [dict(episode_length=9)],
+    "mountain_car": [dict(episode_length=9)],
+    "mountain_car_continuous": [dict(episode_length=9)],
     "battle": [dict(army_size=3, map_size=12, view_radius=3, episode_length=9, damage=11.0)],
     "cartpole": [dict(episode_length=25), dict(episode_length=25, randomize={"gravity": (5.0, 15.0)})],
     "deathmatch": [

@@ -1,0 +1,1 @@
+"""Acrobot: two links that hang from a bar."""

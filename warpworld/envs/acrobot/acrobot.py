@@ -1,0 +1,75 @@
+"""Swing the tip of two hanging links up: Gymnasium's Acrobot-v1.
+
+Source: Sutton: "Generalization in Reinforcement Learning: Successful Examples Using Sparse Coarse Coding" (1996), in
+the form of Gymnasium's Acrobot-v1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+from warpworld.drawing import Discs, Drawing, Polygon, Segments
+from warpworld.environment import Array, Environment, Group, register
+from warpworld.errors import DeclarationError
+
+MOST_SPEEDS = (4 * math.pi, 9 * math.pi)  # of the links, radians / s
+
+
+@register("acrobot")
+class Acrobot(Environment):
+    """Swing two hanging links until the tip is a link's length above the bar: a torque at the joint, -1 a step."""
+
+    source = "acrobot.cu"
+    per_env = ("gravity", "link_mass_1", "link_mass_2")
+
+    @dataclass(frozen=True)
+    class Params:
+        """Parameters of acrobot."""
+
+        episode_length: int = 500  # steps until the time limit
+        gravity: float = 9.8  # m/s^2
+        link_mass_1: float = 1.0  # kg, of the link at the bar
+        link_mass_2: float = 1.0  # kg, of the other one
+
+        def __post_init__(self) -> None:
+            if not 1 <= self.episode_length < 2**31:
+                raise DeclarationError(f"episode_length={self.episode_length}: expected 1 to 2^31 - 1")
+            if not 0 <= self.gravity < math.inf:
+                raise DeclarationError(f"gravity={self.gravity}: expected a finite number of at least 0")
+            for name in ("link_mass_1", "link_mass_2"):
+                if not 0 < getattr(self, name) < math.inf:
+                    raise DeclarationError(f"{name}={getattr(self, name)}: expected a finite number above 0")
+
+    def groups(self) -> Sequence[Group]:
+        """One agent."""
+        high = np.array([1.0, 1.0, 1.0, 1.0, *MOST_SPEEDS], dtype=np.float32)
+        return [Group("agent", 1, observation=Box(-high, high), action=Discrete(3))]
+
+    def arrays(self) -> Sequence[Array]:
+        """The links' state."""
+        return [Array("state", "float32", (4,), doc="angle from hanging, angle between the links, their velocities")]
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
+        """The links below and above their bar, and the line that the tip has to cross."""
+        first, second = (float(angle) for angle in arrays["state"][0, :2])
+        angles = np.array([first, first + second])
+        x, y = (np.concatenate([[0.0], np.cumsum(part)]) for part in (np.sin(angles), -np.cos(angles)))
+        marks = [
+            Discs(0.0, 0.0, 2.1, fill="ground"),
+            Segments(-2.1, 1.0, 2.1, 1.0, outline="alarm", line_width=0.03),
+            *(_link(x[k], y[k], angles[k]) for k in range(2)),
+            Discs(x[:2], y[:2], 0.09, fill="ink"),
+        ]
+        return Drawing((-2.3, -2.3, 2.3, 2.3), marks, seconds=0.1)
+
+
+def _link(x: float, y: float, angle: float) -> Polygon:
+    """A link from its joint, as long as it is."""
+    along, across = np.array([math.sin(angle), -math.cos(angle)]), np.array([math.cos(angle), math.sin(angle)])
+    corners = np.outer([0.0, 1.0, 1.0, 0.0], along) + np.outer([-0.07, -0.07, 0.07, 0.07], across)
+    return Polygon(x + corners[:, 0], y + corners[:, 1], fill="agent")

@@ -1,0 +1,1 @@
+"""Mountain Car: a car in a valley, with three actions or with a force."""
