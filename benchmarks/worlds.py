@@ -35,6 +35,7 @@ TAG_CONTINUOUS = {
     "tagging_distance": 0.02,
 }
 TAG_GRIDWORLD = {"num_taggers": 4, "grid_length": 20, "use_full_observation": False}
+CROWDED_GRIDWORLD = {"num_taggers": 999, "grid_length": 100, "use_full_observation": False}
 
 # environment, label, numbers of envs, parameters
 CASES: tuple[tuple[str, str, tuple[int, ...], dict[str, Any]], ...] = (
@@ -44,6 +45,7 @@ CASES: tuple[tuple[str, str, tuple[int, ...], dict[str, Any]], ...] = (
     ("minatar_breakout", "minatar_breakout", (4096,), {}),
     ("minatar_freeway", "minatar_freeway", (4096,), {}),
     ("tag_gridworld", "tag_gridworld, partial", (2000,), TAG_GRIDWORLD),
+    ("tag_gridworld", "tag_gridworld, 1000 agents", (100,), CROWDED_GRIDWORLD),
     ("tag_continuous", "tag_continuous, 10 nearest", (100,), TAG_CONTINUOUS),
 )
 

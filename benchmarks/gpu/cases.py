@@ -101,6 +101,7 @@ TAG_CONTINUOUS = Case(
     policies={"runner": ("runner",), "tagger": ("tagger",)},
 )
 THOUSAND_AGENTS = TAG_CONTINUOUS.smaller(2000, 16, num_taggers=50, num_runners=950, grid_length=60.0, start="random")
+THOUSAND_ON_A_GRID = TAG_GRIDWORLD.smaller(2000, 16, num_taggers=999, use_full_observation=False, start="random")
 CARTPOLE = Case("cartpole", {}, num_envs=65536, policies={"agent": ("agent",)})
 
 

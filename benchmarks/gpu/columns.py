@@ -18,6 +18,7 @@ from .cases import (
     TAG_CONTINUOUS,
     TAG_GRIDWORLD,
     THOUSAND_AGENTS,
+    THOUSAND_ON_A_GRID,
     Case,
     Steps,
     build_trainer,
@@ -44,6 +45,12 @@ def tag_continuous(context: Context) -> None:
 def thousand_agents(context: Context) -> None:
     """2000 envs of 1000 agents, 10 nearest, without a policy."""
     _simulations(context, THOUSAND_AGENTS.smaller(2, 4) if context.quick else THOUSAND_AGENTS)
+    _headline(context, "simulation")
+
+
+def thousand_on_a_grid(context: Context) -> None:
+    """2000 envs of 1000 agents on a grid, partial observation, without a policy."""
+    _simulations(context, THOUSAND_ON_A_GRID.smaller(2, 4) if context.quick else THOUSAND_ON_A_GRID)
     _headline(context, "simulation")
 
 

@@ -28,6 +28,7 @@ PARTS = (
     Part("launches", "host time of a launch and of a replay", ".launches:measure_launches", 45, needs_cuda=False),
     Part("tag_gridworld", "tag_gridworld, three columns", ".columns:tag_gridworld", 60, needs_cuda=False),
     Part("warpdrive_gridworld", "WarpDrive's tag_gridworld", ".warpdrive:tag_gridworld", 75),
+    Part("tag_gridworld_1000", "1000 agents on a grid, no policy", ".columns:thousand_on_a_grid", 45, needs_cuda=False),
     Part("tag_continuous", "tag_continuous, three columns", ".columns:tag_continuous", 75, needs_cuda=False),
     Part("warpdrive_continuous", "WarpDrive's tag_continuous", ".warpdrive:tag_continuous", 90),
     Part("tag_continuous_1000", "1000 agents, 10 nearest, no policy", ".columns:thousand_agents", 45, needs_cuda=False),

@@ -16,13 +16,14 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
-from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Phase, Script, register
+from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Kernel, Phase, Script, register
 from warpworld.errors import DeclarationError
 
 if TYPE_CHECKING:
     import torch
 
 SHARPNESS = 20.0  # of a script's logits, per step: a worse move is taken once in e^20 draws
+MOST_THREADS = 256  # of an env, which share its agents where threads run in parallel
 LONGEST_GRID = 32767  # two coordinates fit a 32-bit word, and so does a squared distance
 
 
@@ -87,9 +88,17 @@ class TagGridworld(Environment):
             ]
         return arrays
 
-    def resets(self) -> Sequence[Phase]:
+    def phases(self) -> Sequence[Phase | Kernel]:
+        """Move all agents, then see who is tagged."""
+        return [self._kernel("step")]
+
+    def resets(self) -> Sequence[Phase | Kernel]:
         """The kernel that draws start cells, or the one that takes the fixed ones."""
-        return ["reset_fixed" if self.params.start == "fixed" else "reset"]
+        return [self._kernel("reset_fixed" if self.params.start == "fixed" else "reset")]
+
+    def _kernel(self, name: str) -> Kernel:
+        """A kernel in which the threads of an env share its agents."""
+        return Kernel(name, threads_per_env=(1, min(self.params.num_taggers + 1, MOST_THREADS)))
 
     def scripts(self) -> Mapping[str, Script]:
         """greedy: taggers step towards the runner, the runner away from the nearest tagger."""
