@@ -15,7 +15,7 @@ from warpworld.environment import get_environment
 from ..clock import measure
 from ..rows import Row
 from ..worlds import measured
-from . import battle, board, classic_control, foraging, minatar, overcooked
+from . import battle, board, classic_control, foraging, minatar, overcooked, warehouse
 from .case import Case
 
 NAME = "gallery"
@@ -26,6 +26,7 @@ FAMILIES = {
     "foraging": foraging.CASES,
     "minatar": minatar.CASES,
     "overcooked": overcooked.CASES,
+    "warehouse": warehouse.CASES,
 }
 
 

@@ -62,6 +62,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         dict(num_taggers=2, num_runners=3, episode_length=9, tagging_distance=0.2, observe_own_state=True),
         dict(num_taggers=2, num_runners=3, episode_length=9, tagging_distance=0.1, start="fixed"),
     ],
+    "warehouse": [dict(column_height=1, agents=4, episode_length=9)],
     "waypoint": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],
 }
 

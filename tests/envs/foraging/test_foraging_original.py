@@ -15,7 +15,7 @@ from warpworld import World
 CASES: dict[str, dict[str, Any]] = {
     "two": {},
     "crowd": dict(rows=5, cols=6, players=6, max_num_food=3, max_player_level=3, penalty=0.1, sight=2),
-    "coop": dict(rows=6, cols=6, players=3, max_num_food=2, force_coop=True, normalize_reward=False, sight=1),
+    "coop": dict(rows=5, cols=5, players=2, max_num_food=2, force_coop=True, normalize_reward=False, sight=1),
     "plain": dict(rows=9, cols=4, players=4, max_num_food=3, max_food_level=2, observe_agent_levels=False, sight=3),
     "grid": dict(rows=6, cols=7, players=4, max_num_food=3, grid_observation=True, sight=2),
     "grid-plain": dict(

@@ -1,0 +1,1 @@
+"""Robots bring requested shelves to where they are needed, and put them back."""
