@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # `warpworld list | head`: nobody reads any more
+    except BrokenPipeError:  # `warpworld list | head`: the reader has gone
         _leave_stdout()
         return 1
     except OSError as error:

@@ -30,7 +30,7 @@ class BuildError(WarpworldError):
     """A kernel source does not compile, or there is no compiler.
 
     Attributes:
-        log: everything that the compiler printed, for whoever wants more than the message's first lines.
+        log: everything that the compiler printed; the message shows its first lines.
     """
 
     def __init__(self, message: str, log: str = "") -> None:

@@ -117,7 +117,7 @@ def sync_folder(path: Path) -> None:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what killed processes left under temporary names; only for whoever holds the folder's lock."""
+    """Remove what killed processes left under temporary names; only for the process that holds the folder's lock."""
     for entry in folder.glob(".*.tmp"):
         entry.unlink(missing_ok=True)
 

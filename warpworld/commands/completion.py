@@ -14,7 +14,7 @@ _DESCRIPTION = """Print a script that completes warpworld's commands, options, c
   zsh:  echo 'eval "$(warpworld completion zsh)"' >> ~/.zshrc     (behind compinit)
   fish: warpworld completion fish > ~/.config/fish/completions/warpworld.fish"""
 
-# What a word stands for, by the metavar that argparse shows; files where nothing is said.
+# What a word stands for, by the metavar that argparse shows; files by default.
 _FOLDERS = ("RUN", "DIR", "FOLDER", "FOLDER key=value")
 _CONFIGS = {"train": "words", "params": "name", "watch": "run"}  # the argument that may be a config
 _ENVIRONMENTS = {"check": "environment", "run": "environment"}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 BEAT_SECONDS = 4.0  # between two signs of life
 MISSED_BEATS = 8  # in a row, after which a process counts as gone
-FAILED_BEATS = 4  # after which a process is ended, where another has said why the run ends
+FAILED_BEATS = 4  # after which a process is ended, if another has reported why the run ends
 FAILED = 2  # exit status where the run ends for another process
 FAILED_KEY = "failed"  # counts the processes that ended with an error
 GONE_KEY = "gone"  # counts those that need the store no more

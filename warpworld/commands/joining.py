@@ -35,7 +35,7 @@ LAST_SECONDS = 45  # for a process to end in, after an error; more than that
 
 @dataclass(frozen=True)
 class Launch:
-    """What ``torchrun`` says in the environment; whoever starts processes otherwise says the same.
+    """What ``torchrun`` puts into the environment; any other launcher sets the same variables.
 
     Attributes:
         rank, size, local_rank, local_size: this process's place, as in ``ProcessGroup``.
@@ -255,7 +255,7 @@ class Membership:
         return first
 
     def _end_at_once(self, error: BaseException, status: int) -> None:
-        """End when all has been said, and before Python or torch frees anything on the device."""
+        """End when everything has been reported, and before Python or torch frees anything on the device."""
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
                 stream.flush()

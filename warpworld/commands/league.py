@@ -1,4 +1,4 @@
-"""`warpworld league`: everybody against everybody, a run's selves and its environment's scripts."""
+"""`warpworld league`: a run's selves and its environment's scripts play each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-// What sample.cu and sample_box.cu share. NUM_AGENTS is the group's size in these files; the constants are said there.
+// What sample.cu and sample_box.cu share. NUM_AGENTS is the group's size in these files; the constants are explained
+// there.
 #pragma once
 
 #include "finite.cuh"

@@ -17,7 +17,7 @@ VIEW = 1.0  # metres that a field of view reaches in the picture
 CAMERAS = ("observations_rgb", "observations_depth", "observations_agents")  # from the top
 STRIP, GAP = 0.05, 0.015  # heights, of the view's
 MOST_STRIPS = 4  # agents whose views are shown; more would leave no room for the plan
-SHADES = 12  # of a wall's colour; more are not told apart at this size
+SHADES = 12  # of a wall's colour; more cannot be distinguished at this size
 
 
 def draw_indoor(

@@ -114,7 +114,7 @@ def _rounded(value: float, decimals: int) -> float:
 
 
 def _short(value: float) -> float:
-    """Five digits, which is more than anybody reads."""
+    """Five digits, which is more than a reader needs."""
     return float(f"{value:.5g}")
 
 

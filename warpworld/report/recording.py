@@ -115,7 +115,7 @@ def record(
     """Play one env from its start, and record every step of it.
 
     The frame of an episode's last step shows the env before it was reset: the world copies its arrays aside between
-    the two, as it does for a rollout, so the course is that of a world that nobody watches.
+    the two, as it does for a rollout, so the episodes are those of a world that is not recorded.
 
     Args:
         config: the environment, its parameters and the device.

@@ -3,7 +3,7 @@
 
 #include <indoor.cuh>
 
-constexpr int PLACES_TRIED = 64;                          // for a place that touches nobody
+constexpr int PLACES_TRIED = 64;                          // for a place that touches no other agent
 constexpr float PLACES_APART = 2.0f * AGENT_RADIUS + 0.01f;  // metres between two agents, at least
 
 // Whether a place is far enough away from each of the `others` first agents of the env.

@@ -58,10 +58,11 @@ struct ww_kernel {
   ww_run run;
 };
 
-// Records the first error of a launch and leaves the kernel; never returns.
+// Records the first error of a launch and leaves the kernel. Never returns.
 [[noreturn]] void ww_fail(int code, const char* file, int line, const char* text);
 
-// What a kernel prints: `is_active` is false of a thread that should keep still. Returns how many bytes, or -1.
+// Prints for a kernel; `is_active` is false for a thread that should not be running. Returns the number of bytes, or
+// -1.
 int ww_print(int env, int agent, int is_active, const char* format, va_list values);
 
 // One per worker thread. It lives in the runtime library: as thread-locals of every module it would use up the static
@@ -71,7 +72,7 @@ struct ww_thread {
   const char* kernel;  // name of the one that runs now
   int kernel_index;
   unsigned worker;
-  int single;         // no other worker is stepping: atomics may be plain
+  int single;         // no other worker is stepping, so atomics may be plain
   void* scheduler;    // WW_SCHEDULER_BYTES for the scheduler of the kernel that runs now
 };
 extern __thread __attribute__((tls_model("initial-exec"))) ww_thread ww_this_thread;

@@ -15,7 +15,8 @@ using Value = typename Same<T>::type;
 
 #ifdef WW_CHECK
 
-// There is one worker. Not instrumented: ww_check_atomic tells of it, here it would look like a plain read and write.
+// There is one worker. Not instrumented: ww_check_atomic reports the access, which would look like a plain read and
+// write.
 template <class T, class Operation>
 __attribute__((noinline, no_sanitize("thread"))) static T atomic_update(T* target, Operation operation) {
   const T old = *target;

@@ -1,4 +1,5 @@
-// Where the check build looks into a kernel; in other builds these words are nothing. What they end in is check/.
+// The hooks through which the check build observes a kernel; in other builds they expand to nothing. check/ defines
+// them.
 #pragma once
 
 #include "abi.hpp"
@@ -6,7 +7,7 @@
 #ifdef WW_CHECK
 
 extern "C" {
-// A block begins, of so many threads on the stacks of this launch.
+// A block begins, with this many threads on the stacks of this launch.
 void ww_check_block(const ww_launch* launch, unsigned threads);
 // The thread whose turn is the i-th: agents may run in any order.
 unsigned ww_check_turn(unsigned i);
@@ -22,14 +23,14 @@ void ww_check_warp_barrier(unsigned first, uint32_t lanes);
 void ww_check_atomic(void* address, unsigned size);
 // The thread draws a random number: the `number`-th word of a stream, which is the agent's, or 0xFFFF for all agents.
 void ww_check_draw(uint32_t stream, uint32_t number);
-// Whether what the kernel prints is to be seen: a check runs several worlds of one course.
+// Whether the kernel's output is shown: a check runs several worlds through the same steps.
 bool ww_check_speaks(void);
 // An array that the threads of an env share; returns its values.
 void* ww_check_shared(const char* name, void* values, unsigned item, unsigned count);
 }
 #define WW_CHECKED(call) call
 #define WW_TURN(i) ww_check_turn(i)
-#define WW_FLATTEN  // a place in the author's file is told by the function it is in
+#define WW_FLATTEN  // the enclosing function identifies a place in the author's file
 
 #else
 

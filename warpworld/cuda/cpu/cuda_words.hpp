@@ -47,7 +47,7 @@ extern "C" __attribute__((visibility("hidden"), noreturn, noinline, cold)) void 
 #define __trap() ww_fail(WW_ASSERTION, __FILE__, __LINE__, "__trap() was called")
 
 // ---- barriers ------------------------------------------------------------------------------------------------------
-// A macro, because a return address does not tell the site: compilers copy and merge calls.
+// A macro, because a return address does not identify the site: compilers copy and merge calls.
 #define WW_SITE                                             \
   ({                                                        \
     static constexpr ww::Site ww_site_{__FILE__, __LINE__}; \

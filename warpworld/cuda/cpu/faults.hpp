@@ -21,14 +21,14 @@ namespace ww {
 
 struct alignas(128) Worker {
   sigjmp_buf escape;
-  std::atomic<int> in_kernel;      // what this thread's faults are taken for
+  std::atomic<int> in_kernel;      // how this thread's faults are classified
   std::atomic<unsigned> progress;  // shares begun
   pthread_t thread;
   Stacks stacks;
   void* scheduler;
   Lines lines;
-  std::atomic<bool> printing;    // holds, perhaps, a lock of the C library: the watchdog's signal has to wait
-  std::atomic<bool> stop_asked;  // it came meanwhile
+  std::atomic<bool> printing;    // may hold a lock of the C library: the watchdog's signal has to wait
+  std::atomic<bool> stop_asked;  // the signal arrived meanwhile
   // of the fault that was caught
   int fault_signal, fault_code;
   char *fault_address, *fault_pc, *fault_sp;
@@ -92,8 +92,8 @@ static bool has_handler(const struct sigaction& action) {
   return action.sa_flags & SA_SIGINFO || (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
 }
 
-// A signal that is not a kernel's goes to whoever handled it before. A handler that raises the signal again, as
-// Python's faulthandler does, must not end up here once more: then the signal does what it does without handlers.
+// Passes a signal that is not a kernel's to the handler that was installed before. If that handler raises the signal
+// again, as Python's faulthandler does, it must not return here: the signal then has its default effect.
 static void call_previous(int signal_number, siginfo_t* info, void* context) {
   static __thread bool calling;
   const struct sigaction& previous = previous_action[signal_number];
@@ -133,7 +133,7 @@ static void install(int signal_number, void (*handler)(int, siginfo_t*, void*)) 
   memset(&ours, 0, sizeof ours);
   ours.sa_sigaction = handler;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  // Whether system calls go on afterwards stays as the program wants it; our own signal must not disturb any.
+  // Keep the program's choice of whether interrupted system calls restart; our own signal must not interrupt any.
   ours.sa_flags |= signal_number == stop_signal ? SA_RESTART : current.sa_flags & SA_RESTART;
   sigemptyset(&ours.sa_mask);
   sigaction(signal_number, &ours, nullptr);
@@ -156,10 +156,11 @@ static uint64_t ticks() {
 }
 constexpr uint64_t ticks_to_trust = 50000;  // 15 to 25 microseconds of a processor, 50 of another clock
 
-// Puts the handlers back where another's has taken their place: Python's faulthandler, enabled after the first program,
-// would print a dump of a fault that becomes an error, and raise it anew at a place of its own; disabled, it takes ours
-// away. Asking costs a sixth of the shortest launch, so it is done at each where such a handler is known, and else where
-// the last time is a moment ago: long enough for launches that follow each other, too short for Python to enable it.
+// Restores our handlers if others have replaced them. Python's faulthandler, enabled after the first program, would
+// dump a traceback for a fault that becomes an error and raise the signal again; disabling it removes our handlers. The
+// query costs a sixth of the shortest launch. It is made at every launch once such a handler has been seen, and
+// otherwise only if some time has passed since the last one: launches in a row skip it, and Python cannot enable a
+// handler in between.
 static void keep_fault_handlers() {
   static uint64_t asked;
   const uint64_t now = ticks();
@@ -183,8 +184,8 @@ static void free_signal_stack(void* memory) {
   free(memory);
 }
 
-// Makes the calling thread a worker: its faults are not blocked, have a stack of their own as long as the thread lives,
-// and know whom they hit.
+// Makes the calling thread a worker: its fault signals are unblocked, run on a stack of their own for the lifetime of
+// the thread, and find the worker they belong to.
 static void attach_thread(Worker& worker) {
   this_worker = &worker;
   worker.thread = pthread_self();
@@ -204,7 +205,7 @@ static void attach_thread(Worker& worker) {
   pthread_setspecific(signal_stack_key, stack.ss_sp);
 }
 
-// ---- what a fault was ----------------------------------------------------------------------------------------------
+// ---- describing a fault ---------------------------------------------------------------------------------------------
 static bool is_stack_overflow(const Worker& worker) {
   const char *address = worker.fault_address, *top = worker.fault_sp;
   return worker.stacks.guards(address) || (address > top - (64 << 10) && address < top + (4 << 10));

@@ -45,7 +45,7 @@ extern "C" {
 void ww_fiber_entry() __attribute__((visibility("hidden")));
 __attribute__((visibility("hidden"), used)) void ww_fiber_main();
 }
-// Nobody called it: there unwinders stop.
+// It has no caller, so unwinders stop here.
 asm(".text\n.p2align 4\n.type ww_fiber_entry,@function\n.hidden ww_fiber_entry\nww_fiber_entry:\n"
     "\t.cfi_startproc\n\t.cfi_undefined rip\n\txorl %ebp, %ebp\n\tcall ww_fiber_main\n\tud2\n\t.cfi_endproc\n.size ww_fiber_entry,.-ww_fiber_entry\n");
 

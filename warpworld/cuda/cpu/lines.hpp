@@ -1,7 +1,7 @@
 // What kernels print: whole lines on standard output, each behind the kernel, env and agent that printed it.
 //
-// A call that does not end its line is continued by the next call of the same agent; the line ends, at the latest, where
-// another agent of the same worker prints, or where the worker's share of the envs is done.
+// The next call of the same agent continues a line that a call left open. The line ends at the latest when another
+// agent of the same worker prints, or when the worker has finished its share of the envs.
 #pragma once
 
 #include <errno.h>
@@ -50,7 +50,7 @@ struct Speaker {
 
 static pthread_mutex_t output_lock = PTHREAD_MUTEX_INITIALIZER;
 
-// One write a call, unless the file takes less. Where nobody reads any more, what is printed is lost, as with printf.
+// One write per call, unless the file accepts fewer bytes. If the reader has gone, the output is lost, as with printf.
 static void write_out(const char* bytes, size_t count) {
   pthread_mutex_lock(&output_lock);
   while (count) {
@@ -68,10 +68,10 @@ static void write_out(const char* bytes, size_t count) {
   pthread_mutex_unlock(&output_lock);
 }
 
-// Of one worker. All zeros is a valid beginning.
+// The state of one worker. All zeros is a valid initial state.
 class Lines {
  public:
-  std::atomic<bool> writing;  // waits for whoever reads, perhaps for long
+  std::atomic<bool> writing;  // waits for the reader, possibly for a long time
 
   int print(const Speaker& speaker, const char* format, va_list values) {
     va_list again;

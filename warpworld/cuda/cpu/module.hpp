@@ -1,4 +1,4 @@
-// Everything a kernel file is compiled behind on a CPU, and WW_KERNEL, which the build writes after the author's text.
+// What is included before a kernel file on a CPU, and WW_KERNEL, which the build writes after the author's text.
 #pragma once
 
 #include "abi.hpp"

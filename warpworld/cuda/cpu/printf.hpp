@@ -1,5 +1,6 @@
-// printf in kernels: each line tells the kernel, env and agent that printed it (lines.hpp). Hidden and of this module's
-// own, as assert() is, so that <cstdio>, std::printf and the author's helpers end here too; the compiler looks at formats.
+// printf in kernels: each line names the kernel, env and agent that printed it (lines.hpp). It is hidden in this
+// module, as assert() is, so that <cstdio>, std::printf and the author's helpers use it too; the compiler checks the
+// formats.
 #pragma once
 
 #include <stdarg.h>
@@ -10,7 +11,7 @@
 extern "C" inline __attribute__((visibility("hidden"), no_sanitize("thread"), format(printf, 1, 2))) int printf(
     const char* format, ...) {
 #ifdef WW_CHECK
-  if (!ww_check_speaks()) return 0;  // a twin repeats what was said
+  if (!ww_check_speaks()) return 0;  // a twin would print everything again
 #endif
   va_list values;
   va_start(values, format);

@@ -47,9 +47,9 @@ struct ww_program {
   const ww_step* steps;
   int num_steps;
   unsigned max_workers;
-  unsigned granularity;  // shares are multiples of so many envs
+  unsigned granularity;  // shares are multiples of this many envs
   unsigned max_threads;  // of a block, over all kernels
-  int timeout_milliseconds;  // kernels that make no progress for so long are ended
+  int timeout_milliseconds;  // kernels that make no progress for this long are ended
   // owned by the runtime
   unsigned launches;
   float nanoseconds_per_env;
@@ -88,8 +88,8 @@ static inline void begin_all(const ww_context& world, unsigned first, unsigned e
   memset(world.active + first, 1, end - first);
 }
 
-// An env that takes part is stepped, but for one that has ended: the next step resets that (WW_NEXT_STEP), or its caller
-// does (WW_DISABLED). No branches, so that the compiler makes vector instructions of it.
+// Envs that take part are stepped, except those that have ended: the next step (WW_NEXT_STEP) or the caller
+// (WW_DISABLED) resets them. Free of branches, so that the compiler vectorises it.
 template <int autoreset, bool active_only>
 static inline void begin_some(const ww_context& world, unsigned first, unsigned end) {
   uint8_t* __restrict active = (uint8_t*)world.active;
@@ -132,8 +132,8 @@ static inline void begin_reset(const ww_context& world, unsigned first, unsigned
   });
 }
 
-// The clock of an env advances once before each reset, in all ways of autoreset: so its random numbers, and its course,
-// are the same. With WW_NEXT_STEP it did so when the step began.
+// The clock of an env advances once before each reset in every autoreset mode, so that its random numbers and its
+// episodes are the same. With WW_NEXT_STEP it advanced when the step began.
 static inline void end_step(const ww_context& world, unsigned first, unsigned end) {
   const bool same_step = world.autoreset == WW_SAME_STEP;
   if (same_step) {
@@ -203,7 +203,7 @@ template <class T>
 static inline bool has_illegal(const ww_step& step, unsigned num_envs) {
   const T *actions = (const T*)step.source, *low = (const T*)step.low, *high = (const T*)step.high;
   const size_t entries = (size_t)step.entries;
-  unsigned legal = 1;  // of a NaN no comparison is true
+  unsigned legal = 1;  // every comparison with NaN is false
   if (entries == 1) {
     const T least = *low, most = *high;
     for (size_t env = 0; env < num_envs; env++)
@@ -216,7 +216,7 @@ static inline bool has_illegal(const ww_step& step, unsigned num_envs) {
   return !legal;
 }
 
-// Whether a check of actions at the head of the program finds one that is out of its bounds.
+// Whether a check of actions at the start of the program finds one out of bounds.
 static inline bool refuses_actions(const ww_program& program) {
   const unsigned num_envs = (unsigned)program.context.num_envs;
   for (int i = 0; i < program.num_steps && program.steps[i].kind == WW_CHECK_ACTIONS; i++) {

@@ -86,7 +86,7 @@ struct RingRunner;
 
 template <class... A, void (*kernel)(A...), unsigned threads>
 struct RingRunner<kernel, threads> {
-  // What every fiber runs. The kernel is called at one place only: with more, compilers stop inlining it.
+  // What every fiber runs. The kernel is called in one place only; with more, compilers stop inlining it.
   __attribute__((noinline)) WW_FLATTEN static void loop(A... args) {
     Ring& r = ring();
     bool returned = threadIdx.x < r.returned_before;
@@ -111,8 +111,8 @@ struct RingRunner<kernel, threads> {
         r.round++;
       }
       if (++r.block == r.end) {
-        void* nobody;
-        WW_SWITCH(&nobody, r.caller);
+        void* unused;
+        WW_SWITCH(&unused, r.caller);
       }
       blockIdx.x = r.block;
       threadIdx.x = 0;
@@ -159,7 +159,7 @@ struct LoopRunner<kernel> {
   }
   static void run(const ww_launch* launch, unsigned first, unsigned end) {
     threadIdx.x = 0;
-    if constexpr (WW_MAX_THREADS_PER_ENV > 1) {  // another kernel of the file has barriers, and this one's ask the ring
+    if constexpr (WW_MAX_THREADS_PER_ENV > 1) {  // another kernel has barriers, and this one's query the ring
       ring().threads = 1;
       ring().running = false;
     }

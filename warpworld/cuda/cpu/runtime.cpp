@@ -1,9 +1,9 @@
 // The runtime library of the cpu backend, built once per machine: a pool of workers that claim shares of a program's
 // envs.
 //
-// One 64-bit word holds the number of the job and the first env nobody has claimed. The caller works through the job
-// itself and waits only for shares that somebody else has claimed, so a worker that sleeps, or a core that is busy with
-// something else, costs nothing.
+// One 64-bit word holds the number of the job and the first unclaimed env. The caller works through the job itself and
+// waits only for shares that other workers have claimed, so a sleeping worker, or a core that is busy with something
+// else, costs nothing.
 
 #include <linux/futex.h>
 #include <sys/prctl.h>
@@ -21,11 +21,11 @@ __thread ww_index threadIdx, blockIdx, blockDim, gridDim;
 namespace ww {
 
 constexpr unsigned spins_before_sleep = 1000;  // about 20 microseconds
-constexpr float share_nanoseconds = 1000;      // a share is at least so much work,
-constexpr float most_nanoseconds = 1e7;        // and at most so much: between shares, errors are heard of
+constexpr float share_nanoseconds = 1000;      // the least work of a share,
+constexpr float most_nanoseconds = 1e7;        // and the most: errors are noticed between shares
 constexpr float join_nanoseconds = 1500;       // below, a job is not shared at all
 constexpr float wake_nanoseconds = 20000;      // above, sleeping workers are woken
-constexpr unsigned first_share = 64;           // of a program that was never measured
+constexpr unsigned first_share = 64;           // of a program that has not been measured yet
 constexpr uint64_t nothing_left = 0xFFFFFFFFu;
 
 struct Job {
@@ -33,7 +33,7 @@ struct Job {
   unsigned num_envs, share;
 };
 
-static Job job;  // read by those who have claimed a share of it
+static Job job;  // read by workers that have claimed a share of it
 alignas(128) static std::atomic<uint64_t> claim{nothing_left};
 alignas(128) static std::atomic<unsigned> envs_done{0};
 alignas(128) static std::atomic<int> generation{0};
@@ -161,8 +161,8 @@ static void start_workers(unsigned count) {
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setguardsize(&attributes, guard_bytes);
-    // Ctrl-C and all other signals that are not about a worker itself go to the program's own threads: their handlers
-    // may want more stack than a fiber has.
+    // Ctrl-C and all other signals that do not concern the worker itself are left to the program's own threads: their
+    // handlers may need more stack than a fiber has.
     sigset_t blocked, old;
     sigfillset(&blocked);
     for (int signal_number : fault_signals) sigdelset(&blocked, signal_number);
@@ -220,14 +220,15 @@ static unsigned share_of(const ww_program& program, unsigned num_envs, unsigned 
   return rounded_up(share ? share : 1, program.granularity);
 }
 
-// How many workers the next launch should have: few envs are stepped sooner than a second worker hears of them.
+// How many workers the next launch should have: a few envs are stepped before a second worker would have started.
 static unsigned workers_for(const ww_program& program, unsigned num_envs) {
   const float work = program.nanoseconds_per_env * num_envs;
   const bool small = program.launches ? work < join_nanoseconds : num_envs <= first_share;
   return small ? 1 : program.max_workers;
 }
 
-// A launch in which another process had the core looks very long: a measurement counts for at most four times the last.
+// A launch during which another process had the core looks very long, so a measurement counts at most four times the
+// last.
 static void learn(ww_program& program, float nanoseconds_per_env) {
   const float most = 4 * program.nanoseconds_per_env;
   program.nanoseconds_per_env = most > 0 && nanoseconds_per_env > most ? most : nanoseconds_per_env;

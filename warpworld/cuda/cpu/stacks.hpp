@@ -39,8 +39,8 @@ class Stacks {
   }
 
  private:
-  // mprotect splits a mapping in two, and a process has 65530 of them by default. Where stacks are very many the last
-  // ones get the guards that Linux has since 6.13, which take no mapping, and none before.
+  // mprotect splits a mapping in two, and a process has 65530 mappings by default. If there are very many stacks, the
+  // last ones get the guards that Linux offers since 6.13, which need no mapping; on older kernels they get none.
   static void install_guard(char* guard) {
     static unsigned mappings_left = 24000;
     if (mappings_left == 0) {

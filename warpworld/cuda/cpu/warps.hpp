@@ -1,5 +1,6 @@
 // The general scheduler, for kernels that use warp operations and for packed builds: every thread is a fiber with a
-// state, and threads wait for their block or for the lanes named in a warp mask. Slower than the ring, by a queue.
+// state, and threads wait for their block or for the lanes named in a warp mask. Slower than the ring, because of its
+// queue.
 #pragma once
 
 #include <stdio.h>
@@ -176,8 +177,8 @@ struct Runner<kernel, threads> {
       w.wait[me] = Wait::returned;
       if (++w.num_returned == threads) {
         if (++w.block == w.end) {
-          void* nobody;
-          WW_SWITCH(&nobody, w.caller);
+          void* unused;
+          WW_SWITCH(&unused, w.caller);
         }
         start_block(w);
       }

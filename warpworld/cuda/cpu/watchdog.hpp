@@ -12,14 +12,14 @@ namespace ww {
 constexpr int poll_milliseconds = 20, interrupt_grace_milliseconds = 1000;
 
 static std::atomic<bool> stopping{false};
-static std::atomic<int> interrupts{0};  // Ctrl-C seen while it was watched
+static std::atomic<int> interrupts{0};  // how often Ctrl-C was seen while it was watched for
 static bool watching_interrupt;
 
 static void begin_launch() {
   launch_serial.store(launch_serial.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-// A launch does not end while the watchdog sends its signals: none goes to a thread that is gone.
+// A launch does not end while the watchdog sends its signals, so none is sent to a thread that has exited.
 static void end_launch() {
   launch_serial.store(launch_serial.load(std::memory_order_relaxed) + 1);
   while (stopping.load()) sched_yield();
@@ -67,15 +67,15 @@ static unsigned total_progress() {
   return total;
 }
 
-// A reader who takes his time is no endless loop.
+// Waiting for a slow reader of the output is not an endless loop.
 static bool waits_for_reader() {
   for (const Worker& worker : workers)
     if (worker.lines.writing.load(std::memory_order_relaxed)) return true;
   return false;
 }
 
-// Costs a launch nothing but the two changes of launch_serial: it looks 50 times a second whether the same launch still
-// runs. Only then is Ctrl-C watched, so that a program's own handler is left alone otherwise.
+// Costs a launch only the two changes of launch_serial: the watchdog checks 50 times a second whether the same launch
+// is still running. Only then does it watch for Ctrl-C; otherwise the program's own handler is left alone.
 static void* watch(void*) {
   prctl(PR_SET_NAME, "warpworld-watch");
   unsigned serial = 0, progress = 0;

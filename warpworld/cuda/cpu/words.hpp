@@ -1,6 +1,6 @@
 // The words of warpworld.cuh on a CPU. Only lanes with an active agent are run, so is_active() is always true; the
-// packed build (WW_ENVS_PER_WARP) instead lays several envs into a warp as a GPU does, with the lanes that sit a launch
-// out.
+// packed build (WW_ENVS_PER_WARP) packs several envs into a warp as a GPU does, including lanes that are idle for a
+// launch.
 #pragma once
 
 #ifdef WW_DEBUG  // functions that a debugger can call, whether the kernel does or not
@@ -16,7 +16,7 @@ WW_FUNCTION int ww_kernel_index() { return ww_this_thread.kernel_index; }
 
 #ifdef WW_ENVS_PER_WARP
 
-constexpr bool LANES_SIDE_BY_SIDE = true;  // as if: the packed build takes the way of a GPU, to check it
+constexpr bool LANES_SIDE_BY_SIDE = true;  // pretended: the packed build takes the GPU's path in order to check it
 #define WW_SLOTS WW_ENVS_PER_WARP
 WW_FUNCTION bool ww_has_agent() { return threadIdx.x < WW_SLOTS * NUM_AGENTS; }
 WW_FUNCTION int ww_slot() { return ww_has_agent() ? (int)threadIdx.x / NUM_AGENTS : WW_SLOTS - 1; }
@@ -58,7 +58,7 @@ WW_FUNCTION constexpr bool is_active() { return true; }
 
 #ifdef WW_CHECK
 
-// One worker, and room around the values that nobody should write to.
+// The values of one worker, with padding around them that must never be written.
 #define ENV_SHARED(type, name, n)                                                                            \
   static_assert(sizeof(type) * (n) <= 48 * 1024, "ENV_SHARED: an env may share at most 48 KB");              \
   static struct {                                                                                            \

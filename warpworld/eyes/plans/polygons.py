@@ -116,7 +116,7 @@ def _cuts(start: np.ndarray, end: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 
 def _joined(pieces: np.ndarray) -> np.ndarray:
-    """Pieces that go on straight ahead, with nothing else at the point between them, made one."""
+    """Joins pieces that continue straight ahead, where nothing else meets the point between them."""
     starts: dict[tuple[float, ...], list[int]] = {}
     ends: dict[tuple[float, ...], list[int]] = {}
     for i, (start, end) in enumerate(pieces.tolist()):
@@ -137,7 +137,7 @@ def _joined(pieces: np.ndarray) -> np.ndarray:
 
 
 def _is_straight(first: np.ndarray, second: np.ndarray) -> bool:
-    """Whether the second piece goes on from the first in its direction."""
+    """Whether the second piece continues the first in its direction."""
     one, other = first[1] - first[0], second[1] - second[0]
     turn = abs(one[0] * other[1] - one[1] * other[0]) / np.hypot(*(one + other))
     return bool(one @ other > 0 and turn < 2 * SNAP)

@@ -89,7 +89,7 @@ static void lay_out(Network& network, const int* widths, int num_layers, Arena& 
   }
 }
 
-// Copies what has changed since the last time. Comparing is quick, and nobody has to say when weights change.
+// Copies what has changed since the last call. Comparing is quick, and no caller has to announce changed weights.
 static void pack(Network& network, const LayerParameters* parameters) {
   for (int i = 0; i < network.num_layers; i++) {
     Layer& layer = network.layers[i];

@@ -114,7 +114,7 @@ static void outside(State& s, const char* address, unsigned size, bool write, ui
   const bool near = (address >= s.harmless && address < s.harmless_end) || s.image.holds(address) ||
                     s.image.holds_local(address);
   const Region* region = near ? s.regions.nearest(address) : nullptr;  // which array a wild address was meant for
-  if (region && region->kind == WW_SHARED)                             // nobody can tell
+  if (region && region->kind == WW_SHARED)                             // unknown
     if (const Region* own = s.regions.of_slot(*region, slot_of(s, threadIdx.x))) region = own;
   keep(s, described(s, WW_OUT_OF_BOUNDS, region, address, size, write, pc));
   if (near) return;
@@ -138,7 +138,7 @@ static bool never_written(const State& s, const Region& region, const Cell* firs
   return true;
 }
 
-// The place in the module of whoever wrote the access: structs are copied by functions of the compiler's own.
+// The place in the module that made the access: structs are copied by functions of the compiler's own.
 static uint32_t place_of(const State& s, const void* return_address) {
   const uint32_t pc = (uint32_t)((const char*)return_address - 1 - s.image.base);
   for (unsigned i = 0; i < s.num_assignments; i++)

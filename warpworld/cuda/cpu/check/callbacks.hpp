@@ -1,5 +1,5 @@
-// The functions that a compiler calls at each access of memory under -fsanitize=thread. They are this runtime's own: the
-// module is linked without the sanitizer's, which would have to be loaded before Python.
+// The functions that a compiler calls at each access of memory under -fsanitize=thread. They are this runtime's own:
+// the module is linked without the sanitizer's, which would have to be loaded before Python.
 #pragma once
 
 #include "access.hpp"
@@ -53,7 +53,7 @@ WW_COPY_FUNCTION(__tsan_memmove, memmove)
 WW_COPY_FUNCTION(__wrap_memmove, memmove)
 WW_SET_FUNCTION(__tsan_memset)
 WW_SET_FUNCTION(__wrap_memset)
-// Linkers wrap a name only where somebody uses it.
+// Linkers wrap a name only where it is used.
 __attribute__((used)) static const void* const ww_wrapped[] = {(void*)memcpy, (void*)memmove, (void*)memset};
 #undef WW_COPY_FUNCTION
 #undef WW_SET_FUNCTION

@@ -1,5 +1,5 @@
-// Random numbers that one thread has drawn in one block: numbers that it draws a second time are those of two generators
-// that began alike.
+// Random numbers that one thread has drawn in one block: numbers that it draws a second time are those of two
+// generators that began alike.
 #pragma once
 
 #include "access.hpp"
@@ -17,7 +17,7 @@ static Draw& draw_slot(State& s, uint16_t thread, uint32_t stream, uint32_t numb
   }
 }
 
-// Of several numbers in a row that are drawn again, the first is told.
+// Of several numbers in a row that are drawn again, the first is reported.
 static bool goes_on(const Draw& before, const Draw& now) {
   return before.block_start == now.block_start && before.stream == now.stream && before.number + 1 == now.number;
 }

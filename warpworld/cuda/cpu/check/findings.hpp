@@ -11,7 +11,7 @@ enum ww_finding_kind {
   WW_RACE = 1,           // two accesses of one element that no barrier orders, at least one of them a write
   WW_OUT_OF_BOUNDS = 2,  // an access beside an array
   WW_OTHER_ENV = 3,      // an access to another env's part of an array
-  WW_UNWRITTEN = 4,      // a read of an element that nobody has written
+  WW_UNWRITTEN = 4,      // a read of an element that was never written
   WW_UNGUARDED = 5,      // a write by a thread that has no agent, or whose env sits the launch out
   WW_STALE = 6,          // a read of what the episode before has left, where the reset should have written
   WW_UNDEFINED = 7,      // what is undefined in C++

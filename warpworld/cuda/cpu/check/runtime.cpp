@@ -163,9 +163,9 @@ WW_EXPORT const ww_region* ww_check_region(State* s, unsigned index) { return s-
 // A moment, to ask later what has been written since.
 WW_EXPORT uint32_t ww_check_now(State* s) { return ++s->interval; }
 
-// What of a part of a region nobody has written since a moment, but somebody before, is of an episode that is over.
-// Returns the first byte that nobody has written since; -1 if all of the part was. `kernels`: of those alone that a kernel
-// wrote before.
+// Bytes of a region that were written before a moment, but not since, belong to an episode that is over.
+// Returns the first byte that has not been written since; -1 if all of the part was. `kernels`: of those alone that a
+// kernel wrote before.
 WW_EXPORT int64_t ww_check_reset(State* s, unsigned index, uint64_t offset, uint64_t bytes, uint32_t since,
                                  int kernels) {
   const ww_check::Region& region = *s->regions.at(index);

@@ -54,7 +54,7 @@ static uint64_t beyond(const char* array, ww_value index) {
   return index.bits - (bracket ? strtoull(bracket + 1, nullptr, 10) : 0) + 1;
 }
 
-// Whether a kernel goes on, or is ended: it would do harm next, or be ended with fewer words.
+// Whether a kernel continues. It is ended if it would do harm next, or fail with a less helpful message.
 enum class Then { go_on, end };
 
 static void tell(const ww_undefined& what, const void* return_address, Then then = Then::go_on,
