@@ -1,8 +1,8 @@
-// What all kernels share that act in a Box. ACTION_SIZE is the number of its dimensions; the other constants are those of
-// sampling.cuh.
+// Shared by all kernels that act in a Box. ACTION_SIZE is the number of its dimensions; sampling.cuh explains the other
+// constants.
 //
-// Arrays: box (4, ACTION_SIZE): centre, scale, low and high: an action is centre + scale * drawn, cut off at low and high.
-// So -1 and 1 are the ends of a bounded dimension.
+// Arrays: box (4, ACTION_SIZE): centre, scale, low and high. An action is centre + scale * drawn, clipped to low and
+// high. So -1 and 1 are the ends of a bounded dimension.
 #pragma once
 
 #include "sampling.cuh"

@@ -1,4 +1,4 @@
-// Numbers that are neither NaN nor infinite, also where a compiler may assume that all are.
+// Numbers that are neither NaN nor infinite, even where the compiler may assume that there are none.
 #pragma once
 
 #include <warpworld.cuh>

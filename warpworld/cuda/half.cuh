@@ -1,11 +1,11 @@
 // Numbers of 16 bits, the dtype float16, for arrays that should take half the memory. They are only stored: a __half is
 // made from a float and converts to one.
 //
-//   __half x = __float2half(0.1f);      the nearest one, of two as near the even one; also x = 0.1f
+//   __half x = __float2half(0.1f);      rounds to nearest, ties to even; also x = 0.1f
 //   float y = __half2float(x);          exact; also y = x
 //
-// CUDA's own header where there is one. A CPU, and NVRTC without a toolkit, have the part of it shown above. They refuse
-// what CUDA refuses (x + 1.0f), and what CUDA would round to 16 bits and they would not: x * x is a half there.
+// This is CUDA's own header where there is one. A CPU, and NVRTC without a toolkit, offer the part shown above. They
+// refuse what CUDA refuses (x + 1.0f), and what CUDA would round to 16 bits and they would not: x * x is a half there.
 #pragma once
 
 #include "warpworld.cuh"
@@ -16,10 +16,10 @@
 
 namespace ww {
 
-constexpr uint32_t INFINITE = 0x7F800000u;      // as the bits of a float, whose sign is taken away
+constexpr uint32_t INFINITE = 0x7F800000u;      // as the bits of a float without its sign
 constexpr uint32_t BEYOND_HALF = 0x47800000u;   // 65536
 constexpr uint32_t LEAST_NORMAL = 0x38800000u;  // 2^-14, below which halves are multiples of 2^-24
-constexpr uint32_t BIAS = 0x38000000u;          // what the exponents of floats are more than those of halves
+constexpr uint32_t BIAS = 0x38000000u;          // by which exponents of floats exceed those of halves
 
 WW_FUNCTION uint16_t half_bits(float value) {
   const uint32_t bits = __float_as_uint(value), sign = bits >> 16 & 0x8000u, size = bits & 0x7FFFFFFFu;

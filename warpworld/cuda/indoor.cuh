@@ -33,7 +33,7 @@ WW_FUNCTION float2 direction_of(float angle) { return make_float2(cosf(angle * D
 // Into -180 .. 180.
 WW_FUNCTION float wrapped(float angle) { return angle - 360.0f * floorf((angle + 180.0f) * (1.0f / 360.0f)); }
 
-// What an action of seven pushes: 0 nothing, 1 to the left, 2 to the right, 3 forward, 4 back, 5 turn left, 6 turn right.
+// Pushes of the seven actions: 0 nothing, 1 to the left, 2 to the right, 3 forward, 4 back, 5 turn left, 6 turn right.
 struct Push {
   float forward, left, turn;  // -1, 0 or 1
 };
@@ -143,7 +143,7 @@ WW_FUNCTION float mean_of(const float* values) {
   return sum * (1.0f / (float)Subsample);
 }
 
-// Takes the place of an array of pixels that is not wanted.
+// Stands for an array of pixels that is not wanted.
 struct Unseen {
   struct Pixel {
     WW_METHOD void operator=(float) const {}

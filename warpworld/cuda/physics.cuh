@@ -10,8 +10,8 @@
 // How: the env's discs move together from contact to contact. A disc's next contact is the first root of its distance to
 // a wall's inside, a wall's ends, or another disc (whose motion is taken into account) minus the radius; the earliest
 // of the env is the common time to which all advance. Contacts happen SKIN outside of the radius, which is more than
-// rounding can take away, so that paths keep their distance to walls. A disc that is touched MAX_CONTACTS times in one
-// call stops there, and is a wall to the others, so that the loop ends in any jam.
+// rounding can take away, so that paths keep their distance from walls. A disc that is touched MAX_CONTACTS times in
+// one call stops there and is a wall to the others, so that the loop ends in any jam.
 #pragma once
 
 #include "geometry.cuh"
@@ -104,7 +104,8 @@ WW_FUNCTION Contact contact_with_walls(const Walls& walls, const Disc& disc, flo
   return first;
 }
 
-// Pushes a disc out of the walls that it overlaps, the deepest first: one that was put there, as contacts let none in.
+// Pushes a disc out of the walls that it overlaps, the deepest first. Only a disc placed there overlaps; contacts let
+// none in.
 WW_FUNCTION void push_out(const Walls& walls, Disc& disc, float radius) {
   const float2 reach = make_float2(radius, radius);
   for (int push = 0; push < MAX_PUSHES; ++push) {
@@ -125,7 +126,7 @@ WW_FUNCTION void push_out(const Walls& walls, Disc& disc, float radius) {
   }
 }
 
-// What the env's lanes show each other.
+// What the env's lanes share with each other.
 struct Field {
   Disc disc[NUM_AGENTS];
   float time[NUM_AGENTS];   // of each one's next contact
@@ -155,7 +156,7 @@ WW_FUNCTION void meet_others(const Field& field, float radius, Contact& first) {
   }
 }
 
-// Moves discs that overlap apart, each by half of what is missing.
+// Moves overlapping discs apart, each by half of the overlap.
 WW_FUNCTION void move_apart(Field& field, Disc& disc, float radius) {
   const int self = agent_id();
   float2 push = make_float2(0.0f, 0.0f);
@@ -172,7 +173,7 @@ WW_FUNCTION void move_apart(Field& field, Disc& disc, float radius) {
   disc.position = disc.position + (way > radius ? radius / way : 1.0f) * push;
 }
 
-// The part of a velocity that goes into an obstacle is taken away, or thrown back.
+// Removes the part of a velocity that points into an obstacle, or reflects it.
 WW_FUNCTION void rebound(Disc& disc, const Contact& contact, float restitution) {
   const float into = dot(disc.velocity - contact.velocity, contact.normal);
   const float share = contact.gives_way ? 0.5f : 1.0f;

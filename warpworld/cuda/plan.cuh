@@ -58,7 +58,7 @@ WW_FUNCTION Floor floor_of(const Plans& plans, int plan) {
   return Floor{plans.floor_light + grid.x, grid.y, grid.z, grid.w};
 }
 
-// The light 0 .. 1 at a place, which falls on an agent there: bilinear between the four nodes around it.
+// The light 0 .. 1 that falls on an agent at a place: bilinear between the four nodes around it.
 WW_FUNCTION float brightness_at(const Floor& floor, float2 position) {
   using namespace plane;
   const float scale = (float)floor.nodes_per_metre;
@@ -87,7 +87,7 @@ WW_FUNCTION Rooms rooms_of(const Plans& plans, int plan) {
 
 constexpr float CELL = 0.2f;  // metres, the side of a spawn cell
 
-// A random place in a plan's rooms, each cell as likely as another.
+// A random place in a plan's rooms; all cells are equally likely.
 WW_FUNCTION float2 place_anywhere(const Rooms& rooms, Random& random) {
   const int first = rooms.first_cell[0], end = rooms.first_cell[rooms.count];
   const float2 middle = rooms.cells[first + (int)random.below((uint32_t)(end - first))];

@@ -20,7 +20,7 @@ CONSTANTS_FILE, ENTRIES_FILE = "warpworld-constants", "warpworld-kernels"
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 _WARP_WORDS = re.compile(r"__(syncwarp|shfl\w*_sync|ballot_sync|any_sync|all_sync)\b")
-# What speaks of a thread's place in its block or warp, or of the block: it means something else where envs share one.
+# Names of a thread's place in its block or warp, or of the block: they change their meaning where envs share one.
 _BLOCK_WORDS = re.compile(
     r"\b(threadIdx|blockIdx|blockDim|gridDim|warpSize|__shared__|__syncthreads\w*|__activemask|__match_\w+|"
     r"__reduce_\w+_sync|cooperative_groups|asm)\b"
@@ -91,11 +91,11 @@ class KernelSource:
                     todo.append((path.parent, data.decode(errors="replace")))
 
     def uses_warp_words(self) -> bool:
-        """Whether the author speaks of warps."""
+        """Whether the author's code mentions warps."""
         return any(_WARP_WORDS.search(text) for text in self._author_texts())
 
     def uses_header_words_only(self) -> bool:
-        """Whether the author speaks of neither blocks nor warps, so that several envs can share them."""
+        """Whether the author's code mentions neither blocks nor warps, so that several envs can share them."""
         return not any(_WARP_WORDS.search(text) or _BLOCK_WORDS.search(text) for text in self._author_texts())
 
     def _author_texts(self) -> list[str]:

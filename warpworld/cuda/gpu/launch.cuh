@@ -9,8 +9,8 @@
 enum ww_transition {
   WW_STAY = 0,
   WW_BEGIN_STEP = 1,   // every env takes part; timestep and clock advance; ends are cleared
-  WW_BEGIN_RESET = 2,  // the envs that the caller marked active start anew: timestep 0, clock advances, no ends
-  WW_END_STEP = 3,     // the envs that are reset in this step become the active ones; their timestep is 0 again
+  WW_BEGIN_RESET = 2,  // the envs that the caller marked active restart: timestep 0, clock advances, no ends
+  WW_END_STEP = 3,     // the envs that are reset in this step become the active ones; their timestep returns to 0
   WW_BEGIN_SOME = 4,   // as WW_BEGIN_STEP, of the envs that the caller marked active
 };
 
@@ -31,7 +31,7 @@ struct ww_copy {
 struct ww_launch {
   ww_context context;
   int32_t kernel_index;
-  int32_t active_only;  // whether envs that are not active sit the kernel out
+  int32_t active_only;  // whether envs that are not active skip the kernel
   int32_t transition;
   int32_t num_copies;
   ww_copy copies[WW_MAX_COPIES];

@@ -1,10 +1,10 @@
-// First thing in every emitted kernel: the world's own work, and what the words of the header need to know. An env's
-// lanes do the work of their env, so that nothing but the block has to wait for it.
+// Comes first in every emitted kernel: the world's own work, and the state that the header's functions need. An env's
+// lanes do the work of their env, so that only the block has to wait for it.
 #pragma once
 
 // ---- where an env stands in its episode ------------------------------------------------------------------------------
-// An env that takes part is stepped, but for one that has ended: the next step resets that (WW_NEXT_STEP), or its caller
-// does (WW_DISABLED).
+// Envs that take part are stepped, except those that have ended: the next step (WW_NEXT_STEP) or the caller
+// (WW_DISABLED) resets them.
 WW_FUNCTION void ww_begin_step(const ww_context& world, int env, bool active_only) {
   const bool takes_part = !active_only || world.active[env];
   const bool keeps_end = world.autoreset != WW_SAME_STEP && (world.terminated[env] || world.truncated[env]);
@@ -26,8 +26,8 @@ WW_FUNCTION void ww_begin_reset(const ww_context& world, int env) {
   world.terminated[env] = world.truncated[env] = false;
 }
 
-// The clock of an env advances once before each reset, in all ways of autoreset: so its random numbers, and its course,
-// are the same. With WW_NEXT_STEP it did so when the step began.
+// The clock of an env advances once before each reset in every autoreset mode, so that its random numbers and its
+// episodes are the same. With WW_NEXT_STEP it advanced when the step began.
 WW_FUNCTION void ww_end_step(const ww_context& world, int env) {
   const bool same_step = world.autoreset == WW_SAME_STEP;
   const bool is_reset =

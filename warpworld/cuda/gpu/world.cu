@@ -1,4 +1,4 @@
-// A kernel of nothing but the prologue: for the world's own work where no kernel of the env's comes behind it to do it.
+// A kernel that consists of the prologue alone: for the world's own work where no kernel of the env follows to do it.
 #include <warpworld.cuh>
 
 extern "C" __global__ void idle() {}

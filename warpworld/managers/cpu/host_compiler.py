@@ -28,7 +28,7 @@ HOW_TO_GET_ONE = "install g++ or clang++, or run: pip install ziglang"
 
 _X86 = platform.machine() in ("x86_64", "AMD64")
 
-# The runtime jumps between stacks, which FORTIFY's longjmp takes for a mistake, and shadow stacks for an attack.
+# The runtime jumps between stacks. FORTIFY's longjmp takes that for a mistake, and shadow stacks for an attack.
 # Without exceptions, as on a GPU, nothing of the C++ library is needed at run time.
 _COMMON_FLAGS = (
     *("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fstack-clash-protection"),

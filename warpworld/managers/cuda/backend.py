@@ -34,7 +34,7 @@ class Module:
 
 
 def _headers() -> list[bytes]:
-    """All that the package's own headers say to a CUDA compiler."""
+    """Contents of the package's own headers for a CUDA compiler."""
     folder = INCLUDE_FOLDER
     return [path.read_bytes() for path in sorted((*folder.glob("*.cuh"), *folder.glob("gpu/**/*"))) if path.is_file()]
 
@@ -98,7 +98,7 @@ class CudaBackend:
     packs_envs = True
 
     def __init__(self, gpu: Gpu | None = None) -> None:
-        load_pycuda()  # what it says of a missing driver is clearer than what torch does
+        load_pycuda()  # its message about a missing driver is clearer than torch's
         self._gpu = gpu or TorchGpu()
         self.device = self._gpu.device
         self._driver = driver_of(self._gpu.ordinal)
@@ -141,7 +141,7 @@ class CudaBackend:
         return _checked(run, checks) if checks else run
 
     def _idle_kernel(self) -> RunKernel:
-        """A kernel of nothing but what the world does before it, one warp to an env."""
+        """A kernel that does only the world's own work, with one warp per env."""
         if self._idle is None:
             path = INCLUDE_FOLDER / "gpu" / "world.cu"
             text = path.read_text()

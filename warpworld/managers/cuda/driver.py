@@ -53,9 +53,9 @@ class Driver:
                 f"the NVIDIA driver finds no GPU number {ordinal} that it can use ({first_line(error)}); "
                 "see the output of nvidia-smi"
             ) from error
-        self._calls = ctypes.CDLL("libcuda.so.1")  # for what PyCUDA has no words
+        self._calls = ctypes.CDLL("libcuda.so.1")  # for what PyCUDA does not wrap
         self.turn = threading.RLock()
-        self._unused: list[Any] = []  # modules of which a function is gone
+        self._unused: list[Any] = []  # modules whose functions are no longer used
         self.ordinal = ordinal
         self.name = device.name()
         self.capability: tuple[int, int] = device.compute_capability()
@@ -152,5 +152,5 @@ def load_pycuda() -> Any:
 
 
 def dotted(version: tuple[int, int]) -> str:
-    """A version as people write it."""
+    """A version in the usual notation."""
     return f"{version[0]}.{version[1]}"

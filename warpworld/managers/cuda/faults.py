@@ -1,4 +1,4 @@
-"""What the CUDA driver reports, in words that say what happened and what to do."""
+"""Errors of the CUDA driver, as messages that state what happened and what to do."""
 
 from __future__ import annotations
 
@@ -85,10 +85,10 @@ def explain_torch_error(error: RuntimeError) -> WarpworldError | None:
 
 
 def _found(error: Exception, table: Mapping[str, str]) -> str:
-    """What the first text of a table says that the error holds, or nothing."""
+    """The explanation of the first text in a table that the error contains, or nothing."""
     return next((words for text, words in table.items() if text in str(error)), "")
 
 
 def first_line(error: Exception) -> str:
-    """What an exception says, without the advice that follows."""
+    """The message of an exception, without the advice that follows."""
     return str(error).strip().partition("\n")[0]

@@ -43,11 +43,11 @@ class CudaProgram:
         launches = [(each.function._launch_kernel, each.grid, each.block, each.arguments) for each in self._launches]
         gpu, driver, own_stream = self._gpu, self._driver, self._driver.stream
         current_stream, drv_error = gpu.current_stream, driver.drv.Error
-        # torch's default stream is the driver's, and None is PyCUDA's word for it
+        # torch's default stream is the driver's, which PyCUDA calls None
         streams = {0: None, own_stream.handle: own_stream}
 
         def launch_on(stream: Any) -> None:
-            while True:  # a function that called itself would keep itself, its kernels and its memory
+            while True:  # a function that calls itself would keep itself, its kernels and its memory alive
                 try:
                     for launch, grid, block, arguments in launches:
                         launch(grid, block, arguments, 0, stream)
@@ -86,7 +86,7 @@ class CudaProgram:
         return run_on_own_gpu
 
     def _explained(self, error: Exception, arguments: bytes, waited: bool = False) -> KernelError:
-        """What an error at the launch with these arguments says."""
+        """The message of an error at the launch with these arguments."""
         launch = next(each for each in self._launches if each.arguments is arguments)
         return explain_launch(error, launch.kernel, str(launch), waited)
 

@@ -1,4 +1,4 @@
-// What is done at each access of memory: where it lies, whom it belongs to, and whether it meets another agent's.
+// What is checked at each memory access: where it lies, who owns it, and whether it conflicts with another agent's.
 #pragma once
 
 #include "state.hpp"

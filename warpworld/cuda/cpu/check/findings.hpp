@@ -12,12 +12,12 @@ enum ww_finding_kind {
   WW_OUT_OF_BOUNDS = 2,  // an access beside an array
   WW_OTHER_ENV = 3,      // an access to another env's part of an array
   WW_UNWRITTEN = 4,      // a read of an element that was never written
-  WW_UNGUARDED = 5,      // a write by a thread that has no agent, or whose env sits the launch out
-  WW_STALE = 6,          // a read of what the episode before has left, where the reset should have written
+  WW_UNGUARDED = 5,      // a write by a thread without an agent, or whose env is not stepped by this launch
+  WW_STALE = 6,          // a read of what the previous episode left where the reset should have written
   WW_UNDEFINED = 7,      // what is undefined in C++
-  WW_REPEATED = 8,       // random numbers that the thread has drawn before
+  WW_REPEATED = 8,       // random numbers that the thread has already drawn
   WW_READ_ONLY = 9,      // a write to an array that kernels may only read
-  WW_PASSED_BY = 10,     // a thread that has gone on behind a barrier, at which others wait
+  WW_PASSED_BY = 10,     // a thread that ran past a barrier at which others wait
 };
 
 enum ww_undefined_kind {
@@ -92,7 +92,7 @@ struct ww_check_settings {
   uint32_t num_regions, num_variables, num_assignments;
   uint32_t num_agents, envs_per_warp;  // envs_per_warp: 0 for one env a block
   uint32_t order;                      // 0 forward, 1 backward, 2 shuffled
-  char *harmless, *harmless_end;  // memory in which a wrong access does no harm
-  int32_t speaks;                 // what kernels print is seen
+  char *harmless, *harmless_end;  // memory where a wrong access does no harm
+  int32_t speaks;                 // kernels' output is shown
 };
 }

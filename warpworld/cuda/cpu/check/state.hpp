@@ -39,10 +39,10 @@ struct State {
   bool watching, own_env_only, locals_known, speaks;
   uint32_t interval, launch_start, block_start, step;
   bool inside[WW_MAX_THREADS];
-  const void* last;  // what the thread that runs has come back to from its last access
+  const void* last;  // where the running thread returned to after its last access
   const void* last_of[WW_MAX_THREADS];  // likewise, of each thread of the block
   const void* caller[WW_MAX_THREADS];  // of the function that a thread entered last, while it is in it
-  const void* call[WW_MAX_THREADS];    // by which a thread has left the kernel itself last, where it comes back to
+  const void* call[WW_MAX_THREADS];    // by which a thread last left the kernel itself: where it returns to
   uint32_t depth[WW_MAX_THREADS];      // functions that a thread is in; 1: the kernel alone
   uint32_t start_of[most_blocks];      // the first interval of each block of this launch
   uint16_t turn[WW_MAX_THREADS];
@@ -52,7 +52,7 @@ struct State {
 };
 
 static State* current;  // of the world that steps now
-static bool busy;       // the runtime is at work: what it copies itself is no kernel's access
+static bool busy;       // the runtime is working: its own copies are not a kernel's accesses
 
 struct Busy {
   Busy() { set(true); }
@@ -93,7 +93,7 @@ static bool alike(const ww_finding& a, const ww_finding& b) {
          a.other_write == b.other_write && a.barrier == b.barrier;
 }
 
-// Keeps one finding of each kind a place; of races rather one in which the value changed.
+// Keeps one finding per kind and place, and prefers races in which the value changed.
 static void keep(State& s, const ww_finding& found) {
   for (unsigned i = 0; i < s.num_findings; i++) {
     ww_finding& known = s.findings[i];
