@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.report.test_report import ROWS, run_with
+from tests.report.recorded_worlds import Drawn, config_of
+from tests.report.test_report import ROWS, run_with, text_of
 from warpworld.cli import main
+from warpworld.runs import Run, watching
 
 OWN = {"left": (6.0 + 36.0) / 2, "right": 66.0}  # of the first episode of ``Drawn``, whatever the actions
 
@@ -54,3 +57,35 @@ def test_a_broken_configuration_is_reported_once(tmp_path: Path, capsys: pytest.
     assert out == ""
     assert err.startswith(f"error: {run.config_path}, line 1: YAML syntax error: ")
     assert err.count("\n") == 1
+
+
+def test_a_watched_report_follows_its_run_to_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run logs between two looks, then nothing, then it ends."""
+    run = Run.create(config_of(Drawn), tmp_path)
+    page, seen, run_log = run.path / "report.html", list[str](), run.log
+    events: list[Callable[[], None]] = [lambda: run_log(ROWS[0]), lambda: None, lambda: run_log(ROWS[1]), run.close]
+
+    def look(seconds: float) -> None:
+        assert seconds == watching.SECONDS
+        seen.append(text_of(page.read_text()))
+        if len(seen) == 2:  # then nothing grows, so that nothing is written
+            page.write_text("")
+        events.pop(0)()
+
+    monkeypatch.setattr(watching.time, "sleep", look)
+    assert main(["report", str(run.path), "--no-replay", "--watch"]) == 0
+    assert ["It still trains" in text for text in seen] == [True, True, False, True]
+    assert [re.findall(r"([\d]+) of \d+ env steps", text)[:1] for text in seen] == [["0"], ["8"], [], ["16"]]
+    assert "It still trains" not in text_of(page.read_text())
+    assert capsys.readouterr().out.splitlines() == [
+        f"{page} is written again while runs train; Ctrl-C leaves it as it is",
+        str(page),
+    ]
+
+
+def test_a_watched_report_of_a_run_that_has_ended_is_written_once(tmp_path: Path) -> None:
+    run = run_with(tmp_path)
+    assert main(["report", str(run.path), "--no-replay", "--watch"]) == 0
+    assert "It still trains" not in (run.path / "report.html").read_text()

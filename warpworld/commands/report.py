@@ -36,6 +36,9 @@ def add_parsers(commands: Any) -> None:
         help="record a replay now, or leave it out (default: record it where that runs warpworld's code only, and else "
         "show the one that `warpworld watch` wrote)",
     )
+    report.add_argument(
+        "--watch", action="store_true", help="write the page again whenever metrics have grown, until no run trains"
+    )
     report.set_defaults(command=_report)
 
 
@@ -45,6 +48,7 @@ def _report(arguments: argparse.Namespace) -> int:
     from warpworld.report.pages import make_folder
     from warpworld.report.report import write_report
     from warpworld.runs import RunFolder
+    from warpworld.runs.watching import growths
 
     runs = [RunFolder.open(path) for path in arguments.runs]
     for run in runs:
@@ -53,6 +57,11 @@ def _report(arguments: argparse.Namespace) -> int:
     make_folder(path.parent)
     replays = {} if arguments.replay is False else _first_replay(runs, arguments.seed, bool(arguments.replay))
     at_random = {} if arguments.replay is False else _random_returns(runs, arguments.seed, bool(arguments.replay))
+    if arguments.watch:
+        print(f"{path} is written again while runs train; Ctrl-C leaves it as it is", flush=True)
+        for _ in growths(runs):
+            write_report(runs, path, replays, at_random)
+        replays = {} if arguments.replay is False else _first_replay(runs, arguments.seed, bool(arguments.replay))
     print(write_report(runs, path, replays, at_random))
     return 0
 

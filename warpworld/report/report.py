@@ -14,7 +14,7 @@ from warpworld.runs.summary import is_training
 
 STYLES = ("page.css", "replay.css", "report.css")
 REFRESH = '<meta http-equiv="refresh" content="30">'
-STILL = " It still trains: write the report again, and this page reloads by itself."
+STILL = " It still trains: this page reloads by itself, and `warpworld report --watch` keeps it up to date."
 SCRIPTS = (*replay.SCRIPTS, "charts.js")
 
 
