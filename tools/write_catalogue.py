@@ -12,15 +12,17 @@ from pathlib import Path
 
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
+from warpworld.config import load_config
 from warpworld.environment import get_environment
-from warpworld.packaged import CATALOGUE, ENVIRONMENTS
+from warpworld.packaged import CATALOGUE, ENVIRONMENTS, packaged_configs
 
 
 def catalogue() -> dict[str, dict[str, str]]:
-    """Of each environment with its default parameters: its agents, what they observe, and their actions."""
+    """Of each environment, as its packaged config has it: its agents, what they observe, and their actions."""
     found = {}
     for name in sorted(ENVIRONMENTS):
-        groups = get_environment(name)().groups()
+        params = load_config(name).env if name in packaged_configs() else {}
+        groups = get_environment(name)(**params).groups()
         found[name] = {
             "agents": ", ".join(group.name if group.size == 1 else f"{group.size} x {group.name}" for group in groups),
             "observation": _once((group.name, _observation(group.observation)) for group in groups),

@@ -68,6 +68,15 @@ def test_a_registered_name(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.long
+def test_a_packaged_name_is_the_world_that_its_config_trains(capsys: pytest.CaptureFixture[str]) -> None:
+    """As in ``warpworld.make``: four taggers and a runner on 20 cells, of which parameters given here change some."""
+    words = ["--steps", "1", "--envs", "2", "--device", "cpu"]
+    assert main(["run", "tag_gridworld", *words]) == 0
+    assert capsys.readouterr().out.startswith("tag_gridworld: 2 envs of 5 agents on cpu")
+    assert main(["run", "tag_gridworld", "num_taggers=7", *words]) == 0
+    assert capsys.readouterr().out.startswith("tag_gridworld: 2 envs of 8 agents on cpu")
+
+
 def test_a_module_as_a_process(walk: Path) -> None:
     command = [sys.executable, "-m", "warpworld", "run", "walk:Walk", "--steps", "2", "--device", "cpu"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)

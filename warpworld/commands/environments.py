@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from warpworld.errors import ConfigError
+from warpworld.packaged import packaged_configs
 
 if TYPE_CHECKING:
     from warpworld.environment import Environment
@@ -19,8 +20,9 @@ _OPTIONS = {"num_envs": "--envs", "num_steps": "--steps", "seed": "--seed", "dev
 def add_environment(parser: argparse.ArgumentParser) -> None:
     """Add the words that name an environment and give its parameters: ``environment`` and ``params``."""
     parser.add_argument(
-        "environment", metavar="NAME", help="a registered name, module:Class, or a file: path/to/env.py[:Class]"
-    )
+        "environment", metavar="NAME", help="a packaged name, with the parameters of its config; module:Class; or a "
+        "file: path/to/env.py[:Class]"
+    )  # fmt: skip
     parser.add_argument(
         "params", metavar="key=value", nargs="*", default=[], help="parameters of the environment: num_taggers=3"
     )
@@ -28,21 +30,31 @@ def add_environment(parser: argparse.ArgumentParser) -> None:
 
 
 def made_environment(arguments: argparse.Namespace) -> Environment:
-    """The environment that the words name.
+    """The environment that the words name; by a packaged config's name that of the config, as in ``warpworld.make``.
 
     Raises:
         ConfigError: a parameter is none, but an option of the command.
         DeclarationError: there is no such environment, or it refuses its parameters.
     """
-    from warpworld.environment import get_environment
-
-    cls, params = get_environment(arguments.environment), read_params(arguments.params)
+    cls, configured = _configured(arguments.environment)
+    params = read_params(arguments.params)
     known = {field.name for field in dataclasses.fields(cls.Params)}
     for key, value in params.items():
         option = _OPTIONS.get(key) if key not in known else None
         if option is not None and hasattr(arguments, option.removeprefix("--")):
             raise ConfigError(f"'{key}' is no parameter of {cls.name}, expected the option {option} {value}")
-    return cls(**params)
+    return cls(**{**configured, **params})
+
+
+def _configured(name: str) -> tuple[type[Environment], Mapping[str, Any]]:
+    """An environment, and the parameters that its packaged config gives it."""
+    from warpworld.config import load_config
+    from warpworld.environment import get_environment
+
+    if name not in packaged_configs():
+        return get_environment(name), {}
+    config = load_config(name)
+    return get_environment(config.name), config.env
 
 
 def read_params(words: Sequence[str]) -> dict[str, Any]:
