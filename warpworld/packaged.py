@@ -19,6 +19,7 @@ FAMILIES = {
     "classic control": {name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "pendulum", "acrobot")}
     | {name: f"warpworld.envs.mountain_car.{name}" for name in ("mountain_car", "mountain_car_continuous")},
     "diagnostics": {"recall": "warpworld.envs.recall.recall"},
+    "epidemic": {"epidemic": "warpworld.envs.epidemic.epidemic"},
     "grid worlds": {name: f"warpworld.envs.{name}.{name}" for name in ("foraging", "warehouse")},
     "minatar": {
         f"minatar_{game}": f"warpworld.envs.minatar.{game}"

@@ -10,6 +10,7 @@ from .battle import BATTLE
 from .boards import BOARDS
 from .cartpole import CARTPOLE
 from .deathmatch import DEATHMATCH
+from .epidemic import EPIDEMIC
 from .explorer import EXPLORER
 from .gallery import GALLERY
 from .off_policy import OFF_POLICY
@@ -17,5 +18,17 @@ from .tag_continuous import TAG_CONTINUOUS
 from .tag_gridworld import TAG_GRIDWORLD
 from .waypoint import WAYPOINT
 
-_ALL = (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, EXPLORER, WAYPOINT, DEATHMATCH, BATTLE, *OFF_POLICY, *BOARDS, *GALLERY)
+_ALL = (
+    CARTPOLE,
+    TAG_GRIDWORLD,
+    TAG_CONTINUOUS,
+    EXPLORER,
+    WAYPOINT,
+    DEATHMATCH,
+    BATTLE,
+    EPIDEMIC,
+    *OFF_POLICY,
+    *BOARDS,
+    *GALLERY,
+)
 EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}

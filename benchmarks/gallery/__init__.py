@@ -15,7 +15,7 @@ from warpworld.environment import get_environment
 from ..clock import measure
 from ..rows import Row
 from ..worlds import measured
-from . import battle, board, classic_control, foraging, minatar, overcooked, warehouse
+from . import battle, board, classic_control, epidemic, foraging, minatar, overcooked, warehouse
 from .case import Case
 
 NAME = "gallery"
@@ -23,6 +23,7 @@ FAMILIES = {
     "battle": battle.CASES,
     "board": board.CASES,
     "classic control": classic_control.CASES,
+    "epidemic": epidemic.CASES,
     "foraging": foraging.CASES,
     "minatar": minatar.CASES,
     "overcooked": overcooked.CASES,

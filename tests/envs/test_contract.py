@@ -34,6 +34,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         ),
         dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9, players=2, rivals=2, megastep_rules=True),
     ],
+    "epidemic": [dict(regions=3, episode_length=9, region_interval=2, government_interval=4, delay=3)],
     "explorer": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],
     "foraging": [
         dict(rows=5, cols=6, players=3, max_num_food=2, sight=2, episode_length=9),

@@ -75,6 +75,23 @@ def test_battle() -> None:
     assert red.radius[0] > blue.radius[0] > blue.radius[1] > 0
 
 
+def test_epidemic() -> None:
+    arrays = {
+        "people": [[0.5, 0.2, 0.2, 0.1], [1.0, 0.0, 0.0, 0.0], [0.0] * 4],
+        "strictness": [10, 1, 0],
+        "unemployment": [20.0, 5.0, 0.0],
+        "subsidy": 3,
+    }
+    drawn = drawing("epidemic", arrays, regions=2)
+    (dead,), (infected,) = marks(drawn, Rectangles, fill="ink"), marks(drawn, Rectangles, fill="alarm")
+    assert (dead.height.tolist(), infected.height.tolist()) == (pytest.approx([0.1, 0.0]), pytest.approx([0.2, 0.0]))
+    assert infected.y.tolist() == pytest.approx(dead.height.tolist())
+    (strict,), (jobless,) = marks(drawn, Rectangles, fill="region"), marks(drawn, Rectangles, fill="government")
+    assert strict.height[0] / strict.height[1] == pytest.approx(10.0)
+    assert jobless.height.tolist() == pytest.approx([0.2, 0.05])
+    assert [mark.text for mark in marks(drawn, Text)] == ["subsidy 3 of 19"]
+
+
 def test_tag_continuous() -> None:
     arrays = {
         "loc_x": [1.0, 2.0, 3.0, 4.0],

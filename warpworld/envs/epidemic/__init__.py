@@ -1,0 +1,1 @@
+"""A government and regions in an epidemic."""

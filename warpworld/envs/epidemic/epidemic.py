@@ -1,0 +1,128 @@
+"""Two levels in an epidemic: regions choose how strict to be, a government how much it subsidises them.
+
+Source: the COVID-19 simulation of Trott, Srinivasa, van der Wal, Haneuse and Zheng: "Building a Foundation for
+Data-Driven, Interpretable, and Robust Policy Design using the AI Economist", 2021 (arXiv:2108.02904), which WarpDrive
+steps on GPUs. Rates, delays, intervals and levels are its; what it fitted to each US state is drawn from a seed here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+from warpworld.drawing import Drawing, Mark, Rectangles, Text
+from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, register
+from warpworld.envs.epidemic.regions import MEMORY, draw_regions
+from warpworld.errors import DeclarationError
+
+
+@register("epidemic")
+class Epidemic(Environment):
+    """Regions trade deaths for jobs in an epidemic; a government, which chooses less often, subsidises them.
+
+    Actions: 0 keeps what is; a region's k-th other action sets its strictness to k, the government's its subsidy to
+    the k-th level, of which the first is none. A day outside the interval allows 0 alone.
+    """
+
+    source = "epidemic.cu"
+    compile_time = ("levels", "subsidies", "delay", "filters")
+    per_env = ("transmission", "death_rate")
+
+    @dataclass(frozen=True)
+    class Params:
+        """Parameters of epidemic."""
+
+        regions: int = 51  # each an agent; there is always one government
+        region_seed: int = 0  # of what tells regions apart
+        episode_length: int = 540  # days
+        region_interval: int = 28  # days between a region's choices
+        government_interval: int = 90  # days between the government's choices
+        levels: int = 10  # of strictness
+        subsidies: int = 20  # levels of the subsidy
+        delay: int = 29  # days until strictness slows infections
+        filters: int = 5  # of unemployment's response, with time constants of 30 to 400 days
+        transmission: float = 1.0  # factor of all rates of infection
+        recovery_rate: float = 1 / 14  # share of the infected that recovers or dies each day
+        death_rate: float = 0.02  # share of them that dies
+        most_infected: float = 0.001  # share of a region at the start, at most
+        too_sick_to_work: float = 0.1  # share of the infected
+        largest_subsidy: float = 0.307  # of the daily output of a person: 20,000 of 65,300 dollars a year
+        subsidy_interest: float = 0.03  # what the government loses of each subsidy
+        health_weight: float = 0.5  # of deaths in rewards, beside output
+        death_cost: float = 2000.0  # of a death, in days of a person's output
+
+        def __post_init__(self) -> None:
+            _check(self)
+
+    def groups(self) -> Sequence[Group]:
+        """The regions, then the government; the first five numbers that they see are the same."""
+        p = self.params
+        return [
+            Group("region", p.regions, Box(0.0, 1.0, (13,)), Discrete(1 + p.levels), own_arrays=True),
+            Group("government", 1, Box(0.0, 1.0, (9,)), Discrete(1 + p.subsidies), own_arrays=True),
+        ]
+
+    def arrays(self) -> Sequence[Array]:
+        """The people, the policies, the response of unemployment, and what tells regions apart."""
+        p = self.params
+        tables = draw_regions(p.regions, p.filters, p.levels, p.region_seed)
+        return [
+            Array("people", "float32", (4,), bounds=(-1e-6, 1.001), doc="susceptible, infected, recovered, dead"),
+            Array("strictness", "int32", bounds=(0, p.levels), doc="1 .. levels; 0 for the government"),
+            Array("history", "int32", (p.delay,), bounds=(0, p.levels), doc="strictness of the last days, a ring"),
+            Array("response", "float32", (p.filters,), doc="to changes of strictness, each filter's"),
+            Array("unemployment", "float32", bounds=(0, 100), doc="percent of workers"),
+            Array("subsidy", "int32", per="env", bounds=(0, p.subsidies - 1), doc="its level"),
+            *(
+                Array(name, "float32", table.shape, per="world", initial=table, read_only=True, doc=doc)
+                for name, table, doc in (
+                    ("population", tables.population, "shares of the nation's"),
+                    ("contagion", tables.contagion, "infections a day by one infected, all open and all closed"),
+                    ("jobless", tables.jobless, "percent without a response, and the filters' weights"),
+                    ("decay", MEMORY.decay(p.filters), "of each filter in a day"),
+                )
+            ),
+        ]
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
+        """A column for each region: its people from the dead upwards; strictness above, unemployment below."""
+        count = self.params.regions
+        x, people = np.arange(count, dtype=float), arrays["people"][:count].astype(float)
+        marks: list[Mark] = []
+        bottom = np.zeros(count)
+        for part, colour in ((3, "ink"), (1, "alarm"), (2, "muted"), (0, "grid")):
+            marks.append(Rectangles(x, bottom, 0.9, people[:, part] * count / 2, fill=colour))
+            bottom = bottom + people[:, part] * count / 2
+        strict = arrays["strictness"][:count] / self.params.levels
+        marks.append(Rectangles(x, count / 2 + 0.5, 0.9, strict * count / 6, fill="region"))
+        jobless = arrays["unemployment"][:count] / 100.0 * count / 2
+        marks.append(Rectangles(x, -0.5 - jobless, 0.9, jobless, fill="government"))
+        subsidy = f"subsidy {int(arrays['subsidy'])} of {self.params.subsidies - 1}"
+        marks.append(Text(0.0, count * 0.7 + 0.5, subsidy, size=max(count / 20, 0.5), align="left"))
+        return Drawing((-0.5, -count / 4 - 1.0, count + 0.5, count * 0.8 + 1.0), marks, seconds=0.05)
+
+
+def _check(p: Epidemic.Params) -> None:
+    """Refuse parameters that do not make an epidemic.
+
+    Raises:
+        DeclarationError: one is wrong; with its name and what was expected.
+    """
+    whole = {
+        **{"regions": (1, MAX_THREADS_PER_ENV - 1), "region_seed": (0, 2**31 - 1), "delay": (1, 1000)},
+        **dict.fromkeys(("episode_length", "region_interval", "government_interval"), (1, 2**31 - 1)),
+        **{"levels": (2, 100), "subsidies": (2, 100), "filters": (1, 16)},
+    }
+    for name, (low, high) in whole.items():
+        if not low <= getattr(p, name) <= high:
+            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected {low} to {high}")
+    for name in ("recovery_rate", "death_rate", "most_infected", "too_sick_to_work", "health_weight"):
+        if not 0 <= getattr(p, name) <= 1:
+            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected 0 to 1")
+    for name in ("transmission", "largest_subsidy", "subsidy_interest", "death_cost"):
+        if not 0 <= getattr(p, name) < math.inf:
+            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected a finite number of at least 0")
