@@ -27,6 +27,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "mountain_car_continuous": [dict(episode_length=9)],
     "battle": [dict(army_size=3, map_size=12, view_radius=3, episode_length=9, damage=11.0)],
     "cartpole": [dict(episode_length=25), dict(episode_length=25, randomize={"gravity": (5.0, 15.0)})],
+    "chain": [dict(length=4, episode_length=9)],
     "deathmatch": [
         dict(
             **dict(plans="box", res=32, subsample=4, episode_length=9, fire_cone=45.0, cooldown=1, kills_to_win=1),

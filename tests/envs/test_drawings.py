@@ -136,6 +136,13 @@ def test_a_pendulum_at_its_start_has_no_torque_of_the_last_episode() -> None:
     assert marks(drawn, Wedges)[0].angle[0] == 0.0
 
 
+def test_chain() -> None:
+    drawn = drawing("chain", {"place": 2}, length=5)
+    (states,), (end,), (agent,) = (marks(drawn, Discs, fill=fill) for fill in ("ground", None, "agent"))
+    assert states.x.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert (end.x.tolist(), agent.x.tolist()) == ([4.0], [2.0])
+
+
 @pytest.mark.parametrize(
     ("seen", "named", "full", "asked"),
     [

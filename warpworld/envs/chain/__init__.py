@@ -1,0 +1,1 @@
+"""A row of states of which only the far end pays."""
