@@ -120,7 +120,7 @@ def test_file_not_found_suggests_packaged_configs(tmp_path: Path) -> None:
 
 
 def test_unreadable(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"is a folder, expected a YAML file or one of cartpole"):
+    with pytest.raises(ConfigError, match=r"is a folder, expected a YAML file or a name of `warpworld list`$"):
         load_config(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"cannot be read: Not a directory$"):

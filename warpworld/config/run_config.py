@@ -132,7 +132,7 @@ def _read(source: str | Path) -> tuple[Document, Path]:
                 f"'{source}' is a run folder, expected a config. To continue the run: warpworld train --resume "
                 f"{source}; to repeat it: warpworld train {path / 'config.yaml'}"
             ) from error
-        raise ConfigError(f"'{source}' is a folder, expected a YAML file or one of {', '.join(packaged)}") from error
+        raise ConfigError(f"'{source}' is a folder, expected a YAML file or a name of `warpworld list`") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"config '{source}' cannot be read: {reason(error)}") from error
 

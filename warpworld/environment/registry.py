@@ -66,8 +66,9 @@ def get_environment(name: str) -> type[Environment]:
         return found
     entry = _registry.get(name)
     if entry is None:
-        hint = suggest(name, _registry) or _hint_at_file(name)
-        raise DeclarationError(f"unknown environment '{name}'.{hint} Known: {', '.join(environment_names())}")
+        near = suggest(name, _registry)
+        known = f"{_hint_at_file(name)} Known: {', '.join(environment_names())}"
+        raise DeclarationError(f"unknown environment '{name}'." + (f"{near} All: warpworld list" if near else known))
     if isinstance(entry, str):
         importlib.import_module(entry)
         entry = _registry[name]
