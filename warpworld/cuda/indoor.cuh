@@ -69,6 +69,24 @@ WW_FUNCTION bool walk(Motion& motion, const Walls& walls, float fps) {
   return touched;
 }
 
+// What became of agents' steps: what kernels take by value to report it.
+struct Outcomes {
+  bool* collided;
+  float* progress;
+};
+
+// As above; also reports whether the agent touched something, and how far it came, as a share of the way that its
+// velocity would have taken it: 1 where it touched nothing, or had no velocity.
+WW_FUNCTION void walk(Motion& motion, const Walls& walls, float fps, const Outcomes& outcomes) {
+  using namespace plane;
+  const float2 from = motion.position;
+  const float intended = length(motion.velocity) / fps;
+  const bool touched = walk(motion, walls, fps);
+  const bool held_up = touched && intended > 0.0f;
+  outcomes.collided[agent_index()] = touched;
+  outcomes.progress[agent_index()] = held_up ? smaller(length(motion.position - from) / intended, 1.0f) : 1.0f;
+}
+
 // What an agent senses of its own motion: turn rate, and its speed forward and to the left, each of about 1.
 WW_FUNCTION void feel(const Motion& motion, float* imu) {
   using namespace plane;

@@ -3,10 +3,10 @@
 
 #include <indoor.cuh>
 
-// Reads actions, plan, the plans' walls; reads and writes positions and angles, writes velocity and angvelocity. speed in
-// metres a second, ang_speed in degrees a second.
+// Reads actions, plan, the plans' walls; reads and writes positions and angles, writes velocity, angvelocity and the
+// outcomes. speed in metres a second, ang_speed in degrees a second.
 extern "C" __global__ void move_simply(Motions motions, const int* actions, const int* plan, Plans plans, float speed,
-                                       float ang_speed, float fps) {
+                                       float ang_speed, float fps, Outcomes outcomes) {
   if (!is_active()) return;
   using namespace plane;
   const int i = agent_index();
@@ -15,6 +15,6 @@ extern "C" __global__ void move_simply(Motions motions, const int* actions, cons
   const float2 ahead = direction_of(motion.angle);
   motion.velocity = speed * (by.forward * ahead + by.left * left_of(ahead));
   motion.angvelocity = ang_speed * by.turn;
-  walk(motion, walls_of(plans, plan[env_id()]), fps);
+  walk(motion, walls_of(plans, plan[env_id()]), fps, outcomes);
   motions.store(i, motion);
 }

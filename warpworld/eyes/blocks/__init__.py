@@ -2,6 +2,7 @@
 
 from warpworld.eyes.blocks.block import Block
 from warpworld.eyes.blocks.environment import BlockEnvironment, BlockParams
+from warpworld.eyes.blocks.hits import Hits
 from warpworld.eyes.blocks.lives import RandomLifespans, RandomSpawns
 from warpworld.eyes.blocks.movement import MomentumMovement, SimpleMovement
 from warpworld.eyes.blocks.senses import IMU, RGB, AgentPixels, Depth
@@ -14,6 +15,7 @@ __all__ = [
     "BlockEnvironment",
     "BlockParams",
     "Depth",
+    "Hits",
     "MomentumMovement",
     "RandomLifespans",
     "RandomSpawns",

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from gymnasium.spaces import Discrete
 
+from warpworld.environment import Array
 from warpworld.eyes.blocks.block import Block
 
 
-class SimpleMovement(Block):
+class Movement(Block):
+    """What blocks that move agents have in common: the seven actions, and what became of a step."""
+
+    action = Discrete(7)
+
+    def arrays(self, params: Any) -> Sequence[Array]:
+        """Whether an agent has touched something in this step, and how far it came."""
+        share = "of the way that its velocity would have taken it; 1 if it touched nothing"
+        return [
+            Array("collided", "bool", initial=False, on_reset="initial", doc="touched a wall or another agent"),
+            Array("progress", "float32", initial=1.0, on_reset="initial", bounds=(0.0, 1.0), doc=f"the share {share}"),
+        ]
+
+
+class SimpleMovement(Movement):
     """Agents move at ``speed`` (m/s) or turn at ``ang_speed`` (degrees/s) while they act, and stand still otherwise.
 
     They slide along walls and stop at each other. Megastep's block of this name is given 10 m/s and 180 degrees/s,
@@ -17,10 +35,9 @@ class SimpleMovement(Block):
 
     header = "blocks/simple_movement.cuh"
     steps = ("move_simply",)
-    action = Discrete(7)
 
 
-class MomentumMovement(Block):
+class MomentumMovement(Movement):
     """Agents of some inertia: actions push by ``accel`` (m/s^2) or ``ang_accel`` (degrees/s^2).
 
     An agent loses the share ``decay`` of its speed in each step, so its speed is at most accel / (fps decay). Agents
@@ -29,4 +46,3 @@ class MomentumMovement(Block):
 
     header = "blocks/momentum_movement.cuh"
     steps = ("move_with_momentum",)
-    action = Discrete(7)
