@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 import torch
 
+import warpworld
 from tests.packaged import packaged
 from warpworld import World
+from warpworld.trainers.evaluate import evaluate
 
 pytestmark = pytest.mark.cpu_backend
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -89,3 +91,11 @@ def test_deathmatch_is_the_kernels() -> None:
         hits += float(cuda["rewards"][alike].sum())
         deaths += int((~lives).sum())
     assert hits > 50 and deaths > 10
+
+
+@pytest.mark.heavy
+def test_explorer_learns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = warpworld.train(str(EXAMPLES / "explorer.yaml"), ["trainer.total_env_steps=50_000"])
+    found = evaluate(run, episodes=64)["explorer"]
+    assert found["mean_return"] > 6.5  # at random 5.25
