@@ -30,7 +30,7 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
         DeclarationError: no world's name contains ``only``.
     """
     tables = (adapters.NAME, exported.NAME, gallery.NAME, learning.NAME, off_policy.NAME, replay.NAME, shares.NAME)
-    names = [*(name for name, *_ in worlds.CASES), *brute_force.CASES, *tables]
+    names = list(dict.fromkeys([*(name for name, *_ in worlds.CASES), *brute_force.CASES, *tables]))
     families = [f"{gallery.NAME}:{family}" for family in gallery.FAMILIES]
     if only is not None and not any(only in name for name in (*names, *families)):
         raise DeclarationError(

@@ -63,15 +63,23 @@ pytestmark = pytest.mark.cpu_backend  # which is asked for the sources
 
 # name -> parameters of each size to compile
 SIZES: dict[str, list[dict[str, Any]]] = {
+    "acrobot": [{}],
+    "battle": [{"army_size": 16, "map_size": 15}, {"army_size": 512, "map_size": 110}],
     "cartpole": [{}],
+    "chain": [{}],
     "connect_four": [{}],
     "deathmatch": [{}, {"players": 2, "rivals": 2}],
     "explorer": [{}],
+    "epidemic": [{}],
+    "foraging": [{}, {"grid_observation": True}],
     "minatar_asterix": [{}],
     "minatar_breakout": [{}],
     "minatar_freeway": [{}],
     "minatar_seaquest": [{}],
     "minatar_space_invaders": [{}],
+    "mountain_car": [{}],
+    "mountain_car_continuous": [{}],
+    "overcooked": [{}],
     "pendulum": [{}],
     "point_goal": [{}],
     "recall": [{}],
@@ -84,6 +92,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
         {"num_taggers": 5, "num_runners": 20, "use_full_observation": False, "observe_own_state": True},
         {"num_taggers": 100, "num_runners": 900, "use_full_observation": False, "num_other_agents_observed": 10},
     ],
+    "warehouse": [{}],
     "waypoint": [{}],
 }
 

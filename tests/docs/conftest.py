@@ -13,14 +13,22 @@ from tests.docs.reader import Reader, ReaderMaker
 
 
 @pytest.fixture
-def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder to work in, from which can be imported; what was imported is forgotten."""
+def working_folder(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """An empty folder to work in, from which can be imported; what this and earlier tests imported is forgotten."""
+    forget_modules(tmp_path_factory.getbasetemp())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     importlib.invalidate_caches()
     yield tmp_path
+    forget_modules(tmp_path)
+
+
+def forget_modules(folder: Path) -> None:
+    """Forget the modules that were imported from files in this folder."""
     for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", None)).startswith(f"{tmp_path}/"):
+        if str(getattr(module, "__file__", None)).startswith(f"{folder}/"):
             del sys.modules[name]
 
 

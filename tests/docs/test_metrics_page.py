@@ -64,7 +64,11 @@ def test_the_page_and_a_run_have_the_same_names(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_metrics_of_environments_are_those_of_the_page() -> None:
     text = " ".join(page("metrics").split())
-    named = re.search(r"deathmatch logs `(\w+)` and `(\w+)`, tag_continuous `(\w+)`", text)
+    named = re.search(
+        r"deathmatch logs `(\w+)` and `(\w+)`, tag_continuous `(\w+)`, .*, "
+        r"battle `(\w+)` and `(\w+)`, overcooked `(\w+)` and warehouse `(\w+)`",
+        text,
+    )
     assert named is not None
     found = {}
     for name in packaged_names():
@@ -73,6 +77,9 @@ def test_metrics_of_environments_are_those_of_the_page() -> None:
     assert {name: names for name, names in found.items() if names} == {
         "deathmatch": [f"env/{group}/{what}" for what in named.groups()[:2] for group in ("player", "rival")],
         "tag_continuous": [f"env/{named[3]}"],
+        "battle": [f"env/red/{named[4]}", f"env/blue/{named[4]}", f"env/{named[5]}"],
+        "overcooked": [f"env/{named[6]}"],
+        "warehouse": [f"env/{named[7]}"],
     }
     assert own() == {"env/<array>", "env/<group>/<array>"}
 

@@ -14,11 +14,10 @@ import torch
 
 import warpworld
 from tests.narrow_device import NarrowBackend
-from tests.toys import HEADER, agents, environment
+from tests.toys import HEADER, IDLE, agents, environment
 from warpworld import Array, World
 from warpworld.cli import main
 from warpworld.config import load_config
-from warpworld.environment import get_environment
 from warpworld.errors import ConfigError, DeviceError
 from warpworld.managers import devices
 from warpworld.managers.devices import describe_devices, device_names, open_backend, register_device
@@ -143,9 +142,10 @@ def test_the_command_line_takes_registered_devices(capsys: pytest.CaptureFixture
 
 
 # ---- the contract ---------------------------------------------------------------------------------------------------
-def test_envs_share_the_warps_that_the_backend_has() -> None:
-    tag = get_environment("tag_gridworld")(num_taggers=4)  # 5 agents: 6 envs to a warp of 32
-    world = World(tag, 7, backend=NarrowBackend())
+def test_envs_share_the_warps_that_the_backend_has(tmp_path: Path) -> None:
+    path = tmp_path / "idle.cu"
+    path.write_text(IDLE)
+    world = World(environment(path, groups=[agents(5)]), 7, backend=NarrowBackend())  # 6 envs to a warp of 32
     assert world._kernels.functions is not None
     step = world._kernels.functions.step("step", index=0)
     assert (step.envs_per_block, step.threads) == (3, 16)

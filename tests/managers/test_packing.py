@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tests.narrow_device import NarrowBackend
+from tests.toys import IDLE, agents, environment
 from warpworld import Kernel, World
-from warpworld.environment import get_environment
 from warpworld.managers.cuda.backend import CudaBackend
 from warpworld.managers.cuda.launches import launches_of
 from warpworld.managers.program import RunKernel
@@ -25,9 +26,11 @@ class AsCuda(NarrowBackend):
     packs_envs = CudaBackend.packs_envs
 
 
-def world_of(num_agents: int, num_envs: int, envs_per_warp: int | None) -> World:
-    tag = get_environment("tag_gridworld")(num_taggers=num_agents - 1)
-    return World(tag, num_envs, envs_per_warp=envs_per_warp, backend=AsCuda(1))
+def world_of(folder: Path, num_agents: int, num_envs: int, envs_per_warp: int | None) -> World:
+    """A world whose kernels take a thread for each agent."""
+    (folder / "idle.cu").write_text(IDLE)
+    idle = environment(folder / "idle.cu", groups=[agents(num_agents)])
+    return World(idle, num_envs, envs_per_warp=envs_per_warp, backend=AsCuda(1))
 
 
 @pytest.mark.parametrize(
@@ -42,9 +45,15 @@ def world_of(num_agents: int, num_envs: int, envs_per_warp: int | None) -> World
     ],
 )
 def test_blocks_of_a_launch(
-    num_agents: int, num_envs: int, envs_per_warp: int | None, threads: int, envs_per_block: int, blocks: int
+    tmp_path: Path,
+    num_agents: int,
+    num_envs: int,
+    envs_per_warp: int | None,
+    threads: int,
+    envs_per_block: int,
+    blocks: int,
 ) -> None:
-    world = world_of(num_agents, num_envs, envs_per_warp)
+    world = world_of(tmp_path, num_agents, num_envs, envs_per_warp)
     world.seal()
     step = world._kernels.step(Kernel("step"), 0, active_only=False)
     assert (step.threads, step.envs_per_block) == (threads, envs_per_block)

@@ -66,8 +66,8 @@ def get_environment(name: str) -> type[Environment]:
         return found
     entry = _registry.get(name)
     if entry is None:
-        near = suggest(name, _registry)
-        known = f"{_hint_at_file(name)} Known: {', '.join(environment_names())}"
+        near = _hint_at_file(name) or suggest(name, _registry)
+        known = f" Known: {', '.join(environment_names())}"
         raise DeclarationError(f"unknown environment '{name}'." + (f"{near} All: warpworld list" if near else known))
     if isinstance(entry, str):
         importlib.import_module(entry)

@@ -41,11 +41,11 @@ class Foraging(Environment):
         rows: int = 8  # of the field
         cols: int = 8  # of the field
         players: int = 2  # in an env at most
-        min_player_level: int = 1
-        max_player_level: int = 2
+        min_player_level: int = 1  # lowest level that a player may draw
+        max_player_level: int = 2  # highest level that a player may draw
         max_num_food: int = 2  # pieces of food in an env at most
-        min_food_level: int = 1
-        max_food_level: int = 0  # 0: the sum of the three lowest levels of players
+        min_food_level: int = 1  # lowest level that food may draw
+        max_food_level: int = 0  # highest level that food may draw; 0: the sum of the three lowest levels of players
         sight: int = 8  # cells that a player sees to each side
         force_coop: bool = False  # all food has the highest level
         penalty: float = 0.0  # taken from those who try to load food of too high a level
