@@ -2,7 +2,8 @@
 
 Source: the COVID-19 simulation of Trott, Srinivasa, van der Wal, Haneuse and Zheng: "Building a Foundation for
 Data-Driven, Interpretable, and Robust Policy Design using the AI Economist", 2021 (arXiv:2108.02904), which WarpDrive
-steps on GPUs. Rates, delays, intervals and levels are its; what it fitted to each US state is drawn from a seed here.
+steps on GPUs. Intervals, levels, subsidies and the delay are those of its published configuration and code; rates of
+recovery and death are ours, and what it fitted to each US state is drawn from a seed here.
 """
 
 from __future__ import annotations
