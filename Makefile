@@ -107,8 +107,9 @@ tutorials: $(STAMP) ## Run the notebooks of docs/tutorials, and write their outp
 catalogue: $(STAMP) ## Write what `warpworld list` shows of each environment
 	$(BIN)/python tools/write_catalogue.py
 
-gallery: $(STAMP) ## Draw the gallery of environments from its committed runs
+gallery: $(STAMP) ## Draw the gallery of environments from its committed runs, and write its page
 	$(BIN)/python docs/images/gallery.py
+	$(BIN)/python -m tools.write_gallery
 
 clean: ## Remove what builds and tools left behind; the virtual environment and runs/ stay
 	rm -rf build dist site *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache

@@ -1,8 +1,8 @@
 """The gallery: ``make gallery`` plays the committed run of each environment and draws it.
 
-Each environment gets a moving picture of its own, and the README's sheet has one frame of each. A run comes from
-``python -m warpworld.benchmarks.experiments NAME --first-seed 11 --keep benchmarks/gallery/runs``; where there is none,
-the environment is played at random, which the command says.
+Each environment that has a run gets a moving picture of its own. The README's sheet has one frame of each, of random
+play where there is no run. A run comes from
+``python -m warpworld.benchmarks.experiments NAME --first-seed 11 --keep benchmarks/gallery/runs``.
 """
 
 import dataclasses
@@ -13,6 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from warpworld.config import load_config
 from warpworld.packaged import FAMILIES
+from warpworld.report.pictures import CAPTION as BELOW
 from warpworld.report.pictures import picture, write_gif
 from warpworld.report.recording import Recording, record_random, record_run
 from warpworld.runs import Run
@@ -34,17 +35,23 @@ def beginning(played: Recording) -> Recording:
     return dataclasses.replace(played, frames=played.frames[: FRAMES * stride])
 
 
+def has_run(name: str) -> bool:
+    """Whether what the environment's config learns is committed."""
+    return (RUNS / name).is_dir()
+
+
 def recording(name: str) -> Recording:
     """One episode of an environment, by what its committed run has learnt."""
-    if (RUNS / name).is_dir():
+    if has_run(name):
         return record_run(Run.open(RUNS / name), ["trainer.device=cpu"], 1, SEED, name not in DRAWN, "best")
-    print(f"{name}: no run in {RUNS}, it acts at random", file=sys.stderr)
     return record_random(load_config(name, ["trainer.device=cpu"]), 1, SEED)
 
 
 def tile(played: Recording) -> Image.Image:
     """A frame from the middle of an episode, on a square."""
-    image = picture(played, played.frames[len(played.frames) // 2], SIDE).crop((0, 0, SIDE, SIDE))
+    image = picture(played, played.frames[len(played.frames) // 2], 2 * SIDE)
+    image = image.crop((0, 0, image.width, image.height - BELOW))
+    image.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
     square = Image.new("RGB", (SIDE, SIDE), PAPER)
     square.paste(image, ((SIDE - image.width) // 2, (SIDE - image.height) // 2))
     return square
@@ -57,7 +64,8 @@ def main() -> None:
     tiles = {}
     for name in sys.argv[1:] or names:
         played = recording(name)
-        write_gif(beginning(played), OUT / f"{name}.gif", SIZE, FRAMES)
+        if has_run(name):
+            write_gif(beginning(played), OUT / f"{name}.gif", SIZE, FRAMES)
         tiles[name] = tile(played)
     if sys.argv[1:]:
         return

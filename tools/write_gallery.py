@@ -1,0 +1,86 @@
+"""Writes ``docs/gallery.md``: each packaged environment with its moving picture and what its config learns.
+
+Figures come from ``benchmarks/results/gallery``, where ``warpworld.benchmarks.experiments NAME --save`` puts them.
+``make gallery`` runs this after it has drawn the pictures; a test holds the page to it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.experiments import EXPERIMENTS
+from warpworld.packaged import FAMILIES, catalogue
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE, PICTURES = ROOT / "docs" / "gallery.md", ROOT / "docs" / "images" / "gallery"
+RESULTS = ROOT / "benchmarks" / "results" / "gallery"
+HEAD = """# Gallery
+
+Every environment that comes with warpworld, played by what its packaged config has learnt. `warpworld train NAME`
+trains it, and [Environments](environments.md) describes its rules, its original and what differs from it.
+
+`python -m warpworld.benchmarks.experiments NAME --first-seed 11 --seeds 3` repeats the figures: mean returns of an
+agent and episode after a training from each of three seeds that no setting was chosen with, those of random agents in
+the same episodes, and the CPU time of the slowest training, of all threads together. In a greedy return policies take
+their likeliest actions, in a drawn one they draw them. `make gallery` writes this page and its pictures.
+"""
+
+
+def page() -> str:
+    """The page's text."""
+    return "\n".join([HEAD, *(line for family in FAMILIES for line in _family(family))])
+
+
+def _family(family: str) -> Iterator[str]:
+    yield f"## {family[0].upper()}{family[1:]}\n"
+    yield "| | environment | learnt |"
+    yield "|---|---|---|"
+    for name, entry in catalogue().items():
+        if entry["family"] == family:
+            picture = f"![{name}](images/gallery/{name}.gif)" if (PICTURES / f"{name}.gif").exists() else ""
+            about = [f"**`{name}`**", entry["about"].replace("``", "`"), f"Agents: {entry['agents']}."]
+            about += [f"Observation: {entry['observation']}.", f"Action: {entry['action']}."]
+            yield f"| {picture} | {'<br>'.join(about)} | {'<br>'.join(_learnt(name))} |"
+    yield ""
+
+
+def _learnt(name: str) -> list[str]:
+    """What the committed results of an environment's configs show: those of its own name, and NAME_ALGORITHM."""
+    lines = []
+    for path in sorted(RESULTS.glob("*-2-cores.json")):
+        config = path.name.removesuffix("-2-cores.json")
+        if config == name or (config.startswith(f"{name}_") and config not in catalogue()):
+            runs = json.loads(path.read_text(encoding="utf-8"))["results"][config]
+            lines += [f"**{config}**: {EXPERIMENTS[config].claim}.", *_figures(runs)]
+    return lines
+
+
+def _figures(runs: list[dict[str, Any]]) -> Iterator[str]:
+    """Each figure with its value for every seed, and beside a return that of random agents."""
+    figures = [run["figures"] for run in runs]
+    for key in figures[0]:
+        policy = key.removesuffix("_return").rpartition("_")[0]
+        if not key.endswith(("seconds", "_random_return")):
+            values = ", ".join(_short(each[key]) for each in figures)
+            at_random = figures[0].get(f"{policy}_random_return") if key.endswith("_return") else None
+            yield f"{key.replace('_', ' ')}: {values}{'' if at_random is None else f'; random {_short(at_random)}'}."
+    yield f"CPU time: {max(each['cpu_seconds'] for each in figures):.0f} s."
+    missed = [str(run["seed"]) for run in runs if not run["holds"]]
+    if missed:
+        yield f"Not reached by seed {', '.join(missed)}."
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
