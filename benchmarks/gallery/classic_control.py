@@ -1,4 +1,4 @@
-"""Classic control beside EnvPool, Gymnasium's vectorised NumPy versions and gymnax."""
+"""Classic control beside EnvPool and gymnax, and CartPole beside Gymnasium's NumPy version for many envs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import peers
 from .case import Case, Peer
-
-DRAWS = 16  # sets of random actions, used in turn
-
-
-def _in_turn(step: Callable[[Any], object], sets: list[Any]) -> Callable[[], object]:
-    numbers = iter(range(1 << 62))
-    return lambda: step(sets[next(numbers) % DRAWS])
-
-
-def _random_sets(space: Any) -> list[np.ndarray]:
-    space.seed(0)
-    return [space.sample() for _ in range(DRAWS)]
+from .stepping import DRAWS, in_turn
 
 
 def envpool(name: str) -> Peer:
@@ -33,7 +23,7 @@ def envpool(name: str) -> Peer:
         space = env.action_space
         space.seed(0)
         sets = [np.stack([np.asarray(space.sample()) for _ in range(num_envs)]) for _ in range(DRAWS)]
-        return _in_turn(env.step, [s.astype(np.int32) if s.dtype.kind == "i" else s for s in sets]), num_envs
+        return in_turn(env.step, [s.astype(np.int32) if s.dtype.kind == "i" else s for s in sets]), num_envs
 
     return make
 
@@ -58,9 +48,13 @@ def gymnax(name: str) -> Peer:
             kept[0] = result[1]
             jax.block_until_ready(result)
 
-        return _in_turn(step, sets), num_envs
+        return in_turn(step, sets), num_envs
 
     return make
+
+
+def _gymnasium(num_envs: int) -> tuple[Callable[[], object], int]:
+    return peers.gymnasium(num_envs)[0], num_envs
 
 
 # our name -> as EnvPool and gymnax know it
@@ -71,7 +65,8 @@ NAMES = {
     "mountain_car": "MountainCar-v0",
     "mountain_car_continuous": "MountainCarContinuous-v0",
 }
+IN_NUMPY: dict[str, dict[str, Peer]] = {"cartpole": {"gymnasium": _gymnasium}}
 CASES = tuple(
-    Case(name, name, 4096, peers={"envpool": envpool(theirs), "gymnax": gymnax(theirs)})
+    Case(name, name, 4096, peers={"envpool": envpool(theirs), "gymnax": gymnax(theirs), **IN_NUMPY.get(name, {})})
     for name, theirs in NAMES.items()
 )

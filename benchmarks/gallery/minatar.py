@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from .case import Case, Peer
-from .classic_control import DRAWS, gymnax
+from .classic_control import gymnax
+from .stepping import DRAWS, in_turn
 
 GYMNAX = {
     "asterix": "Asterix-MinAtar",
@@ -25,15 +26,14 @@ def original(game: str) -> Peer:
 
         env = Environment(game)
         choices = np.random.default_rng(0).choice(env.minimal_action_set(), 64 * DRAWS)
-        numbers = iter(range(1 << 62))
 
-        def step() -> None:
-            _, ended = env.act(choices[next(numbers) % len(choices)])
+        def step(choice: int) -> None:
+            _, ended = env.act(choice)
             if ended:
                 env.reset()
             env.state()
 
-        return step, 1
+        return in_turn(step, list(choices)), 1
 
     return make
 

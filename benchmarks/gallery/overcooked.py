@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .case import Case, Peer
-
-DRAWS = 16  # sets of random actions, used in turn
+from .stepping import DRAWS, in_turn
 
 
 def jaxmarl(layout: str) -> Peer:
@@ -28,14 +27,13 @@ def jaxmarl(layout: str) -> Peer:
             for number in range(DRAWS)
         ]
         kept: list[Any] = [jax.vmap(env.reset)(keys)[1]]
-        numbers = iter(range(1 << 62))
 
-        def call() -> None:
-            result = step_all(keys, kept[0], sets[next(numbers) % DRAWS])
+        def step(actions: Any) -> None:
+            result = step_all(keys, kept[0], actions)
             kept[0] = result[1]
             jax.block_until_ready(result)
 
-        return call, num_envs
+        return in_turn(step, sets), num_envs
 
     return make
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from .case import Case
+from .stepping import envpool_choices, one_env
 
 
 def rware(num_envs: int) -> tuple[Callable[[], object], int]:
@@ -14,27 +13,12 @@ def rware(num_envs: int) -> tuple[Callable[[], object], int]:
     del num_envs
     from rware.warehouse import RewardType, Warehouse
 
-    env = Warehouse(3, 8, 1, 2, 0, 1, 2, None, 500, RewardType.INDIVIDUAL)
-    env.reset(seed=0)
-    env.action_space.seed(0)
-
-    def step() -> None:
-        if env.step(env.action_space.sample())[2]:
-            env.reset()
-
-    return step, 1
+    return one_env(Warehouse(3, 8, 1, 2, 0, 1, 2, None, 500, RewardType.INDIVIDUAL))
 
 
 def envpool(num_envs: int) -> tuple[Callable[[], object], int]:
     """EnvPool's RobotWarehouse, which has four robots, in synchronous mode with one thread."""
-    import envpool as library
-
-    env = library.make("RobotWarehouse-v0", env_type="gymnasium", num_envs=num_envs, num_threads=1)
-    env.reset()
-    generator = np.random.default_rng(0)
-    sets = [generator.integers(0, 5, (num_envs, 4)).astype(np.int32) for _ in range(16)]
-    numbers = iter(range(1 << 62))
-    return lambda: env.step(sets[next(numbers) % 16]), num_envs
+    return envpool_choices("RobotWarehouse-v0", num_envs, agents=4, choices=5)
 
 
 CASES = (
