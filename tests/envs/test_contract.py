@@ -48,7 +48,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "minatar_breakout": [dict(episode_length=25)],
     "minatar_freeway": [dict(episode_length=9)],
     "minatar_seaquest": [dict(episode_length=25)],
-    "minatar_space_invaders": [dict(episode_length=25)],
+    "minatar_space_invaders": [dict(episode_length=9)],
     "overcooked": [dict(episode_length=9, start="random")],
     "pendulum": [dict(episode_length=9)],
     "point_goal": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],

@@ -18,42 +18,42 @@ struct Game {
   int2* reload;
 };
 
-__device__ int how_many(unsigned bits) {
+WW_FUNCTION int how_many(unsigned bits) {
   int count = 0;
   for (; bits; bits &= bits - 1u) ++count;
   return count;
 }
 
-__device__ int how_many(const unsigned* rows) {
+WW_FUNCTION int how_many(const unsigned* rows) {
   int count = 0;
   for (int y = 0; y < SIDE; ++y) count += how_many(rows[y]);
   return count;
 }
 
-__device__ unsigned columns_of(const unsigned* rows) {
+WW_FUNCTION unsigned columns_of(const unsigned* rows) {
   unsigned columns = 0u;
   for (int y = 0; y < SIDE; ++y) columns |= rows[y];
   return columns;
 }
 
 // All rows move up; what enters at the bottom is given.
-__device__ void shift_up(unsigned* rows, unsigned entering) {
+WW_FUNCTION void shift_up(unsigned* rows, unsigned entering) {
   for (int y = 0; y < LAST; ++y) rows[y] = rows[y + 1];
   rows[LAST] = entering;
 }
 
 // All rows move down; what enters at the top is given.
-__device__ void shift_down(unsigned* rows, unsigned entering) {
+WW_FUNCTION void shift_down(unsigned* rows, unsigned entering) {
   for (int y = LAST; y > 0; --y) rows[y] = rows[y - 1];
   rows[0] = entering;
 }
 
-__device__ void send_wave(unsigned* aliens) {
+WW_FUNCTION void send_wave(unsigned* aliens) {
   for (int y = 0; y < WAVE_ROWS; ++y) aliens[y] = WAVE;
 }
 
 // Aliens march to the side, or come down where they stand at the edge; returns whether they have come down too far.
-__device__ bool march_on(unsigned* aliens, int& direction) {
+WW_FUNCTION bool march_on(unsigned* aliens, int& direction) {
   if (!(columns_of(aliens) & (direction < 0 ? LEFT_EDGE : RIGHT_EDGE))) {
     for (int y = 0; y < SIDE; ++y) aliens[y] = direction < 0 ? aliens[y] >> 1 : aliens[y] << 1;
     return false;
@@ -65,7 +65,7 @@ __device__ bool march_on(unsigned* aliens, int& direction) {
 }
 
 // The lowest alien of the column nearest to the cannon shoots; of two columns equally near the left one counts.
-__device__ void shoot_back(const unsigned* aliens, int cannon, unsigned* alien_bullets) {
+WW_FUNCTION void shoot_back(const unsigned* aliens, int cannon, unsigned* alien_bullets) {
   const unsigned columns = columns_of(aliens);
   for (int away = 0; away < SIDE; ++away) {
     const unsigned left = cannon >= away ? 1u << (cannon - away) : 0u, right = 1u << (cannon + away);
@@ -79,7 +79,7 @@ __device__ void shoot_back(const unsigned* aliens, int cannon, unsigned* alien_b
 }
 
 // Bullets and the aliens that they meet are gone; returns how many.
-__device__ int hit(unsigned* aliens, unsigned* bullets) {
+WW_FUNCTION int hit(unsigned* aliens, unsigned* bullets) {
   int count = 0;
   for (int y = 0; y < SIDE; ++y) {
     const unsigned both = aliens[y] & bullets[y];
@@ -90,7 +90,7 @@ __device__ int hit(unsigned* aliens, unsigned* bullets) {
   return count;
 }
 
-__device__ void show(const Game& game, bool* observations) {
+WW_FUNCTION void show(const Game& game, bool* observations) {
   const int env = env_id();
   const Screen screen(observations);
   screen.light(CANNON, game.cannon[env], LAST);

@@ -71,17 +71,17 @@ __device__ void observe(const Board& board, float scale, float time, float* obse
       if (own % num_lanes() == lane()) seen[own] = 1.0f;  // by the lane that has written it before
       if (lane() == 0) seen[OBSERVATION_SIZE - 1] = time;
     }
-    return;
-  }
-  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
-    float* seen = all_seen + agent * OBSERVATION_SIZE;
-    const int cell = board.cells[agent], other = board.cells[agent == RUNNER ? nearest_tagger(board) : RUNNER];
-    seen[0] = (float)x_of(cell) * scale;
-    seen[1] = (float)y_of(cell) * scale;
-    seen[2] = (float)x_of(other) * scale;
-    seen[3] = (float)y_of(other) * scale;
-    seen[4] = agent == RUNNER ? 1.0f : 0.0f;
-    seen[5] = time;
+  } else {
+    for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
+      float* seen = all_seen + agent * OBSERVATION_SIZE;
+      const int cell = board.cells[agent], other = board.cells[agent == RUNNER ? nearest_tagger(board) : RUNNER];
+      seen[0] = (float)x_of(cell) * scale;
+      seen[1] = (float)y_of(cell) * scale;
+      seen[2] = (float)x_of(other) * scale;
+      seen[3] = (float)y_of(other) * scale;
+      seen[4] = agent == RUNNER ? 1.0f : 0.0f;
+      seen[5] = time;
+    }
   }
 }
 

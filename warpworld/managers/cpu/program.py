@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,7 +53,7 @@ class CpuProgram:
             steps=ctypes.addressof(native),
             num_steps=len(steps),
             max_workers=num_workers,
-            granularity=max((step.envs_per_block for step in kernels), default=1),
+            granularity=math.lcm(*(step.envs_per_block for step in kernels)),  # no block is cut in two
             max_threads=max((step.threads for step in kernels), default=1),
             timeout_milliseconds=_kernel_timeout(),
         )
