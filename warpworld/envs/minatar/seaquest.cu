@@ -15,7 +15,7 @@ constexpr int FRONT = 0, BACK = 1, BULLET = 2, TRAIL = 3, ENEMY_BULLET = 4, ENEM
 constexpr int ENEMY_SUBMARINE = 6, OXYGEN_GAUGE = 7, DIVER_GAUGE = 8, DIVER = 9;
 
 // An enemy comes, unless one in its row comes the other way.
-WW_FUNCTION void enemy_enters(const Game& game, Random& random) {
+__device__ void enemy_enters(const Game& game, Random& random) {
   const bool from_left = random.uniform() < 0.5f, shoots = random.uniform() < 1.0f / 3.0f;
   const int4 enemy = entering(from_left, FIRST_ROW + (int)random.below(ROWS), game.pace->x);
   const int count = *game.num_enemies;
@@ -27,13 +27,13 @@ WW_FUNCTION void enemy_enters(const Game& game, Random& random) {
   *game.num_enemies = count + 1;
 }
 
-WW_FUNCTION void diver_enters(const Game& game, Random& random) {
+__device__ void diver_enters(const Game& game, Random& random) {
   const bool from_left = random.uniform() < 0.5f;
   game.divers[(*game.num_divers)++] = entering(from_left, FIRST_ROW + (int)random.below(ROWS), REST);
 }
 
 // Enemies and divers come in their turn.
-WW_FUNCTION void enter(const Game& game, Random& random) {
+__device__ void enter(const Game& game, Random& random) {
   int3 spawn = *game.spawn;
   if (spawn.x == 0) {
     enemy_enters(game, random);
@@ -47,7 +47,7 @@ WW_FUNCTION void enter(const Game& game, Random& random) {
 }
 
 // Air for a diver, who leaves; a full board pays what is left of the oxygen, up to 10. Then enemies come faster.
-WW_FUNCTION int surface(const Game& game, bool difficulty_ramping) {
+__device__ int surface(const Game& game, bool difficulty_ramping) {
   int3& supplies = *game.supplies;
   const bool is_full = supplies.y == FULL_BOARD;
   const int pay = is_full ? supplies.x * 10 / FULL_OXYGEN : 0;
@@ -64,7 +64,7 @@ WW_FUNCTION int surface(const Game& game, bool difficulty_ramping) {
 }
 
 // Uses oxygen, or surfaces, which pays; who comes up without a diver, or has run out of oxygen, has lost.
-WW_FUNCTION int breathe(const Game& game, int3 submarine, bool difficulty_ramping, bool& is_lost) {
+__device__ int breathe(const Game& game, int3 submarine, bool difficulty_ramping, bool& is_lost) {
   is_lost |= game.supplies->x <= 0;
   if (submarine.y > 0) {
     --game.supplies->x;
@@ -80,12 +80,12 @@ WW_FUNCTION int breathe(const Game& game, int3 submarine, bool difficulty_rampin
   return surface(game, difficulty_ramping);
 }
 
-WW_FUNCTION void show_swimmer(const Screen& screen, int channel, int4 swimmer) {
+__device__ void show_swimmer(const Screen& screen, int channel, int4 swimmer) {
   screen.light(channel, swimmer.x, swimmer.y);
   screen.light_if_inside(TRAIL, swimmer.x - swimmer.z, swimmer.y);
 }
 
-WW_FUNCTION void show(const Game& game, bool* observations) {
+__device__ void show(const Game& game, bool* observations) {
   const Screen screen(observations);
   const int3 submarine = *game.submarine, supplies = *game.supplies;
   screen.light(FRONT, submarine.x, submarine.y);

@@ -18,42 +18,46 @@ struct Game {
   int2* reload;
 };
 
-WW_FUNCTION int how_many(unsigned bits) {
+__device__ int how_many(unsigned bits) {
   int count = 0;
   for (; bits; bits &= bits - 1u) ++count;
   return count;
 }
 
-WW_FUNCTION int how_many(const unsigned* rows) {
+__device__ int how_many(const unsigned* rows) {
   int count = 0;
+#pragma unroll 1  // unrolled, it spills registers
   for (int y = 0; y < SIDE; ++y) count += how_many(rows[y]);
   return count;
 }
 
-WW_FUNCTION unsigned columns_of(const unsigned* rows) {
+__device__ unsigned columns_of(const unsigned* rows) {
   unsigned columns = 0u;
+#pragma unroll 1  // unrolled, it spills registers
   for (int y = 0; y < SIDE; ++y) columns |= rows[y];
   return columns;
 }
 
 // All rows move up; what enters at the bottom is given.
-WW_FUNCTION void shift_up(unsigned* rows, unsigned entering) {
+__device__ void shift_up(unsigned* rows, unsigned entering) {
+#pragma unroll 1  // unrolled, it spills registers
   for (int y = 0; y < LAST; ++y) rows[y] = rows[y + 1];
   rows[LAST] = entering;
 }
 
 // All rows move down; what enters at the top is given.
-WW_FUNCTION void shift_down(unsigned* rows, unsigned entering) {
+__device__ void shift_down(unsigned* rows, unsigned entering) {
+#pragma unroll 1  // unrolled, it spills registers
   for (int y = LAST; y > 0; --y) rows[y] = rows[y - 1];
   rows[0] = entering;
 }
 
-WW_FUNCTION void send_wave(unsigned* aliens) {
+__device__ void send_wave(unsigned* aliens) {
   for (int y = 0; y < WAVE_ROWS; ++y) aliens[y] = WAVE;
 }
 
 // Aliens march to the side, or come down where they stand at the edge; returns whether they have come down too far.
-WW_FUNCTION bool march_on(unsigned* aliens, int& direction) {
+__device__ bool march_on(unsigned* aliens, int& direction) {
   if (!(columns_of(aliens) & (direction < 0 ? LEFT_EDGE : RIGHT_EDGE))) {
     for (int y = 0; y < SIDE; ++y) aliens[y] = direction < 0 ? aliens[y] >> 1 : aliens[y] << 1;
     return false;
@@ -65,7 +69,7 @@ WW_FUNCTION bool march_on(unsigned* aliens, int& direction) {
 }
 
 // The lowest alien of the column nearest to the cannon shoots; of two columns equally near the left one counts.
-WW_FUNCTION void shoot_back(const unsigned* aliens, int cannon, unsigned* alien_bullets) {
+__device__ void shoot_back(const unsigned* aliens, int cannon, unsigned* alien_bullets) {
   const unsigned columns = columns_of(aliens);
   for (int away = 0; away < SIDE; ++away) {
     const unsigned left = cannon >= away ? 1u << (cannon - away) : 0u, right = 1u << (cannon + away);
@@ -79,8 +83,9 @@ WW_FUNCTION void shoot_back(const unsigned* aliens, int cannon, unsigned* alien_
 }
 
 // Bullets and the aliens that they meet are gone; returns how many.
-WW_FUNCTION int hit(unsigned* aliens, unsigned* bullets) {
+__device__ int hit(unsigned* aliens, unsigned* bullets) {
   int count = 0;
+#pragma unroll 1  // unrolled, it spills registers
   for (int y = 0; y < SIDE; ++y) {
     const unsigned both = aliens[y] & bullets[y];
     aliens[y] ^= both;
@@ -90,11 +95,12 @@ WW_FUNCTION int hit(unsigned* aliens, unsigned* bullets) {
   return count;
 }
 
-WW_FUNCTION void show(const Game& game, bool* observations) {
+__device__ void show(const Game& game, bool* observations) {
   const int env = env_id();
   const Screen screen(observations);
   screen.light(CANNON, game.cannon[env], LAST);
   const int marching = game.march[env].x < 0 ? ALIEN_LEFT : ALIEN_RIGHT;
+#pragma unroll 1  // unrolled, it spills registers
   for (int y = 0; y < SIDE; ++y) {
     const int row = SIDE * env + y;
     screen.light_row(ALIEN, y, game.aliens[row]);
