@@ -19,8 +19,9 @@ PAGE, PICTURES = ROOT / "docs" / "gallery.md", ROOT / "docs" / "images" / "galle
 RESULTS = ROOT / "benchmarks" / "results" / "gallery"
 HEAD = """# Gallery
 
-Every environment that comes with warpworld, played by what its packaged config has learnt. `warpworld train NAME`
-trains it, and [Environments](environments.md) describes its rules, its original and what differs from it.
+Every environment that comes with warpworld. Pictures play what packaged configs have learnt; what has no picture or no
+figures here has not been measured yet. `warpworld train NAME` trains an environment, and
+[Environments](environments.md) describes its rules, its original and what differs from it.
 
 `python -m warpworld.benchmarks.experiments NAME --first-seed 11 --seeds 3` repeats the figures: mean returns of an
 agent and episode after a training from each of three seeds that no setting was chosen with, those of random agents in
