@@ -50,14 +50,14 @@ def test_every_step_is_the_oracles(params: dict[str, Any]) -> None:
             actions = generator.choice(len(odds), 2 * p.army_size, p=odds)
             act(world, actions.tolist())
             outcome = step(p, soldiers, actions.tolist(), turn)
-            np.testing.assert_array_equal(world["rewards"][0], outcome.rewards)
+            np.testing.assert_array_equal(world["rewards"][0].cpu(), outcome.rewards)
             assert world["agent_terminated"][0].tolist() == outcome.died
             assert world["agent_mask"][0].tolist() == lived
             assert not world["terminated"] and not world["truncated"]
             assert soldiers_of(world) == soldiers
             assert (world["kills"] - kills)[0].tolist() == outcome.kills
             for agent in range(2 * p.army_size):
-                seen = world["observations"][0, agent].numpy()
+                seen = world["observations"][0, agent].cpu().numpy()
                 np.testing.assert_array_equal(seen, view(p, soldiers, agent))
             deaths += sum(outcome.died)
             lost_races += outcome.lost_races

@@ -37,7 +37,7 @@ def test_rewards_hp_places_and_views_are_magents() -> None:
         assert [number for number, soldier in enumerate(soldiers) if soldier.cell is not None] == original.alive
         assert [soldiers[number].cell for number in original.alive] == original.cells()
         for number, expected in zip(original.alive, original.views(), strict=True):
-            seen = world["observations"][0, number].numpy() / 255.0
+            seen = world["observations"][0, number].cpu().numpy() / 255.0
             seen = seen if number < PAIRS else seen[..., ::-1]
             np.testing.assert_allclose(seen, expected.transpose(2, 0, 1), atol=0.5 / 255 + 1e-5)
     assert deaths >= PAIRS

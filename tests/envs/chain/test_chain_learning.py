@@ -18,6 +18,8 @@ DQN = dict(
     **dict(learning_rate=3e-3, replay_size=20_000, learning_starts=2_000, batch_size=64, updates=4, target_every=50),
 )
 
+pytestmark = pytest.mark.cpu_backend
+
 
 def greedy_return(data: dict[str, Any], folder: Path) -> float:
     """The mean return of greedy episodes after training."""

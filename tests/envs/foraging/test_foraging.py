@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from tests.packaged import packaged
 from warpworld import World
@@ -20,7 +21,7 @@ def placed(players: list[tuple[int, int, int]], food: tuple[int, int, int], **pa
     world = packaged("foraging", 1, device="cpu", **{**sizes, **params})
     world.reset()
     for name, values in zip(("row", "col", "level"), zip(*players, strict=True), strict=True):
-        world[name][:] = world[name].new_tensor(values)
+        world[name][:] = torch.tensor(values, dtype=world[name].dtype)
     row, col, level = food
     world["field"] = 0
     world["field"][0, row, col] = level

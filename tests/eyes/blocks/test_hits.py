@@ -51,7 +51,7 @@ def test_a_wall_holds_an_agent_up_and_open_floor_does_not(movement: type) -> Non
     place(world, [[5.7, 2.0], [3.0, 4.0]], [[0.0, 0.0]])
     world["velocity"][..., 0] = 10.0  # what momentum keeps of it; the other block sets its own
     act(world, FORWARD, FORWARD)
-    assert torch.equal(world["collided"], torch.tensor([[True, False]] * 2))
+    assert torch.equal(world["collided"].cpu(), torch.tensor([[True, False]] * 2))
     speed = 5.0 if movement is SimpleMovement else 0.875 * 10.0 + 0.5
     expected = (0.3 - 0.106066) / (0.1 * speed)
     assert world.data.numpy("progress") == pytest.approx(np.array([[expected, 1.0]] * 2), abs=1e-3)
