@@ -142,8 +142,8 @@ def test_small_rewards_count_only_as_scheduled() -> None:
         ("XXPXX\nO1 2O\nX X X\nXDXXX", "{file}: no serving cell (S), expected at least one"),
         ("XXXXX\nO1 2O\nXDXSX", "{file}: no pot (P), expected at least one"),
         ("XXPXX\nO1 1O\nXDXSX", "{file}: 2 cells are '1', expected one: where a cook begins"),
-        ("XXPXX\nO1 2O\nXDXS ", "{file}:3: floor at the edge, expected a kitchen that nobody can walk out of"),
-        ("XXPXX\n 1 2O\nXDXSX", "{file}:2: floor at the edge, expected a kitchen that nobody can walk out of"),
+        ("XXPXX\nO1 2O\nXDXS ", "{file}:3: floor at the edge, expected counters all around the kitchen"),
+        ("XXPXX\n 1 2O\nXDXSX", "{file}:2: floor at the edge, expected counters all around the kitchen"),
         ("", "{file}: no pot (P), expected at least one"),
     ],
 )

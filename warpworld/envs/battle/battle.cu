@@ -10,7 +10,7 @@
 // Read: actions (envs, agents, 1); reach (actions, 3), how far along x and y each reaches and whether it strikes;
 // circle (V, V), all bits where a soldier sees, else none; formation (agents, 2) and slack (1,), see reset().
 //
-// A step: all strikes land at once, on whoever stood there when the step began, and those whose hp falls below 0 die.
+// A step: all strikes land at once, on those who stood there when the step began, and those whose hp falls below 0 die.
 // Then all walk at once, to cells that are empty by then.
 #include <warpworld.cuh>
 

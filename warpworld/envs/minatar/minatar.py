@@ -53,7 +53,7 @@ class MinAtarParams:
 class RampingParams(MinAtarParams):
     """Parameters of games that get harder."""
 
-    difficulty_ramping: bool = True  # enemies come and move faster as an episode goes on
+    difficulty_ramping: bool = True  # enemies come and move faster as an episode continues
 
 
 class MinAtar(Environment):

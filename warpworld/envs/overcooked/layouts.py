@@ -79,7 +79,5 @@ def _layout(rows: list[str], name: str) -> Layout:
     cells = np.array(kinds, dtype=np.uint8)
     for number, row in enumerate(cells, 1):
         if not (row[0] and row[-1]) or (number in (1, len(rows)) and not row.all()):
-            raise DeclarationError(
-                f"{name}:{number}: floor at the edge, expected a kitchen that nobody can walk out of"
-            )
+            raise DeclarationError(f"{name}:{number}: floor at the edge, expected counters all around the kitchen")
     return Layout(cells, tuple(text.index(cook) for cook in COOKS))
