@@ -61,11 +61,13 @@ extern "C" __global__ void step(float4* state, Links links, const int* actions, 
   const float4 s = state[i];
   const float torque = (float)(actions[i] - 1);
   const float g = links.gravity[env], m1 = links.link_mass_1[env], m2 = links.link_mass_2[env];
-  const float4 k1 = rates(s, torque, m1, m2, g);
-  const float4 k2 = rates(added(s, k1, STEP_SECONDS / 2.0f), torque, m1, m2, g);
-  const float4 k3 = rates(added(s, k2, STEP_SECONDS / 2.0f), torque, m1, m2, g);
-  const float4 k4 = rates(added(s, k3, STEP_SECONDS), torque, m1, m2, g);
-  const float4 sum = added(added(added(k1, k2, 2.0f), k3, 2.0f), k4, 1.0f);
+  float4 at = s, sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll 1  // four copies of the equations spill registers
+  for (int k = 0; k < 4; ++k) {
+    const float4 rate = rates(at, torque, m1, m2, g);
+    sum = added(sum, rate, k == 1 || k == 2 ? 2.0f : 1.0f);
+    at = added(s, rate, k < 2 ? STEP_SECONDS / 2.0f : STEP_SECONDS);
+  }
   float4 next = added(s, sum, STEP_SECONDS / 6.0f);
   next = make_float4(wrapped(next.x), wrapped(next.y), limited(next.z, SPEED_LIMIT_1), limited(next.w, SPEED_LIMIT_2));
   state[i] = next;
