@@ -98,7 +98,7 @@ __device__ void move(const Kitchen& kitchen, const int* actions) {
   kitchen.place[first + 1] = to[1];
 }
 
-__device__ void cook(const Kitchen& kitchen) {
+__device__ void simmer(const Kitchen& kitchen) {
   uint8_t* contents = kitchen.contents + env_id() * NUM_CELLS;
   for (int k = 0; k < NUM_POTS; ++k) {
     uint8_t& stage = contents[kitchen.pots[k]];
@@ -151,7 +151,7 @@ extern "C" __global__ void step(Kitchen kitchen, const int* actions, const int* 
       if (actions[first + cook] == INTERACT) served += interact(kitchen, cook, shaped[cook]);
     }
     move(kitchen, actions);
-    cook(kitchen);
+    simmer(kitchen);
     for (int cook = 0; cook < NUM_AGENTS; ++cook) {
       rewards[first + cook] = FOR_DELIVERY * (float)served + *shaping * shaped[cook];
     }
@@ -188,8 +188,10 @@ extern "C" __global__ void reset_anyhow(Kitchen kitchen, uint8_t* observations, 
     for (int cook = 0; cook < NUM_AGENTS; ++cook) {
       int cell = 0, skipped = -1;  // the cell of the floor before which so many others lie
       int floor = cook == 0 ? 0 : -1;
+#pragma unroll 1  // unrolled, they spill registers
       for (int k = 0; k < NUM_CELLS; ++k) floor += is_floor(kitchen, k);
       const int chosen = (int)random.below((unsigned)floor);
+#pragma unroll 1
       for (int k = 0; k < NUM_CELLS; ++k) {
         const bool is_free = is_floor(kitchen, k) && !(cook == 1 && kitchen.place[first] == k);
         skipped += is_free;
