@@ -24,9 +24,10 @@ def _judge(trained: Trained) -> Figures:
 
 
 def _sides_apart(config: RunConfig) -> RunConfig:
-    """The same battle with a policy for either army."""
+    """The same battle with a policy for either army, and without opponents, which only a training has."""
     data = config.to_dict()
-    data["policy"] = {army: {**data["policy"]["soldier"], "groups": [army]} for army in ("red", "blue")}
+    soldier = {**data["policy"]["soldier"], "self_play": None}
+    data["policy"] = {army: {**soldier, "groups": [army]} for army in ("red", "blue")}
     return config_from_dict(data)
 
 
