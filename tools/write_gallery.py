@@ -1,7 +1,9 @@
 """Writes ``docs/gallery.md``: each packaged environment with its moving picture and what its config learns.
 
-Figures come from ``benchmarks/results/gallery``, where ``warpworld.benchmarks.experiments NAME --save`` puts them.
-``make gallery`` runs this after it has drawn the pictures; a test holds the page to it.
+Figures come from ``benchmarks/results/gallery``, where ``warpworld.benchmarks.experiments NAME --save`` puts them. Its
+folder ``earlier`` holds claims that were missed with settings that have been replaced since. References to compare
+with are in ``benchmarks/experiments/references.py``. ``make gallery`` runs this after it has drawn the pictures; a
+test holds the page to it.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.experiments import EXPERIMENTS
+from benchmarks.experiments.references import REFERENCES
 from warpworld.packaged import FAMILIES, catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, PICTURES = ROOT / "docs" / "gallery.md", ROOT / "docs" / "images" / "gallery"
 RESULTS = ROOT / "benchmarks" / "results" / "gallery"
+EARLIER = RESULTS / "earlier"
 HEAD = """# Gallery
 
 Every environment that comes with warpworld. Pictures play what packaged configs have learnt; what has no picture or no
@@ -26,7 +30,9 @@ figures here has not been measured yet. `warpworld train NAME` trains an environ
 `python -m warpworld.benchmarks.experiments NAME --first-seed 11 --seeds 3` repeats the figures: mean returns of an
 agent and episode after a training from each of three seeds that no setting was chosen with, those of random agents in
 the same episodes, and the CPU time of the slowest training, of all threads together. In a greedy return policies take
-their likeliest actions, in a drawn one they draw them. `make gallery` writes this page and its pictures.
+their likeliest actions, in a drawn one they draw them. Where a config missed its claim, new settings were chosen with
+seeds 1 to 3, and `--first-seed 21` repeats the figures; the entry names both. A reference is what others report, or
+the most that can be earned. `make gallery` writes this page and its pictures.
 """
 
 
@@ -55,8 +61,8 @@ def _learnt(name: str) -> list[str]:
         config = path.name.removesuffix("-2-cores.json")
         if config == name or (config.startswith(f"{name}_") and config not in catalogue()):
             runs = json.loads(path.read_text(encoding="utf-8"))["results"][config]
-            lines += [f"**{config}**: {EXPERIMENTS[config].claim}.", *_figures(runs)]
-    return lines
+            lines += [f"**{config}**: {EXPERIMENTS[config].claim}.", *_figures(runs), *_earlier(config, runs)]
+    return [*lines, f"Reference: {REFERENCES[name]}."] if name in REFERENCES else lines
 
 
 def _figures(runs: list[dict[str, Any]]) -> Iterator[str]:
@@ -72,6 +78,16 @@ def _figures(runs: list[dict[str, Any]]) -> Iterator[str]:
     missed = [str(run["seed"]) for run in runs if not run["holds"]]
     if missed:
         yield f"Not reached by seed {', '.join(missed)}."
+
+
+def _earlier(config: str, runs: list[dict[str, Any]]) -> Iterator[str]:
+    """Which seeds the figures are of, where other seeds had missed the claim with earlier settings."""
+    path = EARLIER / f"{config}-2-cores.json"
+    if path.exists():
+        before = json.loads(path.read_text(encoding="utf-8"))["results"][config]
+        missed = [str(run["seed"]) for run in before if not EXPERIMENTS[config].holds(run["figures"])]
+        seeds = ", ".join(str(run["seed"]) for run in runs)
+        yield f"Of seeds {seeds}: seed {', '.join(missed)} had missed the claim with earlier settings."
 
 
 def _short(value: float) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.experiments.references import REFERENCES
 from tests.docs.pages import DOCS
 from tools import write_gallery
 from warpworld.packaged import packaged_names
@@ -30,3 +31,7 @@ def test_every_run_can_be_played(name: str) -> None:
 def test_every_environment_is_on_the_page() -> None:
     text = (DOCS / "gallery.md").read_text()
     assert [name for name in packaged_names() if f"**`{name}`**" not in text] == []
+
+
+def test_references_are_those_of_environments_on_the_page() -> None:
+    assert sorted(set(REFERENCES) - set(packaged_names())) == []

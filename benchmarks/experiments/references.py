@@ -1,0 +1,30 @@
+"""What others report of the gallery's environments, each with its source: returns to compare learnt ones with."""
+
+_GYMNASIUM = "Gymnasium 1.4.0's reward threshold"
+_CURVES = "no published table found; Young and Tian (arXiv:1903.03176) and Pgx show curves"
+
+# environment -> a sentence without its full stop; environments that are not named have not been looked up
+REFERENCES = {
+    "cartpole": f"475, {_GYMNASIUM}",
+    "acrobot": f"-100, {_GYMNASIUM}",
+    "mountain_car": f"-110, {_GYMNASIUM}",
+    "mountain_car_continuous": f"90, {_GYMNASIUM}",
+    "pendulum": "-230 with a deviation of 143, of Stable-Baselines3's PPO (model card `sb3/ppo-Pendulum-v1`)",
+    "chain": "1, the most that can be earned",
+    "recall": "1, the most that can be earned",
+    "connect_four": "none found against random moves",
+    "tic_tac_toe": "0 % lost, which perfect play achieves",
+    "battle": "none found for this map",
+    "epidemic": "the best constant strictness, measured",
+    "foraging": "0.5 a player, the most that two can earn on average; no published table found for this field",
+    "warehouse": "none found for this floor; published ones are of larger floors",
+    "overcooked": "no published table found for these rules, which start cooking with the third onion",
+    "minatar_asterix": _CURVES,
+    "minatar_breakout": (
+        "9.2 of a DQN with the settings of Young and Tian (arXiv:1903.03176) after 5 M frames, three seeds "
+        "(`joash2003/rainbow-minatar` on GitHub)"
+    ),
+    "minatar_freeway": _CURVES,
+    "minatar_seaquest": _CURVES,
+    "minatar_space_invaders": _CURVES,
+}
