@@ -26,6 +26,7 @@ FAMILIES = {
         for game in ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
     },
     "overcooked": {"overcooked": "warpworld.envs.overcooked.overcooked"},
+    "skirmish": {"skirmish": "warpworld.envs.skirmish.skirmish"},
     "tag": {name: f"warpworld.envs.{name}.{name}" for name in ("tag_gridworld", "tag_continuous")},
     "worlds with eyes": {
         name: f"warpworld.envs.{name}.{name}" for name in ("explorer", "waypoint", "point_goal", "deathmatch")

@@ -83,6 +83,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "pendulum": [{}],
     "point_goal": [{}],
     "recall": [{}],
+    "skirmish": [{}, {"scenario": "27m_vs_30m"}, {"scenario": "512m"}],
     "tic_tac_toe": [{}],
     "tag_gridworld": [{"num_taggers": 4}],
     "tag_continuous": [

@@ -66,7 +66,7 @@ def test_metrics_of_environments_are_those_of_the_page() -> None:
     text = " ".join(page("metrics").split())
     named = re.search(
         r"deathmatch logs `(\w+)` and `(\w+)`, tag_continuous `(\w+)`, .*, "
-        r"battle `(\w+)` and `(\w+)`, overcooked `(\w+)` and warehouse `(\w+)`",
+        r"battle `(\w+)` and `(\w+)`, overcooked `(\w+)`, skirmish `(\w+)` and warehouse `(\w+)`",
         text,
     )
     assert named is not None
@@ -79,7 +79,8 @@ def test_metrics_of_environments_are_those_of_the_page() -> None:
         "tag_continuous": [f"env/{named[3]}"],
         "battle": [f"env/red/{named[4]}", f"env/blue/{named[4]}", f"env/{named[5]}"],
         "overcooked": [f"env/{named[6]}"],
-        "warehouse": [f"env/{named[7]}"],
+        "skirmish": [f"env/{named[7]}"],
+        "warehouse": [f"env/{named[8]}"],
     }
     assert own() == {"env/<array>", "env/<group>/<array>"}
 

@@ -1,0 +1,1 @@
+"""Skirmish: units of several kinds against a scripted enemy."""
