@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 # In the order of groups, policies or runs: on white paper, and the lighter twins that are legible on a dark page.
 SERIES = ("#2f6fb5", "#d1603d", "#3f8f5b", "#8a5aa8", "#b08a2e", "#5f6b73")
 DARK_SERIES = ("#6ea8e6", "#f08a66", "#6cc08b", "#bd93d8", "#d9b65c", "#9aa7b0")
+NAMED = {"blue": 0, "orange": 1, "red": 1, "green": 2, "purple": 3}  # of a series that is called so
 
 # What is no series: (on a light page, on a dark one).
 ROLES = {
@@ -23,9 +25,13 @@ def colour_table(series: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Colour of each role and of each series by name, as (on a light page, on a dark one).
 
     Args:
-        series: names, such as those of groups, in order; beyond six the colours start again.
+        series: names, such as those of groups, in order; one that is a colour's has it, the others share what is left.
+            Beyond six the colours start again.
     """
-    numbered = {name: i % len(SERIES) for i, name in enumerate(series)}
+    names = list(series)
+    free = [i for i in range(len(SERIES)) if i not in {NAMED.get(name) for name in names}]
+    others = itertools.cycle(free)
+    numbered = {name: NAMED[name] if name in NAMED else next(others) for name in names}
     return {**ROLES, **{name: (SERIES[i], DARK_SERIES[i]) for name, i in numbered.items()}}
 
 
