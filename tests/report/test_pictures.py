@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -157,3 +158,14 @@ def test_the_caption_tells_returns_and_step() -> None:
     changed = np.flatnonzero((first[300:] != second[300:]).any((0, 2)))
     assert changed.min() < 100 < 200 < changed.max()  # the returns on the left, the step on the right
     assert {BLUE, ORANGE} <= {tuple(pixel) for pixel in first[300:].reshape(-1, 3).tolist()}
+
+
+def test_a_narrow_caption_leaves_out_the_step_before_a_group() -> None:
+    empty = recording_of([])
+    named = dict(zip(("first player", "second player"), empty.groups.values(), strict=True))
+    recording = replace(empty, groups=named)
+    for size, step_fits in ((400, True), (240, False)):
+        caption = np.asarray(pictures.picture(recording, recording.frames[0], size))[size:]
+        found = {tuple(pixel) for pixel in caption.reshape(-1, 3).tolist()}
+        assert {BLUE, ORANGE} <= found
+        assert (caption[:, -40:] < 200).any() == step_fits

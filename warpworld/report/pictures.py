@@ -110,7 +110,7 @@ def chosen(recording: Recording, most: int) -> list[Shown]:
 
 
 def picture(recording: Recording, frame: Frame, size: int) -> Image.Image:
-    """A frame on white paper, with a caption below: groups, their returns so far, and the step.
+    """A frame on white paper, with a caption below: groups, their returns so far, and the step if it fits.
 
     Args:
         recording: where the frame is from.
@@ -131,17 +131,18 @@ def _caption(recording: Recording, frame: Frame, width: int, colours: dict[str, 
     image = Image.new("RGB", (width * SMOOTH, CAPTION * SMOOTH), colours["paper"])
     draw = ImageDraw.Draw(image)
     letters, middle, x = font(13 * SMOOTH), CAPTION * SMOOTH / 2, 10.0 * SMOOTH
-    step = f"step {frame.timestep}"
-    room = width * SMOOTH - 20 * SMOOTH - draw.textlength(step, letters)
+    end, gap = (width - 10.0) * SMOOTH, 14 * SMOOTH
     for words, colour in _legend(recording, frame):
-        length = draw.textlength(words, letters) + 28 * SMOOTH
-        if x + length > room + 10 * SMOOTH:
+        length = gap + draw.textlength(words, letters)
+        if x + length > end:
             break
         dot = 4.5 * SMOOTH
         draw.ellipse([x, middle - dot, x + 2 * dot, middle + dot], fill=colours[colour])
-        draw.text((x + 14 * SMOOTH, middle), words, fill=colours["ink"], font=letters, anchor="lm")
-        x += length
-    draw.text((width * SMOOTH - 10 * SMOOTH, middle), step, fill=colours["muted"], font=letters, anchor="rm")
+        draw.text((x + gap, middle), words, fill=colours["ink"], font=letters, anchor="lm")
+        x += length + gap
+    step = f"step {frame.timestep}"
+    if x + draw.textlength(step, letters) <= end:
+        draw.text((end, middle), step, fill=colours["muted"], font=letters, anchor="rm")
     return image.reduce(SMOOTH)
 
 
