@@ -20,7 +20,7 @@ def _judge(trained: Trained) -> Figures:
         figures[f"{name}_wins"] = played.metrics["env/red_won"]
         figures[f"{name}_kills"] = played.metrics["env/red/kills"]  # for each of red, and so for each of blue
         figures[f"{name}_return"] = float(played.returns["red"].mean())
-    return {**figures, "seconds": trained.seconds, "cpu_seconds": trained.cpu_seconds}
+    return {**figures, **trained.times}
 
 
 def _sides_apart(config: RunConfig) -> RunConfig:

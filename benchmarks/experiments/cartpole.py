@@ -15,7 +15,7 @@ def _judge(trained: Trained) -> Figures:
     """When the mean over the last 100 episodes of the training first reached 475, and what is reached in the end."""
     solved = next((seconds for seconds, _, values in trained.curve if (values["recent_return"] or 0) >= SOLVED), None)
     final = play(trained.config, trained.policies, experiment.EPISODES, seed=1)
-    return {"seconds_to_475": solved, "final_return": float(final.returns["agent"].mean())}
+    return {"seconds_to_475": solved, "final_return": float(final.returns["agent"].mean()), **trained.times}
 
 
 CARTPOLE = Experiment(

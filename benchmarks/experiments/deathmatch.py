@@ -26,7 +26,7 @@ def _judge(trained: Trained) -> Figures:
     # Who explores more is the weaker for it; whether it also knows less is seen where nobody explores.
     figures["beats_itself_at_a_quarter_both_greedy"] = _wins(trained, final, earlier, greedy=True)
     figures |= {f"random_beats_{name}": _wins(trained, None, opponents[name]) for name in scripts}
-    return {**figures, "seconds": trained.seconds}
+    return {**figures, **trained.times}
 
 
 def _wins(trained: Trained, one: Player, other: Player, greedy: bool = False) -> float:

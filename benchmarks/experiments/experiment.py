@@ -38,6 +38,11 @@ class Trained:
         """Wall time of the training, from nothing."""
         return self.curve[-1][0]
 
+    @property
+    def times(self) -> Figures:
+        """Both, as figures."""
+        return {"seconds": self.seconds, "cpu_seconds": self.cpu_seconds}
+
 
 @dataclass(frozen=True)
 class Experiment:

@@ -25,7 +25,7 @@ def _judge(trained: Trained) -> Figures:
         return at_once + TEXELS_OF_A_REWARD * float(returns.mean())
 
     learnt, random = texels(trained.policies), texels({"explorer": None})
-    return {"texels": learnt, "texels_of_a_random_agent": random, "ratio": learnt / random, "seconds": trained.seconds}
+    return {"texels": learnt, "texels_of_a_random_agent": random, "ratio": learnt / random, **trained.times}
 
 
 EXPLORER = Experiment(

@@ -46,7 +46,7 @@ def learns(config: str, claim: str, wanted: Wanted) -> Experiment:
         for played_by, players in ((label, learnt), ("random", untrained)):
             played = play(trained.config, players, wanted.episodes, seed=1, greedy=wanted.greedy)
             figures |= {f"{name}_{played_by}_return": float(played.returns[name].mean()) for name in wanted.returns}
-        return {**figures, "seconds": trained.seconds, "cpu_seconds": trained.cpu_seconds}
+        return {**figures, **trained.times}
 
     def holds(figures: Figures) -> bool:
         least = {f"{name}_{label}_return": value for name, value in wanted.returns.items()}

@@ -10,7 +10,7 @@ from .experiment import Experiment, Figures, Trained
 
 def _judge(trained: Trained) -> Figures:
     """Cross-play: each side's mean return, trained and at random, against the other side trained and at random."""
-    figures: Figures = {"seconds": trained.seconds}
+    figures: Figures = trained.times
     for tagger in ("trained", "random"):
         for runner in ("trained", "random"):
             chosen = {"tagger": tagger, "runner": runner}

@@ -15,7 +15,7 @@ def _judge(trained: Trained) -> Figures:
     return {
         "steps": float(learnt.lengths.double().mean()),
         "steps_of_random_taggers": float(random.lengths.double().mean()),
-        "seconds": trained.seconds,
+        **trained.times,
     }
 
 

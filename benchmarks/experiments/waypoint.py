@@ -12,7 +12,7 @@ def _judge(trained: Trained) -> Figures:
     """Shares of the goals that are reached in time: reaching one pays 1 and ends the episode."""
     learnt = play(trained.config, trained.policies, experiment.EPISODES, seed=1).returns["walker"]
     random = play(trained.config, {"walker": None}, experiment.EPISODES, seed=1).returns["walker"]
-    return {"solved": float(learnt.mean()), "solved_at_random": float(random.mean()), "seconds": trained.seconds}
+    return {"solved": float(learnt.mean()), "solved_at_random": float(random.mean()), **trained.times}
 
 
 WAYPOINT = Experiment(
