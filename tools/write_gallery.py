@@ -19,13 +19,14 @@ from warpworld.packaged import FAMILIES, catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, PICTURES = ROOT / "docs" / "gallery.md", ROOT / "docs" / "images" / "gallery"
-RESULTS = ROOT / "benchmarks" / "results" / "gallery"
+RUNS, RESULTS = ROOT / "benchmarks" / "gallery" / "runs", ROOT / "benchmarks" / "results" / "gallery"
 EARLIER = RESULTS / "earlier"
 HEAD = """# Gallery
 
-Every environment that comes with warpworld. Pictures play what packaged configs have learnt; what has no picture or no
-figures here has not been measured yet. `warpworld train NAME` trains an environment, and
-[Environments](environments.md) describes its rules, its original and what differs from it.
+Every environment that comes with warpworld. Pictures play what packaged configs have learnt, from the first of the
+seeds where there are figures. What has no picture or no figures here has not been measured yet.
+`warpworld train NAME` trains an environment, and [Environments](environments.md) describes its rules, its original and
+what differs from it.
 
 `python -m warpworld.benchmarks.experiments NAME --first-seed 11 --seeds 3` repeats the figures: mean returns of an
 agent and episode after a training from each of three seeds that no setting was chosen with, those of random agents in
@@ -43,14 +44,14 @@ def page() -> str:
 
 def _family(family: str) -> Iterator[str]:
     yield f"## {family[0].upper()}{family[1:]}\n"
-    yield "| | environment | learnt |"
-    yield "|---|---|---|"
+    yield "| what was learnt, at play | |"
+    yield "|---|---|"
     for name, entry in catalogue().items():
         if entry["family"] == family:
             picture = f"![{name}](images/gallery/{name}.gif)" if (PICTURES / f"{name}.gif").exists() else ""
             about = [f"**`{name}`**", entry["about"].replace("``", "`"), f"Agents: {entry['agents']}."]
-            about += [f"Observation: {entry['observation']}.", f"Action: {entry['action']}."]
-            yield f"| {picture} | {'<br>'.join(about)} | {'<br>'.join(_learnt(name))} |"
+            about[-1] += f" Observation: {entry['observation']}. Action: {entry['action']}."
+            yield f"| {picture} | {'<br>'.join([*about, '', *_learnt(name)])} |"
     yield ""
 
 
@@ -62,6 +63,8 @@ def _learnt(name: str) -> list[str]:
         if config == name or (config.startswith(f"{name}_") and config not in catalogue()):
             runs = json.loads(path.read_text(encoding="utf-8"))["results"][config]
             lines += [f"**{config}**: {EXPERIMENTS[config].claim}.", *_figures(runs), *_earlier(config, runs)]
+    if not lines and (RUNS / name).is_dir():
+        lines.append("One run; no figures.")
     return [*lines, f"Reference: {REFERENCES[name]}."] if name in REFERENCES else lines
 
 

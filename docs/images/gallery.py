@@ -21,18 +21,25 @@ from warpworld.runs import Run
 RUNS = Path(__file__).parents[2] / "benchmarks" / "gallery" / "runs"
 OUT = Path(__file__).with_name("gallery")
 SHEET = Path(__file__).with_name("gallery.png")
-SIZE, FRAMES, TICK = 200, 80, 0.08  # of a moving picture: longer side in pixels, frames, seconds between two at least
+EPISODES, STEPS = 20, 400  # that are recorded at most
+SIZE, FRAMES, TICK = 240, 100, 0.08  # of a moving picture: longer side in pixels, frames, seconds between two at least
+SECONDS = 10  # of several episodes; a single one may take longer
 SIDE, CAPTION, GAP, COLUMNS = 150, 20, 10, 8  # of the sheet: pixels; tiles in a row
 INK, PAPER, FRAME = "#1f2328", "#ffffff", "#d0d7de"
 LEFT_OUT = {"recall"}  # a cue and nothing else: there is little to see
 SEED = 3
-DRAWN = {"explorer", "waypoint", "point_goal", "deathmatch"}  # whose actions are drawn: greedy ones get stuck at walls
+# Whose actions are drawn: greedy ones get stuck at walls or block each other.
+DRAWN = {"explorer", "waypoint", "point_goal", "deathmatch", "foraging", "warehouse"}
 
 
 def beginning(played: Recording) -> Recording:
-    """As much of an episode as ``FRAMES`` pictures show, at least ``TICK`` seconds apart."""
-    stride = max(round(TICK / played.frames[0].drawing.seconds), 1)
-    return dataclasses.replace(played, frames=played.frames[: FRAMES * stride])
+    """As much as ``FRAMES`` pictures show, at least ``TICK`` seconds apart: whole episodes, if the first one fits."""
+    seconds = played.frames[0].drawing.seconds
+    frames = played.frames[: FRAMES * max(round(TICK / seconds), 1)]
+    ends = [count for count, frame in enumerate(frames, 1) if frame.end]
+    in_time = [count for count in ends if count * seconds <= SECONDS]
+    shown = (in_time[-1:] or ends[:1] or [len(frames)])[0]
+    return dataclasses.replace(played, frames=frames[:shown])
 
 
 def has_run(name: str) -> bool:
@@ -41,14 +48,16 @@ def has_run(name: str) -> bool:
 
 
 def recording(name: str) -> Recording:
-    """One episode of an environment, by what its committed run has learnt."""
+    """The first steps of an environment, by what its committed run has learnt."""
+    device = ["trainer.device=cpu"]
     if has_run(name):
-        return record_run(Run.open(RUNS / name), ["trainer.device=cpu"], 1, SEED, name not in DRAWN, "best")
-    return record_random(load_config(name, ["trainer.device=cpu"]), 1, SEED)
+        run = Run.open(RUNS / name)
+        return beginning(record_run(run, device, EPISODES, SEED, name not in DRAWN, "best", STEPS))
+    return beginning(record_random(load_config(name, device), EPISODES, SEED, steps=STEPS))
 
 
 def tile(played: Recording) -> Image.Image:
-    """A frame from the middle of an episode, on a square."""
+    """A frame from the middle of a recording, on a square."""
     image = picture(played, played.frames[len(played.frames) // 2], 2 * SIDE)
     image = image.crop((0, 0, image.width, image.height - BELOW))
     image.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
@@ -65,7 +74,7 @@ def main() -> None:
     for name in sys.argv[1:] or names:
         played = recording(name)
         if has_run(name):
-            write_gif(beginning(played), OUT / f"{name}.gif", SIZE, FRAMES)
+            write_gif(played, OUT / f"{name}.gif", SIZE, FRAMES)
         tiles[name] = tile(played)
     if sys.argv[1:]:
         return
