@@ -131,7 +131,7 @@ $(STAMP): $(REQUIREMENTS) requirements-cpu.txt constraints.txt setup.py pyprojec
 
 $(PEERS_STAMP): $(STAMP) requirements-peers.txt constraints.txt
 	$(INSTALL) --requirement requirements-peers.txt
-	$(INSTALL) --no-deps magent2 minatar lbforaging rware # whose rules are compared; what it draws with brings pandas and SciPy
+	$(INSTALL) --no-deps magent2 minatar mpe2 lbforaging rware # whose rules are compared; their drawing needs pandas and SciPy
 	@touch $@
 
 $(DOCS_STAMP): $(STAMP) requirements-docs.txt constraints.txt

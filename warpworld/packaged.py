@@ -26,6 +26,10 @@ FAMILIES = {
         for game in ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
     },
     "overcooked": {"overcooked": "warpworld.envs.overcooked.overcooked"},
+    "particles": {
+        f"particles_{game}": f"warpworld.envs.particles.{game}"
+        for game in ("adversary", "pursuit", "push", "reference", "speaker_listener", "spread")
+    },
     "skirmish": {"skirmish": "warpworld.envs.skirmish.skirmish"},
     "tag": {name: f"warpworld.envs.{name}.{name}" for name in ("tag_gridworld", "tag_continuous")},
     "worlds with eyes": {

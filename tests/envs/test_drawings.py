@@ -283,3 +283,13 @@ def test_deathmatch_shows_shots_health_and_four_views() -> None:
     assert [int(view.pixels[0, 0, 0]) for view in views[1::2]] == [0, 51, 102, 153]
     assert len(marks(drawn, Image)) == 9  # and the floor
     assert len(marks(drawn, Wedges)) == 6
+
+
+def test_particles() -> None:
+    arrays = {"position": [[0.5, 0.25], [-1.0, 1.5]], "landmark": [[0.0, 0.1], [0.2, 0.3]], "goal": 1}
+    drawn = drawing("particles_push", arrays)
+    (adversary,), (agent,) = marks(drawn, Discs, fill="adversary"), marks(drawn, Discs, fill="agent")
+    assert (adversary.x.tolist(), adversary.y.tolist()) == ([0.5], [0.25])
+    assert (agent.x.tolist(), agent.y.tolist(), agent.radius.tolist()) == ([-1.0], [1.5], [0.05])
+    (goal,), (other,) = marks(drawn, Discs, fill="ink"), marks(drawn, Discs, fill="muted")
+    assert (goal.x.tolist(), other.x.tolist()) == ([0.2], [0.0])

@@ -1,0 +1,1 @@
+"""Particles on a plane: games of the multi-agent particle environments."""

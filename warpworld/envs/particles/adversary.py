@@ -1,0 +1,42 @@
+"""Hide a goal from an adversary: mpe2's simple_adversary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from warpworld.environment import Group, register
+from warpworld.envs.particles.goals import WithGoal
+from warpworld.envs.particles.particles import MOST_AGENTS, MOVES, ParticlesParams, check_whole, sees
+
+
+@register("particles_adversary")
+class Adversary(WithGoal):
+    """Agents are paid for being nearer to a secret goal than the adversary, which is paid for finding it."""
+
+    source = "adversary.cu"
+    sizes = (0.15, 0.15)
+    landmark_size = 0.08
+
+    @dataclass(frozen=True)
+    class Params(ParticlesParams):
+        """Parameters of particles_adversary."""
+
+        agents: int = 2  # beside one adversary, and as many landmarks
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            check_whole(self, MOST_AGENTS, "agents")
+
+    @property
+    def num_landmarks(self) -> int:
+        """One for each agent."""
+        return self.params.agents
+
+    def groups(self) -> Sequence[Group]:
+        """The adversary, then the agents, which know the goal."""
+        count = self.params.agents
+        return [
+            Group("adversary", 1, observation=sees(4 * count), action=MOVES),
+            Group("agent", count, observation=sees(4 * count + 2), action=MOVES),
+        ]

@@ -1,0 +1,128 @@
+"""What games of particles share: discs on a plane, how they move, and how they are drawn.
+
+Source: the multi-agent particle environments of Lowe, Wu, Tamar, Harb, Abbeel and Mordatch: "Multi-Agent Actor-Critic
+for Mixed Cooperative-Competitive Environments", NeurIPS 2017, in the form of mpe2 1.1, with its discrete actions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+from warpworld.drawing import Discs, Drawing, Mark, Rectangles
+from warpworld.environment import Array, Environment, Kernel, placed_groups
+from warpworld.errors import DeclarationError
+
+MOST_AGENTS = 128  # of a kind; each sees all others, so that what they see grows with the square of their number
+MOVES = Discrete(5)  # none, left, right, down, up
+SIDE = 1.4  # half of what a picture shows
+
+
+@dataclass(frozen=True)
+class ParticlesParams:
+    """Parameters of all games."""
+
+    episode_length: int = 25  # steps until the time limit
+    damping: float = 0.25  # part of the velocity that is lost in a step
+    mass: float = 1.0  # of each agent, which forces accelerate
+
+    def __post_init__(self) -> None:
+        check_whole(self, 2**31 - 1, "episode_length")
+        check_part(self, "damping")
+        check_positive(self, "mass")
+
+
+class Particles(Environment):
+    """A game of agents and landmarks on a plane.
+
+    Attributes:
+        sizes: radius of the agents of each group.
+        landmark_size: radius of a landmark.
+    """
+
+    per_env: ClassVar[tuple[str, ...]] = ("damping", "mass")
+    sizes: ClassVar[tuple[float, ...]] = ()
+    landmark_size: ClassVar[float] = 0.05
+
+    @property
+    def num_landmarks(self) -> int:
+        """How many landmarks there are."""
+        raise NotImplementedError
+
+    def arrays(self) -> Sequence[Array]:
+        """Where everything is and how agents move."""
+        return [
+            Array("position", "float32", (2,), doc="of each agent; episodes begin within -1 .. 1"),
+            Array("velocity", "float32", (2,), doc="units per unit of time, of which a step takes 0.1"),
+            Array("landmark", "float32", (self.num_landmarks, 2), per="env", bounds=(-1, 1), doc="their places"),
+        ]
+
+    def phases(self) -> Sequence[Kernel]:
+        """Move, score, look."""
+        return [self._kernel("step")]
+
+    def resets(self) -> Sequence[Kernel]:
+        """Random places."""
+        return [self._kernel("reset")]
+
+    def _kernel(self, name: str) -> Kernel:
+        """A kernel in which the threads of an env share its agents."""
+        return Kernel(name, threads_per_env=(1, sum(group.size for group in self.groups())))
+
+    def landmark_colours(self, arrays: Mapping[str, np.ndarray]) -> Sequence[str]:
+        """Of each landmark in a picture."""
+        return ["muted"] * self.num_landmarks
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
+        """The square in which episodes begin, the landmarks and the agents."""
+        position, landmark = arrays["position"].astype(float), arrays["landmark"].astype(float)
+        marks: list[Mark] = [Rectangles(-1.0, -1.0, 2.0, 2.0, fill="ground", outline="grid", line_width=0.02)]
+        for (x, y), colour in zip(landmark, self.landmark_colours(arrays), strict=True):
+            marks.append(Discs(x, y, self.landmark_size, fill=colour))
+        for group, size in zip(placed_groups(self).values(), self.sizes, strict=True):
+            members = position[group.slice]
+            marks.append(Discs(members[:, 0], members[:, 1], size, fill=group.name, opacity=0.8))
+        return Drawing((-SIDE, -SIDE, SIDE, SIDE), marks, seconds=0.1, places=(position[:, 0], position[:, 1]))
+
+
+def sees(size: int) -> Box:
+    """The space of so many numbers."""
+    return Box(-np.inf, np.inf, (size,))
+
+
+def check_whole(params: Any, most: int, *names: str) -> None:
+    """Refuse what is no number of things.
+
+    Raises:
+        DeclarationError: one is out of range; with its name and what was expected.
+    """
+    for name in names:
+        if not 1 <= getattr(params, name) <= most:
+            raise DeclarationError(f"{name}={getattr(params, name)!r}: expected 1 to {most}")
+
+
+def check_part(params: Any, *names: str) -> None:
+    """Refuse what is no part of a whole.
+
+    Raises:
+        DeclarationError: one is out of range; with its name and what was expected.
+    """
+    for name in names:
+        if not 0 <= getattr(params, name) <= 1:
+            raise DeclarationError(f"{name}={getattr(params, name)!r}: expected 0 to 1")
+
+
+def check_positive(params: Any, *names: str) -> None:
+    """Refuse what is no finite number above 0.
+
+    Raises:
+        DeclarationError: one is out of range; with its name and what was expected.
+    """
+    for name in names:
+        if not 0 < getattr(params, name) < math.inf:
+            raise DeclarationError(f"{name}={getattr(params, name)!r}: expected a finite number above 0")
