@@ -29,7 +29,7 @@ AS_CUDA_TESTS := $(addprefix tests/,adapters world envs eyes/blocks managers/cud
 OPTIMISED_TESTS := $(addprefix tests/,cuda envs eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train quick test test-slow test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel pictures catalogue gallery tutorials clean
+.PHONY: help setup train quick test test-slow exhaustive test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel pictures catalogue gallery tutorials clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -48,6 +48,9 @@ test: $(STAMP) ## Run the tests that are not marked heavy or slow
 # pytest exits with 5 when nothing is marked so.
 test-slow: $(STAMP) ## Run the tests that are marked heavy or slow
 	$(BIN)/python -m pytest -n $(JOBS) -m "slow or heavy" $(ARGS) || [ $$? -eq 5 ]
+
+exhaustive: $(STAMP) ## Run what test-slow runs a part of: the same thing at many more random moments
+	$(BIN)/python -m pytest -n $(JOBS) --exhaustive $(ARGS)
 
 test-optimised: $(STAMP) ## Run the tests of kernels as users' kernels are compiled, which the other tests are not
 	WARPWORLD_CXXFLAGS= $(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(OPTIMISED_TESTS) $(ARGS)

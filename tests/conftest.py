@@ -37,6 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--stand-in", action="store_true", help="the cuda backend through PyCUDA, on a driver that needs no GPU"
     )
+    group.addoption("--exhaustive", action="store_true", help="the tests marked so, and no others")
     group.addoption("--quick", action="store_true", help="the first case of each test that takes no time")
 
 
@@ -75,6 +76,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         about_cpu = [item for item in items if item.get_closest_marker("cpu_backend")]
         items[:] = [item for item in items if not item.get_closest_marker("cpu_backend")]
         config.hook.pytest_deselected(items=about_cpu)
+    exhaustive = config.getoption("exhaustive")
+    left_out = [item for item in items if bool(item.get_closest_marker("exhaustive")) != exhaustive]
+    items[:] = [item for item in items if bool(item.get_closest_marker("exhaustive")) == exhaustive]
+    config.hook.pytest_deselected(items=left_out)
     for item in items:
         if item.get_closest_marker("cuda_backend") and not on_stand_in and config.getoption("device") != "cuda":
             item.add_marker(pytest.mark.skip(reason="needs the cuda backend; make test-cuda runs it"))

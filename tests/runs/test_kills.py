@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.runs.moments import moments
 from tests.runs.processes import ITERATIONS, SMALL, appeared, differences, finish, last_state, run_folder, start
 from warpworld.runs import Run
 
@@ -67,7 +68,7 @@ def test_killed_at_a_random_moment(tmp_path: Path, uninterrupted: Uninterrupted,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(10, 110))
+@pytest.mark.parametrize("number", moments(range(10, 110), kept=30))
 def test_killed_at_one_of_a_hundred_moments(tmp_path: Path, uninterrupted: Uninterrupted, number: int) -> None:
     generator = random.Random(number)
     run = killed(tmp_path, generator.uniform(0, uninterrupted.seconds))

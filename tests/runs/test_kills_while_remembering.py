@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.runs.moments import moments
 from tests.runs.processes import appeared, differences, finish, finish_group, last_state, run_folder, said, start
 from tests.runs.remembering import ITERATIONS, files, remembering
 from warpworld.runs import Run
@@ -51,7 +52,7 @@ def goes_on_as_if_nothing_had_happened(folder: Path, run: Run, uninterrupted: Un
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in range(1, 100))])
+@pytest.mark.parametrize("number", moments(range(100), kept=30))
 @pytest.mark.long
 def test_killed_at_a_random_moment(tmp_path: Path, uninterrupted: Uninterrupted, number: int) -> None:
     generator = random.Random(number)
