@@ -14,6 +14,7 @@ from .epidemic import EPIDEMIC
 from .explorer import EXPLORER
 from .gallery import GALLERY
 from .off_policy import OFF_POLICY
+from .skirmish import SKIRMISH
 from .tag_continuous import TAG_CONTINUOUS
 from .tag_gridworld import TAG_GRIDWORLD
 from .waypoint import WAYPOINT
@@ -27,6 +28,7 @@ _ALL = (
     DEATHMATCH,
     BATTLE,
     EPIDEMIC,
+    SKIRMISH,
     *OFF_POLICY,
     *BOARDS,
     *GALLERY,

@@ -16,6 +16,7 @@ REFERENCES = {
     "tic_tac_toe": "0 % lost, which perfect play achieves",
     "battle": "none found for this map",
     "epidemic": "the best constant strictness, measured",
+    "skirmish": "no published table found; JaxMARL's paper (arXiv:2311.10090) shows curves",
     "foraging": "0.5 a player, the most that two can earn on average; no published table found for this field",
     "warehouse": "none found for this floor; published ones are of larger floors",
     "overcooked": "no published table found for these rules, which start cooking with the third onion",

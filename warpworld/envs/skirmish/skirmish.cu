@@ -24,71 +24,72 @@ struct Rules {
 };
 
 // ---- a tick ---------------------------------------------------------------------------------------------------------
-// Whom a unit shoots at in this tick, -1 for no one.
-__device__ int target_of(const Field& field, const Units& units, int unit) {
+// Whether a unit shoots in this tick.
+__device__ bool shoots(const Field& field, const Units& units, int unit) {
   const Moving& moving = field.moving;
-  const int k = moving.choice[unit] - ATTACK;
-  if (k < 0 || moving.health[unit] <= 0.0f || moving.cooldown[unit] > 0.0f) return -1;
-  const int other = opponent(unit, k);
-  const bool reaches = distance(field, unit, other) < REACH[units.kind[first_unit() + unit]];
-  return reaches && moving.health[other] > 0.0f ? other : -1;
+  const int target = moving.target[unit];
+  if (target < 0 || moving.cooldown[unit] > 0.0f || moving.health[unit] <= 0.0f || moving.health[target] <= 0.0f)
+    return false;
+  return distance(field, unit, target) < REACH[units.kind[first_unit() + unit]];
 }
 
-__device__ void shoot(Field& field, const Units& units, int unit, int tick, float noise) {
-  const int target = target_of(field, units, unit);
+__device__ void shoot(Field& field, const Units& units, const Rules& rules, int unit, int tick) {
   float& cooldown = field.moving.cooldown[unit];
-  if (target < 0) {
+  if (!shoots(field, units, unit)) {
     cooldown -= TICK;
     return;
   }
   const int kind = units.kind[first_unit() + unit];
-  atomicAdd(&field.moving.damage[target], DAMAGE[kind]);
+  atomicAdd(&field.moving.damage[field.moving.target[unit]], DAMAGE[kind]);
   Random random = Random::of(tick * NUM_AGENTS + unit);  // numbers of this tick
-  cooldown = RELOAD[kind] + noise * random.uniform(-TICK, 2.0f * TICK);
+  cooldown = RELOAD[kind] + rules.cooldown_noise[env_id()] * random.uniform(-TICK, 2.0f * TICK);
 }
 
 // Moves a unit, takes its damage, and lets it die, also by a wall.
-__device__ void move(Field& field, const Units& units, const Seen& map, const Rules& rules, int unit) {
+__device__ void move(Field& field, const Seen& map, const Rules& rules, int unit) {
   Moving& moving = field.moving;
+  if (moving.health[unit] <= 0.0f) return;
   const float width = (float)map.map_width, height = (float)map.map_height;
-  float x = field.x[unit], y = field.y[unit];
-  if (moving.health[unit] > 0.0f) {
-    const float way = SPEED[units.kind[first_unit() + unit]] * TICK;
-    x = fmaxf(fminf(x + (float)towards_x(moving.choice[unit]) * way, width), 0.0f);
-    y = fmaxf(fminf(y + (float)towards_y(moving.choice[unit]) * way, height), 0.0f);
-  }
+  const float x = field.x[unit] = fmaxf(fminf(field.x[unit] + moving.way_x[unit], width), 0.0f);
+  const float y = field.y[unit] = fmaxf(fminf(field.y[unit] + moving.way_y[unit], height), 0.0f);
   const float factor = is_ally(unit) ? rules.enemy_damage[env_id()] : 1.0f;
-  float health = fmaxf(moving.health[unit] - factor * (float)moving.damage[unit], 0.0f);
-  if (rules.walls_cause_death && (x <= 0.0f || y <= 0.0f || x >= width || y >= height)) health = 0.0f;
-  field.x[unit] = x;
-  field.y[unit] = y;
-  moving.health[unit] = health;
+  const float health = moving.health[unit] - factor * (float)moving.damage[unit];
+  const bool hits_wall = rules.walls_cause_death && (x <= 0.0f || y <= 0.0f || x >= width || y >= height);
+  const bool lives = health > 0.0f && !hits_wall;
+  moving.health[unit] = lives ? health : 0.0f;
   moving.damage[unit] = 0;
-  moving.x[unit] = health > 0.0f ? x : FAR;
-  moving.y[unit] = health > 0.0f ? y : FAR;
+  moving.x[unit] = lives ? x : FAR;
+  moving.y[unit] = lives ? y : FAR;
 }
 
-// Pushes a unit away from all that it overlaps, each by half of what is too near.
+// Whether a place is too near to any of a vector of units.
+__device__ bool touches(const Moving& moving, int first, float x, float y, float radius) {
+  int count = 0;
+  for (int k = first; k < first + VECTOR; ++k) {
+    const float dx = x - moving.x[k], dy = y - moving.y[k], room = radius + moving.radius[k];
+    const float square = dx * dx + dy * dy;
+    count += square < room * room && square > 0.0f;
+  }
+  return count > 0;
+}
+
+// Pushes a unit away from all that it overlaps, each by half of what is too near. Few overlap.
 __device__ void push(Field& field, int unit) {
   const Moving& moving = field.moving;
   const float x = moving.x[unit], y = moving.y[unit], radius = moving.radius[unit];
   if (x == FAR) return;
-  float push_x[VECTOR] = {}, push_y[VECTOR] = {};
+  float push_x = 0.0f, push_y = 0.0f;
   for (int first = 0; first < PADDED; first += VECTOR) {
-    for (int k = 0; k < VECTOR; ++k) {
-      const float dx = x - moving.x[first + k], dy = y - moving.y[first + k];
-      const float overlap = (radius + moving.radius[first + k]) / (sqrtf(dx * dx + dy * dy) + 1e-6f) - 1.0f;
-      push_x[k] += overlap > 0.0f ? dx * overlap : 0.0f;
-      push_y[k] += overlap > 0.0f ? dy * overlap : 0.0f;
+    if (!touches(moving, first, x, y, radius)) continue;
+    for (int k = first; k < first + VECTOR; ++k) {
+      const float dx = x - moving.x[k], dy = y - moving.y[k];
+      const float overlap = (radius + moving.radius[k]) / (sqrtf(dx * dx + dy * dy) + 1e-6f) - 1.0f;
+      push_x += overlap > 0.0f ? dx * overlap : 0.0f;
+      push_y += overlap > 0.0f ? dy * overlap : 0.0f;
     }
   }
-  float sum_x = 0.0f, sum_y = 0.0f;
-  for (int k = 0; k < VECTOR; ++k) {
-    sum_x += push_x[k];
-    sum_y += push_y[k];
-  }
-  field.x[unit] = x + 0.5f * sum_x;
-  field.y[unit] = y + 0.5f * sum_y;
+  field.x[unit] = x + 0.5f * push_x;
+  field.y[unit] = y + 0.5f * push_y;
 }
 
 // ---- before and after the ticks -------------------------------------------------------------------------------------
@@ -98,14 +99,19 @@ __device__ int choice_of(const int* actions_ally, const int* actions_enemy, int 
   return choice >= 0 && choice < ATTACK + num_opponents(unit) ? choice : STOP;
 }
 
-__device__ void load(Field& field, const Units& units, int unit) {
-  const int i = first_unit() + unit;
+__device__ void load(Field& field, const Units& units, int choice, int unit) {
+  const int i = first_unit() + unit, kind = units.kind[i];
   field.x[unit] = units.x[i];
   field.y[unit] = units.y[i];
   field.moving.health[unit] = units.health[i];
   field.moving.cooldown[unit] = units.cooldown[i];
-  field.moving.radius[unit] = RADIUS[units.kind[i]];
+  field.moving.radius[unit] = RADIUS[kind];
   field.moving.damage[unit] = 0;
+  field.moving.target[unit] = choice >= ATTACK ? opponent(unit, choice - ATTACK) : -1;
+  field.moving.way_x[unit] = (float)towards_x(choice) * SPEED[kind] * TICK;
+  field.moving.way_y[unit] = (float)towards_y(choice) * SPEED[kind] * TICK;
+  field.moving.x[unit] = field.moving.y[unit] = FAR;  // of those who are dead already
+  units.last_action[i] = choice;
 }
 
 // Puts what only fills up a vector out of everybody's way. All lanes call it.
@@ -145,7 +151,6 @@ __device__ void store(const Field& field, const Units& units, int unit) {
   units.y[i] = field.y[unit];
   units.health[i] = field.moving.health[unit];
   units.cooldown[i] = field.moving.cooldown[unit];
-  units.last_action[i] = field.moving.choice[unit];
 }
 
 // Writes what all units see and may do. All lanes call it, after the arrays are written.
@@ -161,16 +166,13 @@ extern "C" __global__ void step(Units units, Seen seen, Rules rules, Ends ends, 
   ENV_SHARED(Field, fields, 1);
   Field& field = fields[0];
   pad(field);
-  for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes()) {
-    load(field, units, unit);
-    field.moving.choice[unit] = choice_of(actions_ally, actions_enemy, unit);
-  }
+  for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes())
+    load(field, units, choice_of(actions_ally, actions_enemy, unit), unit);
   for (int tick = 0; tick < TICKS; ++tick) {
     sync_env();  // all are where they will be shot at
-    for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes())
-      shoot(field, units, unit, tick, rules.cooldown_noise[env_id()]);
+    for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes()) shoot(field, units, rules, unit, tick);
     sync_env();  // all shots have hit before any moves or dies
-    for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes()) move(field, units, seen, rules, unit);
+    for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes()) move(field, seen, rules, unit);
     sync_env();  // all have moved before any is pushed
     for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes()) push(field, unit);
   }

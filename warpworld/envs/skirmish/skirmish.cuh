@@ -31,11 +31,13 @@ struct Shown {
   int kind;
 };
 
-// Of all units of an env, while a step advances: where they are, and where they have moved before they are pushed apart.
+// Of all units of an env, while a step advances: where they have moved before they are pushed apart, how far they walk
+// in a tick, and whom they shoot at.
 struct Moving {
   float x[PADDED], y[PADDED], radius[PADDED];
+  float way_x[NUM_AGENTS], way_y[NUM_AGENTS];
   float health[NUM_AGENTS], cooldown[NUM_AGENTS];
-  int damage[NUM_AGENTS], choice[NUM_AGENTS];
+  int target[NUM_AGENTS], damage[NUM_AGENTS];
 };
 
 struct Field {
