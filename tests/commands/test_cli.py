@@ -200,6 +200,21 @@ def test_no_such_config(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert not (here / "runs").exists()
 
 
+def test_a_config_of_a_near_name_in_the_same_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "rum.yaml"]) == 2
+    assert capsys.readouterr().err == (
+        "error: no file 'rum.yaml', and no packaged config of that name. Did you mean 'run.yaml'? All: warpworld list\n"
+    )
+
+
+def test_code_of_an_environment_is_no_config(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for given, near in {"run.py": ", such as run.yaml", "walk.cu": ""}.items():
+        assert main(["train", given]) == 2
+        assert capsys.readouterr().err == (
+            f"error: '{given}' is an environment's code, expected a YAML file{near} or a name of `warpworld list`\n"
+        )
+
+
 def test_a_kernel_that_does_not_build_leaves_no_folder(
     trainer: type[StubTrainer], here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -241,6 +241,14 @@ class TestGroups:
         with pytest.raises(DeclarationError, match=message):
             placed_groups(environment(None, groups=groups))
 
+    def test_a_group_that_is_not_in_a_list(self) -> None:
+        alone = environment(None)
+        alone.groups = agents  # type: ignore[method-assign, assignment]
+        with pytest.raises(
+            DeclarationError, match=r"^Toy: groups\(\) returns Group\(.*\), expected a list of Group obj"
+        ):
+            placed_groups(alone)
+
     def test_not_defined(self) -> None:
         class Bare(Environment):
             pass

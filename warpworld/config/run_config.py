@@ -37,7 +37,7 @@ from warpworld.config.short_keys import with_full_keys
 from warpworld.config.types import AnySchedule, Text
 from warpworld.config.yaml_dialect import dump_yaml
 from warpworld.environment import Array, Environment, Group, get_environment, names_file, placed_groups
-from warpworld.errors import ConfigError, DeclarationError, suggest
+from warpworld.errors import ConfigError, DeclarationError, nearest, suggest
 from warpworld.files import read_file, reason
 from warpworld.importing import absolute_target, title_of
 from warpworld.packaged import packaged_configs
@@ -116,12 +116,18 @@ def full_overrides(source: str | Path, overrides: Iterable[str]) -> list[str]:
 def _read(source: str | Path) -> tuple[Document, Path]:
     """The document, and the folder that files named in it are relative to."""
     path, packaged = Path(source), packaged_configs()
+    if path.suffix in {".py", ".cu"}:
+        near = f", such as {path.with_suffix('.yaml')}" if path.with_suffix(".yaml").is_file() else ""
+        raise ConfigError(
+            f"'{source}' is an environment's code, expected a YAML file{near} or a name of `warpworld list`"
+        )
     try:
         if str(source) in packaged and not path.is_file():
             return Document.parse(packaged[str(source)].read_bytes(), f"packaged config '{source}'"), Path()
         return Document.parse(read_file(path), str(source)), path.parent
     except FileNotFoundError as error:
-        hint = suggest(path.name.removesuffix(".yaml").removesuffix(".yml"), packaged)
+        stem = path.name.removesuffix(".yaml").removesuffix(".yml")
+        hint = _hint_at_file(path.parent, stem) or suggest(stem, packaged)
         raise ConfigError(
             f"no file '{source}', and no packaged config of that name."
             + (f"{hint} All: warpworld list" if hint else f" {known(packaged)}")
@@ -135,6 +141,13 @@ def _read(source: str | Path) -> tuple[Document, Path]:
         raise ConfigError(f"'{source}' is a folder, expected a YAML file or a name of `warpworld list`") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"config '{source}' cannot be read: {reason(error)}") from error
+
+
+def _hint_at_file(folder: Path, stem: str) -> str:
+    """The YAML file of a folder that may be meant; nothing where no name is near."""
+    files = {file.stem: file for file in sorted(folder.glob("*.yaml"))}
+    near = nearest(stem, files)
+    return f" Did you mean '{files[near]}'?" if near else ""
 
 
 def _overridden(document: Document, overrides: Iterable[str], folder: Path) -> RunConfig:

@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -183,7 +183,10 @@ def placed_groups(environment: Environment) -> dict[str, Group]:
     """
     groups: dict[str, Group] = {}
     first = 0
-    for group in environment.groups():
+    declared = environment.groups()
+    if not isinstance(declared, Iterable):
+        raise DeclarationError(f"{environment.name}: groups() returns {declared!r}, expected a list of Group objects")
+    for group in declared:
         if not isinstance(group, Group):
             raise DeclarationError(f"{environment.name}: groups() returns {group!r}, expected Group objects")
         same = next((name for name in groups if name.upper() == group.name.upper()), None)  # kernels see <NAME>_FIRST
