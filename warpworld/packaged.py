@@ -18,7 +18,9 @@ FAMILIES = {
     "battle": {"battle": "warpworld.envs.battle.battle"},
     "classic control": {name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "pendulum", "acrobot")}
     | {name: f"warpworld.envs.mountain_car.{name}" for name in ("mountain_car", "mountain_car_continuous")},
-    "diagnostics": {name: f"warpworld.envs.{name}.{name}" for name in ("chain", "recall")},
+    "diagnostics": {
+        name: f"warpworld.envs.{name}.{name}" for name in ("chain", "coins", "delayed_reward", "recall", "signalling")
+    },
     "epidemic": {"epidemic": "warpworld.envs.epidemic.epidemic"},
     "grid worlds": {name: f"warpworld.envs.{name}.{name}" for name in ("foraging", "warehouse")},
     "minatar": {

@@ -9,6 +9,7 @@ random agents.
 from .battle import BATTLE
 from .boards import BOARDS
 from .cartpole import CARTPOLE
+from .coins import COINS
 from .deathmatch import DEATHMATCH
 from .epidemic import EPIDEMIC
 from .explorer import EXPLORER
@@ -27,6 +28,7 @@ _ALL = (
     WAYPOINT,
     DEATHMATCH,
     BATTLE,
+    COINS,
     EPIDEMIC,
     SKIRMISH,
     *OFF_POLICY,

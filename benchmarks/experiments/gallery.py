@@ -8,6 +8,16 @@ GALLERY = (
     learns("acrobot", "greedy episodes of -100", Wanted({"agent": -100.0}, cpu_seconds=CPU_SECONDS)),
     learns("mountain_car", "greedy episodes of -110", Wanted({"agent": -110.0}, cpu_seconds=CPU_SECONDS)),
     learns("mountain_car_continuous", "greedy episodes of 90", Wanted({"agent": 90.0}, cpu_seconds=CPU_SECONDS)),
+    learns(
+        "delayed_reward",
+        "each cue named in every greedy episode",
+        Wanted({"agent": 10.0}, cpu_seconds=CPU_SECONDS),
+    ),
+    learns(
+        "signalling",
+        "each state understood in every greedy episode",
+        Wanted({"sender": 1.0, "receiver": 1.0}, cpu_seconds=CPU_SECONDS),
+    ),
     learns("chain", "the far end in every greedy episode", Wanted({"agent": 1.0}, cpu_seconds=CPU_SECONDS)),
     learns("overcooked", "ten soups served in an episode", Wanted({"cook": 200.0}, cpu_seconds=3 * CPU_SECONDS)),
     learns("pendulum", "greedy episodes of -200", Wanted({"agent": -200.0}, cpu_seconds=CPU_SECONDS)),

@@ -67,8 +67,10 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "battle": [{"army_size": 16, "map_size": 15}, {"army_size": 512, "map_size": 110}],
     "cartpole": [{}],
     "chain": [{}],
+    "coins": [{}],
     "connect_four": [{}],
     "deathmatch": [{}, {"players": 2, "rivals": 2}],
+    "delayed_reward": [{}, {"show_pending": True}],
     "explorer": [{}],
     "epidemic": [{}],
     "foraging": [{}, {"grid_observation": True}],
@@ -90,6 +92,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "point_goal": [{}],
     "recall": [{}],
     "skirmish": [{}, {"scenario": "27m_vs_30m"}, {"scenario": "512m"}],
+    "signalling": [{}],
     "tic_tac_toe": [{}],
     "tag_gridworld": [{"num_taggers": 4}],
     "tag_continuous": [

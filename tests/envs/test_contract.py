@@ -28,6 +28,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "battle": [dict(army_size=3, map_size=12, view_radius=3, episode_length=9, damage=11.0)],
     "cartpole": [dict(episode_length=25), dict(episode_length=25, randomize={"gravity": (5.0, 15.0)})],
     "chain": [dict(length=4, episode_length=9)],
+    "coins": [dict(episode_length=9)],
     "deathmatch": [
         dict(
             **dict(plans="box", res=32, subsample=4, episode_length=9, fire_cone=45.0, cooldown=1, kills_to_win=1),
@@ -35,6 +36,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         ),
         dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9, players=2, rivals=2, megastep_rules=True),
     ],
+    "delayed_reward": [dict(decisions=5, delay=2)],
     "epidemic": [dict(regions=3, episode_length=9, region_interval=2, government_interval=4, delay=3)],
     "explorer": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],
     "foraging": [
@@ -76,8 +78,8 @@ SMALL: dict[str, list[dict[str, Any]]] = {
 }
 
 # What sets how long episodes may get, a parameter that kernels take at run time; of the others episode_length.
-LENGTH = {"recall": "delay"}
-BY_RULES_ALONE = ("connect_four", "tic_tac_toe")  # ends come from the rules, and no parameter changes that
+LENGTH = {"delayed_reward": "decisions", "recall": "delay"}
+BY_RULES_ALONE = ("connect_four", "signalling", "tic_tac_toe")  # no parameter changes when episodes end
 
 
 def of_length(name: str, params: dict[str, Any], steps: int) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Two coins: matching pennies."""

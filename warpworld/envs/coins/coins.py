@@ -1,0 +1,83 @@
+"""Two coins: the smallest game whose equilibrium is mixed, known exactly for any pays.
+
+With pays of 1 this is matching pennies: in equilibrium both turn up either side with probability 1/2, and the game is
+worth 0. Otherwise both turn up heads with probability (1 + tails) / (2 + heads + tails), and a round is worth
+(heads tails - 1) / (2 + heads + tails) to the matcher. Learners that play each other circle around that point; against
+a hider with a habit, such as the script ``biased``, there is a best response, whose value is exact, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+
+from warpworld.drawing import Discs, Drawing, Mark, Text
+from warpworld.environment import Array, Environment, Group, Script, register
+from warpworld.errors import DeclarationError
+
+if TYPE_CHECKING:
+    import torch
+
+PLAYERS = ("matcher", "hider")
+HABIT = 0.75  # how often the script turns up heads
+
+
+@register("coins")
+class Coins(Environment):
+    """Two agents turn up a coin each: the matcher wins where both show the same side, and else the hider."""
+
+    source = "coins.cu"
+    per_env = ("heads", "tails")
+
+    @dataclass(frozen=True)
+    class Params:
+        """Parameters of coins."""
+
+        episode_length: int = 16  # rounds
+        heads: float = 1.0  # what the hider pays the matcher for two heads
+        tails: float = 1.0  # the same for two tails
+
+        def __post_init__(self) -> None:
+            if not 1 <= self.episode_length < 2**31:
+                raise DeclarationError(f"episode_length={self.episode_length}: expected 1 to 2^31 - 1")
+            for name in ("heads", "tails"):
+                if not 0 <= getattr(self, name) < math.inf:
+                    raise DeclarationError(f"{name}={getattr(self, name)}: expected a finite number of at least 0")
+
+    def groups(self) -> Sequence[Group]:
+        """The matcher and the hider, who see both coins of the round before."""
+        return [Group(player, 1, observation=Box(0.0, 1.0, (4,)), action=Discrete(2)) for player in PLAYERS]
+
+    def arrays(self) -> Sequence[Array]:
+        """None: what players see is all that there is."""
+        return []
+
+    def scripts(self) -> Mapping[str, Script]:
+        """biased: heads in three rounds of four, whatever the other does."""
+        return {"biased": _biased}
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
+        """The coins of the last round, the matcher's on the left; who won it has the ring."""
+        marks: list[Mark] = []
+        for player, (x, colour) in enumerate(zip((-0.7, 0.7), PLAYERS, strict=True)):
+            own = arrays["observations"][player, :2]
+            marks.append(Discs(x, 0.0, 0.5, fill=colour))
+            if own.any():
+                marks.append(Text(x, 0.0, "HT"[int(own.argmax())], 0.5, fill="paper"))
+                if arrays["rewards"][player] > 0:
+                    marks.append(Discs(x, 0.0, 0.58, fill=None, outline="ink", line_width=0.06))
+        return Drawing((-1.5, -0.8, 1.5, 0.8), marks, seconds=0.4)
+
+
+def _biased(arrays: Any, group: Group) -> torch.Tensor:
+    """Logits (num_envs, 1, 2)."""
+    import torch
+
+    actions = arrays["actions"]
+    logits = torch.tensor([math.log(HABIT), math.log(1.0 - HABIT)], device=actions.device)
+    return logits.expand(len(actions), group.size, 2)

@@ -1,0 +1,1 @@
+"""Name cues whose rewards arrive some steps later."""

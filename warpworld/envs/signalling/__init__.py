@@ -1,0 +1,1 @@
+"""A sender and a receiver who have to agree on signals."""
