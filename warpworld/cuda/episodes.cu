@@ -1,4 +1,4 @@
-// Adds up the episodes that ended in a rollout. One launch a rollout: every agent walks through its rows.
+// Adds up the episodes that ended in a rollout. One launch per rollout: every agent walks through its rows.
 //
 // Arrays: rollout_rewards, rollout_agent_mask (num_steps, envs, NUM_AGENTS), rollout_terminated, rollout_truncated
 // (num_steps, envs): read. episode_return (envs, NUM_AGENTS), episode_steps (envs,): of the running episode, carried on

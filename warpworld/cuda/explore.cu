@@ -6,7 +6,7 @@
 // (envs, WORLD_AGENTS, MASK_SIZE): false forbids a choice. ring_taken_values, ring_best_values (rows, envs, CREW): row
 // `row` receives, from CREW_FIRST on, the mean over heads of the value of the choice taken, and of the best one.
 //
-// Where all that is allowed has one value, as a player's has that acts at random, any of it is taken.
+// Where all allowed choices have one value, as those of a random player do, any of them may be taken.
 #include "choices.cuh"
 
 struct Choice {

@@ -1,15 +1,15 @@
-// Adds up a metric of the environment's own over the episodes that ended in a rollout. One launch a metric and rollout:
+// Adds up a metric of the environment's own over the episodes that ended in a rollout. One launch per metric and rollout:
 // every agent, or agent 0 for its env, walks through its rows.
 //
 // Bound by position. Read: the metric's rows (num_steps, envs, NUM_AGENTS), or (num_steps, envs) with `per_env`; ends
-// (num_steps, envs), and with `masked` which agents take part (num_steps, envs, NUM_AGENTS). Written, an entry an agent
-// or an env: what the running episode has so far, carried on from rollout to rollout, and
-// sums over those that ended, to which those of this rollout are added.
+// (num_steps, envs), and with `masked` which agents take part (num_steps, envs, NUM_AGENTS). Written, one entry per
+// agent or env: the running episode so far, kept from rollout to rollout, and sums over the episodes that ended, to which
+// those of this rollout are added.
 #include <warpworld.cuh>
 
 enum Metric { MEAN, SUM, LAST };  // of an episode's rows; in the order of METRICS
 
-// What says which rows count, and where an episode ends.
+// The arrays that mark which rows count and where an episode ends.
 struct Rows {
   const bool* terminated;
   const bool* truncated;
@@ -27,7 +27,7 @@ struct Sums {
 };
 
 // 1 / count, to the last bit or the one before it: four of Newton's steps from a guess that takes the exponent's bits from
-// a constant, each of which doubles the digits that are right. nvcc makes a call of a division, and spills registers
+// a constant, each of which doubles the correct digits. nvcc makes a call of a division, and spills registers
 // around it.
 __device__ double reciprocal(int count) {
   double found = (double)__uint_as_float(0x7EF311C7u - __float_as_uint((float)count));

@@ -47,8 +47,8 @@ __device__ inline Transition transition_of(const Ring& ring, const unsigned char
   return found;
 }
 
-// ---- priorities as they were acted ------------------------------------------------------------------------------------
-// What is known of priorities when a transition is complete.
+// ---- priorities by the actor's values ------------------------------------------------------------------------------------
+// What the first priority of a complete transition is computed from.
 struct FirstPriority {
   const float* ring_taken_values;  // (ROWS, envs, AGENTS): of the action that was taken, with ACTORS_PRIORITY
   const float* ring_best_values;   // of the best action
@@ -70,7 +70,7 @@ __device__ inline float unscaled(float x) {
   return copysignf(part * part - 1.0f, x);
 }
 
-// How far the value of what an agent did was off, by the values that its actor had then. What follows is in the ring.
+// The error of an action's value, by the values that the actor had when it acted. The next observation is in the ring.
 __device__ inline float acted_error(const Ring& ring, const FirstPriority& first, const Transition& found, size_t item,
                                     int env, int agent) {
   float next = 0.0f;

@@ -1,8 +1,8 @@
 // Standard normal numbers for one update of a learner: a function of its replay's key, the update's number, the process and
 // the place in the array. COUNT is how many.
 //
-// Arrays: key (1,), update (1,): of the replay, see priorities.cu; normals (COUNT,). 0xFFFD is no agent, nor what draws
-// from the replay have in its place, so none of these numbers is drawn elsewhere.
+// Arrays: key (1,), update (1,): of the replay, see priorities.cu; normals (COUNT,). 0xFFFD is neither an agent nor the
+// word that draws from the replay use, so none of these numbers is drawn elsewhere.
 #include "replay.cuh"
 
 // Box and Muller (1958), from two random words.

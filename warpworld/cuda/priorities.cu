@@ -9,7 +9,7 @@
 
 constexpr int SUMS_1 = ITEMS / FAN, SUMS_2 = SUMS_1 / FAN, SUMS_3 = (SUMS_2 + FAN - 1) / FAN;
 
-// Sum number `block`, of FAN numbers, or of as many as there are.
+// Sum number `block`: of FAN numbers, or of fewer at the end.
 template <typename Number>
 __device__ double sum_of(const Number* numbers, int block, int count) {
   const int first = block * FAN, end = first + FAN < count ? first + FAN : count;
@@ -20,8 +20,8 @@ __device__ double sum_of(const Number* numbers, int block, int count) {
 
 // ---- new leaves of a batch that was drawn --------------------------------------------------------------------------
 // batch_leaves receives (|error| + SMALLEST_PRIORITY)^alpha, 0 where that is not finite. Draws ascend, so equal items stand
-// side by side: the first of them writes. What is not finite is not written, nor what belongs to a row that has been
-// overwritten since the draw, nor where the item cannot be drawn.
+// side by side: the first of them writes. Three kinds of leaves are not written: one that is not finite, one of a row that
+// has been overwritten since the draw, and one of an item that cannot be drawn.
 extern "C" __global__ void set_leaves(const int* batch_items, const int* batch_generation, const float* batch_errors,
                                       const int* generation, float* batch_leaves, float* leaves, float alpha,
                                       int num_envs) {
@@ -58,7 +58,7 @@ extern "C" __global__ void add_up_batch_2(const int* batch_items, const double* 
 }
 
 // ---- the sums over blocks that were written --------------------------------------------------------------------------
-// The sums over a range of blocks: successive ones, and behind the ring's end those from 0 on.
+// The sums that cover a range of blocks: consecutive ones, and beyond the ring's end those from 0 on.
 struct Touched {
   int first, count, from_0;
 
@@ -106,7 +106,8 @@ extern "C" __global__ void add_up_prefix(const double* sums_2, const double* sum
 }
 
 // ---- drawing -----------------------------------------------------------------------------------------------------------
-// Of FAN numbers the first whose running sum exceeds `rest`, which becomes what is left of it; never a 0, unless all are.
+// The index of the first of FAN numbers at which their running sum exceeds `rest`, less the numbers before it. It is never
+// the index of a 0, unless all are 0.
 template <typename Number>
 __device__ int descend(const Number* numbers, int block, double* rest) {
   int found = 0;
@@ -134,7 +135,7 @@ __device__ int part_of(const double* prefix, double target) {
     else
       low = middle + 1;
   }
-  while (low > 0 && prefix[low] == prefix[low - 1]) low--;  // rounding may lead behind the last leaf
+  while (low > 0 && prefix[low] == prefix[low - 1]) low--;  // rounding may lead past the last leaf
   return low;
 }
 
@@ -178,7 +179,7 @@ extern "C" __global__ void weigh(const float* batch_shares, const float* smalles
   }
 }
 
-// The next draw has another number.
+// Gives the next draw another number.
 extern "C" __global__ void count_update(uint64_t* update) {
   if (first_lane() == 0) update[0] += 1;
 }

@@ -1,7 +1,7 @@
-// Draws a parameter anew for each env that is reset. A launch a parameter, before the environment's own resets.
+// Draws a parameter anew for each env that is reset. One launch per parameter, before the environment's own resets.
 //
 // Arrays: values (envs,): one parameter, written by agent 0 where its env takes part. All launches of a world have one
-// number and so the same random numbers: `skip` says how many belong to parameters before this one, so that a
+// number and so the same random numbers: `skip` is how many belong to parameters before this one, so that a
 // parameter's values do not depend on which others are drawn.
 #include <warpworld.cuh>
 

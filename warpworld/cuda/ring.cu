@@ -1,4 +1,4 @@
-// Keeps a ring of rows: which row is written next, and what the rows of an iteration of NUM_STEPS steps came to.
+// Keeps a ring of rows: which row is written next, and who took part in the NUM_STEPS rows of an iteration.
 #include "ring.cuh"
 
 // The next step goes into the next row.

@@ -1,7 +1,7 @@
 // A ring of rows in time: each holds one step of AGENTS agents in each env. `written` is how many rows were ever written;
 // the row written last is (written - 1) % ROWS. Ring arrays are (ROWS, envs, AGENTS, ...), ends (ROWS, envs).
 // takes_part: PLAYED where the agent's own policy played the row, COUNTS where its reward counts, ENDS where its life or its
-// env's episode ended with it, CUT_OFF where the episode was truncated: one byte that gathers read in place of four.
+// env's episode ended with it, CUT_OFF where the episode was truncated: one byte, so that gathers read one array instead of four.
 #pragma once
 
 #include "replay.cuh"

@@ -17,7 +17,7 @@ __device__ inline Random random_numbers() { return Random::of(AGENT_FIRST + agen
 
 __device__ inline bool is_finite(unsigned char) { return true; }  // the host looks at floats among bytes
 
-// Copies what the env's agents see into the rollout, and says where that is no finite number.
+// Copies the agents' observations into the rollout, and marks envs in which one is not finite.
 template <class Number>
 __device__ void record_observation(const Number* observations, size_t recorded, Number* rollout_observations,
                                    bool* not_finite) {

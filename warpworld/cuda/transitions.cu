@@ -1,7 +1,7 @@
 // Draws transitions of n steps from a ring of rows, see n_step.cuh: each item is one step of one agent.
 //
-// STACK observations, the oldest first, make what a policy reads. With FINALS the last observations of truncated
-// episodes lie in a ring of SLOTS an env; finals_before (ROWS, envs) says which is a row's.
+// A policy reads STACK observations, the oldest first. With FINALS the last observations of truncated
+// episodes lie in a ring of SLOTS per env; finals_before (ROWS, envs) gives the place of a row's.
 #include "n_step.cuh"
 
 // ---- after an iteration ------------------------------------------------------------------------------------------------
@@ -18,9 +18,10 @@ __device__ inline float first_leaf(const Ring& ring, const unsigned char* takes_
   return is_finite(leaf) ? leaf : first.largest_leaf[0];
 }
 
-// Leaves of the rows that an iteration changed: those that are N_STEP steps old become drawable, younger ones are not
-// yet, and STACK - 1 of the oldest are no more, since frames before them were written over. Rows that were never written
-// have no leaf. `touched` receives the first of them and how many they are, `generation` how often a row was written.
+// Leaves of the rows that an iteration changed. Rows that are N_STEP steps old become drawable; younger ones are not yet.
+// The STACK - 1 oldest rows are no longer drawable, since the frames before them were overwritten. Rows that were never
+// written have no leaf. `touched` receives the first of the changed rows and their number, `generation` how often a row
+// has been overwritten.
 extern "C" __global__ void set_first_leaves(Ring ring, FirstPriority first, const unsigned char* takes_part,
                                             const int64_t* written, float* leaves, int* touched, int* generation,
                                             float gamma, int num_envs) {
@@ -43,12 +44,12 @@ extern "C" __global__ void set_first_leaves(Ring ring, FirstPriority first, cons
 }
 
 // ---- final observations ------------------------------------------------------------------------------------------------
-// In each step: where an env was truncated, and did not terminate, its next slot receives what its agents saw last, and
-// what they were allowed to do.
+// In each step, the next slot of an env that was truncated and did not terminate receives its agents' last observations
+// and action masks.
 struct Finals {
   const bool* last_mask;
   bool* finals_mask;   // (envs, SLOTS, AGENTS, CHOICES)
-  int* finals_kept;    // (envs,): how many were ever kept
+  int* finals_kept;    // (envs,): how many were kept so far
   int* finals_before;  // (ROWS, envs): how many had been kept before a row
 };
 
@@ -79,7 +80,7 @@ extern "C" __global__ void keep_final_bytes(const unsigned char* last, const boo
 
 // ---- a batch -----------------------------------------------------------------------------------------------------------
 // Returns and discounts of the transitions that were drawn, and the rows of what follows, -1 - row where that is the
-// final observation of a row. Where nothing could be drawn there are zeros, which nothing is learnt from.
+// final observation of a row. Where nothing could be drawn there are zeros; nothing is learnt from them.
 extern "C" __global__ void gather(Ring ring, const unsigned char* takes_part, const int* batch_items,
                                   const float* batch_shares, float* batch_returns, float* batch_discounts,
                                   int* batch_next, float gamma, int num_envs) {
@@ -93,7 +94,7 @@ extern "C" __global__ void gather(Ring ring, const unsigned char* takes_part, co
   }
 }
 
-// Where the numbers of agents lie that belong to a batch's transitions.
+// The places of a batch's transitions in the ring and among the final observations.
 struct Places {
   const int* batch_items;
   const float* batch_shares;
@@ -139,8 +140,7 @@ __device__ inline int row_before(const Ring& ring, int64_t written, int row, int
   return at;
 }
 
-// Each env's lanes write one observation at a time: of the batch's transitions those that were acted on, then those that
-// follow.
+// Each env's lanes write one observation at a time: first those that the batch's agents acted on, then those that follow.
 template <typename Number>
 __device__ void gather_stacks(const Ring& ring, const Places& places, const int64_t* written, const Number* observations,
                               const Number* finals, Number* batch_observations, Number* batch_next_observations) {
@@ -178,7 +178,7 @@ extern "C" __global__ void gather_bytes(Ring ring, Places places, const int64_t*
   gather_stacks(ring, places, written, ring_observations, finals, batch_observations, batch_next_observations);
 }
 
-// What was done, ACTION_SIZE numbers of four bytes.
+// The batch's actions, ACTION_SIZE numbers of four bytes each.
 template <typename Number>
 __device__ void gather_actions_of(const Places& places, const Number* actions, Number* batch_actions, int num_envs) {
   for (int i = first_lane(); i < BATCH * ACTION_SIZE; i += all_lanes(num_envs)) {
@@ -196,7 +196,7 @@ extern "C" __global__ void gather_box_actions(Places places, const float* ring_a
   gather_actions_of(places, ring_actions, batch_actions, num_envs);
 }
 
-// What may be done next.
+// The action masks of the observations that follow.
 extern "C" __global__ void gather_masks(Places places, const bool* ring_action_mask, const bool* finals_mask,
                                         bool* batch_next_mask, int num_envs) {
   for (int i = first_lane(); i < BATCH * CHOICES; i += all_lanes(num_envs)) {

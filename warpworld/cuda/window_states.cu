@@ -1,10 +1,10 @@
-// Keeps what the agents of one group remember where a window begins, see windows.cu.
+// Keeps the memory of one group's agents at the start of each window, see windows.cu.
 //
 // Arrays: state (envs, COUNT, STATE_SIZE): after the latest step; row: the one that is written next; window_states
 // (SLOTS, envs, CREW, STATE_SIZE), into which the group's agents go from CREW_FIRST on.
 #include "replay.cuh"
 
-// An agent whose episode has ended remembers nothing; nor does one whose state is not finite, which takes no part.
+// A memory is empty after the end of an episode, and where it is not finite: such an agent takes no part.
 extern "C" __global__ void keep_states(const float* state, const int* row, const bool* terminated, const bool* truncated,
                                        const bool* agent_terminated, float* window_states, int num_envs) {
   if (row[0] % STRIDE != 0) return;

@@ -2,24 +2,24 @@
 // remembers (Kapturowski et al. 2019).
 //
 // A window starts at each row that STRIDE divides; STRIDE divides ROWS. Its first BURN_IN rows warm a memory up, the next
-// TRAIN are learnt from, N_STEP more are what follows the last of these. It runs on across ends of episodes: `batch_starts`
-// says where a memory is empty. Window number s / STRIDE % SLOTS belongs to start row s; an item is a window, an env and
+// TRAIN are learnt from, and N_STEP more follow the last of these. A window may cross ends of episodes: `batch_starts`
+// marks the steps before which a memory is empty. Window number s / STRIDE % SLOTS belongs to start row s; an item is a window, an env and
 // an agent. Batches are time-major, (steps, BATCH, ...).
 #include "n_step.cuh"
 
 constexpr int LENGTH = BURN_IN + TRAIN + N_STEP, SLOTS = ROWS / STRIDE;
-// windows that begin among the new rows or behind them, or were not complete before
+// windows that begin in or after the new rows, or were not complete before
 constexpr int TOUCHED = (NUM_STEPS + LENGTH - 1) / STRIDE + 1;
 static_assert(ROWS % STRIDE == 0 && NUM_STEPS + LENGTH <= ROWS, "whole windows, none of which is touched twice");
 
 // ---- after an iteration ------------------------------------------------------------------------------------------------
-// Whether the value of what an agent did in a row is learnt.
+// Whether the value of an agent's action in a row is learnt.
 __device__ inline bool is_learnt(const Ring& ring, const unsigned char* takes_part, int row, int env, int agent) {
   return (takes_part[ring.item(row, env, agent)] & (PLAYED | CUT_OFF)) == PLAYED;
 }
 
 // The leaf of a complete window that starts in a row; 0 where there is nothing to learn. Its priority is
-// eta * largest + (1 - eta) * mean of the errors as they were acted, or the largest leaf so far.
+// eta * largest + (1 - eta) * mean of the errors by the actor's own values, or the largest leaf so far.
 __device__ inline float first_leaf(const Ring& ring, const unsigned char* takes_part, const FirstPriority& first,
                                    int start, int env, int agent, float gamma, float eta) {
   int count = 0;
@@ -40,10 +40,10 @@ __device__ inline float first_leaf(const Ring& ring, const unsigned char* takes_
   return is_finite(leaf) ? leaf : first.largest_leaf[0];
 }
 
-// Leaves of the windows that an iteration changed: those whose last row is written become drawable, those that begin are
-// not yet, and the windows that lay in their slots before are no more: also where the next row begins one, since its
-// memory is kept already. `touched` receives the first of them and how many they are, `generation` how often a window was
-// begun.
+// Leaves of the windows that an iteration changed. Windows whose last row is now written become drawable. Windows that
+// begin are not drawable yet, and those that lay in their slots before are gone. The next row may begin a window too,
+// since its memory is already kept. `touched` receives the first of these windows and their number, `generation` how
+// often a slot has been reused.
 extern "C" __global__ void set_first_leaves(Ring ring, FirstPriority first, const unsigned char* takes_part,
                                             const int64_t* written, float* leaves, int* touched, int* generation,
                                             float gamma, float eta, int num_envs) {
@@ -75,12 +75,12 @@ struct Drawn {
   __device__ int env(int i, int num_envs) const { return batch_items[i] / AGENTS % num_envs; }
   __device__ int slot(int i, int num_envs) const { return batch_items[i] / AGENTS / num_envs; }
   __device__ int row(int i, int t, int num_envs) const { return row_after(slot(i, num_envs) * STRIDE, t); }
-  // where nothing could be drawn there are zeros, which nothing is learnt from
+  // where nothing could be drawn there are zeros; nothing is learnt from them
   __device__ bool is_drawn(int i) const { return batch_shares[i] > 0.0f; }
 };
 
-// Of each step that is trained: its return, the discount of what follows, the step that follows, counted from the first
-// trained one, and whether it is learnt.
+// For each trained step: its return, the discount of what follows, the step that follows, counted from the first trained
+// one, and whether it is learnt.
 extern "C" __global__ void gather(Ring ring, Drawn drawn, const unsigned char* takes_part, float* batch_returns,
                                   float* batch_discounts, int64_t* batch_next, bool* batch_learnt, float gamma,
                                   int num_envs) {
@@ -96,7 +96,7 @@ extern "C" __global__ void gather(Ring ring, Drawn drawn, const unsigned char* t
   }
 }
 
-// What an agent remembered before the first step, and before which steps of the window it forgets.
+// An agent's memory before the window's first step, and the steps before which it is emptied.
 extern "C" __global__ void gather_memory(Ring ring, Drawn drawn, const unsigned char* takes_part,
                                          const float* window_states, float* batch_states, bool* batch_starts,
                                          int num_envs) {
@@ -111,12 +111,12 @@ extern "C" __global__ void gather_memory(Ring ring, Drawn drawn, const unsigned 
   }
 }
 
-// What lanes that run side by side copy at a time of rows that consist of it.
+// What a lane copies at a time where lanes run side by side and a row's size is a multiple of it.
 struct alignas(16) Sixteen {
   uint32_t words[4];
 };
 
-// Numbers that agents see in rows that do not count may be anything; no memory takes in what is not finite.
+// Rows that do not count may hold any numbers. Those that are not finite must not reach a memory.
 __device__ inline unsigned char seen(unsigned char number) { return number; }
 __device__ inline Sixteen seen(Sixteen numbers) { return numbers; }
 __device__ inline float seen(float number) { return !(LEAVING || MASKED) || is_finite(number) ? number : 0.0f; }
@@ -151,7 +151,7 @@ extern "C" __global__ void gather_bytes(Ring ring, Drawn drawn, const unsigned c
     gather_seen<ENTRIES>(ring, drawn, ring_observations, batch_observations);
 }
 
-// What was done in the steps that are trained, ACTION_SIZE choices each.
+// The actions of the trained steps, ACTION_SIZE choices each.
 extern "C" __global__ void gather_choices(Ring ring, Drawn drawn, const int* ring_actions, int* batch_actions) {
   const int num_envs = ring.num_envs;
   for (int k = first_lane(); k < TRAIN * BATCH * ACTION_SIZE; k += all_lanes(num_envs)) {
@@ -161,7 +161,7 @@ extern "C" __global__ void gather_choices(Ring ring, Drawn drawn, const int* rin
   }
 }
 
-// What was allowed in the steps that are trained, and in those that follow them.
+// The action masks of the trained steps, and of the N_STEP steps after them.
 extern "C" __global__ void gather_masks(Ring ring, Drawn drawn, const bool* ring_action_mask, bool* batch_mask) {
   const int num_envs = ring.num_envs;
   for (int k = first_lane(); k < (TRAIN + N_STEP) * BATCH * CHOICES; k += all_lanes(num_envs)) {
