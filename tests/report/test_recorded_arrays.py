@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from warpworld.config import config_from_dict
 from warpworld.environment import Group, get_environment
 from warpworld.policies import Policy
 from warpworld.policies.recurrent import RecurrentPolicy
+from warpworld.policies.stacking import StackingPolicy
 from warpworld.report.column_encoding import encode_columns
 from warpworld.report.recorded_arrays import Column
 from warpworld.report.recording import Recording, record, record_run
@@ -25,6 +26,7 @@ from warpworld.trainers.algorithms.value_rescale import unscaled
 from warpworld.trainers.building import build_policies
 from warpworld.trainers.evaluate import load_policies
 
+STEERED = "tests.trainers.algorithms.steered:Steered"
 RANDOM = {"left": None, "right": None}
 GROUPS = {"left": Group("left", 2, SPACE, Discrete(2)), "right": Group("right", 1, SPACE, Discrete(2), first=2)}
 PLENTY = 1_000_000
@@ -95,18 +97,20 @@ def test_values_are_what_critics_expect_of_what_agents_see(tmp_path: Path) -> No
         assert np.allclose(values[~ended, agents], expected.numpy(), rtol=1e-5)
 
 
-def recorded_by(algorithm: str, env: str, **settings: Any) -> tuple[Recording, Policy]:
-    """An episode that a fresh policy plays greedily."""
+def recorded_by(
+    algorithm: str, env: str, params: Mapping[str, Any] | None = None, episodes: int = 1, **settings: Any
+) -> tuple[Recording, Policy]:
+    """Episodes of five steps that a fresh policy plays."""
     entry = {"algorithm": algorithm, **settings}
     trainer = {"num_envs": 2, "num_steps": 4, "total_env_steps": 80, "device": "cpu"}
     config = config_from_dict(
-        {"name": env, "env": {"episode_length": 5}, "trainer": trainer, "policy": {"agent": entry}}
+        {"name": env, "env": {"episode_length": 5, **(params or {})}, "trainer": trainer, "policy": {"agent": entry}}
     )
     environment = get_environment(env)(**config.env)
     policies = build_policies(config, environment, torch.Generator().manual_seed(1))
     policy = policies["agent"]
     assert policy is not None
-    return record(config, policies), policy
+    return record(config, policies, episodes), policy
 
 
 @pytest.mark.parametrize("rescale", [False, True])
@@ -139,6 +143,23 @@ def test_values_of_critics_of_actions_are_those_of_what_was_done() -> None:
     with torch.no_grad():
         expected = policy.value(seen, done)
     assert np.allclose(recording.columns["value"].values[:-1, 0], expected.numpy(), rtol=1e-4, atol=1e-5)
+    assert expected.std() > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("algorithm", ["ddpg", "sac"])
+def test_values_of_critics_of_actions_that_read_stacks(algorithm: str) -> None:
+    settings = {"groups": ["car", "ship"], "frame_stack": 3, "model": {"hidden_sizes": [8]}}
+    recording, policy = recorded_by(algorithm, STEERED, {"pictures": True}, episodes=2, **settings)
+    assert isinstance(policy, StackingPolicy)
+    seen = torch.as_tensor(recording.columns["observations"].values).flatten(2)
+    done = (torch.as_tensor(recording.columns["actions"].values) - 1.0) / torch.tensor([2.0, 1.0])  # what the Box spans
+    for first in (0, 6):  # of an episode's frames
+        stacks = torch.cat([torch.zeros(2, *seen.shape[1:], dtype=seen.dtype), seen[first : first + 5]])
+        rows = torch.cat([stacks[:-2], stacks[1:-1], stacks[2:]], -1)
+        with torch.no_grad():
+            expected = policy.value(rows, done[first + 1 : first + 6])
+        assert np.allclose(recording.columns["value"].values[first : first + 5], expected.numpy(), atol=1e-5)
     assert expected.std() > 0
 
 

@@ -83,10 +83,13 @@ class StackingPolicy(RememberingPolicy):
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """See ``RememberingPolicy``."""
-        seen = super().features(observations)
-        stack = torch.cat((state, seen), -1)
+        stack = self.stack(observations, state)
         outputs = self.model.actor(stack)  # type: ignore[operator]
-        return outputs, outputs.new_zeros(outputs.shape[:-1]), stack[..., seen.shape[-1] :]
+        return outputs, outputs.new_zeros(outputs.shape[:-1]), stack[..., stack.shape[-1] // self._frames :]
+
+    def stack(self, observations: Tensor, state: Tensor) -> Tensor:
+        """What the model reads where agents see ``observations``: (..., features) float32; arguments as ``step``'s."""
+        return torch.cat((state, super().features(observations)), -1)
 
     def features(self, observations: Tensor) -> Tensor:
         """What the model reads of rows of whole stacks: (..., features) float32."""

@@ -16,7 +16,7 @@ from warpworld.errors import DeclarationError, StoreError, suggest
 from warpworld.report.array_drawing import ArrayDrawer
 from warpworld.report.palette import colour_table
 from warpworld.report.recorded_arrays import Column, columns_of
-from warpworld.report.values import unknown_values, values_of
+from warpworld.report.values import states_before, unknown_values, values_of
 from warpworld.runs import Run
 from warpworld.runs.checkpoints import Which
 from warpworld.trainers.building import build_world
@@ -171,9 +171,10 @@ def _play(
         if len(steps) >= MAX_FRAMES:
             _log.warning("recording stopped after %d frames; its last episode is not whole", len(steps))
             break
+        before = states_before(actors)
         for actor in actors:
             actor.act()
-        steps[-1].values[:] = values_of(world, actors, config)
+        steps[-1].values[:] = values_of(world, actors, config, before)
         world.step()
         arrays = watch.of_step()
         arrays["timestep"] = steps[-1].arrays["timestep"] + 1  # of an ended env the world has set it back already

@@ -14,6 +14,7 @@ from warpworld.policies import Policy
 from warpworld.policies.distributions import Categorical
 from warpworld.policies.q_network import QNetwork, RecurrentQNetwork, of_choices
 from warpworld.policies.samplers import scaling_to
+from warpworld.policies.stacking import StackingPolicy
 from warpworld.trainers.algorithms.value_rescale import unscaled
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.world import World
@@ -24,7 +25,15 @@ def unknown_values(world: World) -> np.ndarray:
     return np.full(world.num_agents, np.nan)
 
 
-def values_of(world: World, actors: Sequence[Actor], config: RunConfig) -> np.ndarray:
+def states_before(actors: Sequence[Actor]) -> list[Tensor | None]:
+    """What agents of the first env remember, (group size, state size) of each actor; call it before they act."""
+    for actor in actors:
+        if actor.memory is not None:
+            actor.memory.forget()
+    return [None if actor.memory is None else actor.memory.state[0].clone() for actor in actors]
+
+
+def values_of(world: World, actors: Sequence[Actor], config: RunConfig, before: Sequence[Tensor | None]) -> np.ndarray:
     """Expected discounted returns of the first env's agents, in units of reward.
 
     A critic of states values what an agent sees; Q-networks and critics of actions value the action that it takes.
@@ -33,14 +42,14 @@ def values_of(world: World, actors: Sequence[Actor], config: RunConfig) -> np.nd
         world: before the step that the actors have just decided on.
         actors: of its groups.
         config: knows which policies learn values on a scale of their own.
+        before: the ``states_before`` of this step.
 
     Returns:
-        (num_agents,) float64; NaN where nothing is expected: of random actions, and by critics of actions that read
-        stacks of frames.
+        (num_agents,) float64; NaN where nothing is expected, as of random actions.
     """
     values, rescaled = unknown_values(world), _rescaled(config)
-    for actor in actors:
-        found = _values(world, actor)
+    for actor, state in zip(actors, before, strict=True):
+        found = _values(world, actor, state)
         if found is not None:
             found = unscaled(found) if actor.group.name in rescaled else found
             values[actor.group.slice] = found.cpu().numpy()
@@ -53,7 +62,7 @@ def _rescaled(config: RunConfig) -> set[str]:
     return {group for entry in learning for group in entry.groups}
 
 
-def _values(world: World, actor: Actor) -> Tensor | None:
+def _values(world: World, actor: Actor, state: Tensor | None) -> Tensor | None:
     """(group size,) float32, or None where nothing is expected."""
     policy = actor.policy
     if not isinstance(policy, Policy):
@@ -65,9 +74,13 @@ def _values(world: World, actor: Actor) -> Tensor | None:
     if not policy.has_critic:
         return None
     of_states = _reads_states(policy)
-    if actor.memory is not None:
-        return world[actor.memory.values_name][0] if of_states else None
     with torch.no_grad():
+        if isinstance(policy, StackingPolicy):
+            assert state is not None
+            seen = policy.stack(actor.observations()[0], state)
+            return policy.model.critic(seen, _in_units(world, actor))  # type: ignore[operator]
+        if actor.memory is not None:
+            return world[actor.memory.values_name][0] if of_states else None
         seen = _read(world, actor)
         return policy.value(seen) if of_states else policy.value(seen, _in_units(world, actor))
 
