@@ -1,32 +1,84 @@
-"""What an agent step of tag_gridworld costs as agents grow: CPU time of one core, so that other work counts less.
+"""What an agent step costs as agents grow: CPU time of one core, so that other work counts less.
 
-``python -m warpworld.benchmarks.crowds`` prints the table. The best of several windows counts.
+``python -m warpworld.benchmarks.crowds [WORD]`` prints a table of the environments whose line has the word. The best of
+several windows counts. Worlds grow with their agents where the originals' do, so that crowds are as dense.
 """
 
 from __future__ import annotations
 
+import math
+import sys
 import time
+from typing import Any
 
 import numpy as np
 
 import warpworld
 from warpworld.environment import get_environment
 
+from .gallery.battle import MAPS
 from .worlds import random_actions
 
-AGENTS = (5, 20, 100, 500, 1000)
-ALL_AGENTS = 10_000  # of all envs
+ALL_AGENTS = 4096  # of all envs
 WINDOWS, STEPS = 20, 20
+GRIDWORLD = {agents: {"num_taggers": agents - 1, "grid_length": 100} for agents in (5, 20, 100, 500, 1000)}
 
 
-def seconds_per_env_step(agents: int, full: bool) -> float:
+def _plane(agents: int) -> dict[str, Any]:
+    """Parameters of tag_continuous: a runner for each tagger, and a square with 4 units of area for each agent."""
+    half, side = agents // 2, 2.0 * math.sqrt(agents)
+    return {"num_taggers": half, "num_runners": agents - half, "grid_length": side, "use_full_observation": False}
+
+
+def _field(players: int) -> dict[str, Any]:
+    """Parameters of foraging: 32 cells and a piece of food for each player."""
+    side = round(math.sqrt(32 * players))
+    return {"rows": side, "cols": side, "players": players, "max_num_food": players, "sight": 2}
+
+
+# What stands in the table: an environment, and its parameters by the number of agents.
+CROWDS: dict[str, tuple[str, dict[int, dict[str, Any]]]] = {
+    "tag_gridworld, partial": (
+        "tag_gridworld",
+        {agents: params | {"use_full_observation": False} for agents, params in GRIDWORLD.items()},
+    ),
+    "tag_gridworld, full": (
+        "tag_gridworld",
+        {agents: params | {"use_full_observation": True} for agents, params in GRIDWORLD.items()},
+    ),
+    "tag_continuous, nearest": ("tag_continuous", {agents: _plane(agents) for agents in (10, 30, 100, 300, 1000)}),
+    "battle": ("battle", {2 * army: {"army_size": army, "map_size": MAPS[army]} for army in MAPS}),
+    "foraging, grid": (
+        "foraging",
+        {players: _field(players) | {"grid_observation": True} for players in (2, 4, 8, 16, 32)},
+    ),
+    "foraging, list": ("foraging", {players: _field(players) for players in (2, 4, 8, 16, 32)}),
+    "warehouse, large": (
+        "warehouse",
+        {agents: {"layout": "large", "agents": agents, "request_queue_size": agents} for agents in (2, 4, 8, 16, 32)},
+    ),
+    "particles_spread": ("particles_spread", {agents: {"agents": agents} for agents in (3, 6, 12, 24, 48)}),
+    "skirmish": (
+        "skirmish",
+        {
+            10: {"scenario": "2s3z"},
+            11: {"scenario": "5m_vs_6m"},
+            21: {"scenario": "10m_vs_11m"},
+            57: {"scenario": "27m_vs_30m"},
+        },
+    ),
+    "epidemic": ("epidemic", {regions + 1: {"regions": regions} for regions in (3, 12, 25, 51)}),
+}
+
+
+def seconds_per_env_step(name: str, params: dict[str, Any]) -> float:
     """CPU time of a step of one env with random actions, which are the same in all steps; resets included."""
-    params = {"num_taggers": agents - 1, "grid_length": 100, "use_full_observation": full}
-    num_envs = ALL_AGENTS // agents
-    world = warpworld.World(get_environment("tag_gridworld")(**params), num_envs, device="cpu", num_workers=1)
+    environment = get_environment(name)(**params)
+    num_envs = max(1, ALL_AGENTS // sum(group.size for group in environment.groups()))
+    world = warpworld.World(environment, num_envs, device="cpu", num_workers=1)
     world.reset()
-    for name, values in random_actions(world, np.random.default_rng(0)).items():
-        world[name].copy_(values)
+    for array, values in random_actions(world, np.random.default_rng(0)).items():
+        world[array].copy_(values)
     return min(_window(world) for _ in range(WINDOWS)) / num_envs
 
 
@@ -37,15 +89,15 @@ def _window(world: warpworld.World) -> float:
     return (time.process_time() - start) / STEPS
 
 
-def main() -> None:
+def main(words: list[str]) -> None:
     """Print the table."""
-    print("| agents | partial: us per env step | ns per agent step | full: us per env step | ns per agent step |")
-    print("|---|---|---|---|---|")
-    for agents in AGENTS:
-        seconds = [seconds_per_env_step(agents, full) for full in (False, True)]
-        cells = [f"{s * 1e6:.3g} | {s * 1e9 / agents:.3g}" for s in seconds]
-        print(f"| {agents} | {' | '.join(cells)} |", flush=True)
+    print("| environment | ns per agent step, by the number of agents |")
+    print("|---|---|")
+    for label, (name, crowds) in CROWDS.items():
+        if all(word in label for word in words):
+            costs = {agents: seconds_per_env_step(name, params) * 1e9 / agents for agents, params in crowds.items()}
+            print(f"| {label} | {', '.join(f'{agents}: {cost:.3g}' for agents, cost in costs.items())} |", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
