@@ -15,7 +15,7 @@ from warpworld.environment import get_environment
 from ..clock import measure
 from ..rows import Row
 from ..worlds import measured
-from . import battle, board, classic_control, epidemic, foraging, minatar, overcooked, skirmish, warehouse
+from . import battle, board, classic_control, epidemic, foraging, minatar, overcooked, particles, skirmish, warehouse
 from .case import Case
 
 NAME = "gallery"
@@ -27,6 +27,7 @@ FAMILIES = {
     "foraging": foraging.CASES,
     "minatar": minatar.CASES,
     "overcooked": overcooked.CASES,
+    "particles": particles.CASES,
     "skirmish": skirmish.CASES,
     "warehouse": warehouse.CASES,
 }

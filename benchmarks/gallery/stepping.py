@@ -37,3 +37,24 @@ def envpool_choices(name: str, num_envs: int, agents: int, choices: int) -> tupl
     generator = np.random.default_rng(0)
     sets = [generator.integers(0, choices, (num_envs, agents)).astype(np.int32) for _ in range(DRAWS)]
     return in_turn(env.step, sets), num_envs
+
+
+def jaxmarl_envs(env: Any, num_envs: int) -> tuple[Callable[[], object], int]:
+    """JaxMARL's env under one jitted, vectorised step, with its automatic reset and without masks."""
+    import jax
+
+    keys = jax.random.split(jax.random.PRNGKey(0), num_envs)
+    step_all = jax.jit(jax.vmap(env.step))
+    generator = np.random.default_rng(0)
+    sets = [
+        {agent: jax.numpy.asarray(generator.integers(0, env.action_space(agent).n, num_envs)) for agent in env.agents}
+        for _ in range(DRAWS)
+    ]
+    kept: list[Any] = [jax.vmap(env.reset)(keys)[1]]
+
+    def step(actions: Any) -> None:
+        result = step_all(keys, kept[0], actions)
+        kept[0] = result[1]
+        jax.block_until_ready(result)
+
+    return in_turn(step, sets), num_envs
