@@ -137,14 +137,15 @@ def test_small_rewards_count_only_as_scheduled() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("XXPXX\nO1 2Q\nXDXSX", "{file}:2: 'Q' is no cell, expected X, P, O, D, S, 1, 2 or a space"),
-        ("XXPXX\nO1 2\nXDXSX", "{file}:2: 4 cells, expected 5 as in the first line"),
+        ("XXPXX\nO1 2Q\nXDXSX", "{file}:2: cell 5 is 'Q', expected X, P, O, D, S, 1, 2 or a space"),
+        ("XXPXX\nO1 2\nXDXSX", "{file}:2: 4 cells, expected 5 as in line 1"),
         ("XXPXX\nO1 2O\nX X X\nXDXXX", "{file}: no serving cell (S), expected at least one"),
         ("XXXXX\nO1 2O\nXDXSX", "{file}: no pot (P), expected at least one"),
         ("XXPXX\nO1 1O\nXDXSX", "{file}: 2 cells are '1', expected one: where a cook begins"),
         ("XXPXX\nO1 2O\nXDXS ", "{file}:3: floor at the edge, expected counters all around the kitchen"),
         ("XXPXX\n 1 2O\nXDXSX", "{file}:2: floor at the edge, expected counters all around the kitchen"),
-        ("", "{file}: no pot (P), expected at least one"),
+        ("XXPXX\n\nO1 2\n", "{file}:3: 4 cells, expected 5 as in line 1"),
+        ("", "{file}: the file is empty, expected a line of X, P, O, D, S, 1, 2 or a space for each row"),
     ],
 )
 def test_files_that_are_no_kitchens(text: str, message: str, tmp_path: Path) -> None:
@@ -160,10 +161,10 @@ def test_files_that_are_no_kitchens(text: str, message: str, tmp_path: Path) -> 
     [
         (
             dict(layout="cramped_rom"),
-            "layout='cramped_rom': no such layout. Did you mean 'cramped_room'? Known: cramped_room, asymm_advantages, "
-            "coord_ring, forced_coord, counter_circuit, or a file",
+            "layout='cramped_rom': expected cramped_room, asymm_advantages, coord_ring, forced_coord, counter_circuit, "
+            "or the path of a text file. Did you mean 'cramped_room'?",
         ),
-        (dict(layout="missing.txt"), "layout 'missing.txt' cannot be read: No such file or directory"),
+        (dict(layout="missing.txt"), "layout='missing.txt': the file cannot be read: No such file or directory"),
         (dict(episode_length=0), "episode_length=0: expected 1 to 2^31 - 1"),
         (dict(start="anyhow"), "start='anyhow': expected 'fixed' or 'random'"),
     ],

@@ -130,7 +130,7 @@ def test_named_floors_have_the_sizes_of_the_original() -> None:
         ("..x\n\n.g\n", ":3: 2 cells, expected 3 as in line 1"),
         ("..x\n.x.\n", ": no goal, expected G in at least one cell"),
         ("..g\n...\n", ": no shelf, expected X in at least one cell"),
-        ("\n", ": the file is empty, expected a line of X, . and G for each row"),
+        ("\n", ": the file is empty, expected a line of X, . or G for each row"),
     ],
 )
 def test_files_that_draw_no_floor_are_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -89,9 +89,22 @@ __device__ void show(const Board& board, const Seen& seen) {
   for (int choice = 0; choice < CHOICES; ++choice) mask[choice] = moves && cells[choice] == 0;
 }
 
-// An empty board, on which the first player moves.
 __device__ void clear(const Board& board) {
   unsigned char* cells = cells_of_this_env(board);
   for (int cell = 0; cell < NUM_CELLS; ++cell) cells[cell] = 0;
   board.to_move[env_id()] = 0;
+}
+
+// The player whose turn it is puts a stone into a cell; then both look. The other player's cell counts for nothing.
+__device__ void take_turn(const Board& board, const Result& result, const Seen& seen, int cell) {
+  if (is_to_move(board)) move(board, result, cell);
+  sync_env();  // orders the move before both look
+  show(board, seen);
+}
+
+// An empty board, on which the first player moves, and at which both look.
+__device__ void begin(const Board& board, const Seen& seen) {
+  if (agent_id() == 0) clear(board);
+  sync_env();  // orders the board before both look
+  show(board, seen);
 }

@@ -8,14 +8,10 @@ __device__ int marked(const unsigned char* cells, int cell) { return cells[cell]
 
 extern "C" __global__ void step(Board board, const int* actions, Result result, Seen seen) {
   if (!is_active()) return;  // guard
-  if (is_to_move(board)) move(board, result, marked(cells_of_this_env(board), actions[agent_index()]));
-  sync_env();  // orders the move before both look
-  show(board, seen);
+  take_turn(board, result, seen, marked(cells_of_this_env(board), actions[agent_index()]));
 }
 
 extern "C" __global__ void reset(Board board, Seen seen) {
   if (!is_active()) return;  // guard
-  if (agent_id() == 0) clear(board);
-  sync_env();  // orders the board before both look
-  show(board, seen);
+  begin(board, seen);
 }

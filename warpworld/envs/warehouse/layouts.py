@@ -7,12 +7,11 @@ A file has a line for each row: ``X`` or ``x`` for a cell on which a shelf stand
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from warpworld.environment.environment import names_file
-from warpworld.errors import DeclarationError, suggest
+from warpworld.envs.layouts import is_file, read_rows
+from warpworld.errors import DeclarationError
 
 NAMED = {"tiny": (1, 3), "small": (2, 3), "medium": (2, 5), "large": (3, 5)}  # rows and columns of blocks of shelves
 OUTSIDE, STORAGE, CORRIDOR = 0, 1, 2  # what a cell is to kernels
@@ -46,36 +45,17 @@ def floor_of(layout: str, column_height: int) -> Floor:
     Raises:
         DeclarationError: there is no such layout, or the file draws none; with the line.
     """
-    if layout in NAMED:
-        return _floor(*NAMED[layout], column_height)
-    if names_file(layout):
-        return read_floor(Path(layout))
-    known = ", ".join(NAMED)
-    raise DeclarationError(f"layout={layout!r}: expected {known}, or the path of a text file.{suggest(layout, NAMED)}")
+    return read_floor(layout) if is_file(layout, NAMED) else _floor(*NAMED[layout], column_height)
 
 
-def read_floor(path: Path) -> Floor:
+def read_floor(path: str) -> Floor:
     """The floor that a text file draws.
 
     Raises:
         DeclarationError: names the file, the line, and what is wrong there.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise DeclarationError(f"layout={str(path)!r}: the file cannot be read: {reason}") from error
-    rows = [(number, line.replace(" ", "")) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if not rows:
-        raise DeclarationError(f"{path}: the file is empty, expected a line of X, . and G for each row")
-    first, width = rows[0][0], len(rows[0][1])
-    for number, line in rows:
-        for column, letter in enumerate(line, 1):
-            if letter.lower() not in "xg.":
-                raise DeclarationError(f"{path}:{number}: cell {column} is {letter!r}, expected X, . or G")
-        if len(line) != width:
-            raise DeclarationError(f"{path}:{number}: {len(line)} cells, expected {width} as in line {first}")
-    letters = np.array([list(line.lower()) for _, line in rows])
+    rows = read_rows(path, "Xx.Gg", "X, . or G", ignored=" ")
+    letters = np.array([list(cells.lower()) for _, cells in rows])
     floor = Floor(np.where(letters == "x", STORAGE, CORRIDOR).astype(np.uint8), np.argwhere(letters == "g"))
     for letter, found, meaning in (("G", floor.goals, "goal"), ("X", floor.shelves, "shelf")):
         if len(found) == 0:
