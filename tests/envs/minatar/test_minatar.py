@@ -198,6 +198,17 @@ def test_waves_march_no_faster_than_every_sixth_step() -> None:
     assert world["aliens"].tolist() == [[0xFC] * 4 + [0] * 6] * 2
 
 
+def test_a_full_board_of_seaquest_is_paid_by_its_oxygen_and_then_owes_a_diver() -> None:
+    world = packaged("minatar_seaquest", 2, device="cpu", sticky_action_prob=0.0)
+    world.reset()
+    world["submarine"], world["surfaced"] = [[5, 1, -1]] * 2, False
+    world["supplies"] = [[100, 6, 0], [100, 3, 0]]
+    world["actions"] = 2  # up
+    world.step()
+    assert world["rewards"].tolist() == [[5.0], [0.0]]
+    assert world["supplies"].tolist() == [[200, -1, 0], [200, 2, 0]]
+
+
 def test_a_ball_that_is_lost_at_the_limit_is_lost() -> None:
     world = packaged("minatar_breakout", 1, device="cpu", episode_length=1)
     world.reset()

@@ -100,6 +100,15 @@ def test_with_a_shelf_robots_drive_around_others(tmp_path: Path) -> None:
     assert step(world, FORWARD, NOTHING)[0] == (2, 2)
 
 
+def test_with_a_shelf_robots_follow_only_those_who_take_theirs_along(tmp_path: Path) -> None:
+    world = placed(tmp_path, [(1, 2, RIGHT), (2, 2, RIGHT)])
+    step(world, TOGGLE, NOTHING)
+    assert step(world, FORWARD, FORWARD) == [(1, 2), (3, 2)]
+    world = placed(tmp_path, [(1, 2, RIGHT), (2, 2, RIGHT)])
+    step(world, TOGGLE, TOGGLE)
+    assert step(world, FORWARD, FORWARD) == [(2, 2), (3, 2)]
+
+
 def test_an_episode_ends_without_deliveries() -> None:
     world = packaged("warehouse", 1, device="cpu", max_inactivity_steps=3)
     world.reset()

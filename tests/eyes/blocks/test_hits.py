@@ -45,6 +45,18 @@ def test_rays_meet_what_an_oracle_meets() -> None:
 
 
 @pytest.mark.long
+def test_texels_are_counted_from_the_first_of_the_plan() -> None:
+    world = made(SimpleMovement(), RandomSpawns(), Hits(), IMU(), num_envs=2, agents=1, plans="homes", num_plans=2)
+    plans, found = world.environment.params.plan_set, world.data.numpy("hit_texel")
+    for env, plan in enumerate(world.data.numpy("plan")):
+        walls = plans["plan_first_wall"][plan] + world.data.numpy("hit_object")[env, 0] - 1
+        first = plans["wall_first_texel"].astype(int)
+        texel = first[plans["plan_first_wall"][plan]] + found[env, 0]
+        assert ((first[walls] <= texel) & (texel < first[walls + 1])).all()
+    assert sorted(world.data.numpy("plan")) == [0, 1]
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("movement", [SimpleMovement, MomentumMovement])
 def test_a_wall_holds_an_agent_up_and_open_floor_does_not(movement: type) -> None:
     world = made(movement(), RandomSpawns(), IMU(), num_envs=2, agents=2, speed=5.0, **BOX)
