@@ -106,6 +106,23 @@ def test_each_env_falls_by_its_own_gravity() -> None:
     assert len(drawn) > 1000
 
 
+def test_each_env_has_its_own_masses_length_and_force() -> None:
+    generator = np.random.default_rng(1)
+    ranges = dict(cart_mass=(0.5, 2.0), pole_mass=(0.05, 0.5), pole_length=(0.5, 2.0), force=(5.0, 15.0))
+    world = make(500, randomize=ranges)
+    drawn: dict[str, set[float]] = {name: set() for name in ranges}
+    for _ in range(60):
+        before = world.data.numpy("state")[:, 0].copy()
+        own = {name: world.data.numpy(name).copy() for name in ranges}
+        actions = generator.integers(0, 2, 500)
+        expected, _ = oracle.step(before, actions, **{name: own[name].astype(np.float64) for name in ranges})
+        np.testing.assert_allclose(act(world, actions), expected, **TOLERANCE)
+        for name, (low, high) in ranges.items():
+            assert own[name].min() >= np.float32(low) and own[name].max() <= np.float32(high)
+            drawn[name] |= set(own[name].tolist())
+    assert all(len(values) > 1000 for values in drawn.values())
+
+
 def test_spaces_and_time_limit_are_gymnasiums() -> None:
     reference = gymnasium.make("CartPole-v1")
     group = CartPole().groups()[0]
@@ -143,3 +160,11 @@ def test_an_impossible_gravity_is_refused(gravity: float) -> None:
     with pytest.raises(DeclarationError) as caught:
         CartPole(gravity=gravity)
     assert str(caught.value) == f"gravity={gravity}: expected a finite number of at least 0"
+
+
+@pytest.mark.parametrize("name", ["cart_mass", "pole_mass", "pole_length", "force"])
+@pytest.mark.parametrize("value", [0.0, float("inf")])
+def test_what_is_not_above_0_is_refused(name: str, value: float) -> None:
+    with pytest.raises(DeclarationError) as caught:
+        CartPole(**{name: value})
+    assert str(caught.value) == f"{name}={value}: expected a finite number above 0"

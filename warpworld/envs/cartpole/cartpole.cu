@@ -1,35 +1,38 @@
 // CartPole: one agent pushes a cart left (0) or right (1). Euler steps of 0.02 s, as Gymnasium's CartPole-v1.
 //
-// Arrays: state (envs, 1, 4) x, x', theta, theta'; observations the same. The agent writes everything. Read: gravity
-// (envs,) m/s^2.
+// Arrays: state (envs, 1, 4) x, x', theta, theta'; observations the same. The agent writes everything. Read, (envs,):
+// gravity m/s^2, cart_mass and pole_mass kg, pole_length m, force N.
 #include <warpworld.cuh>
 
-constexpr float CART_MASS = 1.0f, POLE_MASS = 0.1f, HALF_POLE_LENGTH = 0.5f, FORCE = 10.0f;
-// Gymnasium divides by the total mass at every step; here the constants are divided by it.
-constexpr float TOTAL_MASS = CART_MASS + POLE_MASS, PUSH = FORCE / TOTAL_MASS;
-constexpr float LEVER = HALF_POLE_LENGTH * POLE_MASS / TOTAL_MASS;
 constexpr float STEP_SECONDS = 0.02f;
 constexpr float POSITION_LIMIT = 2.4f, ANGLE_LIMIT = 12.0f * 2.0f * 3.14159265358979f / 360.0f;
 constexpr float START_RANGE = 0.05f;
 
+struct Physics {
+  const float *gravity, *cart_mass, *pole_mass, *pole_length, *force;
+};
+
 extern "C" __global__ void step(float4* state, const int* actions, const int* timestep, float4* observations,
-                                float* rewards, bool* terminated, bool* truncated, const float* gravity,
+                                float* rewards, bool* terminated, bool* truncated, Physics physics,
                                 int episode_length) {
   if (!is_active()) return;  // guard
-  const int i = agent_index();
+  const int i = agent_index(), env = env_id();
   const float4 s = state[i];
-  const float push = actions[i] == 1 ? PUSH : -PUSH;
+  const float pole_mass = physics.pole_mass[env], total_mass = physics.cart_mass[env] + pole_mass;
+  const float half_length = 0.5f * physics.pole_length[env], lever = half_length * pole_mass / total_mass;
+  const float force = physics.force[env] / total_mass, push = actions[i] == 1 ? force : -force;
   const float sine = sinf(s.z), cosine = cosf(s.z);
-  const float pushed = push + LEVER * s.w * s.w * sine;
-  const float angular = (gravity[env_id()] * sine - cosine * pushed) / (HALF_POLE_LENGTH * 4.0f / 3.0f - LEVER * cosine * cosine);
-  const float linear = pushed - LEVER * angular * cosine;
+  const float pushed = push + lever * s.w * s.w * sine;
+  const float angular = (physics.gravity[env] * sine - cosine * pushed) /
+                        (half_length * (4.0f / 3.0f) - lever * cosine * cosine);
+  const float linear = pushed - lever * angular * cosine;
   const float4 next = make_float4(s.x + STEP_SECONDS * s.y, s.y + STEP_SECONDS * linear, s.z + STEP_SECONDS * s.w,
                                   s.w + STEP_SECONDS * angular);
   state[i] = next;
   observations[i] = next;
   rewards[i] = 1.0f;
-  terminated[env_id()] = fabsf(next.x) > POSITION_LIMIT || fabsf(next.z) > ANGLE_LIMIT;
-  truncated[env_id()] = timestep[env_id()] >= episode_length;
+  terminated[env] = fabsf(next.x) > POSITION_LIMIT || fabsf(next.z) > ANGLE_LIMIT;
+  truncated[env] = timestep[env] >= episode_length;
 }
 
 extern "C" __global__ void reset(float4* state, float4* observations) {

@@ -26,7 +26,7 @@ class CartPole(Environment):
     """Push a cart left or right so that the pole on it stays up: one agent, reward 1 a step."""
 
     source = "cartpole.cu"
-    per_env = ("gravity",)
+    per_env = ("gravity", "cart_mass", "pole_mass", "pole_length", "force")
 
     @dataclass(frozen=True)
     class Params:
@@ -34,12 +34,19 @@ class CartPole(Environment):
 
         episode_length: int = 500  # steps until the time limit
         gravity: float = 9.8  # m/s^2
+        cart_mass: float = 1.0  # kg
+        pole_mass: float = 0.1  # kg
+        pole_length: float = 1.0  # m, twice Gymnasium's `length`
+        force: float = 10.0  # N, of a push
 
         def __post_init__(self) -> None:
             if not 1 <= self.episode_length < 2**31:
                 raise DeclarationError(f"episode_length={self.episode_length}: expected 1 to 2^31 - 1")
             if not 0 <= self.gravity < math.inf:
                 raise DeclarationError(f"gravity={self.gravity}: expected a finite number of at least 0")
+            for name in ("cart_mass", "pole_mass", "pole_length", "force"):
+                if not 0 < getattr(self, name) < math.inf:
+                    raise DeclarationError(f"{name}={getattr(self, name)}: expected a finite number above 0")
 
     def groups(self) -> Sequence[Group]:
         """One agent."""
