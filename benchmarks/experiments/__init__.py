@@ -15,6 +15,7 @@ from .epidemic import EPIDEMIC
 from .explorer import EXPLORER
 from .gallery import GALLERY
 from .off_policy import OFF_POLICY
+from .particles import PARTICLES
 from .skirmish import SKIRMISH
 from .tag_continuous import TAG_CONTINUOUS
 from .tag_gridworld import TAG_GRIDWORLD
@@ -34,5 +35,6 @@ _ALL = (
     *OFF_POLICY,
     *BOARDS,
     *GALLERY,
+    *PARTICLES,
 )
 EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}
