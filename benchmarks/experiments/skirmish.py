@@ -14,7 +14,7 @@ WON = 1.5  # a return above: a win pays 1 and all of the enemy's health 1; a dra
 
 def _judge(trained: Trained) -> Figures:
     script = Scripted("attack", get_environment(trained.config.name)().scripts()["attack"])
-    learnt = trained.policies["unit"]
+    learnt = trained.policies["ally"]
     allies: dict[str, tuple[Player, bool]] = {
         "greedy": (learnt, True),
         "drawn": (learnt, False),
@@ -38,7 +38,7 @@ SKIRMISH = Experiment(
     name="skirmish",
     claim="2 stalkers and 3 zealots win 95 % of their fights with as many that the script plays",
     changes={},
-    curves={"env/won": "share of fights that are won while exploring"},
+    curves={"league/enemy/win_rate/script": "mean score of the allies against the script"},
     judge=_judge,
     holds=_holds,
 )
