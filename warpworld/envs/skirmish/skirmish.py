@@ -134,7 +134,7 @@ class Skirmish(Environment):
             marks.append(Rectangles(x[who] - 0.6, y[who] + radius[who] + 0.2, 1.2 * share, 0.25, fill="ink"))
         for unit in np.flatnonzero(lives):
             letter = KINDS[arrays["kind"][unit]].letter
-            marks.append(Text(x[unit], y[unit], letter, size=radius[unit], fill="paper"))
+            marks.append(Text(x[unit], y[unit], letter, size=1.3 * radius[unit], fill="paper"))
         return Drawing((-0.5, -0.5, width + 0.5, height + 0.5), marks, seconds=0.15)
 
 
