@@ -153,7 +153,11 @@ def test_actions_of_numbers(actions: Any, message: str) -> None:
             DeclarationError,
             "options: no 'rest_mask'. Did you mean 'reset_mask'?",
         ),
-        ({"wind": 2.0}, DeclarationError, "options: no 'wind'. Known: reset_mask, gravity"),
+        (
+            {"wind": 2.0},
+            DeclarationError,
+            "options: no 'wind'. Known: reset_mask, gravity, cart_mass, pole_mass, pole_length, force",
+        ),
         ({"gravity": [9.8, 1.6]}, StoreError, "parameter 'gravity': shape (2,), expected one number or (6,)"),
         ({"reset_mask": np.ones(6, np.int64)}, TypeError, "reset_mask: int64, expected bool"),
         ({"reset_mask": [True] * 6}, TypeError, "reset_mask: list, expected bool"),
