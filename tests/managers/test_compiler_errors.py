@@ -30,6 +30,13 @@ NVCC = """\
 
 1 error detected in the compilation of "source.cu".
 """
+NVRTC = """\
+{path}(2): error: identifier "speeed" is undefined
+  \tx[0] = speeed * 2.0f;
+  \t       ^
+
+1 error detected in the compilation of "source.cu".
+"""
 PICTURE = "\n  x[0] = speeed * 2.0f;\n         ^"
 
 
@@ -48,6 +55,7 @@ def source(tmp_path: Path) -> KernelSource:
         (NVCC, '{path}:2:9: identifier "speeed" is undefined' + PICTURE),
         (NVCC.replace("error:", "error #20-D:"), '{path}:2:9: identifier "speeed" is undefined' + PICTURE),
         (NVCC.replace("x[0] =", "(*x) ="), '{path}:2:9: identifier "speeed" is undefined' + PICTURE),
+        (NVRTC, '{path}:2:9: identifier "speeed" is undefined' + PICTURE),
         (NVCC.replace("(2)", "(1)"), '{path}:1: identifier "speeed" is undefined' + PICTURE),
         (NVCC.replace("{path}(2)", "gone.cu(2)"), 'gone.cu:2: identifier "speeed" is undefined' + PICTURE),
         ("{path}:2:9: fatal error: gone.cuh: No such file\n", "{path}:2:9: gone.cuh: No such file"),
@@ -60,6 +68,7 @@ def source(tmp_path: Path) -> KernelSource:
         "nvcc",
         "nvcc with a number",
         "a macro",
+        "NVRTC",
         "another line",
         "no file",
         "no echo",

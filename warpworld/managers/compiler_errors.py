@@ -21,7 +21,7 @@ HALVES_FILE = str(INCLUDE_FOLDER / "half.cuh")
 _NVCC_PLACE = re.compile(r"^(.+)\((\d+)\): ", re.MULTILINE)  # g++ and clang++ write file:line:column
 _ERROR = re.compile(r"\berror(?: #\S+)?:")
 _GUTTER = re.compile(r"^ *\d* \| ?")  # of g++ and clang++, with the line's number
-_CARET = re.compile(r"^[ ~]*\^[ ~^-]*$")
+_CARET = re.compile(r"^[ \t~]*\^[ ~^-]*$")  # NVRTC keeps tabs
 _TOO_MUCH_SHARED = re.compile(
     rf"function '{cuda_entry('')}(\w+)' {TOO_MUCH_SHARED} \((0x[0-9a-f]+) bytes, (0x[0-9a-f]+) max\)"
 )
@@ -108,7 +108,8 @@ def _pictured(place: str, log: str) -> tuple[str, str]:
         shown, offset = own, len(own) - len(shown[offset:])
         place = f"{place.removesuffix(_column_of(place))}:{offset + 1}"
     indent = len(shown) - len(shown.lstrip())
-    return place, f"\n  {shown.strip()}\n  {' ' * (offset - indent)}^"
+    text = shown.strip().replace("\t", " ")  # so that the caret stands under its column
+    return place, f"\n  {text}\n  {' ' * (offset - indent)}^"
 
 
 def _column_of(place: str) -> str:

@@ -8,9 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from warpworld.errors import BuildError
+from tests.toys import HEADER, environment
+from warpworld import Array, World
+from warpworld.errors import BindError, BuildError
+from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.cuda import compiler as cuda_compiler
+from warpworld.managers.cuda.backend import CudaBackend, _build_cubin
 from warpworld.managers.cuda.compiler import Nvcc, Nvrtc, find_cuda_compiler
+from warpworld.managers.kernel_source import KernelSource
 
 VERSION = "echo 'Cuda compilation tools, release {}, V{}.88'"
 
@@ -124,3 +129,51 @@ def test_nvrtc_says_what_is_wrong(nvrtc: Nvrtc, tmp_path: Path) -> None:
     log = nvrtc.build_cubin(text, "sm_90", [], tmp_path, tmp_path / "out.cubin")
     assert log.startswith('mine.cu(2): error: identifier "nothing_such" is undefined')
     assert "--gpu-architecture" in nvrtc.build_cubin(text, "sm_20", [], tmp_path, tmp_path / "out.cubin")
+
+
+STEP = 'extern "C" __global__ void step(float* x) {\n'
+
+
+@pytest.mark.long
+@pytest.mark.cpu_backend
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        (
+            f"{STEP}\tx[0]\t= missing;\n  x[1] = lost;\n}}\n",
+            BuildError,
+            '{path}:3:9: identifier "missing" is undefined (and 1 more)\n  x[0] = missing;\n         ^',
+        ),
+        (f"{STEP}  x[0] = 1.0f\n}}\n", BuildError, '{path}:4:1: expected a ";"\n  }\n  ^'),
+        (
+            '#include "gone.cuh"\n' + STEP + "}\n",
+            BuildError,
+            '{path}:2: cannot open source file "gone.cuh"\n  #include "gone.cuh"\n',
+        ),
+        (
+            f"#if 0\n{STEP}}}\n#endif\n",
+            BindError,
+            "{path}:3: kernel 'step' is not what the compiler sees there; it may be inside an #if, or have macros or "
+            "typedefs in its parameters: write it out plainly",
+        ),
+        (
+            f"{STEP}  if (x[0] > 0.0f) {{\n  x[0] = 1.0f;\n}}\n",
+            BuildError,
+            "{path}: the file ends inside of something; ",
+        ),
+    ],
+    ids=["unknown names", "no semicolon", "no header", "not compiled", "no brace"],
+)
+def test_errors_of_nvrtc_in_a_kernel(
+    nvrtc: Nvrtc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, error: type[Exception], message: str
+) -> None:
+    def build(self: CpuBackend, source: KernelSource) -> None:
+        cuda_text = source.cuda_text(CudaBackend.warp_size, CudaBackend.warps_per_block)
+        _build_cubin(source, cuda_text, "sm_90", nvrtc)
+
+    monkeypatch.setattr(CpuBackend, "build", build)
+    path = tmp_path / "my env.cu"
+    path.write_text(HEADER + text)
+    with pytest.raises(error) as caught:
+        World(environment(path, [Array("x", "float32", initial=0.0)], resets=()), 4)
+    assert str(caught.value).startswith(message.replace("{path}", str(path)))
