@@ -48,4 +48,9 @@ GALLERY = (
         "0.45 a player, of 0.5 at most; players draw their actions, since two who always do the same block each other",
         Wanted({"player": 0.45}, cpu_seconds=CPU_SECONDS, greedy=False, episodes=1000),
     ),
+    learns(
+        "particles_speaker_listener",
+        "episodes of -12, where a listener that cannot tell words apart earns -16",
+        Wanted({"listener": -12.0}, cpu_seconds=CPU_SECONDS),
+    ),
 )

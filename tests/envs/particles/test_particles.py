@@ -95,6 +95,13 @@ def test_a_listener_hears_the_word_of_the_same_step() -> None:
     np.testing.assert_allclose(world.data.numpy("rewards"), [[-0.25] * 2, [-1.0] * 2, [-2.25] * 2], rtol=1e-6)
 
 
+def test_critics_read_how_the_listener_moves_and_where_its_goal_is() -> None:
+    world = started("speaker_listener", num_envs=2)
+    place(world, [(0.0, 0.0), (0.5, 0.0)], [(0.0, 0.0), (0.5, 1.0), (-1.0, 0.0)], goal=[0, 1])
+    act(world, 2, UP)
+    np.testing.assert_allclose(world.data.numpy("overview"), [[0, 0.5, -0.5, 0], [0, 0.5, 0, 1]], atol=1e-6)
+
+
 def test_reference_pays_an_agent_for_where_the_other_is() -> None:
     world = started("reference", local_ratio=0.75)
     place(world, [(0.0, 0.0), (0.5, 0.0)], [(0.0, 0.0), (0.5, 1.0), (-1.0, 0.0)], goal=[1, 2])

@@ -2,11 +2,12 @@
 // there, as mpe2's simple_speaker_listener.
 //
 // Arrays: those of particles.cuh; goal (envs,) a landmark; word (envs,), -1 at the start; observations_speaker and
-// observations_listener, see look(); rewards (envs, agents). Read: actions, of the speaker a word.
+// observations_listener, see look(); overview (envs, 4), what critics read, see look(); rewards (envs, agents). Read:
+// actions, of the speaker a word.
 constexpr int LANDMARKS = 3;
 #include "particles.cuh"
 
-constexpr int WORDS = 3, LISTENER = LISTENER_FIRST;
+constexpr int WORDS = 3, LISTENER = LISTENER_FIRST, OVERVIEW = 4;
 
 struct Rules {
   static constexpr bool agents_collide = false;
@@ -18,9 +19,11 @@ struct Rules {
 struct Seen {
   float* observations_speaker;
   float* observations_listener;
+  float* overview;
 };
 
-// Shows the speaker the goal's colour, and the listener its velocity, where landmarks are, and the word.
+// Shows the speaker the goal's colour, and the listener its velocity, where landmarks are, and the word. Shows
+// critics how the listener moves and where the goal is as seen from it.
 __device__ void look(const Plane& plane, int goal, int word, const Seen& seen) {
   const int env = env_id(), listener = env * NUM_AGENTS + LISTENER;
   if (lane() > 0) return;
@@ -30,6 +33,9 @@ __device__ void look(const Plane& plane, int goal, int word, const Seen& seen) {
   row.add(plane.velocity[listener]);
   row.add_places(plane.landmark + env * LANDMARKS, 0, LANDMARKS, plane.position[listener]);
   row.add_one_of(WORDS, word);
+  Row overview{seen.overview + env * OVERVIEW};
+  overview.add(plane.velocity[listener]);
+  overview.add(from_to(plane.position[listener], plane.landmark[env * LANDMARKS + goal]));
 }
 
 extern "C" __global__ void step(Plane plane, TimeLimit limit, const int* goal, int* word, const int* actions, Seen seen,

@@ -34,11 +34,20 @@ class SpeakerListener(WithGoal):
     def groups(self) -> Sequence[Group]:
         """The speaker sees the goal's colour, the listener all but that."""
         return [
-            Group("speaker", 1, observation=sees(3), action=Discrete(WORDS)),
-            Group("listener", 1, observation=sees(2 + 2 * self.num_landmarks + WORDS), action=MOVES),
+            Group("speaker", 1, observation=sees(3), action=Discrete(WORDS), critic_input="overview"),
+            Group(
+                "listener",
+                1,
+                observation=sees(2 + 2 * self.num_landmarks + WORDS),
+                action=MOVES,
+                critic_input="overview",
+            ),
         ]
 
     def arrays(self) -> Sequence[Array]:
-        """What was said last, too."""
-        word = Array("word", "int32", per="env", bounds=(-1, WORDS - 1), doc="said in the last step; -1 at the start")
-        return [*super().arrays(), word]
+        """What was said last, and what critics read, too."""
+        return [
+            *super().arrays(),
+            Array("word", "int32", per="env", bounds=(-1, WORDS - 1), doc="said in the last step; -1 at the start"),
+            Array("overview", "float32", (4,), per="env", doc="the listener's velocity, and the goal as it sees it"),
+        ]
