@@ -1,6 +1,6 @@
 """Stable-Baselines3's PPO on a World.
 
-pip install warpworld[adapters]
+pip install "warpworld[adapters]"
 python examples/sb3_ppo.py
 """
 
