@@ -53,4 +53,9 @@ GALLERY = (
         "episodes of -12, where a listener that cannot tell words apart earns -16",
         Wanted({"listener": -12.0}, cpu_seconds=CPU_SECONDS),
     ),
+    learns(
+        "particles_reference",
+        "episodes of -14, where agents that cannot tell words apart earn -17.6",
+        Wanted({"agent": -14.0}, cpu_seconds=CPU_SECONDS),
+    ),
 )

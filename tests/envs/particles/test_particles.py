@@ -112,6 +112,14 @@ def test_reference_pays_an_agent_for_where_the_other_is() -> None:
     np.testing.assert_allclose(world.data.numpy("rewards")[0], -0.75 * of_other - 0.25, rtol=1e-6)
 
 
+def test_critics_of_reference_read_how_both_move_and_where_their_goals_are() -> None:
+    world = started("reference")
+    place(world, [(0.0, 0.0), (0.5, 0.0)], [(0.0, 0.0), (0.5, 1.0), (-1.0, 0.0)], goal=[1, 2])
+    act(world, UP, LEFT)
+    own, other = [0, 0.5, -1, 0], [-0.5, 0, 0, 1]  # the first walks to landmark 2, the second to landmark 1
+    np.testing.assert_allclose(world.data.numpy("overview")[0], [own + other, other + own], atol=1e-6)
+
+
 def test_episodes_begin_all_over_the_square_with_every_goal() -> None:
     for game in ("adversary", "push", "pursuit", "reference", "speaker_listener", "spread"):
         world = started(game, num_envs=256)

@@ -42,12 +42,14 @@ class Reference(Particles):
     def groups(self) -> Sequence[Group]:
         """Two agents that see the colour of the other's goal."""
         seen = 2 + 2 * self.num_landmarks + COLOURS + WORDS
-        return [Group("agent", 2, observation=sees(seen), action=Discrete(int(MOVES.n) * WORDS))]
+        action = Discrete(int(MOVES.n) * WORDS)
+        return [Group("agent", 2, observation=sees(seen), action=action, critic_input="overview")]
 
     def arrays(self) -> Sequence[Array]:
-        """Goals and words."""
+        """Goals, words, and what critics read."""
         return [
             *super().arrays(),
             Array("goal", "int32", bounds=(0, self.num_landmarks - 1), doc="landmark to which the other should walk"),
+            Array("overview", "float32", (8,), doc="own velocity and goal as seen by it, then the other's"),
             Array("word", "int32", bounds=(-1, WORDS - 1), doc="said in the last step; -1 at the start"),
         ]
