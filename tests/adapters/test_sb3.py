@@ -151,8 +151,10 @@ def test_refusals() -> None:
     env = Sb3VecEnv(world())
     zeros = np.zeros(6, np.int64)
     assert refusal(StoreError, lambda: env.step(zeros)) == "no episode has begun; call reset() before step()"
-    env.set_options({"mass": 2.0})
-    assert refusal(DeclarationError, env.reset) == "options: no 'mass'. Known: gravity"
+    env.set_options({"weather": 2.0})
+    assert refusal(DeclarationError, env.reset) == (
+        "options: no 'weather'. Known: gravity, cart_mass, pole_mass, pole_length, force"
+    )
     env.set_options([{"gravity": 9.0}, *([{}] * 5)])
     assert refusal(DeclarationError, env.reset) == "options: give the same names for every env"
     env.set_options()

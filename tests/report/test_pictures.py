@@ -162,7 +162,7 @@ def test_the_caption_tells_returns_and_step() -> None:
 
 def test_a_narrow_caption_leaves_out_the_step_before_a_group() -> None:
     empty = recording_of([])
-    named = dict(zip(("first player", "second player"), empty.groups.values(), strict=True))
+    named = dict(zip(("taggers", "runners"), empty.groups.values(), strict=True))
     recording = replace(empty, groups=named)
     for size, step_fits in ((400, True), (240, False)):
         caption = np.asarray(pictures.picture(recording, recording.frames[0], size))[size:]
