@@ -65,7 +65,7 @@ def test_groups_unlike_each_other(see: int, act: int, what: str) -> None:
 def test_packages_that_are_missing(protocol: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert refusal(DeclarationError, lambda: made(api=protocol.name)) == (
-        f"api='{protocol.name}' needs {protocol.package}, which is not installed: pip install warpworld[adapters]"
+        f"api='{protocol.name}' needs {protocol.package}, which is not installed: pip install 'warpworld[adapters]'"
     )
 
 

@@ -15,7 +15,7 @@ from tests.runs.test_summaries import logged
 from warpworld.report.replay import replay_element, write_replay
 from warpworld.runs import Run
 
-boards = pytest.importorskip("tests.board.boards", reason="no uvicorn here: pip install warpworld[board]")
+boards = pytest.importorskip("tests.board.boards", reason="no uvicorn here: pip install 'warpworld[board]'")
 if TYPE_CHECKING:
     from tests.board.boards import Board
 

@@ -16,7 +16,7 @@ from warpworld.cli import main
 from warpworld.errors import RunError
 
 MonkeyPatch, Capture = pytest.MonkeyPatch, pytest.CaptureFixture[str]
-server = pytest.importorskip("warpworld.board.server", reason="no uvicorn here: pip install warpworld[board]")
+server = pytest.importorskip("warpworld.board.server", reason="no uvicorn here: pip install 'warpworld[board]'")
 pytestmark = pytest.mark.cpu_backend
 
 
@@ -90,4 +90,4 @@ def test_a_missing_package_is_named(
     monkeypatch.setitem(sys.modules, "warpworld.board.server", None)
     monkeypatch.delattr("warpworld.board.server", raising=False)
     assert main(["board", str(tmp_path)]) == 2
-    assert "which is not installed: pip install warpworld[board]" in capsys.readouterr().err
+    assert "which is not installed: pip install 'warpworld[board]'" in capsys.readouterr().err

@@ -17,7 +17,7 @@ from warpworld.drawing import Discs
 from warpworld.report.replay import write_replay
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright here; make browser-tools installs it")
-boards = pytest.importorskip("tests.board.boards", reason="no uvicorn here: pip install warpworld[board]")
+boards = pytest.importorskip("tests.board.boards", reason="no uvicorn here: pip install 'warpworld[board]'")
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

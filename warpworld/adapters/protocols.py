@@ -48,7 +48,7 @@ class Protocol:
         """
         if importlib.util.find_spec(self.package) is None:
             raise DeclarationError(
-                f"api='{self.name}' needs {self.package}, which is not installed: pip install warpworld[adapters]"
+                f"api='{self.name}' needs {self.package}, which is not installed: pip install 'warpworld[adapters]'"
             )
         module, _, attribute = self.adapter.partition(":")
         return getattr(importlib.import_module(module), attribute)

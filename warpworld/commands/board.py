@@ -19,7 +19,8 @@ def add_parsers(commands: Any) -> None:
         "board",
         help="a local page over all runs, live while they train",
         description="Serve a page over all runs of a folder on this machine: curves, settings that differ, replays, "
-        "league tables and speed. It reads the runs, and starts and stops nothing. Needs pip install warpworld[board].",
+        "league tables and speed. It reads the runs, and starts and stops nothing. "
+        "Needs pip install 'warpworld[board]'.",
     )
     board.add_argument("folder", metavar="FOLDER", nargs="?", default="runs", help="of the runs (default: runs)")
     board.add_argument(
@@ -37,7 +38,7 @@ def _board(arguments: argparse.Namespace) -> int:
         from warpworld.board.server import serve
     except ImportError as error:
         missing = error.name or "a package"
-        raise RunError(f"the board needs {missing}, which is not installed: pip install warpworld[board]") from error
+        raise RunError(f"the board needs {missing}, which is not installed: pip install 'warpworld[board]'") from error
     from warpworld.board.index import RunIndex
 
     folder = Path(arguments.folder)

@@ -32,7 +32,7 @@ def add_parsers(commands: Any) -> None:
     watch.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
     watch.add_argument("--checkpoint", **CHECKPOINT)
     watch.add_argument("--gif", action=argparse.BooleanOptionalAction, default=True, help="also a GIF (default)")
-    watch.add_argument("--mp4", action="store_true", help="also a video; needs pip install warpworld[video]")
+    watch.add_argument("--mp4", action="store_true", help="also a video; needs pip install 'warpworld[video]'")
     watch.add_argument("--output", metavar="DIR", help="write into this folder (default: the run's; for configs here)")
     add_device(watch, "play")
     watch.set_defaults(command=_watch, settings="overrides")

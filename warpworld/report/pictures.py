@@ -76,7 +76,7 @@ def write_mp4(recording: Recording, path: str | Path, size: int = MP4_SIZE) -> P
         import imageio_ffmpeg
     except ImportError as error:
         raise RunError(
-            f"'{path}' needs the imageio-ffmpeg package, which is not installed: pip install warpworld[video]"
+            f"'{path}' needs the imageio-ffmpeg package, which is not installed: pip install 'warpworld[video]'"
         ) from error
     shown = chosen(recording, len(recording.frames))
     tick = min(max(min(entry.seconds for entry in shown), SHORTEST), 1.0)

@@ -19,7 +19,7 @@ class Original:
     """
 
     def __init__(self, game: str) -> None:
-        pytest.importorskip("pettingzoo", reason="pettingzoo is not installed; pip install warpworld[adapters]")
+        pytest.importorskip("pettingzoo", reason="pettingzoo is not installed; pip install 'warpworld[adapters]'")
         pytest.importorskip("pygame", reason="pygame is not installed; make peers")
         self._env: Any = importlib.import_module(f"pettingzoo.classic.{MODULES[game]}").env()
         self.reset()

@@ -146,7 +146,7 @@ def test_a_full_board_without_a_line_is_drawn() -> None:
 @each_game
 def test_adapters_agents_take_turns_by_their_masks(game: str) -> None:
     """Through PettingZoo's AEC interface, in which the one whose turn it is not may do nothing that counts."""
-    pytest.importorskip("pettingzoo", reason="pettingzoo is not installed; pip install warpworld[adapters]")
+    pytest.importorskip("pettingzoo", reason="pettingzoo is not installed; pip install 'warpworld[adapters]'")
     env: Any = warpworld.make(game, api="aec", device="cpu")
     env.reset(seed=3)
     assert env.possible_agents == ["first_0", "second_0"]
