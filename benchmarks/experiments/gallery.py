@@ -49,6 +49,11 @@ GALLERY = (
         Wanted({"player": 0.45}, cpu_seconds=CPU_SECONDS, greedy=False, episodes=1000),
     ),
     learns(
+        "warehouse",
+        "a robot delivers eight shelves in an episode, by drawn actions",
+        Wanted({"robot": 8.0}, cpu_seconds=CPU_SECONDS, greedy=False, episodes=200),
+    ),
+    learns(
         "particles_speaker_listener",
         "episodes of -12, where a listener that cannot tell words apart earns -16",
         Wanted({"listener": -12.0}, cpu_seconds=CPU_SECONDS),
