@@ -45,8 +45,9 @@ def assert_clean(report: Report) -> None:
 
 
 def with_its_mark(name: str) -> Any:
-    """A case of an environment: those with eyes take long to check."""
-    slow, heavy = ("deathmatch", "explorer", "waypoint"), ("point_goal", "tag_continuous")
+    """A case of an environment: those with eyes or with many agents take long to check."""
+    slow = ("deathmatch", "explorer", "waypoint")
+    heavy = ("battle", "epidemic", "point_goal", "skirmish", "tag_continuous")
     return pytest.param(name, marks=pytest.mark.slow if name in slow else pytest.mark.heavy if name in heavy else ())
 
 
