@@ -32,8 +32,8 @@ what differs from it.
 agent and episode after a training from each of three seeds that no setting was chosen with, those of random agents in
 the same episodes, and the CPU time of the slowest training, of all threads together. In a greedy return policies take
 their likeliest actions, in a drawn one they draw them. Where a config missed its claim, new settings were chosen with
-seeds 1 to 3, and `--first-seed 21` repeats the figures; the entry names both. A reference is what others report, or
-the most that can be earned. `make gallery` writes this page and its pictures.
+seeds 1 to 3, and the figures are of fresh seeds; the entry names both. A reference is what others report, or the most
+that can be earned. `make gallery` writes this page and its pictures.
 """
 
 

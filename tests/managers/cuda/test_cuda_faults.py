@@ -237,8 +237,8 @@ def test_a_world_that_does_not_fit(stand_in: StandIn, monkeypatch: pytest.Monkey
     monkeypatch.setattr(HostGpu, "allocate", refuse)
     world = warpworld.make("cartpole", num_envs=1_000_000)
     message = (
-        r"no memory for 67.7 MB of arrays \(state 15.3 MB, observations 15.3 MB, random_key 7.6 MB, clock 7.6 MB, .* "
-        r"4 others 6.7 MB\); 32.0 MB are free, and num_envs=1000000 needs more: num_envs=47\d{4} would fit"
+        r"no memory for 83.0 MB of arrays \(state 15.3 MB, observations 15.3 MB, random_key 7.6 MB, clock 7.6 MB, .* "
+        r"8 others 21.9 MB\); 32.0 MB are free, and num_envs=1000000 needs more: num_envs=38\d{4} would fit"
     )
     with pytest.raises(StoreError, match=message):
         world.reset()
