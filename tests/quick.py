@@ -1,6 +1,6 @@
 """``pytest --quick``: the first case of each test that is not marked long, heavy or slow, on kernels compiled before.
 
-Tests of documents and of benchmarks are left out: they run the package as a user does, and take their time.
+Tests of commands, pages and benchmarks are left out: they run the package as a user does, and take their time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-LEFT_OUT = ("benchmarks", "browser", "docs", "tutorials")  # folders of tests
+# Folders of tests.
+LEFT_OUT = ("benchmarks", "board", "browser", "commands", "docs", "exporting", "python_api", "tutorials")
 
 
 def keep_folder(config: pytest.Config) -> None:

@@ -146,7 +146,7 @@ def test_mp4(tmp_path: Path) -> None:
 
 def test_mp4_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(RunError, match=r"needs the imageio-ffmpeg package.*pip install warpworld\[video\]"):
+    with pytest.raises(RunError, match=r"needs the imageio-ffmpeg package.*pip install 'warpworld\[video\]'"):
         write_mp4(recording_of(disc(1)), tmp_path / "replay.mp4")
     assert list(tmp_path.iterdir()) == []
 
