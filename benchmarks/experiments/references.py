@@ -14,7 +14,6 @@ REFERENCES = {
     "recall": "1, the most that can be earned",
     "connect_four": "none found against random moves",
     "tic_tac_toe": "0 % lost, which perfect play achieves",
-    "battle": "none found for this map",
     "epidemic": "the best constant strictness, measured",
     "skirmish": "no published table found; JaxMARL's paper (arXiv:2311.10090) shows curves",
     "foraging": "0.5 a player, the most that two can earn on average; no published table found for this field",

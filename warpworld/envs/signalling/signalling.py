@@ -1,8 +1,8 @@
 """Agree on signals: the smallest task in which two agents have to find a language, with values known exactly.
 
-Source: the signalling game of Lewis: "Convention" (1969), with equally likely states. Who shares the best code earns
-min(states, signals) / states; whoever ignores signals earns 1 / states. With three states or more there are equilibria
-in between, in which two states share a signal.
+Source: the signalling game of Lewis: "Convention" (1969), with equally likely states. The best code earns
+min(states, signals) / states for both. A receiver that ignores signals earns 1 / states. With three states or more
+there are equilibria in between, in which two states share a signal.
 """
 
 from __future__ import annotations
