@@ -80,7 +80,7 @@ def _figures(runs: list[dict[str, Any]]) -> Iterator[str]:
     yield f"CPU time: {max(each['cpu_seconds'] for each in figures):.0f} s."
     missed = [str(run["seed"]) for run in runs if not run["holds"]]
     if missed:
-        yield f"Not reached by seed {', '.join(missed)}."
+        yield f"Not reached by {_seeds(missed)}."
 
 
 def _earlier(config: str, runs: list[dict[str, Any]]) -> Iterator[str]:
@@ -89,8 +89,12 @@ def _earlier(config: str, runs: list[dict[str, Any]]) -> Iterator[str]:
     if path.exists():
         before = json.loads(path.read_text(encoding="utf-8"))["results"][config]
         missed = [str(run["seed"]) for run in before if not EXPERIMENTS[config].holds(run["figures"])]
-        seeds = ", ".join(str(run["seed"]) for run in runs)
-        yield f"Of seeds {seeds}: seed {', '.join(missed)} had missed the claim with earlier settings."
+        now = _seeds([str(run["seed"]) for run in runs])
+        yield f"Of {now}: {_seeds(missed)} had missed the claim with earlier settings."
+
+
+def _seeds(seeds: list[str]) -> str:
+    return f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}"
 
 
 def _short(value: float) -> str:
