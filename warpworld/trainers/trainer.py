@@ -26,7 +26,7 @@ from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.evaluations import Evaluations
 from warpworld.trainers.histories import SavedHistories
 from warpworld.trainers.initial_weights import load_initial_weights
-from warpworld.trainers.league import League, check_processes
+from warpworld.trainers.league import League
 from warpworld.trainers.measurements import Measurements, Metrics
 from warpworld.trainers.shards import Layout, gather_store, restore_store
 from warpworld.trainers.state import check_finite_weights, check_state, random_state, set_random_state, set_threads
@@ -61,12 +61,12 @@ class Trainer:
         """
         self.config, self.processes = config, processes
         processes.check_same("configuration", config.to_yaml())
-        check_processes(config, processes)
         set_threads(config.trainer.torch_threads)
         self.generator = torch.Generator().manual_seed(config.trainer.seed)
         with processes.one_before_others():
             self._build(config, initial_weights)
         processes.check_same("device", self.world.device.type)
+        self.league.check_same()
         self.iteration = self.env_steps = 0
         self.seconds = self._started = 0.0
         self._saved: int | None = None  # iteration of the latest checkpoint
@@ -85,7 +85,7 @@ class Trainer:
             policy.needs_mask = "action_mask" in self.world.data
         if initial_weights:
             load_initial_weights(config, self.policies)
-        self.league = League(config, self.world, self.policies, initial_weights)
+        self.league = League(config, self.world, self.policies, initial_weights, self.processes)
         self.algorithms = build_algorithms(config, self.policies, self.processes)
         self.evaluations = Evaluations(config, self.policies, self.world, self.processes, initial_weights)
         if trainer.fused:

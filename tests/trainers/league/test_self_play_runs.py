@@ -12,63 +12,23 @@ from typing import Any
 import pytest
 import torch
 
-from tests.runs.processes import appeared, differences, finish, last_state, run_folder, start
+from tests.runs.processes import (
+    appeared,
+    differences,
+    finish,
+    finish_group,
+    last_state,
+    run_folder,
+    said,
+    start,
+)
+from tests.trainers.league.courses import COURSES, POOL, config_of
 from warpworld.config import RunConfig, config_from_dict
-from warpworld.errors import ConfigError, RunError
+from warpworld.errors import RunError
 from warpworld.runs import Run
-from warpworld.trainers.distributed import ProcessGroup
-from warpworld.trainers.league import check_processes
 from warpworld.trainers.league.opponents import Weights
 from warpworld.trainers.league.tally import Tally
 from warpworld.trainers.trainer import Trainer
-
-# Episodes, rollouts and matches are of different lengths, so that a checkpoint falls into the middle of all of them.
-TRAINER = {"num_envs": 12, "num_steps": 7, "total_env_steps": 12 * 7 * 9}
-ONE = {"num_minibatches": 2, "update_epochs": 2}
-POOL = {"share": 0.5, "slots": 3, "pool_size": 3, "snapshot_every": 2, "match_every": 2}
-
-COURSES: dict[str, dict[str, Any]] = {
-    "one policy for both sides": {
-        "name": "tests.trainers.league.duels:Throws",
-        "policy": {
-            "fighter": {
-                **ONE,
-                "groups": ["player", "rival"],
-                "self_play": {**POOL, "groups": ["rival"], "opponents": ["rock", "random"]},
-            }
-        },
-    },
-    "both tags, each against the other's past": {
-        "name": "tag_gridworld",
-        "env": {"num_taggers": 2, "grid_length": 4, "episode_length": 5},
-        "policy": {
-            "tagger": {**ONE, "self_play": {**POOL, "share": 0.25, "match_making": "uniform"}},
-            "runner": {**ONE, "self_play": {**POOL, "share": 0.5, "opponents": ["greedy"]}},
-        },
-    },
-    "a plane with masks": {
-        "name": "tag_continuous",
-        "env": {"num_taggers": 2, "num_runners": 3, "episode_length": 5},
-        "policy": {"tagger": {**ONE, "self_play": {**POOL, "share": 0.3}}, "runner": ONE},
-    },
-    "lstm": {
-        "name": "tests.trainers.recall:Lives",
-        "env": {"dying": 0.1, "counted": 0.7},
-        "policy": {
-            "both": {
-                **ONE,
-                "groups": ["left", "right"],
-                "value_targets": "vtrace",
-                "model": {"recurrent": "lstm", "recurrent_size": 8, "normalise_observations": True},
-                "self_play": {**POOL, "groups": ["right"]},
-            }
-        },
-    },
-}
-
-
-def config_of(data: dict[str, Any], **trainer: Any) -> RunConfig:
-    return config_from_dict({**data, "trainer": {**TRAINER, **trainer}, "saving": {"checkpoint_every": 100}})
 
 
 def trained(config: RunConfig, directory: Path, interrupted: bool) -> tuple[Trainer, Run]:
@@ -397,15 +357,25 @@ def test_killed_and_resumed(tmp_path: Path, whole: Path, delay: float) -> None:
     assert (whole / "metrics.jsonl").read_bytes() == (path / "metrics.jsonl").read_bytes()
 
 
+@pytest.mark.cpu_backend
+@pytest.mark.heavy
+@pytest.mark.long
+def test_two_processes_stop_and_any_number_continues(tmp_path: Path) -> None:
+    whole, half = tmp_path / "whole", tmp_path / "half"
+    assert finish_group(whole, 2, "train", *SMALL) == [0, 0], said(whole)
+    assert finish_group(half, 2, "train", *SMALL, "--stop-at", "640") == [0, 0], said(half)
+    expected, stopped = run_folder(whole), run_folder(half)
+    by_one = shutil.copytree(stopped, tmp_path / "one")
+    assert finish_group(half, 2, "train", "--resume", str(stopped)) == [0, 0], said(half)
+    assert differences(last_state(expected), last_state(stopped)) == []
+    assert (expected / "metrics.jsonl").read_bytes() == (stopped / "metrics.jsonl").read_bytes()
+    assert finish(tmp_path, "train", "--resume", str(by_one)) == 0, (tmp_path / "err").read_text()
+    one, two = (last_state(path)["league"]["runner"] for path in (by_one, expected))
+    assert one["matches"] == two["matches"]
+    assert [past["games"] for past in one["opponents"]] == [past["games"] for past in two["opponents"]]
+
+
 # --- what cannot be built ---------------------------------------------------------------------------------------------
-
-
-def test_several_processes_are_refused() -> None:
-    config = config_of(COURSES["one policy for both sides"])
-    with pytest.raises(ConfigError, match=r"policy.fighter.self_play: .* one process, and here are 2; .*torchrun"):
-        check_processes(config, ProcessGroup(0, 2, 0, 2))
-    check_processes(config, ProcessGroup())
-    check_processes(config_of({"name": "cartpole", "policy": {"agent": ONE}}), ProcessGroup(0, 2, 0, 2))
 
 
 def test_another_run_s_weights_that_do_not_fit(run: Run) -> None:

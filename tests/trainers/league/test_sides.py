@@ -43,6 +43,7 @@ def side(slots: int = 3, others: tuple[str, ...] = (), **settings: Any) -> Side:
         policy(0),
         [policy(100 + i) for i in range(slots)],
         [Slot(("left",), slice(i, i + 1)) for i in range(slots)],
+        slots,
         SelfPlayConfig(**settings),
         scripts,
         opponents,

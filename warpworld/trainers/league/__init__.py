@@ -1,5 +1,5 @@
 """Self-play: opponents in slots of envs, their pool, match-making and ratings; and tables of who beats whom."""
 
-from warpworld.trainers.league.league import League, check_processes
+from warpworld.trainers.league.league import League
 
-__all__ = ["League", "check_processes"]
+__all__ = ["League"]

@@ -14,11 +14,10 @@ from torch import Tensor
 
 from warpworld.config import RunConfig
 from warpworld.config.self_play import RANDOM, is_run, opponents_envs, self_play_entries, slots_of
-from warpworld.errors import ConfigError
 from warpworld.policies import Policy, action_distribution
 from warpworld.trainers.collecting.memory import state_array
 from warpworld.trainers.collecting.players import Scripted, Slot
-from warpworld.trainers.distributed import ProcessGroup
+from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.initial_weights import load_named_weights
 from warpworld.trainers.league.matches import Matches
 from warpworld.trainers.league.opponents import Opponent
@@ -28,28 +27,18 @@ from warpworld.trainers.league.weights import copied, digest_of, is_held, packed
 from warpworld.world import World
 
 
-def check_processes(config: RunConfig, processes: ProcessGroup) -> None:
-    """Refuse to train a run with opponents by several processes; all of them call it.
-
-    Raises:
-        ConfigError: names the policy that has opponents.
-    """
-    entries = self_play_entries(config)
-    if entries and processes.several:
-        raise ConfigError(
-            f"policy.{next(iter(entries))}.self_play: a run with opponents is trained by one process, and here are "
-            f"{processes.size}; start it without torchrun, or set self_play=null"
-        )
-
-
 class League:
     """Opponents, by the ``self_play`` sections of a run; without such sections it does nothing.
 
     Create it before the learners, and hand ``slots`` to the rollout. Around each rollout call ``begin`` and
     ``take_results``; nothing of either waits for the device, but ``begin`` where an opponent comes or goes.
 
+    Among several processes every one draws the same matches and keeps the same pool and ratings. Each plays the part of
+    every slot that lies in its envs, and results are summed over all processes before ratings change.
+
     Attributes:
         sides: one for each policy with opponents, by its name.
+        slots: the parts of all slots that lie in this process's envs.
         modules: what opponents play with, by policy, one for each slot: they can be fused like any policy.
 
     Args:
@@ -57,6 +46,7 @@ class League:
         world: an unsealed world.
         policies: by name.
         read: whether to read the weights of other runs' policies; False where a checkpoint follows.
+        processes: those that train the run.
 
     Raises:
         RunError: another run has no such policy, or its weights have other shapes.
@@ -68,8 +58,10 @@ class League:
         world: World,
         policies: Mapping[str, Policy | None],
         read: bool = True,
+        processes: ProcessGroup = ALONE,
     ) -> None:
-        self._world = world
+        self._world, self._processes = world, processes
+        share = processes.share(config.trainer.num_envs)
         entries = self_play_entries(config)
         self._scripts = {name: Scripted(name, script) for name, script in world.environment.scripts().items()}
         self.sides: dict[str, Side] = {}
@@ -77,14 +69,17 @@ class League:
         for name, envs in opponents_envs(entries, config.trainer.num_envs).items():
             entry, present = entries[name], policies[name]
             assert present is not None
-            slots = [Slot(entry.groups, slice(part.start, part.stop)) for part in slots_of(envs, entry.slots)]
+            slots = [Slot(entry.groups, _own_part(part, share)) for part in slots_of(envs, entry.slots)]
             modules = [copy.deepcopy(present).requires_grad_(False).eval() for _ in slots]
             self.modules[name] = modules
             others = [self._opponent(name, number, text, present, read) for number, text in enumerate(entry.opponents)]
             seed = config.trainer.seed ^ zlib.crc32(name.encode())
-            self.sides[name] = Side(name, present, modules, slots, entry, self._scripts, others, seed)
-        self.slots = [slot for side in self.sides.values() for slot in side.slots]
-        self._matches = Matches(world, self.slots) if self.slots else None
+            self.sides[name] = Side(
+                name, present, modules, slots, len(envs), entry, self._scripts, others, seed, processes
+            )
+        slots = [slot for side in self.sides.values() for slot in side.slots]
+        self.slots = [slot for slot in slots if slot.envs.start < slot.envs.stop]
+        self._matches = Matches(world, slots) if slots else None
         self._pending: list[Tensor] = []
         world.when_sealed(self._check_scripts)
 
@@ -100,6 +95,15 @@ class League:
             opponent.weights = copied(taken)
             opponent.digest = digest_of(packed(opponent.weights))
         return opponent
+
+    def check_same(self) -> None:
+        """Refuse to start where processes have read other weights of the same run.
+
+        Raises:
+            ProcessError: in all of them, see ``ProcessGroup.check_same``.
+        """
+        opponents = [other for side in self.sides.values() for other in side.standing.opponents.values()]
+        self._processes.check_same("run as an opponent", " ".join(other.digest for other in opponents))
 
     def _check_scripts(self) -> None:
         """Check what scripts give.
@@ -139,10 +143,13 @@ class League:
             self._pending.append(self._matches.results())
 
     def _settle(self) -> None:
-        """Read the results that were noted, all at once, and let them change the ratings iteration by iteration."""
+        """Read the results that were noted, all at once, and let them change the ratings iteration by iteration.
+
+        Halves and whole numbers are summed over the processes, which is exact: their number makes no difference.
+        """
         if not self._pending:
             return
-        read = torch.stack(self._pending).tolist()
+        read = self._processes.sum(torch.stack(self._pending)).tolist()
         self._pending = []
         ends = list(itertools.accumulate((len(side.slots) for side in self.sides.values()), initial=0))
         for results in read:
@@ -195,3 +202,9 @@ class League:
         for name, standing in standings.items():
             self.sides[name].standing = standing
             self.sides[name].seat()
+
+
+def _own_part(envs: range, share: range) -> slice:
+    """The part of a range of envs that lies in a process's share, counted from the share's first; it may be empty."""
+    start, stop = (min(max(edge, share.start), share.stop) - share.start for edge in (envs.start, envs.stop))
+    return slice(start, stop)

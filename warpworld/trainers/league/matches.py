@@ -22,7 +22,7 @@ class Matches:
 
     Args:
         world: an unsealed world, in which a rollout is recorded.
-        slots: all slots, which lie behind each other at the end of the envs.
+        slots: all slots, which lie behind each other at the end of the envs; among several processes some are empty.
     """
 
     def __init__(self, world: World, slots: Sequence[Slot]) -> None:

@@ -13,6 +13,7 @@ import torch
 from warpworld.config import SelfPlayConfig
 from warpworld.policies import Policy
 from warpworld.trainers.collecting.players import Player, Scripted, Slot
+from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.league.match_making import chances, draw
 from warpworld.trainers.league.opponents import KINDS, Opponent, thinned
 from warpworld.trainers.league.ratings import START, expected_score
@@ -55,7 +56,7 @@ class Side:
 
     Attributes:
         policy: name of the policy that they replace.
-        slots: where.
+        slots: where, in this process's envs; some may be empty.
         standing: what is saved.
 
     Args:
@@ -63,10 +64,12 @@ class Side:
         present: the policy as it learns.
         modules: one for each slot, which opponents' weights are copied into.
         slots: see above.
+        num_envs: of all slots, in all processes together.
         settings: the policy's ``self_play``.
         scripts: the environment's scripts that may be met, as players.
         others: opponents from the start.
         seed: of the draws.
+        processes: those that train the run.
     """
 
     def __init__(
@@ -75,12 +78,15 @@ class Side:
         present: Policy,
         modules: Sequence[Policy],
         slots: Sequence[Slot],
+        num_envs: int,
         settings: SelfPlayConfig,
         scripts: Mapping[str, Scripted],
         others: Sequence[Opponent],
         seed: int,
+        processes: ProcessGroup = ALONE,
     ) -> None:
         self.policy, self.slots = policy, list(slots)
+        self._num_envs, self._processes = num_envs, processes
         self._present, self._modules, self._settings, self._scripts = present, modules, settings, scripts
         self.standing = Standing(opponents={other.name: other for other in others})
         self.standing.generator.manual_seed(seed)
@@ -132,7 +138,9 @@ class Side:
             self._judge()
         known = [opponent for opponent in standing.opponents.values() if opponent.name not in standing.retired]
         probabilities = chances([opponent.win_rate for opponent in known], self._settings.match_making)
-        drawn = [known[i].name for i in draw(probabilities, len(self.slots), standing.generator)]
+        indices = torch.tensor(draw(probabilities, len(self.slots), standing.generator))
+        self._processes.first_says(indices)  # another processor may draw others from the same seed
+        drawn = [known[i].name for i in indices.tolist()]
         before, standing.matches = standing.matches or [""] * len(self.slots), drawn
         for slot, old, new in zip(self.slots, before, drawn, strict=True):
             if new != old:
@@ -187,8 +195,8 @@ class Side:
         """Let an iteration's results change ratings and win rates, all from the ratings before it.
 
         Args:
-            results: for each slot the sum of the present selves' scores, the number of matches, and how many episodes
-                ended that are none, as they began against another opponent.
+            results: for each slot, in all processes together, the sum of the present selves' scores, the number of
+                matches, and how many episodes ended that are none, as they began against another opponent.
         """
         standing = self.standing
         players = [standing.opponents[name] for name in standing.matches]
@@ -204,7 +212,7 @@ class Side:
             if games:
                 player.remember(score)
                 player.games += games
-        standing.tally.played += sum(slot.envs.stop - slot.envs.start for slot in self.slots)
+        standing.tally.played += self._num_envs
         standing.tally.ended += int(sum(games + left_out for _, games, left_out in results))
         standing.tally.left_out += int(sum(left_out for _, _, left_out in results))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 import torch
 from torch import Tensor
 
 from warpworld.environment import Array, Kernel
+from warpworld.errors import ConfigError
 from warpworld.managers.data_manager import Kept
 from warpworld.managers.program import Step
 from warpworld.trainers.collecting.actor import Actor
@@ -130,7 +132,19 @@ class Ring:
         if self.choices:
             before += crew.copies("action_mask", aliases["ring_action_mask"], row)
         self.acted = self._world.program(before)
-        self._world[aliases["played"]].copy_(crew.played(self._collector.slots))
+        played = crew.played(self._collector.slots)
+        if not played.any():
+            self._refuse_opponents()
+        self._world[aliases["played"]].copy_(played)
+
+    def _refuse_opponents(self) -> NoReturn:
+        """One of several processes has no row to draw from; the configuration rules this out for a single one."""
+        first, groups = self._world.first_env, " and ".join(group.name for group in self.crew.groups)
+        raise ConfigError(
+            f"opponents play {groups} in all envs of one process, {first} to {first + self._world.num_envs - 1}, "
+            "expected an env in which their policy plays: each process draws batches from its own envs. "
+            "Start fewer processes, or lower self_play.share"
+        )
 
     def advance(self) -> list[Step]:
         """Steps after one of the world: the next one goes into the next row."""
