@@ -68,6 +68,7 @@ KINDS = {
     "mixed": Kind(MIXED, CHOICES, {**PIXELS_MODEL, **LSTM, **NORMALISED}, masked=True),
     "dqn, mask": Kind(FLOATS, CHOICES, NORMALISED, masked=True, algorithm="dqn"),
     "dqn, stack": Kind(PICTURE, Discrete(3), PIXELS_MODEL, algorithm="dqn", settings={"frame_stack": 3}),
+    "qmix, mask": Kind(FLOATS, CHOICES, NORMALISED, masked=True, algorithm="qmix"),
     "sac": Kind(FLOATS, BOUNDED, algorithm="sac"),
     "ddpg": Kind(FLOATS, BOUNDED, NORMALISED, algorithm="ddpg"),
 }

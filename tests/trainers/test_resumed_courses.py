@@ -73,6 +73,15 @@ COURSES: dict[str, dict[str, Any]] = {
         "env": {"randomize": {"gravity": [8.0, 12.0], "windy": [False, True]}},
         "policy": {"agent": ONE},
     },
+    "vdn beside qmix": {
+        "name": "tests.trainers.replay.stated:Stated",
+        "env": {"dying": 0.1, "resting": 0.2, "truncating": 0.1, "forbidding": 0.3},
+        "policy": {
+            "left": {**DQN, "algorithm": "qmix", "priority_alpha": 0.6, "n_step": 2},
+            "middle": {"algorithm": "random"},
+            "right": {**DQN, "algorithm": "vdn"},
+        },
+    },
     "ppo beside dqn": {"name": "tag_gridworld", "policy": {"tagger": ONE, "runner": DQN}},
     "r2d2": {
         "name": "tests.trainers.recall:Lives",

@@ -12,7 +12,7 @@ from warpworld.environment.declarations import (
     eager_phase,
     masked_phase,
 )
-from warpworld.environment.environment import Environment, critic_space, names_file, placed_groups
+from warpworld.environment.environment import Environment, critic_space, names_file, placed_groups, state_space
 from warpworld.environment.registry import environment_names, get_environment, register
 from warpworld.packaged import packaged_names
 
@@ -35,4 +35,5 @@ __all__ = [
     "packaged_names",
     "placed_groups",
     "register",
+    "state_space",
 ]

@@ -175,6 +175,22 @@ def critic_space(environment: Environment, group: Group) -> Box | None:
     return Box(-math.inf, math.inf, array.shape, np.float32)
 
 
+def state_space(environment: Environment, group: Group) -> Box | None:
+    """The state of a group's agents together, as the environment declares it: what their critics read; None without.
+
+    Of an array per agent it is the parts of all of them, (size, *shape).
+
+    Raises:
+        DeclarationError: as of ``critic_space``.
+    """
+    read = critic_space(environment, group)
+    if read is None:
+        return None
+    array = next(array for array in environment.arrays() if array.name == group.critic_input)
+    lead = (group.size,) if array.per == "agent" else ()
+    return Box(-math.inf, math.inf, (*lead, *read.shape), np.float32)
+
+
 def placed_groups(environment: Environment) -> dict[str, Group]:
     """The groups by name, each with its ``first`` agent filled in.
 

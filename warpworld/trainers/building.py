@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 
 from warpworld.config import LearnerConfig, RunConfig
-from warpworld.environment import Environment, critic_space, get_environment, placed_groups
+from warpworld.environment import Environment, get_environment, placed_groups
 from warpworld.policies import Policy
 from warpworld.policies.fused import fuse
 from warpworld.trainers.algorithms import Algorithm, get_algorithm
@@ -53,7 +53,7 @@ def build_policies(
         policies[name] = None
         if isinstance(entry, LearnerConfig):
             group, algorithm = groups[entry.groups[0]], get_algorithm(entry.algorithm)
-            read = critic_space(environment, group)
+            read = algorithm.critic_space(environment, group)
             policy = algorithm.build_policy(entry, group, generator, read).to(device)
             policy.acts_greedily = algorithm.acts_greedily
             policies[name] = policy

@@ -30,6 +30,7 @@ WAYS = {
         "model": {"hidden_sizes": [8], "recurrent": "gru", "recurrent_size": 4},
     },
     "rmsprop": {**DQN, "optimizer": "rmsprop", "optimizer_eps": 1e-5, "priority_beta": [[0, 0.4], [500, 1.0]]},
+    "qmix": {**DQN, "algorithm": "qmix", "priority_alpha": 0.6},
     "sac": {**SAC, "priority_alpha": 0.6},
     "td3": {**SAC, "algorithm": "ddpg", "td3": True},  # every other update moves the actor: two graphs
 }
@@ -39,7 +40,7 @@ def trained(policy: dict[str, Any], graph_steps: int) -> tuple[Trainer, list[dic
     """A trainer after its run, and its metrics."""
     config = config_from_dict(
         {
-            "name": "cartpole" if policy["algorithm"] in ("dqn", "r2d2") else "pendulum",
+            "name": "cartpole" if policy["algorithm"] in ("dqn", "r2d2", "qmix") else "pendulum",
             "env": {"episode_length": 20},
             "trainer": {"num_envs": 8, "num_steps": 4, "total_env_steps": 640, "graph_steps": graph_steps, "seed": 3},
             "policy": {"agent": policy},

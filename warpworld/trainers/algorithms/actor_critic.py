@@ -155,8 +155,7 @@ class ActorCritic(OffPolicy):
         """Make the replay; let the policy explore in all its groups."""
         super().declare(collector)
         world, settings = collector.world, self.settings
-        of_run = Sizes(collector.total_envs, collector.num_steps, self.agents)
-        self.replay = self.transition_replay(collector, settings.rows(of_run), frame_stack=settings.frame_stack)
+        self.replay = self.transition_replay(collector, settings.rows(self.sizes), frame_stack=settings.frame_stack)
         crew = self.replay.crew
         shape = self.num_draws, self.replay.sizes.batch_size, crew.action_size
         self.normals = Normals(world, crew.name, self.replay.priorities, shape)

@@ -12,7 +12,7 @@ from gymnasium.spaces import Box
 from torch import Tensor
 
 from warpworld.config import LearnerConfig
-from warpworld.environment import Group
+from warpworld.environment import Environment, Group, critic_space
 from warpworld.policies import Policy, build_policy
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.history import History
@@ -67,6 +67,11 @@ class Algorithm(ABC):
             critic_input: what the critic reads; None for the group's observations.
         """
         return build_policy(settings.model, group, generator, cls.needs_critic, critic_input)
+
+    @classmethod
+    def critic_space(cls, environment: Environment, group: Group) -> Box | None:
+        """What of an environment the critic of a group's policy reads; None for what the group's agents observe."""
+        return critic_space(environment, group)
 
     @abstractmethod
     def declare(self, collector: Collector) -> None:

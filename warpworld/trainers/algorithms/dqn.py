@@ -13,6 +13,7 @@ from torch.nn import functional
 from warpworld.config.sections import ALGORITHM
 from warpworld.config.types import Fraction
 from warpworld.environment import Group
+from warpworld.environment.spaces import action_heads
 from warpworld.policies import Policy
 from warpworld.policies.builder import HeadsMaker
 from warpworld.policies.q_network import DuelingHeads, QNetwork
@@ -53,8 +54,9 @@ class DQN(QLearning):
         return of_stacks(build, group, settings.frame_stack)
 
     @classmethod
-    def network(cls, settings: Any, head_sizes: tuple[int, ...]) -> HeadsMaker:
+    def network(cls, settings: Any, group: Group, critic_input: Box | None) -> HeadsMaker:
         """An encoder with heads behind it."""
+        head_sizes = action_heads(group.action)
         return lambda encoder, width: QNetwork(encoder, DuelingHeads(width, head_sizes, settings.dueling))
 
     def make_replay(self, collector: Collector, rows: int) -> TransitionReplay:

@@ -66,19 +66,27 @@ class OffPolicySettings(LearnerConfig):
         default=None, description="size at which rewards are cut off; null for none"
     )
 
+    # what one transition is of, for messages
+    learns_of: ClassVar[str] = "agent"
+
+    def per_env(self, sizes: Sizes) -> int:
+        """Transitions that a step of an env gives: one of each agent."""
+        return sizes.agents
+
     def rows(self, sizes: Sizes) -> int:
         """Rows of the ring: steps of all envs."""
-        return math.ceil(self.replay_size / (sizes.num_envs * sizes.agents))
+        return math.ceil(self.replay_size / (sizes.num_envs * self.per_env(sizes)))
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """The ring holds what an update needs, and learning starts when it is there."""
         rows, needed = self.rows(sizes), self.least_rows(sizes)
-        row = sizes.num_envs * sizes.agents
+        per_env = self.per_env(sizes)
+        row = sizes.num_envs * per_env
         if rows < needed:
             yield Fault(
                 ("replay_size",),
                 f"replay_size is {self.replay_size}, expected at least {needed * row}: {needed} rows of num_envs "
-                f"{sizes.num_envs} x {sizes.agents} agent{'s' * (sizes.agents != 1)}",
+                f"{sizes.num_envs} x {per_env} {self.learns_of}{'s' * (per_env != 1)}",
                 of_sizes=True,
             )
         if rows * row > 2**31 - FAN**2:  # items are numbered in 32 bits, up to a multiple of FAN^2
@@ -203,12 +211,15 @@ class OffPolicy(Algorithm):
             rows: of the ring.
             others: sizes that not all algorithms have.
         """
-        settings, keep = self.settings, self.settings.final_observations
-        if keep is None:
-            seen = ObservationRows(collector.world.groups[settings.groups[0]].observation)
-            keep = seen.size * torch_dtype(seen.dtype).itemsize <= SMALL_OBSERVATION
-        sizes = ReplaySizes(**self.draw_sizes(rows), final_observations=keep, **others)
-        return TransitionReplay(collector, settings.groups, sizes, self.processes)
+        sizes = ReplaySizes(**self.draw_sizes(rows), final_observations=self.keeps_finals(collector), **others)
+        return TransitionReplay(collector, self.settings.groups, sizes, self.processes)
+
+    def keeps_finals(self, collector: Collector) -> bool:
+        """Whether final observations of truncated episodes are kept."""
+        if self.settings.final_observations is not None:
+            return self.settings.final_observations
+        seen = ObservationRows(collector.world.groups[self.settings.groups[0]].observation)
+        return seen.size * torch_dtype(seen.dtype).itemsize <= SMALL_OBSERVATION
 
     # ---- one update --------------------------------------------------------------------------------------------------
     def variant(self) -> Hashable:
@@ -250,15 +261,16 @@ class OffPolicy(Algorithm):
         self.beta.fill_(beta)
 
     @property
-    def agents(self) -> int:
-        """Agents of an env that the policy plays."""
-        groups = self._collector.world.groups
-        return sum(groups[name].size for name in self.settings.groups)
+    def sizes(self) -> Sizes:
+        """What an iteration of all processes brings."""
+        collector, groups = self._collector, self._collector.world.groups
+        agents = sum(groups[name].size for name in self.settings.groups)
+        return Sizes(collector.total_envs, collector.num_steps, agents)
 
     @property
     def transitions(self) -> int:
-        """Steps of agents that were ever recorded, in all processes."""
-        return self._steps * self._collector.total_envs * self.agents
+        """That were ever recorded, in all processes."""
+        return self._steps * self.sizes.num_envs * self.settings.per_env(self.sizes)
 
     def set_exploration(self, progress: Progress) -> None:
         """Settle how far the next iteration's actions explore."""
@@ -273,7 +285,7 @@ class OffPolicy(Algorithm):
 
     def charts(self) -> dict[str, float]:
         """The learning rate, and how often each transition is learnt from."""
-        per_iteration = self._collector.num_steps * self._collector.total_envs * self.agents
+        per_iteration = self.sizes.num_steps * self.sizes.num_envs * self.settings.per_env(self.sizes)
         ratio = self.settings.updates * self.settings.batch_size / per_iteration
         return {"learning_rate": float(self.now.learning_rate), "replay_ratio": ratio}
 

@@ -15,7 +15,6 @@ from torch import Tensor
 from warpworld.config.sections import Fault, Sizes
 from warpworld.config.types import Count, Flag, Fraction, FractionSchedule
 from warpworld.environment import Group
-from warpworld.environment.spaces import action_heads
 from warpworld.policies import Categorical, Policy, build_policy
 from warpworld.policies.builder import HeadsMaker
 from warpworld.policies.distributions import FORBIDDEN
@@ -103,13 +102,13 @@ class QLearning(OffPolicy):
     @classmethod
     def build_policy(cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None) -> Policy:
         """A policy whose outputs are the values of all choices."""
-        network = cls.network(settings, action_heads(group.action))
+        network = cls.network(settings, group, critic_input)
         return build_policy(settings.model, group, generator, needs_critic=False, heads=network)
 
     @classmethod
     @abstractmethod
-    def network(cls, settings: Any, head_sizes: tuple[int, ...]) -> HeadsMaker:
-        """What makes the network from an encoder and its width."""
+    def network(cls, settings: Any, group: Group, critic_input: Box | None) -> HeadsMaker:
+        """What makes the network from an encoder and its width; other arguments as of ``build_policy``."""
 
     # ---- what such an algorithm defines ------------------------------------------------------------------------------
     @abstractmethod
@@ -129,8 +128,7 @@ class QLearning(OffPolicy):
     def declare(self, collector: Collector) -> None:
         """Make the replay; let the policy explore in all its groups."""
         super().declare(collector)
-        of_run = Sizes(collector.total_envs, collector.num_steps, self.agents)
-        self.replay = self.make_replay(collector, self.settings.rows(of_run))
+        self.replay = self.make_replay(collector, self.settings.rows(self.sizes))
         self._epsilon = Epsilon(collector, self.settings.groups, self.settings.exploration)
         for group in self.settings.groups:
             self._epsilon.act(self.replay, group, self.policy)

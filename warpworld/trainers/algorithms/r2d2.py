@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
 import torch
+from gymnasium.spaces import Box
 from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
 from warpworld.config.sections import ALGORITHM, Fault, Sizes
 from warpworld.config.types import Count, Flag, Fraction, FractionSchedule, Positive, PositiveSchedule
+from warpworld.environment import Group
+from warpworld.environment.spaces import action_heads
 from warpworld.policies.builder import HeadsMaker
 from warpworld.policies.q_network import DuelingHeads, RecurrentQNetwork
 from warpworld.trainers.algorithms.off_policy import OffPolicySettings
@@ -96,9 +99,9 @@ class R2D2(QLearning):
     replay: WindowReplay
 
     @classmethod
-    def network(cls, settings: Any, head_sizes: tuple[int, ...]) -> HeadsMaker:
+    def network(cls, settings: Any, group: Group, critic_input: Box | None) -> HeadsMaker:
         """An encoder with a recurrent cell and heads behind it."""
-        model = settings.model
+        model, head_sizes = settings.model, action_heads(group.action)
 
         def make(encoder: torch.nn.Module, width: int) -> RecurrentQNetwork:
             heads = DuelingHeads(model.recurrent_size, head_sizes, settings.dueling)

@@ -12,6 +12,8 @@ ALGORITHMS = {
     "a2c": "warpworld.trainers.algorithms.a2c:A2C",
     "dqn": "warpworld.trainers.algorithms.dqn:DQN",
     "r2d2": "warpworld.trainers.algorithms.r2d2:R2D2",
+    "vdn": "warpworld.trainers.algorithms.vdn:VDN",
+    "qmix": "warpworld.trainers.algorithms.qmix:QMIX",
     "ape_x": "warpworld.trainers.algorithms.ape_x:ApeX",
     "ddpg": "warpworld.trainers.algorithms.ddpg:DDPG",
     "sac": "warpworld.trainers.algorithms.sac:SAC",

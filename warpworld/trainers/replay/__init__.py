@@ -4,6 +4,8 @@ from warpworld.trainers.replay.crew import Crew
 from warpworld.trainers.replay.normals import Normals
 from warpworld.trainers.replay.priorities import Priorities
 from warpworld.trainers.replay.replay import Replay
+from warpworld.trainers.replay.team_replay import TeamReplay, TeamSizes
+from warpworld.trainers.replay.team_transitions import TeamTransitions
 from warpworld.trainers.replay.transition_replay import ReplaySizes, TransitionReplay
 from warpworld.trainers.replay.transitions import Transitions
 from warpworld.trainers.replay.window_replay import WindowReplay, WindowSizes
@@ -15,6 +17,9 @@ __all__ = [
     "Priorities",
     "Replay",
     "ReplaySizes",
+    "TeamReplay",
+    "TeamSizes",
+    "TeamTransitions",
     "TransitionReplay",
     "Transitions",
     "WindowReplay",

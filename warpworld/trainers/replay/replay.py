@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -59,7 +60,7 @@ class Replay(Recorder):
         collector: of an unsealed world.
         groups: of the policy.
         sizes: the batch is this process's part.
-        blocks: blocks of items, one for each env and agent, in the ring.
+        blocks: blocks of items in the ring, each with the items of all envs.
         processes: those that learn together.
     """
 
@@ -68,7 +69,7 @@ class Replay(Recorder):
     ) -> None:
         self._collector, self.world, self._draws = collector, collector.world, sizes
         self.ring = Ring(collector, groups, sizes.rows, sizes.actors_priority)
-        block, name = self.world.num_envs * self.crew.size, self.crew.name
+        block, name = self.world.num_envs * self.items_per_env, self.crew.name
         self.priorities = Priorities(self.world, name, blocks, block, sizes.batch_size, sizes.alpha, processes)
         self._aliases = {**self.priorities.aliases, **self.ring.aliases}
         self.history = RingHistory(self, sizes.n_step)
@@ -85,9 +86,19 @@ class Replay(Recorder):
         return self._aliases
 
     @property
+    def members(self) -> tuple[int, ...]:
+        """Agents of an item, as the dimensions that they have in a batch: none, where each agent has its own items."""
+        return ()
+
+    @property
+    def items_per_env(self) -> int:
+        """Items of an env in a block."""
+        return self.crew.size // math.prod(self.members)
+
+    @property
     def items(self) -> int:
         """Transitions that the ring holds."""
-        return self.ring.rows * self.world.num_envs * self.crew.size
+        return self.ring.rows * self.world.num_envs * self.items_per_env
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
     def act(self, group: str, *args: object, **kwargs: object) -> Actor:
@@ -108,13 +119,13 @@ class Replay(Recorder):
             work: how much the lanes of all envs share at most.
             scalars: that kernels take besides gamma and alpha.
         """
-        world, sizes = self.world, self._draws
+        world, sizes, members = self.world, self._draws, math.prod(self.members)
         of_draws = {
             "BATCH": sizes.batch_size,
             "N_STEP": sizes.n_step,
-            "ENTRIES": self.crew.rows.size,
-            "ACTION_SIZE": self.crew.action_size,
-            "CHOICES": self.ring.choices or 1,
+            "ENTRIES": members * self.crew.rows.size,
+            "ACTION_SIZE": members * self.crew.action_size,
+            "CHOICES": members * self.ring.choices or 1,
             "ACTORS_PRIORITY": int(sizes.actors_priority),
             "VALUE_RESCALE": int(sizes.value_rescale),
             "REWARD_CLIP": float(sizes.reward_clip),
@@ -123,7 +134,7 @@ class Replay(Recorder):
         known, numbers = {**self.ring.constants, **of_draws, **constants}, {"gamma": sizes.gamma, "alpha": sizes.alpha}
         path = CUDA_FOLDER / source
         self._kernels = world.kernels(path, known, scalars={**numbers, **scalars}, aliases=self._aliases)
-        lanes = lanes_for(max(work, world.num_envs * self.crew.size), world.num_envs)
+        lanes = lanes_for(max(work, world.num_envs * self.items_per_env), world.num_envs)
         self._kernels.build([Kernel(name, lanes, own_env_only=False) for name in self._kernels.signatures])
 
     # ---- in the sealed store -----------------------------------------------------------------------------------------

@@ -14,9 +14,9 @@ from warpworld.trainers.replay.ring import CUT_OFF, PLAYED
 if TYPE_CHECKING:
     from warpworld.trainers.replay.replay import Replay
 
-_OF_ROWS = ("takes_part", "finals_before")  # besides those called ring_...
+_OF_ROWS = ("takes_part", "finals_before", "team_rewards", "team_takes_part")  # besides those called ring_...
 _OF_BLOCKS = ("window_states",)  # written where a block of several rows begins
-_SLOTS = ("finals", "finals_mask")
+_SLOTS = ("finals", "finals_mask", "finals_state")
 
 
 class RingHistory(History):
@@ -57,8 +57,8 @@ class RingHistory(History):
         return found
 
     def whole(self) -> Mapping[str, Tensor]:
-        """Leaves in their order: blocks, envs, agents."""
-        shape = (self._blocks, self._replay.world.num_envs, self._replay.crew.size)
+        """Leaves in their order: blocks, envs, an env's items."""
+        shape = (self._blocks, self._replay.world.num_envs, self._replay.items_per_env)
         leaves = self._replay.array("leaves")[: torch.Size(shape).numel()]
         return {self._aliases["leaves"]: leaves.view(shape)}
 

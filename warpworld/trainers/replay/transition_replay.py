@@ -62,17 +62,19 @@ class TransitionReplay(Replay):
     def _add_arrays(self) -> dict[str, str]:
         """Add the batch; gives their names by those of the kernels' parameters."""
         crew, sizes, ring = self.crew, self.sizes, self.ring
-        batch, seen = sizes.batch_size, (sizes.batch_size, sizes.frame_stack * crew.rows.size)
+        batch = sizes.batch_size
+        each = (batch, *self.members)
+        seen = (*each, sizes.frame_stack * crew.rows.size)
         arrays: list[tuple[Array, Kept]] = [
             (Array("batch_observations", crew.rows.dtype, seen, "world"), "scratch"),
             (Array("batch_next_observations", crew.rows.dtype, seen, "world"), "scratch"),
-            (Array("batch_actions", crew.action_dtype, (batch, crew.action_size), "world"), "scratch"),
+            (Array("batch_actions", crew.action_dtype, (*each, crew.action_size), "world"), "scratch"),
             (Array("batch_returns", "float32", (batch,), "world"), "scratch"),
             (Array("batch_discounts", "float32", (batch,), "world"), "scratch"),
             (Array("batch_next", "int32", (batch,), "world"), "scratch"),
         ]
         if ring.choices:
-            arrays.append((Array("batch_next_mask", "bool", (batch, ring.choices), "world"), "scratch"))
+            arrays.append((Array("batch_next_mask", "bool", (*each, ring.choices), "world"), "scratch"))
         aliases = add_arrays(self.world, crew.name, arrays)
         # placeholders for arrays that kernels name but this replay does not have; they are never read
         flags, rows = ring.aliases["ring_terminated"], ring.aliases["ring_observations"]
@@ -95,17 +97,28 @@ class TransitionReplay(Replay):
     def _bind(self) -> None:
         world, ring = self.world, self.ring
         self._advance = world.program([*self._keep_final(), *ring.advance()])
-        self._settle = world.program([*ring.settle(), self.step("set_first_leaves"), *self.priorities.add_up_steps()])
+        self._settle = world.program(
+            [*ring.settle(), *self._note(), self.step("set_first_leaves"), *self.priorities.add_up_steps()]
+        )
         self._draw = world.program([*self.priorities.draw_steps(), *self._gather()])
-        self._batch = Transitions(
+        self._batch = self._views()
+
+    def _views(self) -> Transitions:
+        """The batch, as views of the store."""
+        masks = self.array("batch_next_mask")[..., : self.crew.num_choices] if self.ring.choices else None
+        return Transitions(
             observations=self.array("batch_observations"),
             actions=self.array("batch_actions"),
             returns=self.array("batch_returns"),
             discounts=self.array("batch_discounts"),
             next_observations=self.array("batch_next_observations"),
-            next_action_masks=self.array("batch_next_mask")[:, : self.crew.num_choices] if ring.choices else None,
+            next_action_masks=masks,
             weights=self.array("batch_weights"),
         )
+
+    def _note(self) -> list[Step]:
+        """What more is settled of an iteration's rows before it is settled which of them can be drawn."""
+        return []
 
     def _keep_final(self) -> list[Step]:
         if self._finals is None:

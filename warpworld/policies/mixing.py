@@ -1,0 +1,70 @@
+"""Networks of teams: the values of what each agent does, and what mixes them into the value of what all do."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from warpworld.policies.q_network import DuelingHeads, QNetwork
+
+
+class TeamQNetwork(QNetwork):
+    """The agents' shared network, as a model's ``actor``, and a mixer that learning alone reads.
+
+    Attributes:
+        mixer: agents' values (B, N) and state (B, numbers) -> the team's (B,).
+    """
+
+    def __init__(self, encoder: nn.Module, heads: DuelingHeads, mixer: nn.Module) -> None:
+        super().__init__(encoder, heads)
+        self.mixer = mixer
+
+    def mix(self, values: Tensor, takes_part: Tensor, state: Tensor) -> Tensor:
+        """The team's value: (B,) float32. An agent that takes no part adds nothing; a team of none has the value 0.
+
+        Args:
+            values: (B, N) float32, of what each agent does.
+            takes_part: (B, N) bool.
+            state: (B, numbers) float32.
+        """
+        mixed = self.mixer(torch.where(takes_part, values, 0.0), state)
+        return torch.where(takes_part.any(-1), mixed, 0.0)
+
+
+class Sum(nn.Module):
+    """VDN's mixer (Sunehag et al. 2017, arXiv 1706.05296): the team's value is the sum of its agents'."""
+
+    def forward(self, values: Tensor, state: Tensor) -> Tensor:
+        """See ``TeamQNetwork``."""
+        return values.sum(-1)
+
+
+class MonotonicMixer(nn.Module):
+    """QMIX's mixer (Rashid et al. 2018, arXiv 1803.11485): the team's value never falls as an agent's rises.
+
+    With W1, b1, w2 and v computed from the state by networks of their own, Q_tot = elu(Q |W1| + b1) |w2| + v.
+
+    Attributes:
+        first, bias, second, base: the hypernetworks of W1, b1, w2 and v.
+
+    Args:
+        agents: N.
+        state_size: numbers in a state.
+        width: of the layer between; b1 and w2 have as many numbers, W1 has N times as many.
+        hidden: width of the hidden layer of the hypernetworks of W1 and w2.
+    """
+
+    def __init__(self, agents: int, state_size: int, width: int, hidden: int) -> None:
+        super().__init__()
+        self._shape = agents, width
+        self.first = nn.Sequential(nn.Linear(state_size, hidden), nn.ReLU(), nn.Linear(hidden, agents * width))
+        self.bias = nn.Linear(state_size, width)
+        self.second = nn.Sequential(nn.Linear(state_size, hidden), nn.ReLU(), nn.Linear(hidden, width))
+        self.base = nn.Sequential(nn.Linear(state_size, width), nn.ReLU(), nn.Linear(width, 1))
+
+    def forward(self, values: Tensor, state: Tensor) -> Tensor:
+        """See ``TeamQNetwork``."""
+        weights = self.first(state).abs().unflatten(-1, self._shape)
+        hidden = functional.elu((values.unsqueeze(-1) * weights).sum(-2) + self.bias(state))
+        return (hidden * self.second(state).abs()).sum(-1) + self.base(state).squeeze(-1)

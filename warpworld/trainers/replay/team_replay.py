@@ -1,0 +1,127 @@
+"""Transitions of teams, drawn from a ring of past steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from warpworld.environment import Array, Kernel
+from warpworld.managers.data_manager import Kept
+from warpworld.managers.numbers import Number
+from warpworld.managers.program import Step
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.replay.priorities import CUDA_FOLDER, add_arrays, lanes_for
+from warpworld.trainers.replay.team_states import TeamStates
+from warpworld.trainers.replay.team_transitions import TeamTransitions
+from warpworld.trainers.replay.transition_replay import ReplaySizes, TransitionReplay
+
+
+@dataclass(frozen=True)
+class TeamSizes(ReplaySizes):
+    """What a ring of teams' transitions holds, and what is drawn from it.
+
+    Attributes:
+        mean_reward: whether a team earns the mean over its agents; else their sum.
+        state: name of the array that the state comes from; None keeps none.
+    """
+
+    mean_reward: bool = True
+    state: str | None = None
+
+
+class TeamReplay(TransitionReplay):
+    """Records every step of a group's agents, and draws transitions of all agents of an env at once.
+
+    The agents of an env lie side by side in a row of the ring, so a team's transition is that of one agent whose
+    observation, action and mask are as long as all of theirs. What it earned and whether it can be drawn is settled
+    once an iteration. The rules stand in ``cuda/teams.cu``.
+
+    Attributes:
+        sizes: see above.
+
+    Args:
+        collector: of an unsealed world.
+        group: the agents that make up a team.
+        sizes: see above; the batch is this process's part.
+        processes: those that learn together.
+    """
+
+    sizes: TeamSizes
+    _batch: TeamTransitions
+
+    def __init__(self, collector: Collector, group: str, sizes: TeamSizes, processes: ProcessGroup = ALONE) -> None:
+        self._states: TeamStates | None = None
+        super().__init__(collector, [group], sizes, processes)
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """All agents of an env."""
+        return (self.crew.size,)
+
+    # ---- before the world is sealed ----------------------------------------------------------------------------------
+    def _add_arrays(self) -> dict[str, str]:
+        """See ``TransitionReplay``; a team's rewards and flags are what its kernels take for an agent's."""
+        each = (self.sizes.batch_size, self.crew.size)
+        of_teams = (self.ring.rows, self.world.num_envs, 1)
+        arrays: list[tuple[Array, Kept]] = [
+            (Array("team_rewards", "float32", of_teams, "world"), "history"),
+            (Array("team_takes_part", "uint8", of_teams, "world", initial=0), "history"),
+            (Array("batch_takes_part", "bool", each, "world"), "scratch"),
+            (Array("batch_next_takes_part", "bool", each, "world"), "scratch"),
+        ]
+        aliases = super()._add_arrays() | add_arrays(self.world, self.crew.name, arrays)
+        if self.sizes.state is not None:
+            slots, known = None if self._finals is None else self._finals.slots, {**self.aliases, **aliases}
+            self._states = TeamStates(self.world, self.ring, self.sizes.state, self.sizes.batch_size, slots, known)
+            aliases |= self._states.aliases
+        return {**aliases, "ring_rewards": aliases["team_rewards"], "takes_part": aliases["team_takes_part"]}
+
+    def build(self, source: str, constants: Mapping[str, Number], work: int, **scalars: Number) -> None:
+        """See ``Replay``; to these kernels a team is one agent, which leaves its episode only with its env."""
+        super().build(source, {**constants, "AGENTS": 1, "LEAVING": 0, "MASKED": 0}, work, **scalars)
+        world, aliases = self.world, {**self.aliases, **self.ring.aliases}
+        own = {"BATCH": self.sizes.batch_size, "MEAN": int(self.sizes.mean_reward)}
+        self._of_teams = world.kernels(CUDA_FOLDER / "teams.cu", {**self.ring.constants, **own}, aliases=aliases)
+        lanes = lanes_for(max(work, world.num_envs) * self.crew.size, world.num_envs)
+        self._of_teams.build([Kernel(name, lanes, own_env_only=False) for name in self._of_teams.signatures])
+
+    # ---- in the sealed store -----------------------------------------------------------------------------------------
+    def _note(self) -> list[Step]:
+        return [self._team_step("note_teams")]
+
+    def _keep_final(self) -> list[Step]:
+        states = [] if self._states is None else self._states.keep_final()
+        return [*states, *super()._keep_final()]
+
+    def _gather(self) -> list[Step]:
+        states = [] if self._states is None else self._states.gather()
+        return [*super()._gather(), self._team_step("gather_members"), *states]
+
+    def _team_step(self, kernel: str) -> Step:
+        return self._of_teams.step(kernel, index=0, own_env_only=False)
+
+    def _views(self) -> TeamTransitions:
+        states = self._states
+        return TeamTransitions(
+            **vars(super()._views()),
+            takes_part=self.array("batch_takes_part"),
+            next_takes_part=self.array("batch_next_takes_part"),
+            states=None if states is None else states.of_batch("batch_states"),
+            next_states=None if states is None else states.of_batch("batch_next_states"),
+        )
+
+    # ---- around a step -----------------------------------------------------------------------------------------------
+    def acted(self) -> None:
+        """Copy what was seen, done and allowed into the row, and the state."""
+        super().acted()
+        if self._states is not None:
+            self._states.acted()
+
+    # ---- learning ----------------------------------------------------------------------------------------------------
+    def draw(self, beta: float | Tensor = 0.0) -> TeamTransitions:
+        """Draw a batch; it stays as it is until the next draw; ``beta`` as of ``TransitionReplay.draw``."""
+        super().draw(beta)
+        return self._batch
