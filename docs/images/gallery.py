@@ -12,11 +12,14 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from warpworld.config import load_config
+from warpworld.environment import get_environment
 from warpworld.packaged import FAMILIES
 from warpworld.report.pictures import CAPTION as BELOW
 from warpworld.report.pictures import picture, write_gif
-from warpworld.report.recording import Recording, record_random, record_run
+from warpworld.report.recording import Recording, record, record_random
 from warpworld.runs import Run
+from warpworld.trainers.collecting.players import Player, Scripted
+from warpworld.trainers.evaluate import load_policies
 
 RUNS = Path(__file__).parents[2] / "benchmarks" / "gallery" / "runs"
 OUT = Path(__file__).with_name("gallery")
@@ -26,10 +29,10 @@ SIZE, FRAMES, TICK = 240, 100, 0.08  # of a moving picture: longer side in pixel
 SECONDS = 10  # of several episodes; a single one may take longer
 SIDE, CAPTION, GAP, COLUMNS = 150, 20, 10, 8  # of the sheet: pixels; tiles in a row
 INK, PAPER, FRAME = "#1f2328", "#ffffff", "#d0d7de"
-LEFT_OUT = {"coins", "recall"}  # coins: learnt from a script, which would not play; recall: there is little to see
 SEED = 3
 # Whose actions are drawn: greedy ones get stuck at walls or block each other.
-DRAWN = {"explorer", "waypoint", "point_goal", "deathmatch", "foraging", "warehouse"}
+DRAWN = {"explorer", "waypoint", "point_goal", "deathmatch", "foraging", "warehouse", "coins"}
+SCRIPTED = {"coins": ("hider", "biased"), "skirmish": ("enemy", "attack")}  # a group, and the script that plays it
 
 
 def beginning(played: Recording) -> Recording:
@@ -50,10 +53,19 @@ def has_run(name: str) -> bool:
 def recording(name: str) -> Recording:
     """The first steps of an environment, by what its committed run has learnt."""
     device = ["trainer.device=cpu"]
-    if has_run(name):
-        run = Run.open(RUNS / name)
-        return beginning(record_run(run, device, EPISODES, SEED, name not in DRAWN, "best", STEPS))
-    return beginning(record_random(load_config(name, device), EPISODES, SEED, steps=STEPS))
+    if not has_run(name):
+        return beginning(record_random(load_config(name, device), EPISODES, SEED, steps=STEPS))
+    config = load_config(RUNS / name / "config.yaml", device)
+    players = {**load_policies(Run(RUNS / name, config), "best"), **scripted(name)}
+    return beginning(record(config, players, EPISODES, SEED, name not in DRAWN, steps=STEPS))
+
+
+def scripted(name: str) -> dict[str, Player]:
+    """The script that plays in the environment's claim, by the policy whose place it takes."""
+    if name not in SCRIPTED:
+        return {}
+    group, script = SCRIPTED[name]
+    return {group: Scripted(script, get_environment(name)().scripts()[script])}
 
 
 def tile(played: Recording) -> Image.Image:
@@ -68,7 +80,7 @@ def tile(played: Recording) -> Image.Image:
 
 def main() -> None:
     """Write the moving pictures that are named on the command line, or all of them and the sheet."""
-    names = [name for family in FAMILIES.values() for name in family if name not in LEFT_OUT]
+    names = [name for family in FAMILIES.values() for name in family]
     OUT.mkdir(exist_ok=True)
     tiles = {}
     for name in sys.argv[1:] or names:

@@ -27,7 +27,7 @@ from warpworld.world import World
 from warpworld.world.reserved import BOOKKEEPING, ON_REQUEST, reserved_arrays
 
 if TYPE_CHECKING:
-    from warpworld.policies import Policy
+    from warpworld.trainers.collecting.players import Player
 
 MAX_FRAMES = 5000  # of a recording, so that one of endless episodes ends
 
@@ -105,7 +105,7 @@ class FrameArrays(dict[str, np.ndarray]):
 
 def record(
     config: RunConfig,
-    policies: Mapping[str, Policy | None],
+    policies: Mapping[str, Player],
     episodes: int = 1,
     seed: int = 0,
     greedy: bool = False,
@@ -119,7 +119,7 @@ def record(
 
     Args:
         config: the environment, its parameters and the device.
-        policies: by the names in ``config.policy``; None acts at random.
+        policies: by the names in ``config.policy``, or who plays instead of one; None acts at random.
         episodes: episodes to play, one after the other.
         seed: of the env and of the actions drawn.
         greedy: take the likeliest actions instead of drawing; random ones stay random.

@@ -159,14 +159,14 @@ def _world(config: RunConfig, episodes: int, seed: int) -> tuple[World, int]:
 
 
 def build_actors(
-    world: World, config: RunConfig, policies: Mapping[str, Policy | None], greedy: bool = False
+    world: World, config: RunConfig, policies: Mapping[str, Player], greedy: bool = False
 ) -> list[Actor]:
     """One actor for each group of an unsealed world, which records nothing.
 
     Args:
         world: the world that they act in.
         config: knows which groups each policy plays.
-        policies: by name; None acts at random.
+        policies: by name, or who plays instead of one; None acts at random.
         greedy: take the likeliest actions instead of drawing; random ones stay random.
     """
     return [
