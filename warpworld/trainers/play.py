@@ -158,9 +158,7 @@ def _world(config: RunConfig, episodes: int, seed: int) -> tuple[World, int]:
     return build_world(config, num_envs, seed), whole_rounds(episodes) // num_envs
 
 
-def build_actors(
-    world: World, config: RunConfig, policies: Mapping[str, Player], greedy: bool = False
-) -> list[Actor]:
+def build_actors(world: World, config: RunConfig, policies: Mapping[str, Player], greedy: bool = False) -> list[Actor]:
     """One actor for each group of an unsealed world, which records nothing.
 
     Args:
