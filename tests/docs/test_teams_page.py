@@ -1,0 +1,25 @@
+"""docs/teams.md: its table has the defaults of VDN and QMIX."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.docs.pages import page
+from tests.docs.test_off_policy_page import defaults
+from warpworld.trainers.algorithms import get_algorithm
+
+OF_QMIX = {"mixing_size", "hypernetwork_size"}
+AS_SHOWN_OF_DQN = {"frame_stack"}  # keys of dqn that teams have not
+
+
+@pytest.mark.parametrize("algorithm", ["vdn", "qmix"])
+def test_every_key_is_there_with_its_default(algorithm: str) -> None:
+    own, of_dqn = defaults(page("teams")), get_algorithm("dqn").Settings()  # type: ignore[call-arg]
+    settings = get_algorithm(algorithm).Settings()  # type: ignore[call-arg]
+    known = {name for name, _ in settings}
+    assert {name for name, _ in of_dqn} - known == AS_SHOWN_OF_DQN
+    assert set(own) - known == (OF_QMIX if algorithm == "vdn" else set())
+    for name, value in settings:
+        if name != "algorithm":
+            shown = own[name] if name in own else getattr(of_dqn, name)
+            assert value == (float(shown) if isinstance(value, float) else shown), name
