@@ -33,7 +33,8 @@ agent and episode after a training from each of three seeds that no setting was 
 the same episodes, and the CPU time of the slowest training, of all threads together. In a greedy return policies take
 their likeliest actions, in a drawn one they draw them. Where a config missed its claim, new settings were chosen with
 seeds 1 to 3, and the figures are of fresh seeds; the entry names both. A reference is what others report, or the most
-that can be earned. `make gallery` writes this page and its pictures.
+that can be earned. In the pictures of coins and skirmish, scripts play the hider and the enemy, as in their claims.
+`make gallery` writes this page and its pictures.
 """
 
 

@@ -144,24 +144,36 @@ def test_chain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "named", "full", "asked"),
+    ("timestep", "seen", "named", "full", "middle"),
     [
-        ([0, 1, 0, 0, 0], None, [("agent", 1)], False),
-        ([0, 0, 0, 0, 0], None, [], False),
-        ([0, 0, 0, 0, 1], None, [], True),
-        ([0, 0, 0, 0, 0], 1, [("agent", 1)], False),
-        ([0, 0, 0, 0, 0], 3, [("alarm", 3)], False),
+        (0, [0, 1, 0, 0, 0], None, [("agent", 1)], "21"),
+        (20, [0, 0, 0, 0, 0], None, [], "1"),
+        (21, [0, 0, 0, 0, 1], None, [], "?"),
+        (22, [0, 0, 0, 0, 0], 1, [("agent", 1)], "+1"),
+        (22, [0, 0, 0, 0, 0], 3, [("alarm", 3)], "-1"),
     ],
 )
-def test_recall(seen: list[int], named: int | None, full: list[tuple[str, int]], asked: bool) -> None:
-    arrays = {"cue": 1, "observations": [seen], "actions": [[named or 0]], "terminated": named is not None}
+def test_recall(timestep: int, seen: list[int], named: int | None, full: list[tuple[str, int]], middle: str) -> None:
+    arrays = {"cue": 1, "timestep": timestep, "observations": [seen], "actions": [[named or 0]]}
+    arrays |= {"terminated": named is not None, "rewards": [0.0 if named is None else 1.0 if named == 1 else -1.0]}
     drawn = drawing("recall", arrays)
     places, ring = marks(drawn, Discs, fill="ground")[0], marks(drawn, Discs, outline="ink")[0]
     at = {(round(x, 6), round(y, 6)): cue for cue, (x, y) in enumerate(zip(places.x, places.y, strict=True))}
     assert len(at) == 4 and (ring.x[0], ring.y[0]) == pytest.approx((1.0, 0.0))
     discs = [disc for fill in ("agent", "alarm") for disc in marks(drawn, Discs, fill=fill)]
     assert [(disc.fill, at[round(disc.x[0], 6), round(disc.y[0], 6)]) for disc in discs] == full
-    assert bool(marks(drawn, Text)) == asked
+    assert [text.text for text in marks(drawn, Text)] == [middle]
+
+
+def test_coins() -> None:
+    heads, tails = [1, 0], [0, 1]
+    before = drawing("coins", {"observations": np.zeros((2, 4))})
+    assert marks(before, Text) == [] and marks(before, Discs, fill=None) == []
+    for hider, winner in ((heads, -0.9), (tails, 0.9)):
+        drawn = drawing("coins", {"observations": [[*heads, *hider], [*hider, *heads]]})
+        assert [text.text for text in marks(drawn, Text)] == ["H", "HT"[hider == tails], "="]
+        assert len(marks(drawn, Segments)) == (hider == tails)
+        assert [ring.x[0] for ring in marks(drawn, Discs, fill=None)] == [winner]
 
 
 @pytest.mark.parametrize(

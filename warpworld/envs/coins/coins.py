@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
-from warpworld.drawing import Discs, Drawing, Mark, Text
+from warpworld.drawing import Discs, Drawing, Mark, Segments, Text
 from warpworld.environment import Array, Environment, Group, Script, register
 from warpworld.errors import DeclarationError
 
@@ -62,16 +62,19 @@ class Coins(Environment):
         return {"biased": _biased}
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
-        """The coins of the last round, the matcher's on the left; who won it has the ring."""
-        marks: list[Mark] = []
-        for player, (x, colour) in enumerate(zip((-0.7, 0.7), PLAYERS, strict=True)):
-            own = arrays["observations"][player, :2]
-            marks.append(Discs(x, 0.0, 0.5, fill=colour))
-            if own.any():
-                marks.append(Text(x, 0.0, "HT"[int(own.argmax())], 0.5, fill="paper"))
-                if arrays["rewards"][player] > 0:
-                    marks.append(Discs(x, 0.0, 0.58, fill=None, outline="ink", line_width=0.06))
-        return Drawing((-1.5, -0.8, 1.5, 0.8), marks, seconds=0.4)
+        """The coins of the last round, the matcher's on the left, and whether they are equal; the winner is ringed."""
+        sides = arrays["observations"][:, :2]
+        x = (-0.9, 0.9)
+        marks: list[Mark] = [Discs(x[k], 0.0, 0.5, fill=player) for k, player in enumerate(PLAYERS)]
+        if sides.any():  # a round has been played
+            matcher, hider = sides.argmax(1)
+            winner = x[int(matcher != hider)]
+            marks += [Text(x[k], 0.0, "HT"[side], 0.5, fill="paper") for k, side in enumerate((matcher, hider))]
+            marks.append(Text(0.0, 0.0, "=", 0.5, fill="muted"))
+            if matcher != hider:
+                marks.append(Segments(-0.1, -0.2, 0.1, 0.2, outline="muted", line_width=0.04))
+            marks.append(Discs(winner, 0.0, 0.58, fill=None, outline="ink", line_width=0.06))
+        return Drawing((-1.6, -0.8, 1.6, 0.8), marks, seconds=0.4)
 
 
 def _biased(arrays: Any, group: Group) -> torch.Tensor:

@@ -49,7 +49,8 @@ class Recall(Environment):
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The cues in a circle; the one to be named is ringed, and full while it is shown.
 
-        A question mark asks for it. At the end the one that was named is full, in red if it is wrong.
+        In the middle the steps until it is asked for, a question mark that does so, and what the answer earns. The one
+        that was named is full then, in red if it is wrong.
         """
         cues, cue, seen = self.params.cues, int(arrays["cue"]), arrays["observations"][0]
         x, y = _circle(cues)
@@ -57,12 +58,13 @@ class Recall(Environment):
         marks: list[Mark] = [Discs(x, y, radius, fill="ground", outline="grid", line_width=0.03)]
         if seen[:cues].any():
             marks.append(Discs(x[cue], y[cue], radius, fill="agent"))
-        if seen[cues]:
-            marks.append(Text(0.0, 0.0, "?", 0.6, fill="ink"))
         if arrays["terminated"]:
             named = int(arrays["actions"][0, 0])
             marks.append(Discs(x[named], y[named], radius, fill="agent" if named == cue else "alarm"))
         marks.append(Discs(x[cue], y[cue], radius, fill=None, outline="ink", line_width=0.03))
+        wait = self.params.delay + 1 - int(arrays["timestep"])  # below 0 once it has been named
+        middle = f"{arrays['rewards'][0]:+.0f}" if wait < 0 else str(wait) if wait else "?"
+        marks.append(Text(0.0, 0.0, middle, 0.6, fill="muted" if wait > 0 else "ink"))
         return Drawing((-1.5, -1.5, 1.5, 1.5), marks, seconds=0.1)
 
 
