@@ -22,8 +22,12 @@ SCALE = np.array([1, 1, 1, 1, 4 * np.pi, 9 * np.pi])  # of observations
     [
         ({}, {}),
         (dict(link_mass_1=0.7, link_mass_2=1.6), dict(LINK_MASS_1=0.7, LINK_MASS_2=1.6)),
+        (
+            dict(link_length_1=0.8, link_length_2=1.3),
+            dict(LINK_LENGTH_1=0.8, LINK_COM_POS_1=0.4, LINK_LENGTH_2=1.3, LINK_COM_POS_2=0.65),
+        ),
     ],
-    ids=["as-registered", "other-masses"],
+    ids=["as-registered", "other-masses", "other-lengths"],
 )
 def test_steps_from_any_state_are_gymnasiums(ours_too: dict[str, float], theirs: dict[str, float]) -> None:
     """1e-5 of each number's range, 3,000 states; rewards and ends exactly, but where the tip is as high as the line."""
@@ -53,15 +57,15 @@ def test_steps_at_full_speed_are_gymnasiums_but_for_rounding_that_they_amplify()
     assert difference.max() <= 1e-3
 
 
-def test_each_env_has_its_own_gravity_and_masses() -> None:
-    gravity, mass = np.array([0.0, 9.8, 5.0]), np.array([1.0, 1.0, 2.0])
-    world = make("acrobot", 3, gravity=gravity, link_mass_2=mass)
-    states = np.full((3, 4), [1.0, 0.0, 0.0, 0.0], dtype=np.float32)
-    found = ours(world, states, np.array([1, 1, 1]))
+def test_each_env_has_its_own_gravity_masses_and_lengths() -> None:
+    gravity, mass = np.array([0.0, 9.8, 5.0, 9.8]), np.array([1.0, 1.0, 2.0, 1.0])
+    world = make("acrobot", 4, gravity=gravity, link_mass_2=mass, link_length_1=np.array([1.0, 1.0, 1.0, 0.5]))
+    states = np.full((4, 4), [1.0, 0.0, 0.0, 0.0], dtype=np.float32)
+    found = ours(world, states, np.array([1, 1, 1, 1]))
     assert found.observations[0, 4:].tolist() == [0.0, 0.0]  # nothing pulls, nothing pushes
     expected = gymnasiums("Acrobot-v1", states[1:2], np.array([1]))
     np.testing.assert_allclose(found.observations[1], expected.observations[0], atol=1e-5)
-    assert abs(found.observations[2, 4] - found.observations[1, 4]) > 0.1
+    assert np.abs(found.observations[2:, 4] - found.observations[1, 4]).min() > 0.1
 
 
 def test_spaces_and_time_limit_are_gymnasiums() -> None:
@@ -91,6 +95,7 @@ def test_starts_hang_down_nearly_at_rest() -> None:
         ({"gravity": -1.0}, "gravity=-1.0: expected a finite number of at least 0"),
         ({"link_mass_1": 0.0}, "link_mass_1=0.0: expected a finite number above 0"),
         ({"link_mass_2": float("inf")}, "link_mass_2=inf: expected a finite number above 0"),
+        ({"link_length_2": 0.0}, "link_length_2=0.0: expected a finite number above 0"),
     ],
 )
 def test_wrong_parameters(params: dict[str, float], message: str) -> None:

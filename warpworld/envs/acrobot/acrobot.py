@@ -25,7 +25,7 @@ class Acrobot(Environment):
     """Swing two hanging links until the tip is a link's length above the bar: a torque at the joint, -1 a step."""
 
     source = "acrobot.cu"
-    per_env = ("gravity", "link_mass_1", "link_mass_2")
+    per_env = ("gravity", "link_mass_1", "link_mass_2", "link_length_1", "link_length_2")
 
     @dataclass(frozen=True)
     class Params:
@@ -35,13 +35,15 @@ class Acrobot(Environment):
         gravity: float = 9.8  # m/s^2
         link_mass_1: float = 1.0  # kg, of the link at the bar
         link_mass_2: float = 1.0  # kg, of the other one
+        link_length_1: float = 1.0  # m
+        link_length_2: float = 1.0  # m
 
         def __post_init__(self) -> None:
             if not 1 <= self.episode_length < 2**31:
                 raise DeclarationError(f"episode_length={self.episode_length}: expected 1 to 2^31 - 1")
             if not 0 <= self.gravity < math.inf:
                 raise DeclarationError(f"gravity={self.gravity}: expected a finite number of at least 0")
-            for name in ("link_mass_1", "link_mass_2"):
+            for name in ("link_mass_1", "link_mass_2", "link_length_1", "link_length_2"):
                 if not 0 < getattr(self, name) < math.inf:
                     raise DeclarationError(f"{name}={getattr(self, name)}: expected a finite number above 0")
 
@@ -55,7 +57,7 @@ class Acrobot(Environment):
         return [Array("state", "float32", (4,), doc="angle from hanging, angle between the links, their velocities")]
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
-        """The links below and above their bar, and the line that the tip has to cross."""
+        """The links below and above their bar, a metre each, and the line that the tip has to cross."""
         first, second = (float(angle) for angle in arrays["state"][0, :2])
         angles = np.array([first, first + second])
         x, y = (np.concatenate([[0.0], np.cumsum(part)]) for part in (np.sin(angles), -np.cos(angles)))
