@@ -293,7 +293,7 @@ def test_what_a_launcher_says() -> None:
     assert Launch.from_environment({}) is None
     assert Launch.from_environment({**GOOD, "WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}) is None
     launch = Launch.from_environment({**GOOD, "LOCAL_WORLD_SIZE": "2", "TORCHELASTIC_USE_AGENT_STORE": "True"})
-    assert launch == Launch(1, 4, 1, 2, "somewhere", 29500, served=True, attempt=0)
+    assert launch == Launch(1, 4, 1, 2, "somewhere", 29500, served=True)
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_two_processes_that_take_the_same_gpu(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(joining, "_connect", lambda *arguments, **named: torch.distributed.HashStore())
     monkeypatch.setattr(joining, "Heart", lambda *arguments: None)
-    monkeypatch.setattr(joining.Membership, "_meet", lambda *arguments: None)
+    monkeypatch.setattr(joining, "meet", lambda *arguments: "start/1")
     monkeypatch.setattr(joining, "_take_device", lambda *arguments: "cpu:gloo,cuda:nccl")
     monkeypatch.setattr(torch.distributed, "init_process_group", refuse)
     membership = joining.Membership(Launch(0, 2, 0, 2, "somewhere", 29500, served=True))

@@ -20,6 +20,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from warpworld.commands.heart import BEAT_SECONDS, FAILED, FAILED_BEATS, FAILED_KEY, GONE_KEY, Heart
+from warpworld.commands.meeting import meet
 from warpworld.errors import DeviceError, ProcessError
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ class Launch:
         address: where the store is served.
         port: likewise.
         served: whether the launcher serves the store; else process 0 does.
-        attempt: how often the launcher has restarted the processes; what earlier ones left in the store is theirs.
     """
 
     rank: int
@@ -52,7 +52,6 @@ class Launch:
     address: str
     port: int
     served: bool
-    attempt: int = 0
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Launch | None:
@@ -74,8 +73,7 @@ class Launch:
             raise _missing("MASTER_ADDR", environment)
         port = _number(environment, "MASTER_PORT", 1, 65535)
         served = environment.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
-        attempt = _number(environment, "TORCHELASTIC_RESTART_COUNT", 0, 2**31, otherwise=0)
-        return cls(rank, size, local_rank, local_size, address, port, served, attempt)
+        return cls(rank, size, local_rank, local_size, address, port, served)
 
 
 def _number(environment: Mapping[str, str], name: str, low: int, high: int, otherwise: int | None = None) -> int:
@@ -171,22 +169,12 @@ class Membership:
         self._group: ProcessGroup | None = None
         self._waits_for_device = False
         seconds = _number(os.environ, "WARPWORLD_JOIN_TIMEOUT", 1, 86400, otherwise=JOIN_SECONDS)
-        self._store = _connect(launch, self._serves, seconds)
-        self._meet(seconds)
-        self._heart = Heart(_connect(launch, serves=False, seconds=seconds), launch.rank, launch.size)
-
-    def _meet(self, seconds: float) -> None:
-        """Wait until all have come."""
-        launch, until = self._launch, time.monotonic() + seconds
-        self._store.add("come", 1)
-        while (come := self._store.add("come", 0)) < launch.size:
-            if time.monotonic() > until:
-                raise ProcessError(
-                    f"{come} of {launch.size} processes have come to {launch.address}:{launch.port} within "
-                    f"{seconds:.0f} s; start them all with the same WORLD_SIZE, MASTER_ADDR and MASTER_PORT, each with "
-                    "its own RANK"
-                )
-            time.sleep(0.05)
+        common = _connect(launch, self._serves, seconds)
+        prefix = meet(common, launch, seconds)
+        self._store = _prefixed(prefix, common)
+        self._heart = Heart(
+            _prefixed(prefix, _connect(launch, serves=False, seconds=seconds)), launch.rank, launch.size
+        )
 
     def begin(self, device: str) -> ProcessGroup:
         """Open the channels between the processes, before anything else uses the device.
@@ -301,19 +289,26 @@ def _take_device(launch: Launch, device: str) -> str:
 
 def _connect(launch: Launch, serves: bool, seconds: float) -> Store:
     """A connection to the store that all processes share, or the store itself."""
-    from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined]
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
     address = launch.address if launch.served or launch.rank > 0 else "localhost"
     if not serves:
         _wait_for_server(address, launch.port, seconds)
     try:
         where, wait = (address, launch.port), timedelta(seconds=seconds)
-        return PrefixStore(f"warpworld/{launch.attempt}", TCPStore(*where, None, serves, wait, wait_for_workers=False))
+        return _prefixed("warpworld", TCPStore(*where, None, serves, wait, wait_for_workers=False))
     except (RuntimeError, ValueError) as error:
         raise ProcessError(
             f"process {launch.rank} cannot use {launch.address}:{launch.port}: {_first_line(error)}; see MASTER_ADDR "
             "and MASTER_PORT"
         ) from error
+
+
+def _prefixed(prefix: str, store: Store) -> Store:
+    """The part of a store whose keys begin with a prefix."""
+    from torch.distributed import PrefixStore  # type: ignore[attr-defined]
+
+    return PrefixStore(prefix, store)
 
 
 def _wait_for_server(address: str, port: int, seconds: float) -> None:
