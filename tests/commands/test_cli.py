@@ -53,7 +53,7 @@ class StubTrainer:
     def is_finished(self) -> bool:
         return self.iteration == self.num_iterations
 
-    def create_run(self, directory: None = None) -> Run:
+    def create_run(self, directory: None = None, path: None = None) -> Run:
         return Run.create(self.config, first_state={"iteration": self.iteration})
 
     def train(

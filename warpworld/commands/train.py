@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import logging
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.argument_types import at_least
@@ -14,6 +15,9 @@ from warpworld.commands.settings import add_run_options, option_overrides
 
 if TYPE_CHECKING:
     from warpworld.commands.joining import Alone, Membership
+    from warpworld.config import RunConfig
+    from warpworld.runs import Run
+    from warpworld.trainers.distributed import ProcessGroup
 
 EXAMPLES = ("cartpole", "tag_gridworld", "minatar_breakout")  # packaged configs, for a newcomer
 
@@ -24,13 +28,15 @@ def add_parsers(commands: Any) -> None:
         "train",
         help="train the policies of a config, or continue a run",
         description="Train a config's policies, or continue a run that was stopped.",
-        usage="%(prog)s [options] (CONFIG | --resume RUN) [key=value ...]",
+        usage="%(prog)s [options] (CONFIG [--run DIR] | --resume RUN) [key=value ...]",
     )
     train.add_argument(
         "words", metavar="CONFIG key=value", nargs="*", help="a YAML file or a packaged config (see `warpworld list`), "
         "and overrides, such as num_envs=64 or env.num_taggers=3"
     )  # fmt: skip
-    train.add_argument("--resume", metavar="RUN", help="continue this run from its newest checkpoint")
+    folder = train.add_mutually_exclusive_group()
+    folder.add_argument("--resume", metavar="RUN", help="continue this run from its newest checkpoint")
+    folder.add_argument("--run", metavar="DIR", help="train CONFIG in this folder, and continue the run if it is there")
     train.add_argument(
         "--stop-at", type=at_least(1), metavar="ENV_STEPS", help="end early, at the first checkpoint from there on"
     )
@@ -49,6 +55,8 @@ def _train(arguments: argparse.Namespace) -> int:
             logging.getLogger("warpworld").setLevel(logging.ERROR)  # process 0 says it
         if arguments.resume is not None:
             return _resume(arguments.resume, words, arguments, members)
+        if arguments.run is not None:
+            return _start_or_resume(Path(arguments.run), words[0], words[1:], arguments, members)
         return _start(words[0], words[1:], arguments, members)
 
 
@@ -56,42 +64,91 @@ def _start(source: str, overrides: Sequence[str], asked: argparse.Namespace, mem
     from warpworld.config import load_config
 
     config = load_config(source, overrides)
-    from warpworld.sessions.session import begin_run, make_trainer, run_along, run_session  # with torch: it takes long
-
-    trainer = make_trainer(config, members.begin(config.trainer.device))
-    run = begin_run(trainer)  # only now, so that a mistake leaves no folder behind
-    if run is None:
-        return run_along(trainer, asked.stop_at)
-    with contextlib.closing(run):
-        return run_session(trainer, run, asked.stop_at, asked.losses)
+    return _begin(config, members.begin(config.trainer.device), asked)
 
 
 def _resume(path: str, overrides: Sequence[str], asked: argparse.Namespace, members: Membership | Alone) -> int:
     from warpworld.runs import Run
     from warpworld.runs.resume import resumed_config
-    from warpworld.sessions.session import make_trainer, resume_command, run_along, run_session
 
     run = Run.open(path)
     with contextlib.closing(run):
         if members.is_first:
             run.lock()  # before anything in the folder is relied on
         config = resumed_config(run, overrides)
-        run.config = config
-        trainer = make_trainer(config, members.begin(config.trainer.device), initial_weights=False)
-        trainer.resume(run)
-        total = trainer.num_iterations * config.trainer.num_envs * config.trainer.num_steps
-        if not members.is_first:
-            return 0 if trainer.is_finished else run_along(trainer, asked.stop_at)
-        if overrides:
-            run.rewrite_config(config)
-        if trainer.evaluations.ending:
-            print(f"run '{run.path}' is finished after {trainer.env_steps:,} env steps: {trainer.evaluations.ending}.")
-            print("To train on, change that:")
-            print(f"{resume_command(run)} trainer.stop_when={{}} trainer.patience=null")
-            return 0
-        if trainer.env_steps == total:
-            print(f"run '{run.path}' is finished: it has done its {total:,} env steps. To train on, give it more:")
-            print(f"{resume_command(run)} trainer.total_env_steps={2 * total}")
-            return 0
-        print(f"continuing {run.path} from {trainer.env_steps:,} of {total:,} env steps", flush=True)
+        return _continue(run, config, members.begin(config.trainer.device), asked)
+
+
+def _start_or_resume(
+    path: Path, source: str, overrides: Sequence[str], asked: argparse.Namespace, members: Membership | Alone
+) -> int:
+    """Whether the run is there is process 0's to see: on other machines the folder may be another one."""
+    from warpworld.config import load_config
+    from warpworld.runs import Run
+    from warpworld.runs.folder import is_free
+    from warpworld.runs.resume import check_same_config
+
+    config = load_config(source, overrides)
+    with contextlib.ExitStack() as opened:
+        begun = members.is_first and not is_free(path)
+        if begun:
+            run = opened.enter_context(contextlib.closing(Run.open(path)))
+            run.lock()
+            check_same_config(run, config)
+        processes = members.begin(config.trainer.device)
+        if not processes.any(begun):
+            return _begin(config, processes, asked, path)
+        if not begun:
+            run = opened.enter_context(contextlib.closing(_opened_along(path, processes)))
+        return _continue(run, config, processes, asked)
+
+
+def _opened_along(path: Path, processes: ProcessGroup) -> Run:
+    """The run that process 0 continues, as another process sees it."""
+    from warpworld.errors import RunError
+    from warpworld.runs import Run
+
+    try:
+        return Run.open(path)
+    except RunError as error:
+        raise RunError(
+            f"process 0 continues run '{path}', but process {processes.rank} of {processes.size} cannot: {error} "
+            "Name a folder that all machines see"
+        ) from error
+
+
+# ---- sessions --------------------------------------------------------------------------------------------------------
+def _begin(config: RunConfig, processes: ProcessGroup, asked: argparse.Namespace, path: Path | None = None) -> int:
+    from warpworld.sessions.session import begin_run, make_trainer, run_along, run_session  # with torch: it takes long
+
+    trainer = make_trainer(config, processes)
+    run = begin_run(trainer, path=path)  # only now, so that a mistake leaves no folder behind
+    if run is None:
+        return run_along(trainer, asked.stop_at)
+    with contextlib.closing(run):
         return run_session(trainer, run, asked.stop_at, asked.losses)
+
+
+def _continue(run: Run, config: RunConfig, processes: ProcessGroup, asked: argparse.Namespace) -> int:
+    from warpworld.sessions.session import make_trainer, resume_command, run_along, run_session
+
+    is_changed = config.to_yaml() != run.config.to_yaml()
+    run.config = config
+    trainer = make_trainer(config, processes, initial_weights=False)
+    trainer.resume(run)
+    total = trainer.num_iterations * config.trainer.num_envs * config.trainer.num_steps
+    if not processes.is_first:
+        return 0 if trainer.is_finished else run_along(trainer, asked.stop_at)
+    if is_changed:
+        run.rewrite_config(config)
+    if trainer.evaluations.ending:
+        print(f"run '{run.path}' is finished after {trainer.env_steps:,} env steps: {trainer.evaluations.ending}.")
+        print("To train on, change that:")
+        print(f"{resume_command(run)} trainer.stop_when={{}} trainer.patience=null")
+        return 0
+    if trainer.env_steps == total:
+        print(f"run '{run.path}' is finished: it has done its {total:,} env steps. To train on, give it more:")
+        print(f"{resume_command(run)} trainer.total_env_steps={2 * total}")
+        return 0
+    print(f"continuing {run.path} from {trainer.env_steps:,} of {total:,} env steps", flush=True)
+    return run_session(trainer, run, asked.stop_at, asked.losses)

@@ -121,6 +121,11 @@ class RunFolder:
         return self._checkpoints.load_newest_readable(check)
 
 
+def is_free(path: Path) -> bool:
+    """Whether a run folder can be made at a path: nothing is there, or an empty folder."""
+    return not path.exists() or (path.is_dir() and not any(path.iterdir()))
+
+
 def found_folder(path: str | Path, configs: Iterable[str] = ()) -> Path:
     """The path of a run folder that is there.
 
@@ -149,5 +154,5 @@ def _near(path: Path, others: Sequence[str]) -> str:
         return f" Did you mean '{RUNS / path}'?"
     if str(path) in packaged_configs():
         return f" '{path}' is a config: warpworld train {path} makes a run of it."
-    beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+    beside = [entry.name for entry in path.parent.iterdir() if entry != path] if path.parent.is_dir() else []
     return suggest(path.name, [*beside, *others])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import operator
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from warpworld.errors import ConfigError, RunError
 from warpworld.importing import split_file
 from warpworld.runs.run import Run
 
+OF_THE_FOLDER = ("saving.directory", "saving.name")  # where a run lies makes no other run
+MOST_NAMED = 3  # keys in a message
 logger = logging.getLogger(__name__)
 
 # The run so far is valid whatever these are.
@@ -55,6 +58,35 @@ def resumed_config(run: Run, overrides: Iterable[str]) -> RunConfig:
     return config
 
 
+def check_same_config(run: Run, config: RunConfig) -> None:
+    """Refuse to continue a run by another config than its own.
+
+    Raises:
+        RunError: names the keys that differ, besides those that may change when a run is resumed.
+    """
+    before, now = (_flat(each.to_dict()) for each in (run.config, config))
+    differ = [key for key in {**before, **now} if not _is_same(key, before, now)]
+    if differ:
+        named = [f"{key} is {_shown(before, key)} there and {_shown(now, key)} here" for key in differ[:MOST_NAMED]]
+        more = [f"{len(differ) - len(named)} more keys differ"] if len(differ) > len(named) else []
+        raise RunError(
+            f"run '{run.path}' is of another config: {'; '.join([*named, *more])}. Name another folder with --run, "
+            f"or continue that run as it is: warpworld train --resume {shlex.quote(str(run.path))}"
+        )
+    _warn_of_changes(run.config, config)
+
+
+def _is_same(key: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    if _is_free(key) or key in OF_THE_FOLDER:
+        return True
+    same = _same_environment if key == "name" else operator.eq
+    return key in before and key in now and same(before[key], now[key])
+
+
+def _shown(values: Mapping[str, Any], key: str) -> str:
+    return repr(values[key]) if key in values else "absent"
+
+
 def _is_free(key: str) -> bool:
     """Whether a key, or the section that it stands in, is one of ``FREE_KEYS``."""
     return any(key == free or key.startswith(f"{free}.") for free in FREE_KEYS)
@@ -89,11 +121,8 @@ def check_same_course(saved: str, config: RunConfig) -> None:
     except ConfigError as error:
         raise RunError(str(error)) from error
     now = _flat(_values(config.to_yaml(), "config.yaml"))
-    for key in before.keys() & now.keys() - {"saving.directory", "saving.name"}:
-        if _is_free(key):
-            continue
-        same = _same_environment if key == "name" else operator.eq
-        if not same(before[key], now[key]):
+    for key in before.keys() & now.keys():
+        if not _is_same(key, before, now):
             raise RunError(
                 f"{key} was {before[key]!r} when it was saved and is {now[key]!r} in config.yaml; put it back, "
                 "or start a new run with the new value"

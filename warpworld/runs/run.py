@@ -74,6 +74,7 @@ class Run(RunFolder):
         directory: str | Path | None = None,
         first_state: dict[str, Any] | None = None,
         opponents: Mapping[str, bytes] | None = None,
+        path: Path | None = None,
     ) -> Run:
         """Make and lock a new run folder with ``config.yaml`` in it; the folder appears complete or not at all.
 
@@ -82,6 +83,7 @@ class Run(RunFolder):
             directory: where the folder is made; None takes ``config.saving.directory``.
             first_state: checkpoint of iteration 0, so that there never is a run without one.
             opponents: files that this checkpoint refers to; see ``save_opponents``.
+            path: the folder itself, absent or empty; None takes a name with the time, in ``directory``.
 
         Raises:
             RunError: the folder cannot be made or written, or a logger's package is missing.
@@ -90,10 +92,9 @@ class Run(RunFolder):
             import_wandb()
         if config.saving.mlflow is not None:
             import_mlflow()
-        parent = Path(config.saving.directory if directory is None else directory)
-        begins = config.saving.name or re.sub(r"[^A-Za-z0-9_-]+", "_", config.title)
-        name = f"{begins}-{time.strftime('%Y%m%d-%H%M%S')}"
-        unfinished = parent / f".{name}.{os.getpid()}.tmp"
+        wanted = path or Path(config.saving.directory if directory is None else directory) / _name_of(config)
+        parent = wanted.parent
+        unfinished = parent / f".{wanted.name}.{os.getpid()}.tmp"
         try:
             parent.mkdir(parents=True, exist_ok=True)
             unfinished.mkdir()
@@ -105,14 +106,13 @@ class Run(RunFolder):
                 run.save_opponents(opponents or {})
                 if first_state is not None:
                     run.save_checkpoint(0, first_state)
-                run.path = _rename_to_free_name(unfinished, parent / name)
+                run.path = unfinished.rename(path) if path else _rename_to_free_name(unfinished, wanted)
             finally:
                 shutil.rmtree(unfinished, ignore_errors=True)
         except (OSError, RunError) as error:
-            raise RunError(
-                f"no run folder can be made in '{parent}': {reason(error)}; "
-                "name another folder with saving.directory=PATH"
-            ) from error
+            what = f"run folder '{path}' cannot be made" if path else f"no run folder can be made in '{parent}'"
+            option = "--run DIR" if path else "saving.directory=PATH"
+            raise RunError(f"{what}: {reason(error)}; name another folder with {option}") from error
         return run
 
     @classmethod
@@ -355,6 +355,12 @@ def _of_the_seed(metrics: Mapping[str, Any]) -> Mapping[str, Any]:
 def _of_the_machine(metrics: Mapping[str, Any]) -> Mapping[str, Any]:
     timed = {name: value for name, value in metrics.items() if is_timed(name)}
     return {name: metrics[name] for name in ("iteration", "env_steps") if name in metrics} | timed if timed else {}
+
+
+def _name_of(config: RunConfig) -> str:
+    """What a run folder is called that starts now."""
+    begins = config.saving.name or re.sub(r"[^A-Za-z0-9_-]+", "_", config.title)
+    return f"{begins}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 
 def _rename_to_free_name(unfinished: Path, wanted: Path) -> Path:

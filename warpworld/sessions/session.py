@@ -37,9 +37,9 @@ def make_trainer(config: RunConfig, processes: ProcessGroup = ALONE, initial_wei
     return trainer
 
 
-def begin_run(trainer: Trainer, directory: str | Path | None = None) -> Run | None:
+def begin_run(trainer: Trainer, directory: str | Path | None = None, path: Path | None = None) -> Run | None:
     """Make the folder of a new run, and say where it is; arguments, errors and result as ``Trainer.create_run``'s."""
-    run, config = trainer.create_run(directory), trainer.config
+    run, config = trainer.create_run(directory, path), trainer.config
     if run is not None:
         print(f"training {config.title} with {config.trainer.num_envs:,} envs; run folder: {run.path}", flush=True)
         _print_rounding(config.trainer)

@@ -244,11 +244,12 @@ class Trainer:
         }
 
     # ---- saving ------------------------------------------------------------------------------------------------------
-    def create_run(self, directory: str | Path | None = None) -> Run | None:
+    def create_run(self, directory: str | Path | None = None, path: Path | None = None) -> Run | None:
         """Make the folder of a run that starts here, with its first checkpoint.
 
         Args:
             directory: where the folder is made; None takes ``config.saving.directory``.
+            path: the folder itself, instead.
 
         Returns:
             The run; None in processes other than the first.
@@ -259,7 +260,7 @@ class Trainer:
         """
         check_finite_weights(self.policies)
         opponents, state = self._opponents(None), {**self.state_dict(), **self._past.at_start()}
-        run = Run.create(self.config, directory, state, opponents) if self.processes.is_first else None
+        run = Run.create(self.config, directory, state, opponents, path) if self.processes.is_first else None
         self._saved = self.iteration
         return run
 
