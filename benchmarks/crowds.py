@@ -22,6 +22,7 @@ from .worlds import random_actions
 ALL_AGENTS = 4096  # of all envs
 WINDOWS, STEPS = 20, 20
 GRIDWORLD = {agents: {"num_taggers": agents - 1, "grid_length": 100} for agents in (5, 20, 100, 500, 1000)}
+THOUSANDS = {agents: {"num_taggers": agents - 1, "grid_length": 100} for agents in (2000, 5000, 10_000)}
 
 
 def _plane(agents: int) -> dict[str, Any]:
@@ -40,7 +41,7 @@ def _field(players: int) -> dict[str, Any]:
 CROWDS: dict[str, tuple[str, dict[int, dict[str, Any]]]] = {
     "tag_gridworld, partial": (
         "tag_gridworld",
-        {agents: params | {"use_full_observation": False} for agents, params in GRIDWORLD.items()},
+        {agents: params | {"use_full_observation": False} for agents, params in (GRIDWORLD | THOUSANDS).items()},
     ),
     "tag_gridworld, full": (
         "tag_gridworld",

@@ -262,11 +262,6 @@ def test_unknown_environment(load: Callable[..., RunConfig]) -> None:
         load(changed(NAME, "cartpol"))
 
 
-def test_more_agents_than_a_block_holds(load: Callable[..., RunConfig]) -> None:
-    with pytest.raises(ConfigError, match=r"line 2: env: .*2001 agents in an env, but a block holds at most 1024"):
-        load(changed("chasers: 3", "chasers: 2000"))
-
-
 def test_no_policy_at_all(load: Callable[..., RunConfig]) -> None:
     with pytest.raises(ConfigError, match=r"line 8: policy is \{\}, expected at least 1 entries$"):
         load(TEXT[: TEXT.index("policy:")] + "policy: {}\n")

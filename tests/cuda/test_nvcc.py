@@ -94,7 +94,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "skirmish": [{}, {"scenario": "27m_vs_30m"}, {"scenario": "512m"}],
     "signalling": [{}],
     "tic_tac_toe": [{}],
-    "tag_gridworld": [{"num_taggers": 4}],
+    "tag_gridworld": [{"num_taggers": 4}, {"num_taggers": 9999, "use_full_observation": False}],
     "tag_continuous": [
         {},
         {"num_taggers": 10, "num_runners": 100},
@@ -312,6 +312,15 @@ def test_the_world_s_own_kernel(check: Callable[[KernelSource], None]) -> None:
     path = INCLUDE_FOLDER / "gpu" / "world.cu"
     text = path.read_text()
     check(KernelSource(path, text, {"NUM_AGENTS": 32}, tuple(read_signatures(path, text).values()), threads=(32,)))
+
+
+@pytest.mark.heavy
+@pytest.mark.long
+def test_agents_that_take_turns(check: Callable[[KernelSource], None]) -> None:
+    path = INCLUDE_FOLDER / "episodes.cu"
+    text = path.read_text()
+    signatures = tuple(read_signatures(path, text).values())
+    check(KernelSource(path, text, {"NUM_AGENTS": 3000}, signatures, threads=(3000,) * len(signatures)))
 
 
 @pytest.mark.heavy

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
 
-import warpworld
 from tests.toys import agents, box, environment
 from warpworld import Array, Environment, Group, Kernel, environment_names, register
 from warpworld.environment import DTYPES, MAX_THREADS_PER_ENV, eager_phase, get_environment, placed_groups
@@ -216,17 +215,9 @@ class TestGroups:
         assert list(groups) == ["chaser", "evader"]
         assert [(g.first, g.size, g.slice) for g in groups.values()] == [(0, 4, slice(0, 4)), (4, 3, slice(4, 7))]
 
-    def test_a_full_block_is_allowed(self) -> None:
-        assert placed_groups(environment(None, groups=[agents(MAX_THREADS_PER_ENV)]))["agent"].size == 1024
-
-    def test_too_many_agents_for_a_block(self) -> None:
-        crowd = environment(None, groups=[agents(1000), agents(25, "other")])
-        with pytest.raises(
-            DeclarationError, match="Toy: 1025 agents in an env, but a block holds at most 1024; ask for"
-        ):
-            placed_groups(crowd)
-        with pytest.raises(DeclarationError, match="Toy: 1025 agents in an env"):
-            warpworld.World(crowd, num_envs=1, device="cpu")
+    def test_more_agents_than_a_block_has_threads(self) -> None:
+        crowd = environment(None, groups=[agents(MAX_THREADS_PER_ENV), agents(3000, "other")])
+        assert placed_groups(crowd)["other"].slice == slice(1024, 4024)
 
     @pytest.mark.parametrize(
         ("groups", "message"),

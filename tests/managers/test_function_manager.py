@@ -298,13 +298,35 @@ class TestThreads:
         with pytest.raises(BindError, match=message):
             make(kernel(""), backend=open_backend("cpu", 1), envs_per_warp=4).build([Kernel("step", threads_per_env=8)])
 
-    def test_too_many_for_a_block(self, make: Make) -> None:
-        functions = make(kernel(""), constants={"NUM_AGENTS": 1025})
+    @pytest.mark.parametrize(("body", "word"), [("sync_env();", "sync_env"), ("ENV_SHARED(int, n, 1);", "ENV_SHARED")])
+    def test_agents_that_meet_cannot_take_turns(self, make: Make, body: str, word: str) -> None:
+        functions = make(kernel("", body=body), constants={"NUM_AGENTS": 1025}, backend=open_backend("cpu", 1))
         message = (
-            "kernels.cu:3: kernel 'step' needs 1025 threads, one per agent; a block holds at most 1024: ask for fewer"
+            "kernels.cu:3: kernel 'step' has a thread for each of 1025 agents, more than the 1024 of a block. They "
+            f"would take turns, but its file uses {word}, which takes all of them at once. Declare it with "
+            "threads_per_env=(1, 1024) and loop over agents from lane() in steps of num_lanes(), or ask for fewer "
+            "agents"
         )
-        with pytest.raises(BindError, match=message):
-            functions.build([])
+        functions.build([])  # the file may hold kernels that are not launched
+        with pytest.raises(BindError) as caught:
+            functions.step("step", 0)
+        assert str(caught.value).endswith(message)
+
+    def test_a_barrier_in_a_header(self, make: Make, tmp_path: Path) -> None:
+        (tmp_path / "meeting.cuh").write_text("__device__ void meet() { __syncthreads(); }  // all are here\n")
+        functions = make(
+            '#include "meeting.cuh"\n' + kernel("", body="meet();"),
+            constants={"NUM_AGENTS": 2000},
+            backend=open_backend("cpu", 1),
+        )
+        functions.build([])
+        with pytest.raises(BindError, match="its file uses __syncthreads, which takes all of them at once"):
+            functions.step("step", 0)
+
+    def test_a_kernel_that_loops_over_agents(self, make: Make) -> None:
+        functions = make(kernel("", body="sync_env();"), constants={"NUM_AGENTS": 5000}, backend=open_backend("cpu", 1))
+        functions.build([Kernel("step", threads_per_env=(1, 1024))])
+        assert functions.step("step", 0).threads == 1
 
 
 class TestCompiled:

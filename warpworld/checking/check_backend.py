@@ -101,6 +101,7 @@ class CheckBackend(CpuBackend):
 
     padding = GUARD
     side_by_side = True  # as many threads as on a GPU: races are between them
+    takes_turns = False  # threads that take turns meet nothing
 
     def __init__(
         self, order: int = FORWARD, watching: bool = True, python_writes: bool = False, speaks: bool = True

@@ -15,7 +15,6 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from warpworld.environment.declarations import (
-    MAX_THREADS_PER_ENV,
     Array,
     Group,
     Kernel,
@@ -195,7 +194,7 @@ def placed_groups(environment: Environment) -> dict[str, Group]:
     """The groups by name, each with its ``first`` agent filled in.
 
     Raises:
-        DeclarationError: no group, a name twice, or more agents than a block has threads.
+        DeclarationError: no group, or a name twice.
     """
     groups: dict[str, Group] = {}
     first = 0
@@ -213,9 +212,4 @@ def placed_groups(environment: Environment) -> dict[str, Group]:
         first += group.size
     if not groups:
         raise DeclarationError(f"{environment.name}: groups() is empty, expected at least one Group")
-    if first > MAX_THREADS_PER_ENV:
-        raise DeclarationError(
-            f"{environment.name}: {first} agents in an env, but a block holds at most {MAX_THREADS_PER_ENV}; "
-            "ask for fewer agents"
-        )
     return groups

@@ -17,7 +17,7 @@ from warpworld.managers.binding import Binding
 from warpworld.managers.compiler_errors import TOO_MUCH_SHARED
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.device_variables import Declaration, fill, read_declarations
-from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
+from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, takes_turns, threads_of_block
 from warpworld.managers.numbers import Number, Scalar, fits, scalar_of
 from warpworld.managers.program import Argument, RunKernel
 from warpworld.managers.signature import Signature, read_signatures
@@ -69,6 +69,7 @@ class FunctionManager:
         none_given = isinstance(contents, Mapping) and not contents
         self._filled = () if none_given else fill(path, self._declarations(), contents)
         self._threads: dict[str, int] = {}
+        self._why_no_turns: str | None = None
         self._module: Any = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
@@ -110,7 +111,7 @@ class FunctionManager:
 
         Raises:
             BuildError: it does not compile.
-            BindError: a kernel needs more threads than a block has, or is not what the compiler sees.
+            BindError: a kernel is not what the compiler sees.
         """
         self._threads = self._threads_of_blocks(kernels)
         source = KernelSource(
@@ -122,6 +123,9 @@ class FunctionManager:
             includes=self._includes,
             filled=self._filled,
         )
+        self._why_no_turns = self._against_turns(source) if any(map(takes_turns, source.threads)) else None
+        if self._why_no_turns is not None:  # kernels of the file that are not launched are built, too
+            source = dataclasses.replace(source, threads=tuple(min(n, MAX_THREADS_PER_ENV) for n in source.threads))
         self._envs_per_warp = self._packing(source)
         try:
             self._module = self._backend.build(dataclasses.replace(source, envs_per_warp=self._envs_per_warp))
@@ -156,14 +160,28 @@ class FunctionManager:
                     "per agent can share a warp with other envs"
                 )
         found = {name: asked.get(name, num_agents) for name in self.signatures}
-        for name, threads in found.items():
-            if threads > MAX_THREADS_PER_ENV:
-                place = f"{self.signatures[name].path}:{self.signatures[name].line}"
-                raise BindError(
-                    f"{place}: kernel '{name}' needs {threads} threads, one per agent; "
-                    f"a block holds at most {MAX_THREADS_PER_ENV}: ask for fewer agents"
-                )
         return found
+
+    def _against_turns(self, source: KernelSource) -> str | None:
+        """Why an env's lanes cannot take turns in the kernels of this file, or None where they can."""
+        if not self._backend.takes_turns:
+            return (
+                f"; warpworld check follows at most {MAX_THREADS_PER_ENV}, which a block has: check the environment "
+                "with fewer agents"
+            )
+        word = source.barrier_word()
+        return word and (
+            f", more than the {MAX_THREADS_PER_ENV} of a block. They would take turns, but its file uses {word}, which "
+            f"takes all of them at once. Declare it with threads_per_env=(1, {MAX_THREADS_PER_ENV}) and loop over "
+            "agents from lane() in steps of num_lanes(), or ask for fewer agents"
+        )
+
+    def _check_turns(self, name: str) -> None:
+        if takes_turns(self._threads[name]) and self._why_no_turns is not None:
+            place = f"{self.signatures[name].path}:{self.signatures[name].line}"
+            raise BindError(
+                f"{place}: kernel '{name}' has a thread for each of {self._threads[name]} agents{self._why_no_turns}"
+            )
 
     def arguments(self, name: str, given: Sequence[str | Number] | None = None) -> tuple[Argument, ...]:
         """What each parameter of a kernel is bound to: to ``given`` in order, or by its name.
@@ -187,13 +205,17 @@ class FunctionManager:
         Launches of several warps to a block are the cuda backend's alone, and on a machine without a GPU they run in
         ``make test-cuda`` only, on the stand-in driver: run it after a change here, in launches.py or in gpu/words.cuh.
         ``make test`` sees the numbers of a launch (tests/managers/test_packing.py), but runs none.
+
+        Raises:
+            BindError: an env has more lanes than a block has threads, and they cannot take turns.
         """
-        packed, warps = self._envs_per_warp > 0, self._backend.warps_per_block
+        self._check_turns(name)
+        packed, warps, warp_size = self._envs_per_warp > 0, self._backend.warps_per_block, self._backend.warp_size
         return RunKernel(
             module=self._module,
             name=name,
             arguments=self.arguments(name, given),
-            threads=self._backend.warp_size * warps if packed else self._threads[name],
+            threads=warp_size * warps if packed else threads_of_block(self._threads[name], warp_size),
             envs_per_block=self._envs_per_warp * warps if packed else 1,
             index=index,
             active_only=active_only,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from warpworld.environment import MAX_THREADS_PER_ENV
 from warpworld.managers.device_variables import Filled
 from warpworld.managers.kernel_calls import call_of, declared, host_entry, maker, structs_of
 from warpworld.managers.signature import Signature, Struct
@@ -25,6 +26,10 @@ _BLOCK_WORDS = re.compile(
     r"\b(threadIdx|blockIdx|blockDim|gridDim|warpSize|__shared__|__syncthreads\w*|__activemask|__match_\w+|"
     r"__reduce_\w+_sync|cooperative_groups|asm)\b"
 )
+
+# Names by which an env's threads meet, or share memory: they mean all of them, and so not some that take turns.
+_BARRIER_WORDS = re.compile(r"\b(sync_env|ENV_SHARED)\b")
+_WORDS = ("warpworld.cuh", "context.cuh", "random.cuh")  # headers that name or define such words for kernels
 
 # What makes the author's kernels device functions, and what undoes it, as CUDA's own headers have it: NVRTC knows no
 # push_macro.
@@ -58,7 +63,7 @@ class KernelSource:
         text: its contents.
         constants: macros that the build defines: whole numbers, floats and bools.
         signatures: its kernels, in order.
-        threads: threads of a block, for each kernel.
+        threads: lanes of an env, for each kernel; more than a block has threads take turns, see ``threads_of_block``.
         envs_per_warp: 0, or how many envs share a warp.
         checked: whether every access of memory is reported to the check runtime; on a CPU only.
         includes: headers that come before the text.
@@ -98,6 +103,13 @@ class KernelSource:
         """Whether the author's code mentions neither blocks nor warps, so that several envs can share them."""
         return not any(_WARP_WORDS.search(text) or _BLOCK_WORDS.search(text) for text in self._author_texts())
 
+    def barrier_word(self) -> str | None:
+        """A word of the file or of its headers by which the threads of a block meet, share or know their place."""
+        words = (_BARRIER_WORDS, _BLOCK_WORDS, _WARP_WORDS)
+        texts = [self.text, *(data.decode(errors="replace") for path, data in self.included() if _is_read(path))]
+        found = (pattern.search(without_comments(text)) for text in texts for pattern in words)
+        return next((match[0] for match in found if match), None)
+
     def _author_texts(self) -> list[str]:
         """The author's file and the files of the author's that it includes, without comments."""
         own = [data for path, data in self.included() if path in self.includes or INCLUDE_FOLDER not in path.parents]
@@ -128,22 +140,27 @@ class KernelSource:
         """
         settings = f"#define WW_WARP_SIZE {warp_size}\n#define WW_WARPS_PER_BLOCK {warps_per_block}\n"
         settings += f"#define WW_ENVS_PER_WARP {self.envs_per_warp}\n"
-        if len(set(self.threads)) == 1:  # else the kernels ask their launch
+        if any(map(takes_turns, self.threads)):
+            settings += "#define WW_TURNS 1\n"
+        elif len(set(self.threads)) == 1:  # else the kernels ask their launch
             settings += f"#define WW_THREADS_PER_ENV {self.threads[0]}\n"
-        entries = "".join(self._cuda_entry(i) for i in range(len(self.signatures)))
+        entries = "".join(self._cuda_entry(i, warp_size) for i in range(len(self.signatures)))
         return (
             f"{settings}{self._before_author()}{_AS_DEVICE_FUNCTIONS}{self._author_text()}{_AS_KERNELS}"
             f"{self._assertions()}"
             f'#line 1 "{ENTRIES_FILE}"\n{entries}'
         )
 
-    def _cuda_entry(self, i: int) -> str:
-        signature, threads = self.signatures[i], self.threads[i]
+    def _cuda_entry(self, i: int, warp_size: int) -> str:
+        signature, lanes = self.signatures[i], self.threads[i]
+        threads = threads_of_block(lanes, warp_size)
         bounds = "WW_BLOCK" if self.envs_per_warp else str(threads)
+        call = f"WW_TAKE_TURNS({lanes}, {threads}) {call_of(signature)}" if takes_turns(lanes) else call_of(signature)
+        start = "ww_take_turn(0, (int)blockDim.x); " if any(map(takes_turns, self.threads)) else ""
         listed = ", ".join(["const __grid_constant__ ww_launch launch", *declared(signature.slots)])
         return (
             f'extern "C" __global__ void __launch_bounds__({bounds}) {cuda_entry(signature.name)}({listed}) {{\n'
-            f"  ww_enter(launch);\n  {call_of(signature)};\n}}\n"
+            f"  {start}ww_enter(launch);\n  {call};\n}}\n"
         )
 
     def _before_author(self) -> str:
@@ -194,6 +211,24 @@ class KernelSource:
             f"{exported} void* const {host_address(each.name)} = (void*)&{each.name};  // {each.digest}\n"
             for each in self.filled
         )
+
+
+def takes_turns(lanes: int) -> bool:
+    """Whether an env has more lanes than a block has threads."""
+    return lanes > MAX_THREADS_PER_ENV
+
+
+def threads_of_block(lanes: int, warp_size: int) -> int:
+    """Threads of the block that runs an env: one for each lane, or whole warps with equal shares of the turns."""
+    if not takes_turns(lanes):
+        return lanes
+    share = -(-lanes // -(-lanes // MAX_THREADS_PER_ENV))
+    return min(-(-share // warp_size) * warp_size, MAX_THREADS_PER_ENV)
+
+
+def _is_read(path: Path) -> bool:
+    """Whether a header holds kernels' own code, and not the words that both backends give them."""
+    return INCLUDE_FOLDER not in path.parents or (path.name not in _WORDS and path.parent.name not in ("cpu", "gpu"))
 
 
 def cuda_entry(kernel: str) -> str:

@@ -11,7 +11,7 @@
 #include "cuda_words.hpp"
 #include "atomics.hpp"
 
-// Exports a kernel of `threads` threads a block; `function` is the kernel, or calls it with structs put together.
+// Exports a kernel of `threads` lanes an env; `function` is the kernel, or calls it with structs put together.
 #define WW_KERNEL(kernel, function, threads)                                               \
   extern "C" __attribute__((visibility("default"))) const ww_kernel ww_kernel_##kernel = { \
       WW_ABI, #kernel, &ww::Runner<&function, threads>::run};

@@ -167,7 +167,31 @@ struct LoopRunner<kernel> {
   }
 };
 
-template <auto kernel, unsigned threads>
-using Runner = std::conditional_t<threads == 1, LoopRunner<kernel>, RingRunner<kernel, threads>>;
+// More lanes than a block has threads: they take turns. The build has seen to it that no barrier is there.
+template <auto kernel, unsigned lanes>
+struct TurnRunner;
+
+template <class... A, void (*kernel)(A...), unsigned lanes>
+struct TurnRunner<kernel, lanes> {
+  __attribute__((noinline)) WW_FLATTEN static void loop(unsigned first, unsigned end, A... args) {
+    for (unsigned block = first; block < end; ++block) {
+      blockIdx.x = block;
+      for (threadIdx.x = 0; threadIdx.x < lanes; ++threadIdx.x) kernel(args...);
+    }
+  }
+  template <size_t... I>
+  static WW_INLINE void unpack(void* const* args, unsigned first, unsigned end, std::index_sequence<I...>) {
+    loop(first, end, *(A*)args[I]...);
+  }
+  static void run(const ww_launch* launch, unsigned first, unsigned end) {
+    blockDim.x = lanes;  // what num_lanes() counts
+    unpack(launch->args, first, end, std::make_index_sequence<sizeof...(A)>());
+  }
+};
+
+template <auto kernel, unsigned lanes>
+using Runner = std::conditional_t<
+    lanes == 1, LoopRunner<kernel>,
+    std::conditional_t<(lanes > WW_MAX_THREADS), TurnRunner<kernel, lanes>, RingRunner<kernel, lanes>>>;
 
 }  // namespace ww

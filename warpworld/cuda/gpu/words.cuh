@@ -57,11 +57,27 @@ WW_FUNCTION void sync_env() {
 // Every lane is one of its env's own; in a kernel with more threads than agents, lanes count and agent_id() is one of them.
 WW_FUNCTION bool ww_has_agent() { return true; }
 WW_FUNCTION int ww_slot() { return 0; }
+#ifdef WW_TURNS
+// An env of this file has more lanes than a block has threads: they take turns, each in a call of the kernel.
+__shared__ int ww_turn, ww_lanes;
+WW_FUNCTION int lane() { return ww_turn + (int)threadIdx.x; }
+WW_FUNCTION int num_lanes() { return ww_lanes; }
+// The barriers order the turns: no thread may still ask for its lane in the turn before.
+WW_FUNCTION void ww_take_turn(int first, int lanes) {
+  __syncthreads();
+  if (threadIdx.x == 0) ww_turn = first, ww_lanes = lanes;
+  __syncthreads();
+}
+#define WW_TAKE_TURNS(lanes, threads)                                       \
+  for (int ww_first = 0; ww_first < (lanes); ww_first += (threads))         \
+    if (ww_take_turn(ww_first, lanes), lane() < (lanes))
+#else
 WW_FUNCTION int lane() { return (int)threadIdx.x; }
 #ifdef WW_THREADS_PER_ENV
 WW_FUNCTION int num_lanes() { return WW_THREADS_PER_ENV; }
 #else
 WW_FUNCTION int num_lanes() { return (int)blockDim.x; }
+#endif
 #endif
 WW_FUNCTION int agent_id() { return lane(); }
 WW_FUNCTION int ww_unclamped_env() { return (int)blockIdx.x; }

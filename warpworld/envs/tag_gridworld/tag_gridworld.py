@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
-from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Kernel, Phase, Script, register
+from warpworld.environment import Array, Environment, Group, Kernel, Phase, Script, register
 from warpworld.errors import DeclarationError
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SHARPNESS = 20.0  # of a script's logits, per step: a worse move is taken once in e^20 draws
 MOST_THREADS = 256  # of an env, which share its agents where threads run in parallel
+MOST_AGENTS = {True: 2400, False: 12_000}  # with full observations and without: what they share takes 48 KB
 LONGEST_GRID = 32767  # two coordinates fit a 32-bit word, and so does a squared distance
 
 
@@ -160,7 +161,7 @@ def _check(p: TagGridworld.Params) -> None:
     Raises:
         DeclarationError: one is wrong; with its name and what was expected.
     """
-    _check_whole("num_taggers", p.num_taggers, 1, MAX_THREADS_PER_ENV - 1)
+    _check_whole("num_taggers", p.num_taggers, 1, MOST_AGENTS[p.use_full_observation] - 1)
     _check_whole("grid_length", p.grid_length, 1, LONGEST_GRID)
     _check_whole("episode_length", p.episode_length, 1, 2**31 - 1)
     for name in ("wall_hit_penalty", "tag_reward_for_tagger", "tag_penalty_for_runner", "step_cost_for_tagger"):
