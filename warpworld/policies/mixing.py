@@ -6,7 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from warpworld.policies.layers import HIDDEN_GAIN, linear
 from warpworld.policies.q_network import DuelingHeads, QNetwork
+
+HYPERNETWORK_GAIN = 0.01
 
 
 class TeamQNetwork(QNetwork):
@@ -43,7 +46,8 @@ class Sum(nn.Module):
 class MonotonicMixer(nn.Module):
     """QMIX's mixer (Rashid et al. 2018, arXiv 1803.11485): the team's value never falls as an agent's rises.
 
-    With W1, b1, w2 and v computed from the state by networks of their own, Q_tot = elu(Q |W1| + b1) |w2| + v.
+    With W1, b1, w2 and v computed from the state by networks of their own, Q_tot = elu(Q |W1| + b1) |w2| + v. At first
+    these hardly depend on the state, and Q_tot is nearly elu(sum of Q): large states would give large values otherwise.
 
     Attributes:
         first, bias, second, base: the hypernetworks of W1, b1, w2 and v.
@@ -58,13 +62,20 @@ class MonotonicMixer(nn.Module):
     def __init__(self, agents: int, state_size: int, width: int, hidden: int) -> None:
         super().__init__()
         self._shape = agents, width
-        self.first = nn.Sequential(nn.Linear(state_size, hidden), nn.ReLU(), nn.Linear(hidden, agents * width))
-        self.bias = nn.Linear(state_size, width)
-        self.second = nn.Sequential(nn.Linear(state_size, hidden), nn.ReLU(), nn.Linear(hidden, width))
-        self.base = nn.Sequential(nn.Linear(state_size, width), nn.ReLU(), nn.Linear(width, 1))
+        self.first = _weights(state_size, hidden, agents * width, 1.0)
+        self.bias = linear(state_size, width, HYPERNETWORK_GAIN)
+        self.second = _weights(state_size, hidden, width, 1.0 / width)
+        self.base = _weights(state_size, width, 1, 0.0)
 
     def forward(self, values: Tensor, state: Tensor) -> Tensor:
         """See ``TeamQNetwork``."""
         weights = self.first(state).abs().unflatten(-1, self._shape)
         hidden = functional.elu((values.unsqueeze(-1) * weights).sum(-2) + self.bias(state))
         return (hidden * self.second(state).abs()).sum(-1) + self.base(state).squeeze(-1)
+
+
+def _weights(inputs: int, hidden: int, outputs: int, first: float) -> nn.Sequential:
+    """A network of one hidden layer whose outputs are close to ``first`` before it learns."""
+    last = linear(hidden, outputs, HYPERNETWORK_GAIN)
+    nn.init.constant_(last.bias, first)
+    return nn.Sequential(linear(inputs, hidden, HIDDEN_GAIN), nn.ReLU(), last)

@@ -11,6 +11,7 @@ import pytest
 from tests.trainers.replay.filled import Compared
 from tests.trainers.replay.stated import Stated
 from tests.trainers.replay.witness import Moment, Witness
+from warpworld.errors import TrainingError
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.players import Slot
 from warpworld.trainers.replay import TeamReplay, TeamSizes
@@ -158,3 +159,17 @@ def test_a_ring_counts_teams() -> None:
     teams = Teams()
     assert teams.replay.items == 16 * 3
     assert teams.world.data.array("replay_batch_observations_left").shape == (256, 2, 3)
+
+
+def test_a_state_that_is_not_finite_is_found() -> None:
+    teams = Teams()
+    teams.collector.collect()
+    assert teams.replay.measured()[0]
+    teams.world["replay_ring_state_left"][1, 2, 4] = float("nan")
+    assert not teams.replay.measured()[0]
+    with pytest.raises(TrainingError) as refused:
+        teams.replay.refuse_not_finite()
+    assert str(refused.value) == (
+        "Stated: critic inputs of env 2, agent 0 (left 0), number 4 in step 1 of the rollout is nan, expected a finite "
+        "number; look for a division by zero, a root of a negative number or an array that is read before it is written"
+    )

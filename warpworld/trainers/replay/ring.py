@@ -160,7 +160,7 @@ class Ring:
     # ---- after an iteration ------------------------------------------------------------------------------------------
     def recorded(self) -> Tensor:
         """What the policy's agents saw in the latest iteration, as far as they took part: (rows, entries)."""
-        latest = self._latest()
+        latest = self.latest()
         return self._of("ring_observations", latest)[self._took_part(latest, PLAYED)]
 
     def is_finite(self) -> Tensor:
@@ -168,7 +168,7 @@ class Ring:
         rows = self.crew.rows
         if not any(part.is_float for part in rows.parts):
             return torch.ones((), dtype=torch.bool, device=self._world.device)
-        latest = self._latest()
+        latest = self.latest()
         is_finite = rows.floats(self._of("ring_observations", latest)).isfinite().all(-1)
         return (is_finite | ~self._took_part(latest, COUNTS)).all()
 
@@ -178,14 +178,14 @@ class Ring:
         Raises:
             TrainingError: names env, agent, step and number.
         """
-        latest = self._latest()
+        latest = self.latest()
         seen = self.crew.rows.floats(self._of("ring_observations", latest))
         counts = self._took_part(latest, COUNTS)
         for group in self.crew.groups:
             agents = self.crew.agents(group)
             refuse_not_finite(self._world, "observations", group, seen[:, :, agents], counts[:, :, agents])
 
-    def _latest(self) -> Tensor:
+    def latest(self) -> Tensor:
         """The rows of the latest iteration, in their order: (T,) int64."""
         num_steps = self._collector.num_steps
         steps = torch.arange(num_steps, device=self._world.device)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -119,6 +119,17 @@ class TeamReplay(TransitionReplay):
         super().acted()
         if self._states is not None:
             self._states.acted()
+
+    def measured(self) -> Sequence[Tensor]:
+        """As of ``TransitionReplay``; states are to be finite too."""
+        is_finite, *others = super().measured()
+        return [is_finite if self._states is None else is_finite & self._states.is_finite(), *others]
+
+    def refuse_not_finite(self) -> None:
+        """Search what agents saw, and their states."""
+        super().refuse_not_finite()
+        if self._states is not None:
+            self._states.refuse_not_finite()
 
     # ---- learning ----------------------------------------------------------------------------------------------------
     def draw(self, beta: float | Tensor = 0.0) -> TeamTransitions:

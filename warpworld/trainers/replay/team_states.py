@@ -12,6 +12,7 @@ from warpworld.managers.data_manager import Kept
 from warpworld.managers.function_manager import FunctionManager
 from warpworld.managers.numbers import Number
 from warpworld.managers.program import Copy, Step
+from warpworld.trainers.collecting.finite import refuse_not_finite
 from warpworld.trainers.replay.priorities import CUDA_FOLDER, add_arrays, lanes_for
 from warpworld.trainers.replay.ring import Ring
 from warpworld.world import World
@@ -105,3 +106,21 @@ class TeamStates:
 
     def _step(self, name: str) -> Step:
         return self._kernels.step(name, index=0, own_env_only=False)
+
+    # ---- after an iteration ------------------------------------------------------------------------------------------
+    def is_finite(self) -> Tensor:
+        """Whether the states of the latest iteration are finite: () bool."""
+        return self._latest().isfinite().all()
+
+    def refuse_not_finite(self) -> None:
+        """Search the states of the latest iteration.
+
+        Raises:
+            TrainingError: names env, agent, step and number; an array per env counts for all agents.
+        """
+        (group,), seen = self._ring.crew.groups, self._latest()
+        of_agents = seen.flatten(3) if self._is_per_agent else seen.flatten(2).unsqueeze(2)
+        refuse_not_finite(self._world, "critic inputs", group, of_agents.expand(-1, -1, group.size, -1), None)
+
+    def _latest(self) -> Tensor:
+        return self._world[self.aliases["ring_state"]].index_select(0, self._ring.latest())
