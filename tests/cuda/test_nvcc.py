@@ -107,10 +107,6 @@ SIZES: dict[str, list[dict[str, Any]]] = {
 }
 
 
-# name, whether envs share a warp, compiler: what is known to spill
-SPILLS = {("minatar_seaquest", True, "nvcc")}
-
-
 @dataclasses.dataclass(frozen=True)
 class Usage:
     """What ptxas says of a kernel on one architecture."""
@@ -222,7 +218,6 @@ def check(
 @pytest.mark.parametrize("packed", [False, True], ids=["one per block", "packed"])
 @pytest.mark.parametrize(("name", "params"), [(name, params) for name in SIZES for params in SIZES[name]])
 def test_environments(
-    request: pytest.FixtureRequest,
     name: str,
     params: dict[str, Any],
     packed: bool,
@@ -230,8 +225,6 @@ def test_environments(
     check: Callable[[KernelSource], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if (name, packed, request.node.callspec.params["check"]) in SPILLS:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="docs/limits.md: its step spills registers"))
     monkeypatch.setattr(CpuBackend, "side_by_side", True)  # as many threads as on a GPU
     world = warpworld.make(name, num_envs=2, device="cpu", **params)
     source = sources[-1]

@@ -115,9 +115,11 @@ extern "C" __global__ void step(Game all, Sticky sticky, const int* timestep, bo
   const int3 submarine = *game.submarine = moved(*game.submarine, action);
   Encounters met = {bullets_fly(game), false};
   divers_swim(game, submarine);
-  enemies_swim(game, submarine, false, met);
-  met.is_lost |= enemy_bullets_fly(game, submarine);
-  enemies_swim(game, submarine, true, met);
+#pragma unroll 1  // two copies of how enemies swim spill registers
+  for (int are_fish = 0; are_fish < 2; ++are_fish) {  // submarines, their bullets, fish
+    if (are_fish) met.is_lost |= enemy_bullets_fly(game, submarine);
+    enemies_swim(game, submarine, are_fish, met);
+  }
   game.supplies->z = max(game.supplies->z - 1, 0);
   const int pay = breathe(game, submarine, difficulty_ramping, met.is_lost);
 
