@@ -40,6 +40,14 @@ def add_parsers(commands: Any) -> None:
     train.add_argument(
         "--stop-at", type=at_least(1), metavar="ENV_STEPS", help="end early, at the first checkpoint from there on"
     )
+    train.add_argument(
+        "--seeds",
+        type=at_least(1),
+        metavar="COUNT",
+        help="train a run for each of this many seeds, from trainer.seed on; the same command again skips finished "
+        "runs and continues the others",
+    )
+    train.add_argument("--jobs", type=at_least(1, 1024), help="runs of --seeds that train at a time (default: 1)")
     train.add_argument("--losses", action="store_true", help="show losses and entropies while it trains, too")
     add_run_options(train)
     train.set_defaults(command=_train, settings="words", error=train.error)
@@ -50,6 +58,10 @@ def _train(arguments: argparse.Namespace) -> int:
         examples = ", ".join(EXAMPLES)
         arguments.error(f"expected a YAML file or a packaged config, such as {examples}; all: warpworld list")
     words = [*arguments.words, *option_overrides(arguments)]
+    if arguments.seeds is not None:
+        return _train_seeds(words, arguments)
+    if arguments.jobs is not None:
+        arguments.error("--jobs is for --seeds: warpworld train CONFIG --seeds 5 --jobs 2")
     with joined() as members:
         if not members.is_first:
             logging.getLogger("warpworld").setLevel(logging.ERROR)  # process 0 says it
@@ -58,6 +70,15 @@ def _train(arguments: argparse.Namespace) -> int:
         if arguments.run is not None:
             return _start_or_resume(Path(arguments.run), words[0], words[1:], arguments, members)
         return _start(words[0], words[1:], arguments, members)
+
+
+def _train_seeds(words: Sequence[str], asked: argparse.Namespace) -> int:
+    alone = {"--resume": asked.resume, "--stop-at": asked.stop_at, "--losses": asked.losses or None}
+    for option in (option for option, given in alone.items() if given is not None):
+        asked.error(f"{option} is for a single run, and --seeds trains several")
+    from warpworld.commands.seeds import train_and_compare
+
+    return train_and_compare(words[0], words[1:], asked.seeds, asked.jobs or 1)
 
 
 def _start(source: str, overrides: Sequence[str], asked: argparse.Namespace, members: Membership | Alone) -> int:

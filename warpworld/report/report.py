@@ -47,6 +47,7 @@ def write_report(
         sections.damage(data),
         sections.legend(data),
         sections.key_figures(data),
+        sections.over_seeds(data),
         sections.curves(data, random_returns or {}),
         sections.replays(data, replays or {}),
         sections.evaluation(data),

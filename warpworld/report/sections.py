@@ -13,10 +13,11 @@ from urllib.parse import quote
 
 from warpworld.report.charts import Panel, Series, legend_of, panel_figure
 from warpworld.report.numbers import duration, shown
+from warpworld.report.over_seeds import FEWEST, HEADING, STATISTICS, final_returns, statistics_of
 from warpworld.report.pages import escaped
 from warpworld.report.replay import replay_element
 from warpworld.report.seeds import bundles
-from warpworld.runs.metrics import Point, own_metrics
+from warpworld.runs.metrics import mean_of_last_tenth, own_metrics
 from warpworld.runs.run_data import RunData
 
 RETURN, LENGTH, SPEED = "charts/{}/episodic_return", "charts/episodic_length", "perf/env_steps_per_s"
@@ -75,8 +76,11 @@ def _figures(run: RunData) -> dict[str, tuple[str, str]]:
     for name in run.config.policy:
         returns = run.points(RETURN.format(name))
         first = returns[0][1] if returns else None
-        found[f"{name}: mean return"] = shown(_of_last_tenth(returns)), f"over the last tenth, {shown(first)} at first"
-    length = _of_last_tenth(run.points(LENGTH))
+        found[f"{name}: mean return"] = (
+            shown(mean_of_last_tenth(returns)),
+            f"over the last tenth, {shown(first)} at first",
+        )
+    length = mean_of_last_tenth(run.points(LENGTH))
     found["episode length"] = "-" if length is None else f"{length:,.1f}", "steps, over the last tenth"
     found["env steps"] = f"{int(run.last('env_steps') or 0):,}", f"of {run.config.trainer['total_env_steps']:,}"
     seconds, speeds = run.last("time"), [y for _, y in run.points(SPEED)]
@@ -87,9 +91,19 @@ def _figures(run: RunData) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _of_last_tenth(points: Sequence[Point]) -> float | None:
-    """The mean over the last tenth of the env steps; None without points."""
-    return statistics.fmean(y for x, y in points if x >= 0.9 * points[-1][0]) if points else None
+def over_seeds(data: Sequence[RunData]) -> str:
+    """Mean and interquartile mean of the last returns of runs that differ in their seed alone, with intervals."""
+    rows = []
+    for bundle in (found for found in bundles(data) if len(found.runs) >= FEWEST):
+        for policy in bundle.runs[0].config.policy:
+            together = statistics_of(final_returns(bundle.runs, policy))
+            rows.append([f"{policy}, {len(bundle.runs)} runs", *together.values()])
+            if len(bundles(data)) > 1:
+                rows[-1][0] = f"{policy}: {bundle.label}"
+    if not rows:
+        return ""
+    table = _table(["mean return over the last tenth", *STATISTICS], rows)
+    return _section("Over seeds", f'<div class="card figures">{table}</div>', HEADING)
 
 
 # --- curves -----------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import dropwhile, groupby
 from typing import Any, TypeGuard, TypeVar
@@ -46,6 +47,11 @@ def measures(row: Mapping[str, Any], key: str) -> bool:
 def of_episodes(key: str) -> bool:
     """Whether a metric is a mean over the episodes that ended."""
     return _OF_EPISODES.match(key) is not None
+
+
+def mean_of_last_tenth(points: Sequence[Point]) -> float | None:
+    """The mean over the last tenth of the env steps; None without points."""
+    return statistics.fmean(y for x, y in points if x >= 0.9 * points[-1][0]) if points else None
 
 
 def unbroken(points: Sequence[_Place]) -> list[list[_Place]]:

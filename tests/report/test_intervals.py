@@ -1,0 +1,62 @@
+"""Interquartile means and bootstrap intervals, against all draws in float64 and numbers of scipy."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from warpworld.report.intervals import bootstrap_interval, interquartile_mean, mean
+from warpworld.report.over_seeds import statistics_of
+
+RETURNS = np.array([110.5, 140.25, 115.75, 98.0, 203.5, 121.0, 87.25, 131.5, 117.0, 126.75])
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [
+        (1, 110.5),
+        (2, 125.375),
+        (3, 122.16666666666667),
+        (4, 113.125),
+        (5, 122.16666666666667),
+        (10, 120.41666666666667),
+    ],
+)
+def test_the_interquartile_mean(count: int, expected: float) -> None:
+    """The numbers are of scipy.stats.trim_mean(returns, 0.25), which is what rliable calls the interquartile mean."""
+    assert float(interquartile_mean(RETURNS[:count])) == pytest.approx(expected, rel=1e-12)
+
+
+def test_an_outlier_does_not_move_it() -> None:
+    far = RETURNS.copy()
+    far[4] = 1e6
+    assert interquartile_mean(far) == interquartile_mean(RETURNS)
+
+
+@pytest.mark.parametrize("statistic", [mean, interquartile_mean])
+def test_the_interval_is_that_of_all_draws(statistic: object) -> None:
+    """Of four runs there are 256 draws with replacement: the quantiles of all of them are the bootstrap's limit."""
+    values = RETURNS[:4]
+    every = np.array([[values[i] for i in drawn] for drawn in itertools.product(range(4), repeat=4)])
+    ends = np.percentile(statistic(every), [2.5, 97.5])  # type: ignore[operator]
+    assert np.allclose(bootstrap_interval(values, statistic), ends, atol=1.5)  # type: ignore[arg-type]
+
+
+def test_the_interval_is_near_that_of_scipy() -> None:
+    """The numbers are of scipy.stats.bootstrap by percentiles of 50,000 resamples, as rliable takes them."""
+    assert np.allclose(bootstrap_interval(RETURNS, interquartile_mean), [107.375, 140.2917], atol=1.0)
+    assert np.allclose(bootstrap_interval(RETURNS, mean), [109.25, 145.6], atol=1.0)
+
+
+def test_each_entry_has_the_interval_that_it_has_alone() -> None:
+    low, high = bootstrap_interval(np.stack([RETURNS, 2 * RETURNS]), mean)
+    alone = bootstrap_interval(RETURNS, mean)
+    assert np.allclose(low, [alone[0], 2 * alone[0]]) and np.allclose(high, [alone[1], 2 * alone[1]])
+
+
+def test_intervals_are_given_from_three_runs_on() -> None:
+    assert statistics_of([None, None]) == {"mean": "-", "interquartile mean": "-"}
+    assert statistics_of([1.0, None, 3.0]) == {"mean": "2.00", "interquartile mean": "2.00"}
+    assert statistics_of([5.0, 5.0, 5.0])["mean"] == "5.00 [5.00, 5.00]"

@@ -1,0 +1,33 @@
+"""What seeds earn together: the mean and the interquartile mean of their last returns, with bootstrap intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from warpworld.report.intervals import LEVEL, bootstrap_interval, interquartile_mean, mean
+from warpworld.report.numbers import shown
+from warpworld.runs.metrics import mean_of_last_tenth
+from warpworld.runs.run_data import RunData
+
+FEWEST = 3  # runs that have an interval: fewer hardly say how far others would be
+STATISTICS = {"mean": mean, "interquartile mean": interquartile_mean}
+HEADING = f"{LEVEL:.0%} bootstrap interval in brackets"
+
+
+def final_returns(data: Sequence[RunData], policy: str) -> list[float | None]:
+    """Each run's mean return over the last tenth of its env steps; None where no episode has ended."""
+    return [mean_of_last_tenth(run.points(f"charts/{policy}/episodic_return")) for run in data]
+
+
+def statistics_of(returns: Sequence[float | None]) -> dict[str, str]:
+    """Each statistic of the runs' returns as text, with its interval where there are enough runs."""
+    values = np.array([value for value in returns if value is not None], np.float64)
+    found = {}
+    for name, statistic in STATISTICS.items():
+        found[name] = shown(float(statistic(values))) if values.size else "-"
+        if values.size >= FEWEST:
+            low, high = bootstrap_interval(values, statistic)
+            found[name] += f" [{shown(float(low))}, {shown(float(high))}]"
+    return found
