@@ -74,6 +74,8 @@ setup(
         "docs": ["mkdocs-material>=9.6", "mkdocstrings[python]>=0.29", "nbconvert>=7.16"],
         "export": ["onnx>=1.16", "onnxruntime>=1.18", "onnxscript>=0.2"],
         "gym": ["gym>=0.26"],
+        # Sweeps: Optuna brings samplers, pruners, and studies in a database that several machines share.
+        "sweep": ["optuna>=4.9"],
         "video": ["imageio-ffmpeg>=0.4.9"],
         "wandb": ["wandb>=0.16"],
         "mlflow": ["mlflow-skinny>=2.10"],  # the client alone: the server is not needed here

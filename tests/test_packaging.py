@@ -138,7 +138,7 @@ def test_metadata(metadata: Message) -> None:
 @pytest.mark.long
 def test_requirement_files_name_what_is_needed(metadata: Message) -> None:
     needed = names(metadata.get_all("Requires-Dist") or [])
-    for extra in ("test", "adapters", "board", "export"):
+    for extra in ("test", "adapters", "board", "export", "sweep"):
         needed |= names(metadata.get_all("Requires-Dist") or [], extra)
     on_cpu = names(listed("requirements-cpu.txt"))
     assert needed - on_cpu == set()

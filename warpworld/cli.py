@@ -27,6 +27,7 @@ from warpworld.commands import (
     report,
     run,
     runs,
+    sweep,
     trace,
     train,
     watch,
@@ -37,7 +38,7 @@ from warpworld.managers.cuda.faults import explain_torch_error
 from warpworld.packaged import packaged_configs
 
 COMMANDS = (  # in the order of --help
-    *(train, evaluate, league, watch, trace, runs, compare, report, board, export),
+    *(train, sweep, evaluate, league, watch, trace, runs, compare, report, board, export),
     *(new, params, check, plans, run, about, completion, bench),
 )
 USER_ERROR = 2  # exit statuses

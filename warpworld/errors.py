@@ -62,6 +62,10 @@ class ProcessError(WarpworldError):
     """Of the processes that train a run together, one is missing or ended."""
 
 
+class SweepError(WarpworldError):
+    """Trials cannot be run: a package is missing, or the study is of another sweep."""
+
+
 class TemplateError(WarpworldError):
     """A new environment cannot be written: its name will not do, or something is in the way."""
 

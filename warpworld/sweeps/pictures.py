@@ -1,0 +1,123 @@
+"""A study as a picture: the best value over trials, how much each key matters, and the values along each key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warpworld.report.pages import replacing
+from warpworld.report.palette import ROLES, SERIES
+
+if TYPE_CHECKING:
+    import optuna
+    from matplotlib.axes import Axes
+
+_INK, _GRID = ROLES["ink"][0], ROLES["grid"][0]
+PER_ROW = 3
+
+
+def importances(study: optuna.Study) -> Mapping[str, float]:
+    """The share of the objective's variance among good trials that each key explains, by PED-ANOVA; {} of too few."""
+    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
+
+    if len({trial.value for trial in _ended(study, "COMPLETE")}) < 2:
+        return {}
+    try:
+        found: dict[str, float] = get_param_importances(study, evaluator=PedAnovaImportanceEvaluator())
+    except (ValueError, RuntimeError):  # trials that have no key in common, or none with two values
+        return {}
+    return found
+
+
+def draw_study(study: optuna.Study, objective: str, path: Path) -> Path:
+    """Draw a study of which at least one trial is complete.
+
+    Args:
+        study: of a sweep.
+        objective: its metric.
+        path: the PNG; it appears complete or not at all.
+
+    Returns:
+        ``path``.
+
+    Raises:
+        RunError: it cannot be written.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    shares = importances(study)
+    keys = sorted(study.trials[0].distributions, key=lambda key: -shares.get(key, 0.0))
+    rows = -(-(2 + len(keys)) // PER_ROW)
+    figure = Figure(figsize=(4.2 * PER_ROW, 3.2 * rows), dpi=130, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(f"{study.study_name}: {objective}", color=_INK, fontsize=11)
+    axes = figure.subplots(rows, PER_ROW, squeeze=False).flat
+    _draw_history(_styled(next(axes), "best value over trials", "trial"), study)
+    _draw_importances(_styled(next(axes), "importance", "share of the variance"), shares)
+    for key in keys:
+        _draw_slice(_styled(next(axes), key.rpartition(".")[2], key), study, key)
+    for axis in axes:
+        axis.set_visible(False)
+    with replacing(path) as unfinished:
+        figure.savefig(unfinished, format="png")
+    return path
+
+
+def _ended(study: optuna.Study, state: str) -> list[optuna.trial.FrozenTrial]:
+    return [trial for trial in study.get_trials(deepcopy=False) if trial.state.name == state]
+
+
+def _styled(axis: Axes, heading: str, below: str) -> Axes:
+    axis.set_title(heading, color=_INK, fontsize=10)
+    axis.set_xlabel(below, color=_INK, fontsize=8)
+    axis.grid(color=_GRID, linewidth=0.8)
+    axis.set_axisbelow(True)
+    axis.tick_params(colors=_INK, labelsize=8, length=3)
+    axis.spines[["top", "right"]].set_visible(False)
+    return axis
+
+
+def _draw_history(axis: Axes, study: optuna.Study) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    trials = _ended(study, "COMPLETE")
+    numbers, values = [trial.number for trial in trials], _values(trials)
+    better = np.maximum if study.direction.name == "MAXIMIZE" else np.minimum
+    axis.scatter(numbers, values, color=SERIES[-1], s=12)
+    axis.step(numbers, better.accumulate(values), where="post", color=SERIES[0], linewidth=1.6)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _draw_importances(axis: Axes, shares: Mapping[str, float]) -> None:
+    if not shares:
+        axis.text(0.5, 0.5, "too few trials", transform=axis.transAxes, ha="center", color=_INK, fontsize=9)
+        return
+    names = [key.rpartition(".")[2] for key in shares]
+    axis.barh(range(len(names)), list(shares.values()), tick_label=names, color=SERIES[0])
+    axis.invert_yaxis()
+
+
+def _draw_slice(axis: Axes, study: optuna.Study, key: str) -> None:
+    """The objective of each trial over one key's values, over the whole of its space; pruned trials are pale."""
+    for state, colour in (("PRUNED", SERIES[-1]), ("COMPLETE", SERIES[0])):
+        trials = [trial for trial in _ended(study, state) if trial.value is not None]
+        given: list[Any] = [trial.params[key] for trial in trials]
+        space: Any = study.trials[0].distributions[key]
+        if hasattr(space, "choices"):
+            given = [space.choices.index(value) for value in given]
+        axis.scatter(given, _values(trials), color=colour, s=14, alpha=0.5 if state == "PRUNED" else 1.0)
+    if hasattr(space, "choices"):
+        axis.set_xticks(range(len(space.choices)), space.choices)
+        axis.set_xlim(-0.5, len(space.choices) - 0.5)
+        return
+    if space.log:
+        axis.set_xscale("log")
+    axis.set_xlim(space.low, space.high)
+
+
+def _values(trials: Sequence[optuna.trial.FrozenTrial]) -> np.ndarray:
+    return np.array([trial.value for trial in trials], np.float64)
