@@ -12,6 +12,8 @@ from warpworld.report.palette import NAMED, SERIES, colour_table
     [
         (["a", "b", "c", "d", "e", "f", "g"], [0, 1, 2, 3, 4, 5, 0]),
         (["red", "blue"], [1, 0]),
+        (["orange", "wolf"], [1, 0]),
+        (["orange", "red", "blue", "wolf"], [4, 1, 0, 2]),
         (["wolf", "blue", "hare"], [1, 0, 2]),
         (["blue", "red", "green", "purple", "sheep", "dog", "cat"], [0, 1, 2, 3, 4, 5, 4]),
     ],

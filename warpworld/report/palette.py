@@ -9,6 +9,7 @@ from collections.abc import Iterable
 SERIES = ("#2f6fb5", "#d1603d", "#3f8f5b", "#8a5aa8", "#b08a2e", "#5f6b73")
 DARK_SERIES = ("#6ea8e6", "#f08a66", "#6cc08b", "#bd93d8", "#d9b65c", "#9aa7b0")
 NAMED = {"blue": 0, "orange": 1, "red": 1, "green": 2, "purple": 3}  # of a series that is called so
+BESIDE_RED = 4  # of orange where there is also red, whose colour it would share
 
 # What is no series: (on a light page, on a dark one).
 ROLES = {
@@ -29,9 +30,11 @@ def colour_table(series: Iterable[str]) -> dict[str, tuple[str, str]]:
             Beyond six the colours start again.
     """
     names = list(series)
-    free = [i for i in range(len(SERIES)) if i not in {NAMED.get(name) for name in names}]
-    others = itertools.cycle(free)
-    numbered = {name: NAMED[name] if name in NAMED else next(others) for name in names}
+    own = {name: NAMED[name] for name in names if name in NAMED}
+    if "red" in own and "orange" in own:
+        own["orange"] = BESIDE_RED
+    others = itertools.cycle(i for i in range(len(SERIES)) if i not in own.values())
+    numbered = {name: own[name] if name in own else next(others) for name in names}
     return {**ROLES, **{name: (SERIES[i], DARK_SERIES[i]) for name, i in numbered.items()}}
 
 
