@@ -45,6 +45,18 @@ def test_rays_meet_what_an_oracle_meets() -> None:
 
 
 @pytest.mark.long
+def test_a_ray_that_meets_nothing_is_at_no_place_and_infinitely_far() -> None:
+    world = made(SimpleMovement(), RandomSpawns(), Hits(), IMU(), num_envs=1, agents=3, cameras=CAMERAS)
+    place(world, [[-20.0, 3.0], [2.0, 2.0], [4.0, 2.0]], [[105.0, 0.0, 0.0]])  # the first looks past the house, outside
+    act(world, NOTHING, NOTHING, NOTHING)
+    found = {name: world.data.numpy(f"hit_{name}")[0] for name in ("object", "texel", "along", "distance")}
+    for name, expected in {"object": -1, "texel": -1, "along": 0.0, "distance": np.inf}.items():
+        assert (found[name][0] == expected).all(), name
+    assert (found["object"][1:] >= 0).all() and np.isfinite(found["distance"][1:]).all()
+    assert (found["along"][1:] > 0.0).any()
+
+
+@pytest.mark.long
 def test_texels_are_counted_from_the_first_of_the_plan() -> None:
     world = made(SimpleMovement(), RandomSpawns(), Hits(), IMU(), num_envs=2, agents=1, plans="homes", num_plans=2)
     plans, found = world.environment.params.plan_set, world.data.numpy("hit_texel")
