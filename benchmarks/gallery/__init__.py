@@ -15,7 +15,19 @@ from warpworld.environment import get_environment
 from ..clock import measure
 from ..rows import Row
 from ..worlds import measured
-from . import battle, board, classic_control, epidemic, foraging, minatar, overcooked, particles, skirmish, warehouse
+from . import (
+    battle,
+    board,
+    classic_control,
+    diagnostics,
+    epidemic,
+    foraging,
+    minatar,
+    overcooked,
+    particles,
+    skirmish,
+    warehouse,
+)
 from .case import Case
 
 NAME = "gallery"
@@ -23,6 +35,7 @@ FAMILIES = {
     "battle": battle.CASES,
     "board": board.CASES,
     "classic control": classic_control.CASES,
+    "diagnostics": diagnostics.CASES,
     "epidemic": epidemic.CASES,
     "foraging": foraging.CASES,
     "minatar": minatar.CASES,
