@@ -47,6 +47,7 @@ SMALL = (
     "saving.checkpoint_every=1",
 )
 ITERATIONS = 10
+SECONDS = 120  # after which processes that have not ended are ended
 
 
 def _main(words: Sequence[str], folder: str, environment: Mapping[str, str], suffix: str) -> None:
@@ -77,7 +78,8 @@ def start_group(folder: Path, size: int, *words: str, **environment: str) -> lis
     processes = []
     for rank in range(size):
         own = {**common, "RANK": str(rank), **environment}
-        processes.append(_SERVER.Process(target=_main, args=(words, str(folder), own, str(rank))))
+        # daemons: Python ends them with the tests where one hangs
+        processes.append(_SERVER.Process(target=_main, args=(words, str(folder), own, str(rank)), daemon=True))
         processes[-1].start()
     return processes
 
@@ -85,10 +87,19 @@ def start_group(folder: Path, size: int, *words: str, **environment: str) -> lis
 def finish_group(folder: Path, size: int, *words: str, **environment: str) -> list[int]:
     """Run it to its end; the exit statuses, in the order of ranks."""
     processes = start_group(folder, size, *words, **environment)
-    for process in processes:
-        process.join(120)
-    assert None not in [process.exitcode for process in processes], "it did not end"
-    return [process.exitcode or 0 for process in processes]
+    return ended(processes)
+
+
+def ended(processes: Sequence[ForkServerProcess]) -> list[int]:
+    """Wait for processes, which are ended where they take too long; their exit statuses, in their order."""
+    try:
+        for process in processes:
+            process.join(SECONDS)
+        assert None not in [process.exitcode for process in processes], "it did not end"
+        return [process.exitcode or 0 for process in processes]
+    finally:
+        for process in processes:
+            process.kill()  # Python would wait for it in the end
 
 
 def said(folder: Path, what: str = "err") -> list[str]:
@@ -98,10 +109,7 @@ def said(folder: Path, what: str = "err") -> list[str]:
 
 def finish(folder: Path, *words: str) -> int:
     """Run ``warpworld`` to its end; its exit status."""
-    process = start(folder, *words)
-    process.join(120)
-    assert process.exitcode is not None, "it did not end"
-    return process.exitcode
+    return ended([start(folder, *words)])[0]
 
 
 def appeared(folder: Path, pattern: str, process: ForkServerProcess) -> Path:

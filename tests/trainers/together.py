@@ -16,6 +16,7 @@ from warpworld.trainers.trainer import Trainer
 
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(["warpworld.trainers.trainer", "torch._dynamo"])
+SECONDS = 120  # after which processes that have not ended are ended
 
 
 class Unwritten:
@@ -56,9 +57,13 @@ def together(size: int, folder: Path, function: Callable[..., Any], *arguments: 
     processes = [_SERVER.Process(target=_main, args=(rank, size, folder, function, arguments)) for rank in range(size)]
     for process in processes:
         process.start()
-    for process in processes:
-        process.join(120)
-    assert [process.exitcode for process in processes] == [0] * size
+    try:
+        for process in processes:
+            process.join(SECONDS)
+        assert [process.exitcode for process in processes] == [0] * size
+    finally:
+        for process in processes:
+            process.kill()  # Python would wait for it in the end
     return [torch.load(folder / f"{rank}.pt", weights_only=False) for rank in range(size)]
 
 
