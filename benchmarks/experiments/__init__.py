@@ -14,6 +14,7 @@ from .deathmatch import DEATHMATCH
 from .epidemic import EPIDEMIC
 from .explorer import EXPLORER
 from .gallery import GALLERY
+from .mixing import MIXING
 from .off_policy import OFF_POLICY
 from .particles import PARTICLES
 from .skirmish import SKIRMISH
@@ -33,6 +34,7 @@ _ALL = (
     EPIDEMIC,
     SKIRMISH,
     *OFF_POLICY,
+    *MIXING,
     *BOARDS,
     *GALLERY,
     *PARTICLES,

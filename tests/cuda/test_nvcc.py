@@ -24,7 +24,7 @@ from tests.toys import HEADER, agents, box, environment
 from tests.trainers.recorded import Recorded
 from warpworld import Array, Environment, Group, Kernel, World
 from warpworld.checking.symbols import _symbols
-from warpworld.config import load_config
+from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.environment import packaged_names
 from warpworld.eyes.blocks import (
     IMU,
@@ -56,6 +56,13 @@ ARCHITECTURES = (75, 80, 90, 120)
 
 # packaged configs whose algorithms have kernels
 LEARNING = ("cartpole_dqn", "pendulum_ddpg", "pendulum_sac", "recall_r2d2")
+
+# a team whose environment declares a state
+TEAM: dict[str, Any] = {
+    "name": "particles_reference",
+    "trainer": {"num_envs": 4, "num_steps": 2, "total_env_steps": 1000},
+    "policy": {"agent": {"algorithm": "qmix"}},
+}
 
 needs_nvcc = pytest.mark.skipif(NVCC is None, reason="nvcc is not on PATH")
 needs_nvrtc = pytest.mark.skipif(NVRTC is None, reason="NVRTC is not installed; make cuda-tools")
@@ -334,9 +341,8 @@ def test_nvrtc_s_warnings_are_seen(tmp_path: Path) -> None:
         compile_with_nvrtc(source)
 
 
-def declare(name: str) -> None:
-    """Let the algorithms of a packaged config add their kernels to a world."""
-    config = load_config(name)
+def declare(config: RunConfig) -> None:
+    """Let the algorithms of a config add their kernels to a world."""
     world = build_world(config)
     policies = build_policies(config, world.environment, torch.Generator())
     collector = Collector(world, config.trainer.num_steps)
@@ -355,7 +361,8 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     still = environment(None, groups=steered, phases=[lambda arrays, active: None], resets=[])
     Recorded(World(still, num_envs=2, device="cpu"), {"agent": None}, num_steps=2)
     for name in LEARNING:
-        declare(name)
+        declare(load_config(name))
+    declare(config_from_dict(TEAM))
     core = {source.path: source for source in sources if source.path.parent == INCLUDE_FOLDER}
     assert sorted(core) == sorted(INCLUDE_FOLDER.glob("*.cu"))
     for source in core.values():
