@@ -2,6 +2,10 @@
 
 _GYMNASIUM = "Gymnasium 1.4.0's reward threshold"
 _CURVES = "no published table found; Young and Tian (arXiv:1903.03176) and Pgx show curves"
+_MADDPG = (
+    "no published table found for mpe2; PARL shows curves of MADDPG on the original game (`examples/MADDPG` of "
+    "`PaddlePaddle/PARL` on GitHub)"
+)
 
 # environment -> a sentence without its full stop; environments that are not named have not been looked up
 REFERENCES = {
@@ -11,7 +15,10 @@ REFERENCES = {
     "mountain_car_continuous": f"90, {_GYMNASIUM}",
     "pendulum": "-230 with a deviation of 143, of Stable-Baselines3's PPO (model card `sb3/ppo-Pendulum-v1`)",
     "chain": "1, the most that can be earned",
+    "coins": "8, what the best response to the script earns, computed",
+    "delayed_reward": "10, the most that can be earned",
     "recall": "1, the most that can be earned",
+    "signalling": "1, the most that can be earned",
     "connect_four": "none found against random moves",
     "tic_tac_toe": "0 % lost, which perfect play achieves",
     "epidemic": "the best constant strictness, measured",
@@ -19,6 +26,17 @@ REFERENCES = {
     "foraging": "0.5 a player, the most that two can earn on average; no published table found for this field",
     "warehouse": "none found for this floor; published ones are of larger floors",
     "overcooked": "no published table found for these rules, which start cooking with the third onion",
+    **dict.fromkeys(
+        (
+            "particles_adversary",
+            "particles_pursuit",
+            "particles_push",
+            "particles_reference",
+            "particles_speaker_listener",
+            "particles_spread",
+        ),
+        _MADDPG,
+    ),
     "minatar_asterix": _CURVES,
     "minatar_breakout": (
         "9.2 of a DQN with the settings of Young and Tian (arXiv:1903.03176) after 5 M frames, three seeds "
