@@ -61,6 +61,7 @@ def test_a_run_of_other_settings_is_another() -> None:
     ("words", "expected"),
     [
         (["--seeds", "2", "--resume", "runs/x"], "--resume is for a single run, and --seeds trains several"),
+        (["--seeds", "2", "--run", "runs/x"], "--run is for a single run, and --seeds trains several"),
         (["--seeds", "2", "--stop-at", "9"], "--stop-at is for a single run, and --seeds trains several"),
         (["--jobs", "2"], "--jobs is for --seeds: warpworld train CONFIG --seeds 5 --jobs 2"),
     ],

@@ -73,7 +73,7 @@ def _train(arguments: argparse.Namespace) -> int:
 
 
 def _train_seeds(words: Sequence[str], asked: argparse.Namespace) -> int:
-    alone = {"--resume": asked.resume, "--stop-at": asked.stop_at, "--losses": asked.losses or None}
+    alone = {"--resume": asked.resume, "--run": asked.run, "--stop-at": asked.stop_at, "--losses": asked.losses or None}
     for option in (option for option, given in alone.items() if given is not None):
         asked.error(f"{option} is for a single run, and --seeds trains several")
     from warpworld.commands.seeds import train_and_compare
