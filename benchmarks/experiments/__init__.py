@@ -20,7 +20,7 @@ from .particles import PARTICLES
 from .skirmish import SKIRMISH
 from .tag_continuous import TAG_CONTINUOUS
 from .tag_gridworld import TAG_GRIDWORLD
-from .waypoint import WAYPOINT
+from .waypoint import POINT_GOAL, WAYPOINT
 
 _ALL = (
     CARTPOLE,
@@ -28,6 +28,7 @@ _ALL = (
     TAG_CONTINUOUS,
     EXPLORER,
     WAYPOINT,
+    POINT_GOAL,
     DEATHMATCH,
     BATTLE,
     COINS,
