@@ -31,11 +31,13 @@ def test_two_points_at_one_step_make_a_jump() -> None:
 
 @pytest.mark.long
 def test_a_learner_follows_them() -> None:
-    schedules = {"learning_rate": ((0, 1e-3), (100, 3e-3)), "ent_coef": ((0, 0.1), (100, 0.0)), "clip_coef": 0.3}
+    coefficients = {"ent_coef": ((0, 0.1), (100, 0.0)), "vf_coef": ((0, 0.0), (200, 2.0)), "clip_coef": 0.3}
+    schedules = {"learning_rate": ((0, 1e-3), (100, 3e-3)), **coefficients}
     learner = PPO(make_policy(), Settings(**schedules, anneal_lr=False))
     learner.set_progress(0.9, 50)
     assert learner.parameters.learning_rate == pytest.approx(2e-3)
     assert learner.now.ent_coef == pytest.approx(0.05)
+    assert learner.now.vf_coef == pytest.approx(0.5)
     assert learner.now.clip_coef == 0.3
     learner.update(make_batch(learner.policy), seeded())
     annealed = PPO(make_policy(), Settings(**schedules))

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from warpworld.config import LearnerConfig
 from warpworld.config.sections import Fault, Sizes
-from warpworld.config.types import Count, Flag, Fraction, NotNegative, NotNegativeSchedule, Positive, PositiveSchedule
+from warpworld.config.types import Count, Flag, Fraction, NotNegativeSchedule, Positive, PositiveSchedule
 from warpworld.errors import RunError
 from warpworld.policies import Policy
 from warpworld.policies.fused import DIAGNOSTICS as FUSED_DIAGNOSTICS
@@ -47,7 +47,7 @@ class OnPolicySettings(LearnerConfig):
     num_minibatches: Count = Field(default=4, description="parts of a rollout, one gradient step each")
     norm_adv: Flag = Field(default=True, description="normalise advantages per minibatch")
     ent_coef: NotNegativeSchedule = Field(default=0.01, description="weight of the entropy bonus")
-    vf_coef: NotNegative = Field(default=0.5, description="weight of the value loss")
+    vf_coef: NotNegativeSchedule = Field(default=0.5, description="weight of the value loss")
     max_grad_norm: Positive = Field(default=0.5, description="longest gradient; longer ones are scaled down")
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
