@@ -60,3 +60,9 @@ def test_intervals_are_given_from_three_runs_on() -> None:
     assert statistics_of([None, None]) == {"mean": "-", "interquartile mean": "-"}
     assert statistics_of([1.0, None, 3.0]) == {"mean": "2.00", "interquartile mean": "2.00"}
     assert statistics_of([5.0, 5.0, 5.0])["mean"] == "5.00 [5.00, 5.00]"
+
+
+def test_nothing_is_known_where_a_value_is_not() -> None:
+    values = np.stack([RETURNS, np.where(RETURNS == 203.5, np.nan, RETURNS)])
+    assert np.isnan(interquartile_mean(values)).tolist() == [False, True]
+    assert np.isnan(bootstrap_interval(values, interquartile_mean)).tolist() == [[False, True], [False, True]]

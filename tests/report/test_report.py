@@ -181,7 +181,7 @@ def seeded(folder: Path, seed: int, factor: float, **env: Any) -> Run:
 def test_runs_of_three_seeds_are_a_mean_in_a_band(tmp_path: Path) -> None:
     runs = [seeded(tmp_path / str(seed), seed, factor) for seed, factor in ((1, 10.0), (2, 20.0), (3, 60.0))]
     page = written(runs, tmp_path / "report.html")
-    assert "mean and range of 3 seeds" in text_of(page)
+    assert "interquartile mean and 95% interval of 3 seeds" in text_of(page)
     figure = next(part for part in page.split("<figure") if "left: return" in part)
     (line,) = re.findall(r'class="line c0" points="([^"]*)"', figure)
     (band,) = re.findall(r'class="band c0" points="([^"]*)"', figure)
@@ -190,6 +190,8 @@ def test_runs_of_three_seeds_are_a_mean_in_a_band(tmp_path: Path) -> None:
     bounds = [low + (float(point.split(",")[1]) - start) / (end - start) * (high - low) for point in band.split()]
     assert values == pytest.approx([30.0, 60.0], abs=0.5)
     assert bounds == pytest.approx([60.0, 120.0, 20.0, 10.0], abs=0.5)
+    assert "Over seeds 95% bootstrap interval in brackets" in text_of(page)
+    assert "left, 3 runs 60.00 [20.00, 120.00] 60.00 [20.00, 120.00]" in text_of(page)
     pair = written(runs[:2], tmp_path / "pair.html")
     assert 'class="band' not in pair and "seed 1 seed 2" in text_of(pair)
     mixed = [*runs, seeded(tmp_path / "other", 1, 5.0, length=4)]
@@ -222,7 +224,7 @@ def test_a_run_without_metrics_hides_no_band(tmp_path: Path) -> None:
 
 def test_runs_of_one_seed_are_not_called_seeds(tmp_path: Path) -> None:
     runs = [seeded(tmp_path / str(number), 1, 10.0) for number in range(3)]
-    assert "mean and range of 3 runs" in text_of(written(runs, tmp_path / "report.html"))
+    assert "interquartile mean and 95% interval of 3 runs" in text_of(written(runs, tmp_path / "report.html"))
 
 
 def test_a_run_that_has_logged_nothing(tmp_path: Path) -> None:

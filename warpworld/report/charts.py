@@ -27,7 +27,7 @@ class Series:
         name: of what it shows, for the legend.
         colour: its place in the palette.
         points: (x, y), x ascending; NaN for y breaks the line.
-        band: (x, lowest, highest), x ascending, where the line is a mean of several runs; else nothing. NaN breaks it.
+        band: (x, low, high), x ascending, where the line is a mean of several runs; else nothing. NaN breaks it.
     """
 
     name: str

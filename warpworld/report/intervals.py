@@ -15,6 +15,7 @@ Statistic = Callable[[Values], Values]
 
 LEVEL = 0.95
 RESAMPLES = 2000
+AT_ONCE = 64  # entries whose draws lie in memory together
 
 
 def mean(values: Values) -> Values:
@@ -23,9 +24,13 @@ def mean(values: Values) -> Values:
 
 
 def interquartile_mean(values: Values) -> Values:
-    """The mean of the middle half over the last axis: a quarter, rounded down, is left out at each end."""
+    """The mean of the middle half over the last axis: a quarter, rounded down, is left out at each end.
+
+    It is NaN where a value is.
+    """
     cut = values.shape[-1] // 4
-    return np.asarray(np.sort(values, axis=-1)[..., cut : values.shape[-1] - cut].mean(axis=-1))
+    middle = np.sort(values, axis=-1)[..., cut : values.shape[-1] - cut].mean(axis=-1)
+    return np.where(np.isnan(values).any(axis=-1), np.nan, middle)
 
 
 def bootstrap_interval(values: Values, statistic: Statistic, seed: int = 0) -> tuple[Values, Values]:
@@ -37,11 +42,16 @@ def bootstrap_interval(values: Values, statistic: Statistic, seed: int = 0) -> t
         seed: of the draws.
 
     Returns:
-        Lower and upper end, each [...]: ``LEVEL`` of ``RESAMPLES`` draws lie between them.
+        Lower and upper end, each [...]: ``LEVEL`` of ``RESAMPLES`` draws lie between them; NaN where a value is.
     """
     runs = values.shape[-1]
     drawn = np.random.default_rng(seed).integers(runs, size=(RESAMPLES, runs))
     outside = 100 * (1 - LEVEL) / 2
-    ends = [np.percentile(statistic(entry[drawn]), [outside, 100 - outside]) for entry in values.reshape(-1, runs)]
-    low, high = np.array(ends).reshape(*values.shape[:-1], 2).transpose(-1, *range(values.ndim - 1))
+    entries = values.reshape(-1, runs)
+    found = [
+        np.percentile(statistic(entries[i : i + AT_ONCE][:, drawn]), [outside, 100 - outside], axis=-1)
+        for i in range(0, len(entries), AT_ONCE)
+    ]
+    ends = np.where(np.isnan(entries).any(axis=-1), np.nan, np.concatenate(found, axis=-1))
+    low, high = ends.reshape(2, *values.shape[:-1])
     return low, high

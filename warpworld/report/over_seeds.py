@@ -11,7 +11,7 @@ from warpworld.report.numbers import shown
 from warpworld.runs.metrics import mean_of_last_tenth
 from warpworld.runs.run_data import RunData
 
-FEWEST = 3  # runs that have an interval: fewer hardly say how far others would be
+FEWEST = 3  # runs that are shown as one, with an interval: fewer hardly say how far others would be
 STATISTICS = {"mean": mean, "interquartile mean": interquartile_mean}
 HEADING = f"{LEVEL:.0%} bootstrap interval in brackets"
 

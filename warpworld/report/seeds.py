@@ -1,10 +1,9 @@
-"""Runs that differ in their seed alone, as one line: their mean, in a band from the lowest to the highest."""
+"""Runs that differ in their seed alone, as one line: their interquartile mean, in a band that is its interval."""
 
 from __future__ import annotations
 
 import copy
 import json
-import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from warpworld.report.charts import Series
+from warpworld.report.intervals import LEVEL, Values, bootstrap_interval, interquartile_mean
+from warpworld.report.over_seeds import FEWEST
 from warpworld.runs.differences import flat, labels
 from warpworld.runs.run_data import RunData
 
-FEWEST = 3  # seeds that are shown as a band; the curves of fewer are shown one by one
+BAND = f"interquartile mean and {LEVEL:.0%} interval"
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,19 @@ class Bundle:
         curves = [dict(run.curve(key)) for run in self.runs]
         count = Counter(x for curve in curves for x in curve)
         common = sorted(x for x, number in count.items() if 2 * number > len(curves))
-        values = [[curve[x] for curve in curves if x in curve] for x in common]  # a mean, too, breaks where one does
-        points = [(x, statistics.fmean(ys)) for x, ys in zip(common, values, strict=True)]
-        band = [(x, float(np.min(ys)), float(np.max(ys))) for x, ys in zip(common, values, strict=True)]
-        return Series(self.label, colour, points, band)
+        values = [np.array([curve[x] for curve in curves if x in curve]) for x in common]
+        points = [(x, float(interquartile_mean(ys))) for x, ys in zip(common, values, strict=True)]
+        return Series(self.label, colour, points, _band(common, values))
+
+
+def _band(steps: Sequence[float], values: Sequence[Values]) -> list[tuple[float, float, float]]:
+    """The interval at each step; steps that as many runs have logged are drawn for together."""
+    found = []
+    for count in {len(ys) for ys in values}:
+        alike = [i for i, ys in enumerate(values) if len(ys) == count]
+        ends = bootstrap_interval(np.stack([values[i] for i in alike]), interquartile_mean)
+        found += [(steps[i], float(low), float(high)) for i, low, high in zip(alike, *ends, strict=True)]
+    return sorted(found)
 
 
 def bundles(data: Sequence[RunData]) -> list[Bundle]:
@@ -54,7 +64,7 @@ def bundles(data: Sequence[RunData]) -> list[Bundle]:
     if all(len(group) < FEWEST for group in groups):
         return [Bundle(run.label, [run]) for run in data]
     if len(groups) == 1:
-        return [Bundle(f"mean and range of {_number(data)}", data)]
+        return [Bundle(f"{BAND} of {_number(data)}", data)]
     named = labels([_unseeded(group[0].config.settings) for group in groups], [group[0].name for group in groups])
     found = []
     for group, name in zip(groups, named, strict=True):
