@@ -93,7 +93,11 @@ def config_of_sac() -> RunConfig:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize(("made", "loss"), [(config(), "loss"), (config_of_sac(), "critic_loss")], ids=["dqn", "sac"])
+@pytest.mark.parametrize(
+    ("made", "loss"),
+    [(config(), "loss"), (config(algorithm="qmix", first_priority="max"), "loss"), (config_of_sac(), "critic_loss")],
+    ids=["dqn", "qmix", "sac"],
+)
 def test_both_learn_the_same_bits(made: RunConfig, loss: str, tmp_path: Path) -> None:
     one, other = (each["run"] for each in together(2, tmp_path / "two", trained, {"run": made}))
     start = Trainer(made).policies["agent"].state_dict()  # type: ignore[union-attr]
