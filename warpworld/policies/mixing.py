@@ -9,7 +9,7 @@ from torch.nn import functional
 from warpworld.policies.layers import HIDDEN_GAIN, linear
 from warpworld.policies.q_network import DuelingHeads, QNetwork
 
-HYPERNETWORK_GAIN = 0.01
+HYPERNETWORK_GAIN = 0.01  # of what computes weights from a state
 
 
 class TeamQNetwork(QNetwork):

@@ -36,7 +36,13 @@ SMALL_OBSERVATION = 256  # bytes; final observations of this size are kept unles
 
 
 class OffPolicySettings(LearnerConfig):
-    """Settings that all off-policy algorithms have."""
+    """Settings that all off-policy algorithms have.
+
+    Attributes:
+        learns_of: what a transition is one of, for messages.
+    """
+
+    learns_of: ClassVar[str] = "agent"
 
     learning_rate: PositiveSchedule = Field(default=2.5e-4, description="step size")
     optimizer: Literal["adam", "rmsprop"] = Field(default="adam", description="adam or rmsprop")
@@ -65,9 +71,6 @@ class OffPolicySettings(LearnerConfig):
     reward_clip: NotNegative | None = Field(
         default=None, description="size at which rewards are cut off; null for none"
     )
-
-    # what one transition is of, for messages
-    learns_of: ClassVar[str] = "agent"
 
     def per_env(self, sizes: Sizes) -> int:
         """Transitions that a step of an env gives: one of each agent."""
@@ -269,7 +272,7 @@ class OffPolicy(Algorithm):
 
     @property
     def transitions(self) -> int:
-        """That were ever recorded, in all processes."""
+        """How many were ever recorded, in all processes."""
         return self._steps * self.sizes.num_envs * self.settings.per_env(self.sizes)
 
     def set_exploration(self, progress: Progress) -> None:
