@@ -62,7 +62,7 @@ def test_where_more_gpus_stop_paying() -> None:
 
 
 @pytest.mark.cpu_backend
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.long
 def test_the_tables(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("benchmarks.scaling.traffic", lambda name: Traffic(name, 10, 3, 300, 200))

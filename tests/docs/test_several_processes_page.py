@@ -83,6 +83,7 @@ def test_slurm(tmp_path: Path) -> None:
     assert f"continuing {run} from {reached * 128:,} of" in (tmp_path / "out0").read_text()
 
 
+@pytest.mark.exhaustive
 def test_kubernetes(tmp_path: Path) -> None:
     (manifest,) = (yaml.safe_load(text) for text in blocks(page("several-processes"), "yaml"))
     (container,) = manifest["spec"]["template"]["spec"]["containers"]

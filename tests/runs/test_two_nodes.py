@@ -118,6 +118,7 @@ def test_a_killed_process_is_restarted_and_sigterm_leaves_a_checkpoint(tmp_path:
     assert finish(tmp_path, "train", *LONG, "--run", str(run), "--stop-at", "1") == 0  # as a requeued job
 
 
+@pytest.mark.exhaustive
 def test_a_node_that_is_gone_leaves_the_run_to_the_other(tmp_path: Path) -> None:
     run = tmp_path / "run"
     with nodes(tmp_path, "1:2") as started:
