@@ -5,11 +5,14 @@ from __future__ import annotations
 import sqlite3
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from warpworld.cli import main
 from warpworld.errors import SweepError
+from warpworld.runs import Run
 from warpworld.runs.folder import RunFolder
 from warpworld.runs.summary import summarise
 from warpworld.sweeps import trials as module
@@ -101,6 +104,23 @@ def test_values_that_do_not_go_together_fail_before_they_train() -> None:
         "command line, policy.agent.num_minibatches=64: policy.agent.num_minibatches is 64, expected a divisor of the "
         "8 rows of a rollout: num_envs 4 x num_steps 2 x 1 agent"
     )
+
+
+def test_a_trial_that_others_have_left_behind_is_ended() -> None:
+    plan = plan_of()
+    study = open_study(plan)
+    study.pruner = optuna.pruners.ThresholdPruner(lower=10.0)
+    run = Run.create(plan.base)
+    stopped: list[bool] = []
+    training: Any = SimpleNamespace(run=run, config=plan.base, stop=lambda: stopped.append(True))
+    entry = module._Running(study.ask(module.distributions(plan)), training)
+    for env_steps, earned in ((64, 30.0), (128, 4.0)):
+        assert not entry.pruned
+        run.log({"iteration": env_steps // 64, "env_steps": env_steps, "charts/agent/episodic_return": earned})
+        Trials(plan, study, Workers(1, quiet=True))._follow(entry)
+    run.close()
+    assert entry.pruned and stopped == [True]
+    assert study.trials[0].intermediate_values == {25: 30.0, 50: 4.0}
 
 
 @pytest.mark.heavy

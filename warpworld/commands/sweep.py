@@ -58,10 +58,10 @@ def _line(trial: optuna.trial.FrozenTrial) -> str:
     from warpworld.sweeps.trials import RUN, WHY
 
     settings = ", ".join(f"{key.rpartition('.')[2]} {_short(value)}" for key, value in trial.params.items())
-    where = f"; run folder: {trial.user_attrs[RUN]}" if RUN in trial.user_attrs else ""
-    return f"trial {trial.number} {_outcome(trial)} ({settings}){where}{'; ' * (WHY in trial.user_attrs)}" + (
-        trial.user_attrs.get(WHY, "")
-    )
+    parts = [f"trial {trial.number} {_outcome(trial)} ({settings})"]
+    if RUN in trial.user_attrs:
+        parts.append(f"run folder: {trial.user_attrs[RUN]}")
+    return "; ".join([*parts, *([trial.user_attrs[WHY]] if WHY in trial.user_attrs else [])])
 
 
 def _show(plan: SweepPlan, study: optuna.Study) -> None:

@@ -32,6 +32,12 @@ def found_run(config: RunConfig) -> RunFolder | None:
     return None
 
 
-def determining(settings: Mapping[str, Any]) -> Any:
-    """The settings that determine what a run learns, as JSON has them: all but ``saving``."""
-    return json.loads(json.dumps({key: value for key, value in settings.items() if key != "saving"}))
+def determining(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that determine what a run learns: all but ``saving``."""
+    return as_json({key: value for key, value in settings.items() if key != "saving"})
+
+
+def as_json(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as they are read back from JSON or YAML: tuples are lists."""
+    found: dict[str, Any] = json.loads(json.dumps(values))
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,7 +54,7 @@ def open_study(plan: SweepPlan) -> optuna.Study:
         )
     except Exception as error:  # SQLAlchemy's and the drivers' own
         raise SweepError(f"storage '{storage_url(plan)}' cannot be opened: {str(error).splitlines()[0]}") from error
-    about = json.loads(json.dumps(plan.about()))
+    about = plan.about()
     _check_same(study.user_attrs.get(ABOUT, about), about, plan)
     study.set_user_attr(ABOUT, about)
     return study

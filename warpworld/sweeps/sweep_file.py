@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from warpworld.config import RunConfig, load_config, packaged_configs
+from warpworld.config import load_config, packaged_configs
 from warpworld.config.document import Document
 from warpworld.config.encodable import check_encodable
 from warpworld.config.errors import validated
@@ -19,6 +18,7 @@ from warpworld.config.types import Count, Label, Text
 from warpworld.config.yaml_dialect import dump_value
 from warpworld.errors import ConfigError
 from warpworld.files import read_file, reason
+from warpworld.sweeps.finding import as_json, determining
 
 
 class Space(Section):
@@ -129,16 +129,13 @@ class SweepPlan:
         return returns[0]
 
     def about(self) -> dict[str, Any]:
-        """What makes two sweeps one study: the base's settings, the spaces and the objective, nested."""
-        settings = {key: value for key, value in _settings(self.base) if key != "saving"}
+        """What two sweeps of one study have in common: the base's settings, the spaces and the objective, nested."""
         spaces = {
-            key.replace(".", "/"): space.model_dump(exclude_none=True) for key, space in self.sweep.search.items()
+            key.replace(".", "/"): space.model_dump(exclude_none=True, by_alias=True)
+            for key, space in self.sweep.search.items()
         }
-        return {**settings, "search": spaces, "objective": self.objective, "direction": self.sweep.direction}
-
-
-def _settings(config: RunConfig) -> Iterator[tuple[str, Any]]:
-    yield from config.to_dict().items()
+        sought = {"search": spaces, "objective": self.objective, "direction": self.sweep.direction}
+        return {**determining(self.base.to_dict()), **as_json(sought)}
 
 
 def _read(path: Path) -> Document:

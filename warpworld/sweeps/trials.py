@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -138,32 +138,31 @@ class Trials:
         """Tell the study how a trial has ended."""
         from optuna.trial import TrialState
 
-        training, run = entry.training, entry.training.run
-        if run is not None:
-            entry.trial.set_user_attr(RUN, str(run.path))
-        if training.status and not entry.pruned:
-            self._running.remove(entry)
-            return self._fail(entry.trial, training.last_words)
-        training.close()
-        value = None if entry.pruned else self._value(entry)
+        trial, training, run = entry.trial, entry.training, entry.training.run
         self._running.remove(entry)
+        if run is not None:
+            trial.set_user_attr(RUN, str(run.path))
         if entry.pruned:
-            return self._study.tell(entry.trial, state=TrialState.PRUNED)
+            training.close()
+            return self._study.tell(trial, state=TrialState.PRUNED)
+        failed = training.last_words if training.status else ""
+        training.close()
+        if failed or run is None:
+            return self._fail(trial, failed)
+        rows = read_metrics(run.metrics_path).rows
+        self._check_objective(trial, dict.fromkeys(name for row in rows for name in row))
+        value = mean_of_last_tenth(points_of(rows, self._plan.objective))
         if value is None:
-            return self._fail(entry.trial, f"{self._plan.objective} was never a number")
-        return self._study.tell(entry.trial, value)
+            return self._fail(trial, f"{self._plan.objective} was never a number")
+        return self._study.tell(trial, value)
 
-    def _value(self, entry: _Running) -> float | None:
-        """The objective over the last tenth of a run."""
-        run, objective = entry.training.run, self._plan.objective
-        rows = read_metrics(run.metrics_path).rows if run is not None else []
-        names = dict.fromkeys(name for row in rows for name in row)
-        if rows and objective not in names:
-            self._running.remove(entry)
-            self._fail(entry.trial, "no such metric")
+    def _check_objective(self, trial: optuna.Trial, names: Mapping[str, None]) -> None:
+        """Raise SweepError where a run that has ended wrote other metrics."""
+        objective = self._plan.objective
+        if names and objective not in names:
+            self._fail(trial, "no such metric")
             known = ", ".join(name for name in names if "/" in name)
             raise SweepError(f"no run writes the objective '{objective}'.{suggest(objective, names)} Known: {known}")
-        return mean_of_last_tenth(points_of(rows, objective))
 
     def _fail(self, trial: optuna.Trial, why: str) -> optuna.trial.FrozenTrial:
         from optuna.trial import TrialState
