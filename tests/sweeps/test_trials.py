@@ -161,6 +161,22 @@ def test_without_optuna(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     )
 
 
+def test_another_worker_may_be_making_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sqlalchemy.exc import IntegrityError
+
+    failures = iter([IntegrityError("insert", {}, Exception("UNIQUE constraint failed"))])
+    create = optuna.create_study
+
+    def create_later(**given: Any) -> Any:
+        for failure in failures:
+            raise failure
+        return create(**given)
+
+    monkeypatch.setattr("warpworld.sweeps.study.OPEN_SECONDS", 0)
+    monkeypatch.setattr(optuna, "create_study", create_later)
+    assert open_study(plan_of()).study_name == "rates"
+
+
 def test_a_storage_that_cannot_be_opened() -> None:
     with pytest.raises(SweepError, match=r"^storage 'nosql://x/y' cannot be opened: ") as caught:
         open_study(plan_of("storage: nosql://x/y\n"))

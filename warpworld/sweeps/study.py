@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 HEARTBEAT_SECONDS, GRACE_SECONDS = 10, 30  # a trial whose worker is silent for longer returns to the study
 MOST_RETRIES = 3
+OPEN_ATTEMPTS, OPEN_SECONDS = 10, 0.5
 MOST_NAMED = 3  # differences that a message lists
 ABOUT = "sweep"  # the study's attribute that holds what the sweep is about
 SAMPLERS = {
@@ -37,26 +39,39 @@ def open_study(plan: SweepPlan) -> optuna.Study:
     """
     package = import_optuna()
     sampler = _sampler(plan.sweep.sampler)
-    try:
-        storage = package.storages.RDBStorage(
-            storage_url(plan),
-            heartbeat_interval=HEARTBEAT_SECONDS,
-            grace_period=GRACE_SECONDS,
-            heartbeat_stale_trial_callback=package.storages.RetryHeartbeatStaleTrialCallback(max_retry=MOST_RETRIES),
-        )
-        study: optuna.Study = package.create_study(
-            study_name=plan.name,
-            storage=storage,
-            sampler=sampler,
-            pruner=_pruner(plan.sweep.pruner),
-            direction=plan.sweep.direction.replace("ise", "ize"),
-            load_if_exists=True,
-        )
-    except Exception as error:  # SQLAlchemy's and the drivers' own
-        raise SweepError(f"storage '{storage_url(plan)}' cannot be opened: {str(error).splitlines()[0]}") from error
+    from sqlalchemy.exc import DBAPIError
+
+    for attempt in range(OPEN_ATTEMPTS):
+        try:
+            study = _created(package, plan, sampler)
+            break
+        except Exception as error:  # SQLAlchemy's and the drivers' own
+            if isinstance(error, DBAPIError) and attempt < OPEN_ATTEMPTS - 1:
+                time.sleep(OPEN_SECONDS)  # another worker may be making the tables
+                continue
+            raise SweepError(f"storage '{storage_url(plan)}' cannot be opened: {str(error).splitlines()[0]}") from error
     about = plan.about()
     _check_same(study.user_attrs.get(ABOUT, about), about, plan)
     study.set_user_attr(ABOUT, about)
+    return study
+
+
+def _created(package: Any, plan: SweepPlan, sampler: Any) -> optuna.Study:
+    """The study in its storage, made there if it is not."""
+    storage = package.storages.RDBStorage(
+        storage_url(plan),
+        heartbeat_interval=HEARTBEAT_SECONDS,
+        grace_period=GRACE_SECONDS,
+        heartbeat_stale_trial_callback=package.storages.RetryHeartbeatStaleTrialCallback(max_retry=MOST_RETRIES),
+    )
+    study: optuna.Study = package.create_study(
+        study_name=plan.name,
+        storage=storage,
+        sampler=sampler,
+        pruner=_pruner(plan.sweep.pruner),
+        direction=plan.sweep.direction.replace("ise", "ize"),
+        load_if_exists=True,
+    )
     return study
 
 
