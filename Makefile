@@ -13,7 +13,12 @@ ARGS ?=
 # Processes that share the tests, or the faults of mutants.
 JOBS ?= 2
 
+# Bytecode is kept: a process that runs tests takes as long to rewrite their assertions as for all else before the first.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := $(VENV)/bin
+# Worksteal leaves neighbours in one process: they share fixtures, and none waits for a kernel that the other compiles.
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 STAMP := $(VENV)/.installed-$(notdir $(REQUIREMENTS))
 CUDA_STAMP := $(VENV)/.installed-cuda-tools
@@ -40,20 +45,20 @@ train: $(STAMP) ## Train Tag with a progress display
 	$(BIN)/warpworld train $(CONFIG) $(ARGS)
 
 quick: $(STAMP) ## Run the first case of each test of the package that takes no time
-	$(BIN)/python -m pytest -n $(JOBS) --quick $(ARGS)
+	$(PYTEST) --quick $(ARGS)
 
 test: $(STAMP) ## Run the tests that are not marked heavy or slow
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not heavy" $(ARGS)
+	$(PYTEST) -m "not slow and not heavy" $(ARGS)
 
 # pytest exits with 5 when nothing is marked so.
 test-slow: $(STAMP) ## Run the tests that are marked heavy or slow
-	$(BIN)/python -m pytest -n $(JOBS) -m "slow or heavy" $(ARGS) || [ $$? -eq 5 ]
+	$(PYTEST) -m "slow or heavy" $(ARGS) || [ $$? -eq 5 ]
 
 exhaustive: $(STAMP) ## Run what test-slow runs a part of: the same thing at many more random moments
-	$(BIN)/python -m pytest -n $(JOBS) --exhaustive $(ARGS)
+	$(PYTEST) --exhaustive $(ARGS)
 
 test-optimised: $(STAMP) ## Run the tests of kernels as users' kernels are compiled, which the other tests are not
-	WARPWORLD_CXXFLAGS= $(BIN)/python -m pytest -n $(JOBS) -m "not slow" $(OPTIMISED_TESTS) $(ARGS)
+	WARPWORLD_CXXFLAGS= $(PYTEST) -m "not slow" $(OPTIMISED_TESTS) $(ARGS)
 
 peers: $(PEERS_STAMP) ## Install the libraries that some tests compare with
 
@@ -62,8 +67,8 @@ cuda-tools: $(CUDA_STAMP) ## Install what test-cuda needs on a machine without a
 browser-tools: $(BROWSER_STAMP) ## Install what the tests of pages need: Playwright and Chromium
 
 test-cuda: $(CUDA_STAMP) ## Run the tests of worlds on the cuda backend, without a GPU
-	$(BIN)/python -m pytest -n $(JOBS) --stand-in -m "not slow" $(CUDA_TESTS) tests/stand_in $(ARGS)
-	$(BIN)/python -m pytest -n $(JOBS) --stand-in --device cuda -m "not slow" $(AS_CUDA_TESTS) $(ARGS)
+	$(PYTEST) --stand-in -m "not slow" $(CUDA_TESTS) tests/stand_in $(ARGS)
+	$(PYTEST) --stand-in --device cuda -m "not slow" $(AS_CUDA_TESTS) $(ARGS)
 
 mutants: $(STAMP) ## Put small faults into a copy of the code, and see which the tests find
 	$(BIN)/python -m tests.mutants.mutants --jobs $(JOBS) $(ARGS)
