@@ -326,7 +326,7 @@ class TestThreads:
     def test_a_kernel_that_loops_over_agents(self, make: Make) -> None:
         functions = make(kernel("", body="sync_env();"), constants={"NUM_AGENTS": 5000}, backend=open_backend("cpu", 1))
         functions.build([Kernel("step", threads_per_env=(1, 1024))])
-        assert functions.step("step", 0).threads == 1
+        assert functions.step("step", 0).threads in (1, 1024)  # where threads take turns, and where they do not
 
 
 class TestCompiled:

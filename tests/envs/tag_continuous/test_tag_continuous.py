@@ -309,5 +309,6 @@ def test_impossible_parameters_are_refused(params: dict[str, Any], expected: str
 
 
 def test_too_many_agents_are_refused() -> None:
-    with pytest.raises(DeclarationError, match="1100 agents"):
-        make(num_taggers=100, num_runners=1000)
+    with pytest.raises(DeclarationError) as caught:
+        TagContinuous(num_taggers=100, num_runners=1000)
+    assert str(caught.value) == "num_runners=1000: expected 924 at most beside 100 taggers, 1024 agents in all"

@@ -1,15 +1,17 @@
-"""A ring of which nothing can be drawn gives zeros that nothing is learnt from."""
+"""A ring of which nothing can be drawn, as of agents that took no part, gives zeros that nothing is learnt from."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 
 from tests.trainers.replay.filled import Filled
-from warpworld.trainers.collecting.players import Slot
 
 
-def nothing_drawable() -> Filled:
-    filled = Filled(slots=[Slot(("left", "right"), slice(0, 3))])
+def nothing_drawable(**options: Any) -> Filled:
+    filled = Filled(**options)
+    filled.array("played").zero_()
     filled.collector.collect()
     filled.collector.collect()
     return filled
@@ -17,15 +19,14 @@ def nothing_drawable() -> Filled:
 
 def test_a_batch_of_zeros() -> None:
     filled = nothing_drawable()
-    filled.array("ring_observations").fill_(float("nan"))  # what opponents see counts for nothing
+    filled.array("ring_observations").fill_(float("nan"))  # what others see counts for nothing
     drawn = filled.replay.draw(0.5)
     for tensor in (drawn.observations, drawn.next_observations, drawn.returns, drawn.discounts, drawn.weights):
         assert not tensor.any()
 
 
 def test_errors_of_nothing_are_dropped() -> None:
-    filled = Filled(sizes={"alpha": 0.6}, slots=[Slot(("left", "right"), slice(0, 3))])
-    filled.collector.collect()
+    filled = nothing_drawable(sizes={"alpha": 0.6})
     filled.replay.draw(0.5)
     filled.replay.update(torch.ones(filled.sizes.batch_size, device=filled.world.device))
     assert not filled.array("leaves").any()

@@ -226,6 +226,10 @@ def _check(p: TagContinuous.Params) -> None:
     """
     for name, (fewest, most) in _WHOLE.items():
         _expect(fewest <= getattr(p, name) <= most, p, name, f"a whole number from {fewest} to {most}")
+    most = MAX_THREADS_PER_ENV - p.num_taggers
+    _expect(
+        p.num_runners <= most, p, "num_runners", f"{most} at most beside {p.num_taggers} taggers, 1024 agents in all"
+    )
     for names, low, high, expected in _NUMBERS:
         for name in names:
             _expect(low <= getattr(p, name) <= high, p, name, expected)
