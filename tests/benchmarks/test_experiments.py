@@ -13,6 +13,7 @@ from warpworld.benchmarks.experiments import (
     DEATHMATCH,
     EXPERIMENTS,
     EXPLORER,
+    POINT_GOAL,
     TAG_CONTINUOUS,
     TAG_GRIDWORLD,
     WAYPOINT,
@@ -72,9 +73,12 @@ def test_claims() -> None:
     for worse in ("runner_when_trained_meets_trained", "runner_when_random_meets_trained"):
         assert not TAG_CONTINUOUS.holds({**figures, worse: -5.0})
 
-    assert EXPLORER.holds({"ratio": 2.0, "seconds": 1800.0})
-    assert not EXPLORER.holds({"ratio": 1.99, "seconds": 100.0})
-    assert not EXPLORER.holds({"ratio": 3.0, "seconds": 1801.0})
+    assert EXPLORER.holds({"ratio": 2.0, "cpu_seconds": 600.0})
+    assert not EXPLORER.holds({"ratio": 1.99, "cpu_seconds": 100.0})
+    assert not EXPLORER.holds({"ratio": 3.0, "cpu_seconds": 601.0})
+    assert POINT_GOAL.holds({"solved": 0.5, "solved_at_random": 0.25, "cpu_seconds": 600.0})
+    assert not POINT_GOAL.holds({"solved": 0.49, "solved_at_random": 0.25, "cpu_seconds": 100.0})
+    assert not POINT_GOAL.holds({"solved": 0.5, "solved_at_random": 0.25, "cpu_seconds": 601.0})
     assert WAYPOINT.holds({"solved": 0.9, "seconds": 1800.0})
     assert not WAYPOINT.holds({"solved": 0.89, "seconds": 100.0})
     duels = {"beats_walker": 0.9, "beats_turret": 0.9, "beats_itself_at_a_quarter": 0.7, "seconds": 1800.0}

@@ -171,7 +171,6 @@ def test_training_on_the_cpu_is_tuned_for_it(trainer: type[StubTrainer], device:
         (changed("num_envs: 8", "num_envs: many"), [], "run.yaml, line 5: trainer.num_envs is 'many', expected"),
         (changed("num_envs: 8", "num_envs: 0"), [], "run.yaml, line 5: trainer.num_envs is 0, expected at least 1"),
         (changed(NAME, "cartpol"), [], "run.yaml, line 1: name: unknown environment 'cartpol'."),
-        (changed("chasers: 3", "chasers: 1100"), [], "run.yaml, line 2: env: Chase: 1101 agents in an env"),
         ("name: [\n", [], "run.yaml, line 2: YAML syntax error: expected the node content, but found '<stream end>'"),
         ("", [], "run.yaml is empty, expected the sections name, env, trainer, policy and saving"),
         (TEXT, ["trainer.num_env=3"], "command line, trainer.num_env=3: trainer.num_env is not a known key"),
