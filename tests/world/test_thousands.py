@@ -77,6 +77,7 @@ def test_a_check_follows_a_block_alone(toy: Toy) -> None:
     assert str(caught.value).endswith(message)
 
 
+@pytest.mark.cpu_backend  # others train on the stand-in
 @pytest.mark.long
 def test_two_thousand_taggers_learn() -> None:
     smaller = ["env.num_taggers=2047", "env.use_full_observation=false", "env.grid_length=60", "env.episode_length=6"]
