@@ -29,7 +29,7 @@ _BLOCK_WORDS = re.compile(
 
 # Names by which an env's threads meet, or share memory: they mean all of them, and so not some that take turns.
 _BARRIER_WORDS = re.compile(r"\b(sync_env|ENV_SHARED)\b")
-_WORDS = ("warpworld.cuh", "context.cuh", "random.cuh")  # headers that name or define such words for kernels
+_OF_THE_WORDS = ("warpworld.cuh", "context.cuh", "random.cuh")  # headers that name such words, and use none
 
 # What makes the author's kernels device functions, and what undoes it, as CUDA's own headers have it: NVRTC knows no
 # push_macro.
@@ -106,7 +106,10 @@ class KernelSource:
     def barrier_word(self) -> str | None:
         """A word of the file or of its headers by which the threads of a block meet, share or know their place."""
         words = (_BARRIER_WORDS, _BLOCK_WORDS, _WARP_WORDS)
-        texts = [self.text, *(data.decode(errors="replace") for path, data in self.included() if _is_read(path))]
+        texts = [
+            self.text,
+            *(data.decode(errors="replace") for path, data in self.included() if _has_kernel_code(path)),
+        ]
         found = (pattern.search(without_comments(text)) for text in texts for pattern in words)
         return next((match[0] for match in found if match), None)
 
@@ -226,9 +229,11 @@ def threads_of_block(lanes: int, warp_size: int) -> int:
     return min(-(-share // warp_size) * warp_size, MAX_THREADS_PER_ENV)
 
 
-def _is_read(path: Path) -> bool:
+def _has_kernel_code(path: Path) -> bool:
     """Whether a header holds kernels' own code, and not the words that both backends give them."""
-    return INCLUDE_FOLDER not in path.parents or (path.name not in _WORDS and path.parent.name not in ("cpu", "gpu"))
+    return INCLUDE_FOLDER not in path.parents or (
+        path.name not in _OF_THE_WORDS and path.parent.name not in ("cpu", "gpu")
+    )
 
 
 def cuda_entry(kernel: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,11 @@ from warpworld.packaged import packaged_configs
 from warpworld.runs.checkpoints import Checkpoints, Which
 
 RUNS = Path("runs")  # where run folders are made unless saving.directory names another folder
+
+
+def as_folder_name(text: str) -> str:
+    """A text with underscores for whatever a folder's name should not contain."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", text)
 
 
 class RunFolder:

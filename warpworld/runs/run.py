@@ -7,7 +7,6 @@ import fcntl
 import json
 import logging
 import os
-import re
 import shutil
 import time
 from collections.abc import Collection, Mapping
@@ -21,7 +20,7 @@ from warpworld.errors import ConfigError, RunError
 from warpworld.files import open_to_append, read_file, reason, remove_unfinished, replace_text, replacing
 from warpworld.runs.differences import flat
 from warpworld.runs.facts import facts_of
-from warpworld.runs.folder import RunFolder
+from warpworld.runs.folder import RunFolder, as_folder_name
 from warpworld.runs.loggers import (
     JsonLines,
     Logger,
@@ -359,7 +358,7 @@ def _of_the_machine(metrics: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _name_of(config: RunConfig) -> str:
     """What a run folder is called that starts now."""
-    begins = config.saving.name or re.sub(r"[^A-Za-z0-9_-]+", "_", config.title)
+    begins = config.saving.name or as_folder_name(config.title)
     return f"{begins}-{time.strftime('%Y%m%d-%H%M%S')}"
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import RunError
+from warpworld.runs.folder import as_folder_name
 from warpworld.sweeps.workers import Training, Workers
 
 
@@ -22,7 +22,7 @@ def seeded_configs(source: str, overrides: Sequence[str], count: int) -> Iterato
         ConfigError: as ``load_config``.
     """
     first = load_config(source, overrides)
-    name = first.saving.name or re.sub(r"[^A-Za-z0-9_-]+", "_", first.title)
+    name = first.saving.name or as_folder_name(first.title)
     for seed in range(first.trainer.seed, first.trainer.seed + count):
         words = [*overrides, f"trainer.seed={seed}", f"saving.name={name}-seed-{seed}"]
         yield load_config(source, words), [source, *words]

@@ -18,6 +18,7 @@ from warpworld.config.types import Count, Label, Text
 from warpworld.config.yaml_dialect import dump_value
 from warpworld.errors import ConfigError
 from warpworld.files import read_file, reason
+from warpworld.runs.folder import as_folder_name
 from warpworld.sweeps.finding import as_json, determining
 
 
@@ -89,7 +90,7 @@ class SweepPlan:
     def __init__(self, path: str | Path) -> None:
         self._document = _read(Path(path))
         self.sweep: Sweep = validated(TypeAdapter(Sweep), self._document.data, self._document, (), _keys_at)
-        self.name = self.sweep.name or re.sub(r"[^A-Za-z0-9_-]+", "_", Path(path).stem)
+        self.name = self.sweep.name or as_folder_name(Path(path).stem)
         beside = Path(path).parent / self.sweep.config
         self.source = self.sweep.config if self.sweep.config in packaged_configs() else str(beside)
         self.base = load_config(self.source, self.sweep.overrides)

@@ -141,16 +141,20 @@ struct RingRunner<kernel, threads> {
   }
 };
 
-// One thread a block: no fiber exists and barriers do nothing, blocks are a plain loop.
-template <auto kernel>
+// One lane an env, where barriers do nothing, or more lanes than a block has threads, which take turns: the build has seen
+// to it that they meet no barrier. No fiber exists; blocks are a plain loop.
+template <auto kernel, unsigned lanes>
 struct LoopRunner;
 
-template <class... A, void (*kernel)(A...)>
-struct LoopRunner<kernel> {
+template <class... A, void (*kernel)(A...), unsigned lanes>
+struct LoopRunner<kernel, lanes> {
   __attribute__((noinline)) WW_FLATTEN static void loop(unsigned first, unsigned end, A... args) {
     for (unsigned block = first; block < end; ++block) {
       blockIdx.x = block;
-      kernel(args...);
+      if constexpr (lanes == 1)
+        kernel(args...);
+      else
+        for (threadIdx.x = 0; threadIdx.x < lanes; ++threadIdx.x) kernel(args...);
     }
   }
   template <size_t... I>
@@ -159,6 +163,7 @@ struct LoopRunner<kernel> {
   }
   static void run(const ww_launch* launch, unsigned first, unsigned end) {
     threadIdx.x = 0;
+    blockDim.x = lanes;  // what num_lanes() counts
     if constexpr (WW_MAX_THREADS_PER_ENV > 1) {  // another kernel has barriers, and this one's query the ring
       ring().threads = 1;
       ring().running = false;
@@ -167,31 +172,8 @@ struct LoopRunner<kernel> {
   }
 };
 
-// More lanes than a block has threads: they take turns. The build has seen to it that no barrier is there.
 template <auto kernel, unsigned lanes>
-struct TurnRunner;
-
-template <class... A, void (*kernel)(A...), unsigned lanes>
-struct TurnRunner<kernel, lanes> {
-  __attribute__((noinline)) WW_FLATTEN static void loop(unsigned first, unsigned end, A... args) {
-    for (unsigned block = first; block < end; ++block) {
-      blockIdx.x = block;
-      for (threadIdx.x = 0; threadIdx.x < lanes; ++threadIdx.x) kernel(args...);
-    }
-  }
-  template <size_t... I>
-  static WW_INLINE void unpack(void* const* args, unsigned first, unsigned end, std::index_sequence<I...>) {
-    loop(first, end, *(A*)args[I]...);
-  }
-  static void run(const ww_launch* launch, unsigned first, unsigned end) {
-    blockDim.x = lanes;  // what num_lanes() counts
-    unpack(launch->args, first, end, std::make_index_sequence<sizeof...(A)>());
-  }
-};
-
-template <auto kernel, unsigned lanes>
-using Runner = std::conditional_t<
-    lanes == 1, LoopRunner<kernel>,
-    std::conditional_t<(lanes > WW_MAX_THREADS), TurnRunner<kernel, lanes>, RingRunner<kernel, lanes>>>;
+using Runner = std::conditional_t<lanes == 1 || (lanes > WW_MAX_THREADS), LoopRunner<kernel, lanes>,
+                                  RingRunner<kernel, lanes>>;
 
 }  // namespace ww
