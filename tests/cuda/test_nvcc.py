@@ -71,7 +71,11 @@ pytestmark = pytest.mark.cpu_backend  # which is asked for the sources
 # name -> parameters of each size to compile
 SIZES: dict[str, list[dict[str, Any]]] = {
     "acrobot": [{}],
-    "battle": [{"army_size": 16, "map_size": 15}, {"army_size": 512, "map_size": 110}],
+    "battle": [
+        {"army_size": 16, "map_size": 15},
+        {"army_size": 512, "map_size": 110},
+        {"army_size": 5000, "map_size": 354},
+    ],
     "cartpole": [{}],
     "chain": [{}],
     "coins": [{}],

@@ -58,6 +58,13 @@ def test_of_every_world() -> None:
         large(groups=[seen])
 
 
+def test_of_agents() -> None:
+    large(groups=[agents(65_534)], num_envs=1)
+    with pytest.raises(DeclarationError) as caught:
+        large(groups=[agents(65_535)], num_envs=1)
+    assert str(caught.value) == "65,535 agents in an env: expected at most 65,534, whom random numbers tell apart"
+
+
 def test_on_request() -> None:
     world = large(groups=[agents(2, choices=2**11)], num_envs=2**20)
     with pytest.raises(DeclarationError, match="'action_mask': 4,294,967,296 elements with num_envs=1048576, but"):

@@ -18,6 +18,7 @@ DTYPES = (
     *("float16", "float32", "float64"),
 )
 MAX_THREADS_PER_ENV = 1024  # what a CUDA block holds, so that what runs on a CPU also runs on a GPU
+MOST_AGENTS = 0xFFFE  # of an env: random numbers know an agent by 16 bits, and two numbers of them are the env's own
 
 Per = Literal["agent", "env", "world"]
 OnReset = Literal["kernel", "initial", "keep"]

@@ -22,7 +22,7 @@ from warpworld.world.env_states import Envs, EnvStates
 from warpworld.world.environment_kernels import EnvironmentKernels
 from warpworld.world.infos import checked_infos
 from warpworld.world.kernel_constants import scalars_of, whole_number
-from warpworld.world.limits import check_indices
+from warpworld.world.limits import check_agents, check_indices
 from warpworld.world.per_env import RANDOMIZE_SOURCE, draws, per_env_arrays
 from warpworld.world.phases import PythonStep, in_turn, parts_of
 from warpworld.world.reserved import ON_REQUEST, own_arrays, requested_array, reserved_arrays
@@ -52,10 +52,7 @@ class WorldStore:
         self.num_envs, self.first_env = constants.num_envs, constants.first_env
         self.groups = placed_groups(environment)
         self.num_agents = sum(group.size for group in self.groups.values())
-        if self.num_envs * self.num_agents >= 2**31:
-            raise DeclarationError(
-                f"num_envs={self.num_envs}: with {self.num_agents} agents each, there are more than an int can count"
-            )
+        check_agents(self.num_envs, self.num_agents)
         self._turn = threading.RLock()  # reentrant: a phase that steps its own world is a RecursionError
         self._envs_per_warp = None if envs_per_warp is None else self._packing(envs_per_warp)
         self.data = DataManager(backend.allocate, self.num_envs, self.num_agents, backend.free_memory, backend.padding)

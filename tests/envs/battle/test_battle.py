@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.envs.battle.battle_oracle import actions_of, step, view
-from tests.envs.battle.battles import act, battle_world, place, soldiers_of
+from tests.envs.battle.battle_oracle import actions_of
+from tests.envs.battle.battles import act, anywhere, battle_world, compare_step, place, soldiers_of
 from warpworld.envs.battle.battle import Battle
 from warpworld.errors import DeclarationError
 
@@ -35,33 +35,33 @@ def strike(x: int, y: int) -> int:
     ],
 )
 def test_every_step_is_the_oracles(params: dict[str, Any]) -> None:
+    lost_races, deaths = fight(params, rounds=3, steps=10, seed=0)
+    assert deaths > 5 and lost_races > 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("army_size", [513, pytest.param(1500, marks=pytest.mark.heavy)])
+def test_steps_of_more_soldiers_than_a_block_has_threads_are_the_oracles(army_size: int) -> None:
+    side = int(1.7 * army_size**0.5)
+    params = dict(army_size=army_size, map_size=side, view_radius=3, damage=4.0)
+    lost_races, deaths = fight(params, rounds=1, steps=3, seed=army_size)
+    assert deaths > 20 and lost_races > 5
+
+
+def fight(params: dict[str, Any], rounds: int, steps: int, seed: int) -> tuple[int, int]:
+    """Compare steps from random places with the oracle's; how many wanted a cell in vain, and how many died."""
     world = battle_world(**params)
-    p, generator = world.environment.params, np.random.default_rng(0)
+    p, generator = world.environment.params, np.random.default_rng(seed)
     strikes = np.array([strikes for _, strikes in actions_of(p)])
     odds = np.where(strikes, 4.0, 1.0) / np.where(strikes, 4.0, 1.0).sum()
-    deaths = lost_races = 0
-    for _ in range(3):
-        spots = generator.permutation((p.map_size - 2) ** 2)[: 2 * p.army_size]
-        cells = [(int(spot) % (p.map_size - 2) + 1, int(spot) // (p.map_size - 2) + 1) for spot in spots]
-        place(world, cells, hp=generator.uniform(0.1, 5.0, 2 * p.army_size))
-        for _ in range(10):
-            soldiers, turn, kills = soldiers_of(world), int(world["turn"]), world["kills"].clone()
-            lived = [soldier.cell is not None for soldier in soldiers]
+    viewers = generator.permutation(2 * p.army_size)[:100]
+    outcomes = []
+    for _ in range(rounds):
+        place(world, anywhere(p, generator), hp=generator.uniform(0.1, 5.0, 2 * p.army_size))
+        for _ in range(steps):
             actions = generator.choice(len(odds), 2 * p.army_size, p=odds)
-            act(world, actions.tolist())
-            outcome = step(p, soldiers, actions.tolist(), turn)
-            np.testing.assert_array_equal(world["rewards"][0].cpu(), outcome.rewards)
-            assert world["agent_terminated"][0].tolist() == outcome.died
-            assert world["agent_mask"][0].tolist() == lived
-            assert not world["terminated"] and not world["truncated"]
-            assert soldiers_of(world) == soldiers
-            assert (world["kills"] - kills)[0].tolist() == outcome.kills
-            for agent in range(2 * p.army_size):
-                seen = world["observations"][0, agent].cpu().numpy()
-                np.testing.assert_array_equal(seen, view(p, soldiers, agent))
-            deaths += sum(outcome.died)
-            lost_races += outcome.lost_races
-    assert deaths > 5 and lost_races > 1
+            outcomes.append(compare_step(world, actions.tolist(), viewers.tolist()))
+    return sum(outcome.lost_races for outcome in outcomes), sum(sum(outcome.died) for outcome in outcomes)
 
 
 # ---- one rule at a time ---------------------------------------------------------------------------------------------
@@ -163,7 +163,10 @@ def test_armies_start_in_mirrored_blocks_at_heights_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"army_size": 513, "map_size": 125}, "army_size=513: expected a whole number from 1 to 512"),
+        (
+            {"army_size": 32768, "map_size": 1024},
+            "army_size=32768: expected a whole number from 1 to 32767, 65534 agents in all",
+        ),
         (
             {"army_size": 200, "map_size": 20},
             "army_size=200: at most 126 soldiers fit their side of a map of map_size=20",

@@ -1,4 +1,4 @@
-"""Two armies on a grid, of up to 512 soldiers each, by the rules of MAgent's Battle.
+"""Two armies on a grid, of up to 32,767 soldiers each, by the rules of MAgent's Battle.
 
 Source: "battle_v4" of MAgent2 0.3, with its defaults (Zheng, Yang, Cai, Zhou, Zhang, Wang, Yu: "MAgent: A Many-Agent
 Reinforcement Learning Platform for Artificial Collective Intelligence", AAAI 2018). There soldiers act one by one in a
@@ -15,11 +15,12 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles
-from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, register
+from warpworld.environment import MAX_THREADS_PER_ENV, MOST_AGENTS, Array, Environment, Group, Kernel, Phase, register
 from warpworld.envs.battle.formation import Formation, form
 from warpworld.errors import DeclarationError
 
 LARGEST_MAP = 1024
+MOST_SOLDIERS = MOST_AGENTS // 2  # of an army
 
 
 @register("battle")
@@ -67,20 +68,34 @@ class Battle(Environment):
     def arrays(self) -> Sequence[Array]:
         """The map, the soldiers, how far actions reach and how armies start."""
         p, formation = self.params, self._formation()
-        side = p.map_size + 2 * p.view_radius
+        side, orders = p.map_size + 2 * p.view_radius, self._orders()
         return [
-            Array("cells", "int32", (side * side,), per="env", bounds=(0, 1 << 21), doc="the map with a margin"),
+            Array("cells", "int32", (side * side,), per="env", bounds=(0, orders << 11), doc="the map with a margin"),
             Array("place", "int32", bounds=(-1, side * side - 1), doc="its index into cells, -1 once dead"),
             Array("hp", "float32", bounds=(0, p.max_hp), doc="hit points"),
             Array("kills", "int32", bounds=(0, p.army_size), metric="last", doc="of this soldier in the episode"),
+            Array("blows", "int32", initial=0, on_reset="keep", doc="strikes at this soldier; 0 between steps"),
+            Array("first", "int32", initial=0, on_reset="keep", doc="who strikes it first; 0 between steps"),
             Array("left", "int32", (2,), per="env", bounds=(0, p.army_size), doc="living soldiers, red and blue"),
             Array("red_won", "bool", per="env", metric="last", doc="more red than blue soldiers are left"),
-            Array("turn", "int32", per="env", bounds=(0, 1023), doc="the order in which soldiers come next step"),
+            Array("turn", "int32", per="env", bounds=(0, orders - 1), doc="the order in which soldiers come next step"),
             _table("reach", self._reach(), "cells along x and y, and whether the action strikes"),
             _table("circle", self._view(), "of a view: all bits where a soldier sees, else none"),
             _table("formation", formation.places, "column and row of each soldier at the start"),
             _table("slack", np.array([formation.slack]), "rows by which an army may start further down"),
         ]
+
+    def phases(self) -> Sequence[Phase | Kernel]:
+        """Strikes, deaths and walks."""
+        return [self._kernel("step")]
+
+    def resets(self) -> Sequence[Phase | Kernel]:
+        """Both armies in formation."""
+        return [self._kernel("reset")]
+
+    def _kernel(self, name: str) -> Kernel:
+        """A kernel in which the threads of an env share its soldiers."""
+        return Kernel(name, threads_per_env=(1, min(2 * self.params.army_size, MAX_THREADS_PER_ENV)))
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The map and the living soldiers, larger the more hit points they have."""
@@ -99,6 +114,10 @@ class Battle(Environment):
 
     def _formation(self) -> Formation:
         return form(self.params.army_size, self.params.map_size)
+
+    def _orders(self) -> int:
+        """How many orders of soldiers there are: a power of two, as in battle.cu."""
+        return max(1024, 1 << (2 * self.params.army_size - 1).bit_length())
 
     def _reach(self) -> np.ndarray:
         """(actions, 3): cells along x and y, and 1 for a strike."""
@@ -129,7 +148,7 @@ def _check(p: Battle.Params) -> None:
         DeclarationError: one is wrong; with its name and what was expected.
     """
     most = {
-        "army_size": MAX_THREADS_PER_ENV // 2,
+        "army_size": MOST_SOLDIERS,
         "map_size": LARGEST_MAP,
         "episode_length": 2**31 - 1,
         "view_radius": 32,
@@ -138,7 +157,8 @@ def _check(p: Battle.Params) -> None:
     for name, high in most.items():
         value, low = getattr(p, name), least.get(name, 1)
         if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not low <= value <= high:
-            raise DeclarationError(f"{name}={value!r}: expected a whole number from {low} to {high}")
+            why = f", {MOST_AGENTS} agents in all" if name == "army_size" else ""
+            raise DeclarationError(f"{name}={value!r}: expected a whole number from {low} to {high}{why}")
     for name in ("move_radius", "attack_radius"):
         if not 1 <= getattr(p, name) <= p.view_radius:
             raise DeclarationError(f"{name}={getattr(p, name)!r}: expected 1 to {p.view_radius}, the view_radius")
