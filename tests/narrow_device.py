@@ -30,7 +30,6 @@ class NarrowBackend:
     side_by_side = False
     packs_envs = True
     warps_per_block = 1
-    takes_turns = True
     padding = 512
     captures = True
 

@@ -31,10 +31,10 @@ ARRAYS = [
 ]
 
 
-def planted(source: str | Path, kernel: str, reset: str | None = None) -> Environment:
+def planted(source: str | Path, kernel: str, reset: str | None = None, num_agents: int = NUM_AGENTS) -> Environment:
     """An environment whose step is one kernel of a file of planted/."""
     seen = Box(0.0, 1.0, (1,), np.float32)
-    group = Group("agent", NUM_AGENTS, observation=seen, action=Discrete(3))
+    group = Group("agent", num_agents, observation=seen, action=Discrete(3))
     resets = () if reset is None else (reset,)
     return environment(PLANTED / source, ARRAYS, [group], phases=[kernel], resets=resets)
 

@@ -9,8 +9,8 @@ import torch
 from tests.toys import agents
 from tests.world.walks import Toy
 from warpworld import World
+from warpworld.checking import check
 from warpworld.config import load_config
-from warpworld.errors import BindError
 from warpworld.trainers.trainer import Trainer
 
 KERNELS = """
@@ -67,14 +67,16 @@ def test_some_envs_sit_out(toy: Toy) -> None:
 
 
 @pytest.mark.cpu_backend
-def test_a_check_follows_a_block_alone(toy: Toy) -> None:
-    message = (
-        "kernel 'step' has a thread for each of 1100 agents; warpworld check follows at most 1024, which a block has: "
-        "check the environment with fewer agents"
-    )
-    with pytest.raises(BindError) as caught:
-        crowd(toy, 1100).check()
-    assert str(caught.value).endswith(message)
+def test_a_check_follows_every_turn(toy: Toy) -> None:
+    report = crowd(toy, 1100).check(steps=5)
+    assert report.findings == () and not report.stopped
+
+
+@pytest.mark.cpu_backend
+def test_a_check_follows_threads_that_share_the_agents() -> None:
+    smaller = dict(num_taggers=1500, use_full_observation=False, grid_length=60)
+    report = check("tag_gridworld", num_envs=2, steps=3, **smaller)
+    assert report.findings == () and not report.stopped
 
 
 @pytest.mark.cpu_backend  # others train on the stand-in

@@ -26,7 +26,7 @@ from warpworld.checking.native import (
 from warpworld.checking.undefined import explain, index_of
 from warpworld.managers.cpu.host_compiler import source_lines
 from warpworld.managers.data_manager import DataManager
-from warpworld.managers.kernel_source import INCLUDE_FOLDER
+from warpworld.managers.kernel_source import INCLUDE_FOLDER, takes_turns
 
 
 class Accesses:
@@ -90,6 +90,13 @@ class Accesses:
         places = {signature.name: Place(str(signature.path), signature.line) for signature in source.signatures}
         return places.get(kernel, Place(str(source.path), 0))
 
+    def _can_meet(self, kernel: str) -> bool:
+        """Whether an env's agents could have a barrier in a kernel; those that take turns cannot."""
+        assert self._backend.module is not None
+        source = self._backend.module.source
+        lanes = {signature.name: n for signature, n in zip(source.signatures, source.threads, strict=True)}
+        return not takes_turns(lanes.get(kernel, 0))
+
     def _look_up(self, pcs: Iterable[int]) -> None:
         wanted = [pc for pc in pcs if pc not in self._lines]
         if wanted and self._backend.module is not None:
@@ -119,7 +126,10 @@ class Accesses:
         place = self.line(native.pc, kernel)
         other = self.line(native.other_pc, kernel) if native.kind in (RACE, REPEATED) else None
         within_env = native.kind == RACE and native.env == native.other_env
+        can_meet = within_env and self._can_meet(kernel)
         kind, message, advice = tell(native, element, _where(place, other), region)
+        if within_env and not can_meet and not native.same:
+            advice = _advice_to_turns(native)
         return Finding(
             kind=kind,
             place=place,
@@ -134,7 +144,7 @@ class Accesses:
             writes=(bool(native.write), bool(native.other_write)) if native.kind == RACE else (bool(native.write),),
             other=other,
             step=native.step,
-            sites=tuple(self.line(pc, kernel) for pc in (native.site, native.other_site)) if within_env else (),
+            sites=tuple(self.line(pc, kernel) for pc in (native.site, native.other_site)) if can_meet else (),
         )
 
     def _element(self, region: Any, native: Any) -> tuple[tuple[int, ...], str]:
@@ -224,6 +234,15 @@ def _race_advice(native: Any) -> str:
     if native.write and native.other_write:
         return "use an atomic operation such as atomicAdd, or let one agent do it after sync_env()"
     return "put sync_env() between the write and the read; where agents compete, do both in one atomic operation"
+
+
+def _advice_to_turns(native: Any) -> str:
+    apart = "or put one of the two into another kernel: agents that take turns have no sync_env()"
+    if native.atomic or native.other_atomic:
+        return f"make both atomic, {apart}"
+    if native.write and native.other_write:
+        return "use an atomic operation such as atomicAdd, or let one agent do it in another kernel"
+    return f"where agents compete, do both in one atomic operation, {apart}"
 
 
 def _out_of_bounds(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from warpworld.checking.native import FORWARD, CheckRuntime, WatchedArray
 from warpworld.checking.symbols import assignments_of, variables_of
-from warpworld.errors import BuildError, KernelError
+from warpworld.errors import BuildError, DeviceError, KernelError
 from warpworld.managers.binding import READ_ONLY
 from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.compiler_errors import explain_failure, first_error
@@ -24,11 +24,14 @@ from warpworld.managers.cpu.runtime import headers, processor, runtime
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
 from warpworld.managers.program import Program, RunKernel, Step, WorldConstants
+from warpworld.managers.shortage import amount
 
 if TYPE_CHECKING:
     import torch
 
 GUARD = 1 << 20  # bytes around each array in which an access is known to be out of bounds
+CELL_BYTES = 64  # of shadow memory for each element, see shadow.hpp
+SLOW = 1e9  # nanoseconds an env: so each env of the first launches counts as progress for the watchdog
 
 # At -O0 nothing is folded or moved: what the author wrote is what is seen. With copies elided, g++ does not show a
 # struct that goes from a function's return into an array.
@@ -101,7 +104,6 @@ class CheckBackend(CpuBackend):
 
     padding = GUARD
     side_by_side = True  # as many threads as on a GPU: races are between them
-    takes_turns = False  # threads that take turns meet nothing
 
     def __init__(
         self, order: int = FORWARD, watching: bool = True, python_writes: bool = False, speaks: bool = True
@@ -153,9 +155,9 @@ class CheckBackend(CpuBackend):
 
     def _call(self, step: Step, data: DataManager, world: WorldConstants) -> Program:
         if not isinstance(step, RunKernel) or step.module is not self.module:
-            return CheckedProgram([step], data, world, 1).frozen()
+            return CheckedProgram([step], data, world).frozen()
         # Those who sit the launch out run as well: on a GPU they do, and is_active() is what keeps them still.
-        program = CheckedProgram([replace(step, active_only=False)], data, world, 1)
+        program = CheckedProgram([replace(step, active_only=False)], data, world)
         runtime = program.runtime = self.runtime
         assert runtime is not None  # the kernel is of the module that was built
         run = program.frozen()
@@ -177,9 +179,11 @@ class CheckBackend(CpuBackend):
         arrays = [_watched(data, name, num_envs, self._python_writes) for name in data]
         first = min(array.address for array in arrays)
         end = max(array.address + array.nbytes for array in arrays)
+        if self.watching:
+            _check_memory(arrays, self.free_memory())
         return CheckRuntime(
             module.library,
-            arrays,
+            arrays if self.watching else [],
             variables_of(module.path),
             assignments_of(module.path),
             int(module.source.constants["NUM_AGENTS"]),
@@ -194,6 +198,10 @@ class CheckedProgram(CpuProgram):
     """Steps whose faults say what they were, for a finding."""
 
     runtime: CheckRuntime | None = None
+
+    def __init__(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> None:
+        super().__init__(steps, data, world, num_workers=1)
+        self._program.nanoseconds_per_env = SLOW
 
     def line_of_fault(self, step: RunKernel, address: int) -> tuple[str, int] | None:
         """The line of a fault; of one in the runtime or a library, that of the kernel's last access before."""
@@ -222,6 +230,15 @@ def _watched(data: DataManager, name: str, num_envs: int, python_writes: bool) -
         written=python_writes or array.initial is not None or name.startswith("final_"),
         read_only=array.read_only or name in READ_ONLY,
     )
+
+
+def _check_memory(arrays: Sequence[WatchedArray], free: int | None) -> None:
+    elements = sum(array.nbytes // array.item_bytes for array in arrays)
+    if free is not None and elements * CELL_BYTES > free:
+        raise DeviceError(
+            f"no memory to watch {elements:,} elements of arrays: {CELL_BYTES} bytes each are "
+            f"{amount(elements * CELL_BYTES)}, and {amount(free)} are free; check fewer envs or agents"
+        )
 
 
 def _check_runtime(compiler: HostCompiler) -> Path:

@@ -40,7 +40,8 @@ class Finding:
         writes: for each of them, whether it wrote.
         other: the place of the second of them.
         step: of the world, 0 for the first reset.
-        sites: of a race within an env: from which lines of the kernel itself the two places were reached.
+        sites: of a race within an env that a barrier could fix: from which lines of the kernel itself the two places
+            were reached.
         also: pairs of places that race because the same barrier is missing.
     """
 

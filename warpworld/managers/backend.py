@@ -27,7 +27,6 @@ class Backend(Protocol):
         side_by_side: whether an env's threads run at the same time, so that more of them are quicker.
         packs_envs: whether small envs are to share a warp where their kernels allow it.
         warps_per_block: of kernels whose envs share warps.
-        takes_turns: whether an env may have more lanes than a block has threads, which then take turns.
         padding: bytes that are left free behind each array of the store.
         captures: whether ``capture`` works.
     """
@@ -38,7 +37,6 @@ class Backend(Protocol):
     side_by_side: bool
     packs_envs: bool
     warps_per_block: int
-    takes_turns: bool
     padding: int
     captures: bool
 

@@ -164,14 +164,9 @@ class FunctionManager:
 
     def _against_turns(self, source: KernelSource) -> str | None:
         """Why an env's lanes cannot take turns in the kernels of this file, or None where they can."""
-        if not self._backend.takes_turns:
-            return (
-                f"; warpworld check follows at most {MAX_THREADS_PER_ENV}, which a block has: check the environment "
-                "with fewer agents"
-            )
         word = source.barrier_word()
         return word and (
-            f", more than the {MAX_THREADS_PER_ENV} of a block. They would take turns, but its file uses {word}, which "
+            f"more than the {MAX_THREADS_PER_ENV} of a block. They would take turns, but its file uses {word}, which "
             f"takes all of them at once. Declare it with threads_per_env=(1, {MAX_THREADS_PER_ENV}) and loop over "
             "agents from lane() in steps of num_lanes(), or ask for fewer agents"
         )
@@ -180,7 +175,7 @@ class FunctionManager:
         if takes_turns(self._threads[name]) and self._why_no_turns is not None:
             place = f"{self.signatures[name].path}:{self.signatures[name].line}"
             raise BindError(
-                f"{place}: kernel '{name}' has a thread for each of {self._threads[name]} agents{self._why_no_turns}"
+                f"{place}: kernel '{name}' has a thread for each of {self._threads[name]} agents, {self._why_no_turns}"
             )
 
     def arguments(self, name: str, given: Sequence[str | Number] | None = None) -> tuple[Argument, ...]:

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <type_traits>
 #include <utility>
 
 #include "checks.hpp"
@@ -152,10 +153,10 @@ static WW_INLINE const uint64_t* exchange(uint32_t mask, uint64_t value, const S
 }
 
 template <auto kernel, unsigned threads>
-struct Runner;
+struct WarpRunner;
 
 template <class... A, void (*kernel)(A...), unsigned threads>
-struct Runner<kernel, threads> {
+struct WarpRunner<kernel, threads> {
   static void start_block(Warps& w) {
     w.num_ready = threads;
     w.next_ready = w.num_returned = w.num_at_block = 0;
@@ -205,5 +206,49 @@ struct Runner<kernel, threads> {
     WW_SWITCH(&w.caller, w.fiber[threadIdx.x]);
   }
 };
+
+// More lanes than a block has threads, which take turns, in a check: the build has seen to it that they meet nothing. One
+// fiber calls the kernel for each of them.
+template <auto kernel, unsigned lanes>
+struct TurnRunner;
+
+template <class... A, void (*kernel)(A...), unsigned lanes>
+struct TurnRunner<kernel, lanes> {
+  __attribute__((noinline)) WW_FLATTEN static void loop(A... args) {
+    Warps& w = warps();
+    for (; w.block != w.end; w.block++) {
+      blockIdx.x = w.block;
+      WW_CHECKED(ww_check_block(w.launch, lanes));
+      for (unsigned i = 0; i < lanes; i++) {
+        threadIdx.x = WW_TURN(i);
+        WW_CHECKED(ww_check_inside(true));
+        kernel(args...);
+        WW_CHECKED(ww_check_inside(false));
+      }
+    }
+    void* unused;
+    WW_SWITCH(&unused, w.caller);
+  }
+
+  template <size_t... I>
+  static WW_INLINE void unpack(void* const* args, std::index_sequence<I...>) {
+    loop(*(A*)args[I]...);
+  }
+  static void body(void* const* args) { unpack(args, std::make_index_sequence<sizeof...(A)>()); }
+
+  static void run(const ww_launch* launch, unsigned first, unsigned end) {
+    Warps& w = warps();
+    w.launch = launch;
+    w.body = body;
+    w.block = first;
+    w.end = end;
+    threadIdx.x = 0;
+    blockDim.x = lanes;  // what num_lanes() counts
+    WW_SWITCH(&w.caller, ww_fresh_fiber(ww_stack_top(launch, 0)));
+  }
+};
+
+template <auto kernel, unsigned lanes>
+using Runner = std::conditional_t<(lanes > WW_MAX_THREADS), TurnRunner<kernel, lanes>, WarpRunner<kernel, lanes>>;
 
 }  // namespace ww

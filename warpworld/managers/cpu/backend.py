@@ -39,7 +39,6 @@ class CpuBackend:
     side_by_side = False
     packs_envs = False  # unused lanes would cost time here
     warps_per_block = 1
-    takes_turns = True
     padding = 0
     captures = False
 

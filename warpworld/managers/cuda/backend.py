@@ -96,7 +96,6 @@ class CudaBackend:
     padding = 0
     side_by_side = True
     packs_envs = True
-    takes_turns = True
 
     def __init__(self, gpu: Gpu | None = None) -> None:
         load_pycuda()  # its message about a missing driver is clearer than torch's

@@ -142,22 +142,22 @@ static bool never_written(const State& s, const Region& region, const Cell* firs
 static uint32_t place_of(const State& s, const void* return_address) {
   const uint32_t pc = (uint32_t)((const char*)return_address - 1 - s.image.base);
   for (unsigned i = 0; i < s.num_assignments; i++)
-    if (pc - s.assignments[i].offset < s.assignments[i].bytes && s.caller[threadIdx.x])
-      return (uint32_t)((const char*)s.caller[threadIdx.x] - 1 - s.image.base);
+    if (pc - s.assignments[i].offset < s.assignments[i].bytes && s.threads[threadIdx.x].caller)
+      return (uint32_t)((const char*)s.threads[threadIdx.x].caller - 1 - s.image.base);
   return pc;
 }
 
 // The place in the kernel itself from which the thread came to `pc`.
 static uint32_t site_of(const State& s, uint32_t pc) {
-  const unsigned thread = threadIdx.x;
-  return s.depth[thread] > 1 ? (uint32_t)((const char*)s.call[thread] - 1 - s.image.base) : pc;
+  const Thread& thread = s.threads[threadIdx.x];
+  return thread.depth > 1 ? (uint32_t)((const char*)thread.call - 1 - s.image.base) : pc;
 }
 
 static void access(char* address, unsigned size, bool write, bool atomic, const void* return_address) {
   State* state = current;
   const unsigned thread = threadIdx.x;
-  if (busy || !state || !state->watching || thread >= WW_MAX_THREADS || !state->inside[thread] || !size) return;
-  state->last = state->last_of[thread] = return_address;
+  if (busy || !state || !state->watching || !state->threads[thread].inside || !size) return;
+  state->last = state->threads[thread].last = return_address;
   if (address >= state->stacks && address < state->stacks_end) return;
   const Busy at_work;
   State& s = *state;

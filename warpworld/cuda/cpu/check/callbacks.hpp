@@ -61,15 +61,15 @@ __attribute__((used)) static const void* const ww_wrapped[] = {(void*)memcpy, (v
 WW_CALLBACK void __tsan_init() {}
 WW_CALLBACK void __tsan_func_entry(void* caller) {
   if (!ww_check::current) return;
-  ww_check::State& s = *ww_check::current;
-  const unsigned thread = threadIdx.x;
-  s.caller[thread] = caller;
-  if (s.depth[thread]++ == 1) s.call[thread] = caller;
+  ww_check::Thread& thread = ww_check::current->threads[threadIdx.x];
+  thread.caller = caller;
+  if (thread.depth++ == 1) thread.call = caller;
 }
 WW_CALLBACK void __tsan_func_exit() {
   if (!ww_check::current) return;
-  ww_check::current->caller[threadIdx.x] = nullptr;
-  ww_check::current->depth[threadIdx.x]--;
+  ww_check::Thread& thread = ww_check::current->threads[threadIdx.x];
+  thread.caller = nullptr;
+  thread.depth--;
 }
 WW_CALLBACK void __tsan_vptr_update(void**, void*) {}
 WW_CALLBACK void __tsan_vptr_read(void**) {}

@@ -17,13 +17,13 @@ static uint32_t mixed(uint32_t x) {
 }
 
 static void take_turns(State& s, unsigned threads) {
-  for (unsigned i = 0; i < threads; i++) s.turn[i] = (uint16_t)(s.order == 1 ? threads - 1 - i : i);
+  for (unsigned i = 0; i < threads; i++) s.threads[i].turn = (uint16_t)(s.order == 1 ? threads - 1 - i : i);
   if (s.order < 2) return;
   for (unsigned i = threads; i > 1; i--) {
     const unsigned j = mixed(s.interval * 1031u + i) % i;
-    const uint16_t other = s.turn[j];
-    s.turn[j] = s.turn[i - 1];
-    s.turn[i - 1] = other;
+    const uint16_t other = s.threads[j].turn;
+    s.threads[j].turn = s.threads[i - 1].turn;
+    s.threads[i - 1].turn = other;
   }
 }
 
@@ -34,31 +34,30 @@ __attribute__((visibility("hidden"))) void ww_check_block(const ww_launch* launc
   s.block_start = ++s.interval;
   if (blockIdx.x < ww_check::most_blocks) s.start_of[blockIdx.x] = s.block_start;
   s.stacks = launch->stacks;
-  s.stacks_end = launch->stacks + threads * launch->stack_stride;
+  s.stacks_end = launch->stacks + launch->threads * launch->stack_stride;
   s.clocks.start(threads);
-  memset(s.inside, 0, sizeof s.inside);
-  memset(s.last_of, 0, sizeof s.last_of);
+  for (unsigned i = 0; i < threads; i++) s.threads[i].inside = false, s.threads[i].last = nullptr;
   take_turns(s, threads);
 }
 
-__attribute__((visibility("hidden"))) unsigned ww_check_turn(unsigned i) { return current ? current->turn[i] : i; }
+__attribute__((visibility("hidden"))) unsigned ww_check_turn(unsigned i) { return current ? current->threads[i].turn : i; }
 
 __attribute__((visibility("hidden"))) void ww_check_inside(bool inside) {
   if (!current) return;
-  current->inside[threadIdx.x] = inside;
-  current->depth[threadIdx.x] = 0;
+  current->threads[threadIdx.x].inside = inside;
+  current->threads[threadIdx.x].depth = 0;
   current->last = nullptr;
 }
 
 __attribute__((visibility("hidden"))) void ww_check_returned(unsigned thread, int line) {
-  if (!current || !current->watching || !current->last_of[thread]) return;
+  if (!current || !current->watching || !current->threads[thread].last) return;
   const ww_check::Busy at_work;
   State& s = *current;
   const ww_check::Lane lane = ww_check::lane_of(s, blockIdx.x, thread);
   if (!lane.active) return;
   ww_finding found = ww_check::described(s, WW_PASSED_BY, nullptr, nullptr, 0, false, 0);
   found.thread = found.other_thread = lane.agent;
-  found.pc = (uint32_t)((const char*)s.last_of[thread] - 1 - s.image.base);
+  found.pc = (uint32_t)((const char*)s.threads[thread].last - 1 - s.image.base);
   found.barrier = line;
   ww_check::keep(s, found);
 }
@@ -77,7 +76,7 @@ __attribute__((visibility("hidden"))) void ww_check_atomic(void* address, unsign
 }
 
 __attribute__((visibility("hidden"))) void ww_check_draw(uint32_t stream, uint32_t number) {
-  if (!current || !current->watching || !current->inside[threadIdx.x]) return;
+  if (!current || !current->watching || !current->threads[threadIdx.x].inside) return;
   const ww_check::Busy at_work;
   if (ww_check::lane_of(*current, blockIdx.x, threadIdx.x).active)
     ww_check::note_draw(*current, stream, number, ww_check::place_of(*current, __builtin_return_address(0)));
@@ -116,7 +115,7 @@ WW_EXPORT State* ww_check_open(const ww_check_settings* settings) {
   s->harmless_end = settings->harmless_end;
   s->locals_known = true;  // there are none to look for, which is slow
   for (unsigned i = 0; i < settings->num_variables; i++) s->locals_known &= !settings->variables[i].thread_local_storage;
-  bool fits = true;
+  bool fits = s->allocate(settings->num_agents > WW_MAX_THREADS ? settings->num_agents : WW_MAX_THREADS);
   for (unsigned i = 0; i < settings->num_regions; i++) fits = s->regions.add(settings->regions[i]) && fits;
   for (unsigned i = 0; i < settings->num_variables; i++) {
     const ww_variable& v = settings->variables[i];
@@ -124,14 +123,14 @@ WW_EXPORT State* ww_check_open(const ww_check_settings* settings) {
       fits = s->regions.add({v.name, s->image.base + v.offset, v.bytes, 0, 1, 0, WW_VARIABLE, 1}) && fits;
   }
   if (fits) return s;
-  s->regions.clear();
+  s->release();
   free(s);
   return nullptr;
 }
 
 WW_EXPORT void ww_check_close(State* s) {
   if (current == s) current = nullptr;
-  s->regions.clear();
+  s->release();
   free(s);
 }
 
@@ -141,6 +140,7 @@ WW_EXPORT uint64_t ww_check_last(State* s) { return s->last ? ww_check::place_of
 // The launches that follow are this world's.
 WW_EXPORT void ww_check_begin(State* s, int watching, int own_env_only, unsigned step) {
   current = s;
+  threadIdx.x = 0;  // what another world's kernel has left may be no thread of this one
   s->watching = watching;
   s->own_env_only = own_env_only;
   s->step = step;

@@ -29,6 +29,7 @@ struct Cell {
   Access write, read, other_read;  // other_read: the last by another thread than `read`
   bool stale;                      // of an episode that is over
 };
+static_assert(sizeof(Cell) == 64, "checking/check_backend.py counts with CELL_BYTES");
 
 struct Region : ww_region {
   Cell* cells;
@@ -120,6 +121,10 @@ class Regions {
 // knows up to which stretch of each other lane it has met.
 class Clocks {
  public:
+  // False if there is no memory.
+  bool allocate(unsigned threads) { return (met_ = (Row*)calloc(threads, sizeof(Row))) != nullptr; }
+  void release() { free(met_); }
+
   void start(unsigned threads) {
     memset(met_, 0, sizeof *met_ * threads);
     for (unsigned t = 0; t < threads; t++) met_[t][t % WW_WARP_SIZE] = 1;
@@ -145,7 +150,8 @@ class Clocks {
   }
 
  private:
-  uint32_t met_[WW_MAX_THREADS][WW_WARP_SIZE];
+  using Row = uint32_t[WW_WARP_SIZE];
+  Row* met_;
 };
 
 // Where the module that this runtime is linked into lies.

@@ -23,7 +23,18 @@ struct Draw {
   uint32_t block_start, number, pc;
   uint16_t thread, stream;  // stream: whose numbers they are
 };
-constexpr uint32_t num_draws = 1 << 16;  // remembered of a block, by hash; three quarters of it are used
+constexpr uint32_t draws_per_thread = 64;  // remembered of a block, by hash; three quarters of them are used
+
+// What is known of a thread of the running block.
+struct Thread {
+  bool inside;         // the author's kernel
+  uint16_t turn;       // of the block's turns, this one's index: whose it is
+  uint32_t depth;      // functions that it is in; 1: the kernel alone
+  const void* last;    // where it returned to after its last access
+  const void* caller;  // of the function that it entered last, while it is in it
+  const void* call;    // by which it last left the kernel itself: where it returns to
+  Draw repeated;       // the last number that it has drawn again
+};
 
 struct State {
   Regions regions;
@@ -38,17 +49,28 @@ struct State {
   char *harmless, *harmless_end;
   bool watching, own_env_only, locals_known, speaks;
   uint32_t interval, launch_start, block_start, step;
-  bool inside[WW_MAX_THREADS];
-  const void* last;  // where the running thread returned to after its last access
-  const void* last_of[WW_MAX_THREADS];  // likewise, of each thread of the block
-  const void* caller[WW_MAX_THREADS];  // of the function that a thread entered last, while it is in it
-  const void* call[WW_MAX_THREADS];    // by which a thread last left the kernel itself: where it returns to
-  uint32_t depth[WW_MAX_THREADS];      // functions that a thread is in; 1: the kernel alone
-  uint32_t start_of[most_blocks];      // the first interval of each block of this launch
-  uint16_t turn[WW_MAX_THREADS];
+  Thread* threads;
+  unsigned num_threads;            // of the largest block: agents that take turns are threads of one, each
+  const void* last;                // where the running thread returned to after its last access
+  uint32_t start_of[most_blocks];  // the first interval of each block of this launch
   const char *stacks, *stacks_end;
-  Draw draws[num_draws], repeated[WW_MAX_THREADS];  // repeated: the last that a thread has drawn again
-  uint32_t draws_of_block, num_draws_of_block;
+  Draw* draws;
+  uint32_t num_draws, draws_of_block, num_draws_of_block;
+
+  // What grows with the threads of a block. False if there is no memory.
+  bool allocate(unsigned most_threads) {
+    num_threads = most_threads;
+    num_draws = draws_per_thread * most_threads;
+    threads = (Thread*)calloc(num_threads, sizeof(Thread));
+    draws = (Draw*)calloc(num_draws, sizeof(Draw));
+    return clocks.allocate(num_threads) && threads && draws;
+  }
+  void release() {
+    regions.clear();
+    clocks.release();
+    free(threads);
+    free(draws);
+  }
 };
 
 static State* current;  // of the world that steps now

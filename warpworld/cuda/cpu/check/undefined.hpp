@@ -59,7 +59,7 @@ enum class Then { go_on, end };
 
 static void tell(const ww_undefined& what, const void* return_address, Then then = Then::go_on,
                  const char* address = nullptr) {
-  if (busy || !current || !current->watching || !current->inside[threadIdx.x]) return;
+  if (busy || !current || !current->watching || !current->threads[threadIdx.x].inside) return;
   {
     const Busy at_work;
     State& s = *current;
