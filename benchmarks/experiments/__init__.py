@@ -17,7 +17,7 @@ from .gallery import GALLERY
 from .mixing import MIXING
 from .off_policy import OFF_POLICY
 from .particles import PARTICLES
-from .skirmish import SKIRMISH
+from .skirmish import SKIRMISH, SKIRMISH_MAPPO
 from .tag_continuous import TAG_CONTINUOUS
 from .tag_gridworld import TAG_GRIDWORLD
 from .waypoint import POINT_GOAL, WAYPOINT
@@ -34,6 +34,7 @@ _ALL = (
     COINS,
     EPIDEMIC,
     SKIRMISH,
+    SKIRMISH_MAPPO,
     *OFF_POLICY,
     *MIXING,
     *BOARDS,

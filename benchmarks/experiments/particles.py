@@ -38,6 +38,7 @@ def both_sides(config: str, claim: str, wanted: Mapping[str, float]) -> Experime
 
 PARTICLES = (
     learns("particles_spread", "greedy episodes of -12", Wanted({"agent": -12.0}, cpu_seconds=CPU_SECONDS)),
+    learns("particles_spread_mappo", "greedy episodes of -12", Wanted({"agent": -12.0}, cpu_seconds=CPU_SECONDS)),
     both_sides(
         "particles_push",
         "against random opponents, episodes of 8 for the adversary and of -9 for the agent",

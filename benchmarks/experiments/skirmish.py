@@ -1,4 +1,4 @@
-"""Skirmish: whether allies that have learnt win against the script, which plays as many of the same units."""
+"""Skirmish, by PPO and MAPPO: whether allies that have learnt win against a script that plays as many of the same."""
 
 from __future__ import annotations
 
@@ -34,11 +34,14 @@ def _holds(figures: Figures) -> bool:
     return (figures["greedy_wins"] or 0.0) >= 0.95 and (figures["cpu_seconds"] or 1e9) <= CPU_SECONDS
 
 
-SKIRMISH = Experiment(
-    name="skirmish",
-    claim="2 stalkers and 3 zealots win 95 % of their fights with as many that the script plays",
-    changes={},
-    curves={"league/enemy/win_rate/script": "mean score of the allies against the script"},
-    judge=_judge,
-    holds=_holds,
+SKIRMISH, SKIRMISH_MAPPO = (
+    Experiment(
+        name=name,
+        claim="2 stalkers and 3 zealots win 95 % of their fights with as many that the script plays",
+        changes={},
+        curves={"league/enemy/win_rate/script": "mean score of the allies against the script"},
+        judge=_judge,
+        holds=_holds,
+    )
+    for name in ("skirmish", "skirmish_mappo")
 )

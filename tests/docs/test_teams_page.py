@@ -1,8 +1,11 @@
-"""docs/teams.md: its table has the defaults of VDN and QMIX."""
+"""docs/teams.md: its tables have the defaults of MAPPO, VDN and QMIX."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
+import yaml
 
 from tests.docs.pages import page
 from tests.docs.test_off_policy_page import defaults
@@ -14,7 +17,7 @@ AS_SHOWN_OF_DQN = {"frame_stack"}  # keys of dqn that teams have not
 
 @pytest.mark.parametrize("algorithm", ["vdn", "qmix"])
 def test_every_key_is_there_with_its_default(algorithm: str) -> None:
-    own, of_dqn = defaults(page("teams")), get_algorithm("dqn").Settings()  # type: ignore[call-arg]
+    own, of_dqn = defaults(page("teams").split("\n## VDN and QMIX\n")[1]), get_algorithm("dqn").Settings()  # type: ignore[call-arg]
     settings = get_algorithm(algorithm).Settings()  # type: ignore[call-arg]
     known = {name for name, _ in settings}
     assert {name for name, _ in of_dqn} - known == AS_SHOWN_OF_DQN
@@ -23,3 +26,13 @@ def test_every_key_is_there_with_its_default(algorithm: str) -> None:
         if name != "algorithm":
             shown = own[name] if name in own else getattr(of_dqn, name)
             assert value == (float(shown) if isinstance(value, float) else shown), name
+
+
+def test_every_key_of_mappo_that_ppo_has_not_is_there_with_its_default() -> None:
+    text = page("teams").split("\n## VDN and QMIX\n")[0].split("\n| key |")[1]
+    cells = re.findall(r"^\| `(\w+)` \| ([^|]+) \|", text, re.MULTILINE)
+    shown = {name: yaml.safe_load(given) for name, given in cells}
+    own, of_ppo = (dict(get_algorithm(name).Settings()) for name in ("mappo", "ppo"))  # type: ignore[call-arg]
+    new = {name: value for name, value in own.items() if name not in of_ppo or value != of_ppo[name]}
+    del new["algorithm"]
+    assert shown == {name: list(value) if isinstance(value, tuple) else value for name, value in new.items()}

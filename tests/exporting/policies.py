@@ -69,6 +69,8 @@ KINDS = {
     "dqn, mask": Kind(FLOATS, CHOICES, NORMALISED, masked=True, algorithm="dqn"),
     "dqn, stack": Kind(PICTURE, Discrete(3), PIXELS_MODEL, algorithm="dqn", settings={"frame_stack": 3}),
     "qmix, mask": Kind(FLOATS, CHOICES, NORMALISED, masked=True, algorithm="qmix"),
+    "mappo, mask": Kind(FLOATS, CHOICES, NORMALISED, masked=True, algorithm="mappo"),
+    "mappo, lstm": Kind(FLOATS, Discrete(3), LSTM, algorithm="mappo"),
     "sac": Kind(FLOATS, BOUNDED, algorithm="sac"),
     "ddpg": Kind(FLOATS, BOUNDED, NORMALISED, algorithm="ddpg"),
 }

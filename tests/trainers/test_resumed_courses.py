@@ -73,6 +73,15 @@ COURSES: dict[str, dict[str, Any]] = {
         "env": {"randomize": {"gravity": [8.0, 12.0], "windy": [False, True]}},
         "policy": {"agent": ONE},
     },
+    "mappo with popart and a memory": {
+        "name": "tests.trainers.replay.stated:Stated",
+        "env": {"dying": 0.1, "resting": 0.2, "truncating": 0.1, "forbidding": 0.3},
+        "policy": {
+            "left": {**ONE, "algorithm": "mappo"},
+            "middle": {"algorithm": "random"},
+            "right": {**ONE, "algorithm": "mappo", "model": {"recurrent": "gru", "recurrent_size": 5}},
+        },
+    },
     "vdn beside qmix": {
         "name": "tests.trainers.replay.stated:Stated",
         "env": {"dying": 0.1, "resting": 0.2, "truncating": 0.1, "forbidding": 0.3},

@@ -91,7 +91,7 @@ def build_policy(
     distribution = distribution or action_distribution(group)
     if heads is not None or model.recurrent is not None:
         check_encoder(cls, model.type, "made recurrent" if heads is None else "given heads of the algorithm's own")
-    if critic_input is not None:
+    if critic_input is not None and heads is None:
         _check_critic_input(cls, model, group)
     seed = int(torch.randint(2**63 - 1, (), generator=generator))
     with torch.random.fork_rng(devices=[]):
@@ -113,7 +113,7 @@ def build_policy(
     normaliser = _normaliser(rows, group) if model.normalise_observations else None
     preprocessing = None if rows.is_plain else Preprocessing(rows)
     policy = (
-        RecurrentPolicy(network, distribution, normaliser, preprocessing)
+        RecurrentPolicy(network, distribution, normaliser, preprocessing, critic_input)
         if isinstance(network, RecurrentNetwork)
         else Policy(network, distribution, normaliser, critic_input, preprocessing)
     )

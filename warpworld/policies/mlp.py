@@ -56,6 +56,11 @@ class MLP(nn.Module):
         self.actor_layers = _layers((flatdim(observation), *hidden_sizes, num_outputs), activation, POLICY_GAIN)
         self.critic_layers = _layers((flatdim(read), *hidden_sizes, 1), activation, VALUE_GAIN)
 
+    @property
+    def value_layer(self) -> nn.Module:
+        """The critic's last layer."""
+        return self.critic_layers[-1]
+
     @staticmethod
     def encoder(observation: Space, *, hidden_sizes: tuple[int, ...], activation: str) -> Layers:
         """The hidden layers alone, from an observation to what a recurrent cell reads; arguments as above."""

@@ -63,6 +63,11 @@ class MultiInput(nn.Module):
         self.actor_layers = network(num_outputs, POLICY_GAIN)
         self.critic_layers = network(1, VALUE_GAIN)
 
+    @property
+    def value_layer(self) -> nn.Module:
+        """The critic's last layer."""
+        return self.critic_layers[-1]
+
     @staticmethod
     def encoder(
         observation: Space,

@@ -11,9 +11,11 @@ from torch import Tensor, nn
 from warpworld.errors import StoreError
 from warpworld.policies.callers_masks import mask_rows
 from warpworld.policies.callers_spaces import CallersSpaces, Observed
+from warpworld.policies.central_inputs import CentralInputs
 from warpworld.policies.distributions import ActionDistribution, Categorical
 from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.preprocessing import Preprocessing
+from warpworld.policies.value_scale import ValueScale
 
 
 class Model(Protocol):
@@ -56,6 +58,8 @@ class Policy(nn.Module):
         normaliser: applied to floats of observations before the model reads them, or None.
         critic_input: what the critic reads; None for the observations.
         preprocessing: turns rows of bytes into features; None if rows are features.
+        value_scale: units in which the critic says values; None for those of reward.
+        central: makes what a central critic reads from what a team sees; None for critics of single agents.
         spaces: of the agents that it plays, for ``act``; None if they are not known.
         needs_mask: whether it learnt with an ``action_mask``, which ``act`` then requires.
         acts_greedily: whether ``act`` always takes the likeliest actions, because of its algorithm.
@@ -66,6 +70,7 @@ class Policy(nn.Module):
     needs_mask: bool = False
     acts_greedily: bool = False
     state_size: int = 0
+    central: CentralInputs | None = None
 
     def __init__(
         self,
@@ -82,6 +87,7 @@ class Policy(nn.Module):
         self.normaliser = normaliser
         self.critic_input = critic_input
         self.preprocessing = preprocessing
+        self.value_scale: ValueScale | None = None
 
     @property
     def has_critic(self) -> bool:
@@ -177,10 +183,16 @@ class Policy(nn.Module):
             (...) float32, in units of reward.
         """
         read = self.features(inputs) if self.critic_input is None else inputs
-        return self.model.critic(read) if actions is None else self.model.critic(read, actions)  # type: ignore[operator]
+        if actions is not None:
+            return self.model.critic(read, actions)  # type: ignore[operator]
+        return self.in_rewards(self.model.critic(read))  # type: ignore[operator]
+
+    def in_rewards(self, values: Tensor) -> Tensor:
+        """Values as the critic says them, in units of reward."""
+        return values if self.value_scale is None else self.value_scale.in_rewards(values)
 
     def forward(self, observations: Tensor, critic_inputs: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """``outputs`` and ``value``.
+        """``outputs``, and values as the critic says them: in units of ``value_scale``, if there is one.
 
         Args:
             observations: rows, raw.

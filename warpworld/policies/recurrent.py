@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from gymnasium.spaces import Box
 from torch import Tensor, nn
 
 from warpworld.errors import ConfigError
@@ -122,6 +123,11 @@ class Recurrent(RecurrentNetwork):
         self.actor_layer = linear(size, num_outputs, POLICY_GAIN)
         self.critic_layer = linear(size, 1, VALUE_GAIN)
 
+    @property
+    def value_layer(self) -> nn.Module:
+        """The critic's last layer."""
+        return self.critic_layer
+
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """See ``RecurrentNetwork``."""
         hidden, after = self.remember(observations, state)
@@ -155,18 +161,29 @@ class RecurrentPolicy(RememberingPolicy):
         distribution: ActionDistribution,
         normaliser: ObservationNormaliser | None = None,
         preprocessing: Preprocessing | None = None,
+        critic_input: Box | None = None,
     ) -> None:
-        super().__init__(model, distribution, normaliser, None, preprocessing)
+        super().__init__(model, distribution, normaliser, critic_input, preprocessing)
         self.state_size = model.state_size
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """``RecurrentNetwork.step`` of raw observations."""
-        return self.model.step(self.features(observations), state)
+        """``RecurrentNetwork.step`` of raw observations, with values in units of reward."""
+        outputs, values, after = self.model.step(self.features(observations), state)
+        return outputs, self.in_rewards(values), after
 
-    def replay(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """``Recurrent.replay`` of raw observations, of a model with a critic."""
-        assert isinstance(self.model, Recurrent)
-        return self.model.replay(self.features(observations), state, starts)
+    def replay(
+        self, observations: Tensor, state: Tensor, starts: Tensor, critic_inputs: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """What a network with a critic replays, from raw observations; values are in units of ``value_scale``.
+
+        Args:
+            observations: (T, S, entries), rows.
+            state: (S, state_size) float32.
+            starts: (T, S) bool.
+            critic_inputs: (T, S, numbers) float32, if the critic reads anything other than what the cell remembers.
+        """
+        read = () if critic_inputs is None else (critic_inputs,)
+        return self.model.replay(self.features(observations), state, starts, *read)  # type: ignore[operator]
 
 
 def check_encoder(cls: type[nn.Module], name: str, purpose: str = "made recurrent") -> None:

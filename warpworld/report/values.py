@@ -79,6 +79,8 @@ def _values(world: World, actor: Actor, state: Tensor | None) -> Tensor | None:
             assert state is not None
             seen = policy.stack(actor.observations()[0], state)
             return policy.model.critic(seen, _in_units(world, actor))  # type: ignore[operator]
+        if policy.central is not None:
+            return policy.value(_central(world, actor, policy))
         if actor.memory is not None:
             return world[actor.memory.values_name][0] if of_states else None
         seen = _read(world, actor)
@@ -111,3 +113,11 @@ def _read(world: World, actor: Actor) -> Tensor:
     if world.data.array(name).per == "agent":
         return own[group.slice].flatten(1)
     return own.reshape(1, -1).expand(group.size, -1)
+
+
+def _central(world: World, actor: Actor, policy: Policy) -> Tensor:
+    """What a central critic reads, (group size, numbers)."""
+    assert policy.central is not None
+    mask = world["agent_mask"][0, actor.group.slice] if "agent_mask" in world.data else None
+    declared = None if actor.group.critic_input is None else _read(world, actor)
+    return policy.central(policy.features(actor.observations()[0]), declared, mask)

@@ -107,7 +107,7 @@ def values_of(
     """
     flat, size = observations.reshape(-1, observations.shape[-1]), rows_at_once(observations)
     with torch.no_grad():
-        if isinstance(policy, RecurrentPolicy):
+        if critic_inputs is None and isinstance(policy, RecurrentPolicy):
             assert states is not None
             parts = zip(flat.split(size), states.flatten(0, -2).split(size), strict=True)
             values = [policy.step(*part)[1] for part in parts]

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 import torch
+from gymnasium.spaces import Box
 from pydantic import Field
 from torch import Tensor
 
 from warpworld.config import LearnerConfig
 from warpworld.config.sections import Fault, Sizes
 from warpworld.config.types import Count, Flag, Fraction, NotNegativeSchedule, Positive, PositiveSchedule
+from warpworld.environment import Group
 from warpworld.errors import RunError
 from warpworld.policies import Policy
 from warpworld.policies.fused import DIAGNOSTICS as FUSED_DIAGNOSTICS
@@ -25,8 +27,10 @@ from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.sequences import Experience
 from warpworld.trainers.algorithms.targets import TARGETS
+from warpworld.trainers.algorithms.value_units import ValueUnits, give_units
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.rollout import Rollout
+from warpworld.trainers.collecting.trajectories import Trajectories
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 
 Losses = tuple[Tensor, dict[str, Tensor]]
@@ -49,6 +53,11 @@ class OnPolicySettings(LearnerConfig):
     ent_coef: NotNegativeSchedule = Field(default=0.01, description="weight of the entropy bonus")
     vf_coef: NotNegativeSchedule = Field(default=0.5, description="weight of the value loss")
     max_grad_norm: Positive = Field(default=0.5, description="longest gradient; longer ones are scaled down")
+    normalise_returns: Literal["popart", "running"] | None = Field(
+        default=None,
+        description="values are learnt in units that follow the returns: popart, which keeps what they say as the "
+        "units move, or running, which does not; null for units of reward",
+    )
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Rollouts divide into minibatches, and V-trace's limits go together."""
@@ -74,6 +83,7 @@ class OnPolicy(Algorithm):
     Attributes:
         loss_diagnostics: names of the numbers that the loss gives.
         now: the settings of the present update, with the values of schedules.
+        units: that values are learnt in.
         parameters: the policy's, and Adam.
         diagnostics: names of the metrics that an update gives.
     """
@@ -85,6 +95,7 @@ class OnPolicy(Algorithm):
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)
         self.now = self._settings_at(0)
+        self.units = ValueUnits(policy, self.settings.normalise_returns, processes)
         self.parameters = FlatParameters(policy, self.now.learning_rate)
         self._of_loss = (*self.loss_diagnostics, "grad_norm")
         self.diagnostics = (*self._of_loss, "explained_variance")
@@ -135,13 +146,34 @@ class OnPolicy(Algorithm):
     def learn(self, progress: Progress) -> dict[str, Tensor]:
         """One update from the rollout that stands in the store."""
         self.set_progress(progress.fraction, progress.env_steps)
-        seen = [self._rollout.trajectories(group) for group in self.settings.groups]
-        targets = TARGETS[self.settings.value_targets](self.policy, seen, self.settings)
-        return self.update(targets.experience(), progress.generator, targets.renewed)
+        targets = TARGETS[self.settings.value_targets](self.policy, self.seen(), self.settings)
+        experience = targets.experience()
+        self.units.follow(experience)
+        learnt = self.units.of_experience(experience)
+        return self.update(learnt, progress.generator, lambda: self.units.of_returns(targets.renewed()))
+
+    def seen(self) -> list[Trajectories]:
+        """What was recorded of each group."""
+        return [self._rollout.trajectories(group) for group in self.settings.groups]
 
     def charts(self) -> dict[str, float]:
         """The learning rate."""
         return {"learning_rate": self.parameters.learning_rate}
+
+    # ---- what it is made of ------------------------------------------------------------------------------------------
+    @classmethod
+    def build_policy(cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None) -> Policy:
+        """A policy whose values have units of their own, if the settings ask for that."""
+        policy = cls.build_networks(settings, group, generator, critic_input)
+        give_units(policy, settings.normalise_returns, settings.model.type)
+        return policy
+
+    @classmethod
+    def build_networks(
+        cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None
+    ) -> Policy:
+        """What ``Algorithm.build_policy`` builds; arguments as there."""
+        return super().build_policy(settings, group, generator, critic_input)
 
     # ---- schedules ---------------------------------------------------------------------------------------------------
     def set_progress(self, fraction: float, env_steps: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -84,7 +84,7 @@ def ppo_loss(
 class PPO(OnPolicy):
     """PPO for one policy: ``update_epochs`` passes over each rollout."""
 
-    Settings = PPOSettings
+    Settings: ClassVar[type[OnPolicySettings]] = PPOSettings
     loss_diagnostics = ("policy_loss", "value_loss", "entropy", "approx_kl", "old_approx_kl", "clipfrac")
     settings: PPOSettings
     now: PPOSettings

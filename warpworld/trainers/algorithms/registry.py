@@ -9,6 +9,7 @@ from warpworld.trainers.algorithms.algorithm import Algorithm
 # imported when they are asked for: a run loads what it uses
 ALGORITHMS = {
     "ppo": "warpworld.trainers.algorithms.ppo:PPO",
+    "mappo": "warpworld.trainers.algorithms.mappo:MAPPO",
     "a2c": "warpworld.trainers.algorithms.a2c:A2C",
     "dqn": "warpworld.trainers.algorithms.dqn:DQN",
     "r2d2": "warpworld.trainers.algorithms.r2d2:R2D2",

@@ -91,7 +91,9 @@ class Sequences:
         """What a policy makes of the sequences: outputs (S * T, num_outputs) and values (S * T,)."""
         assert isinstance(policy, RecurrentPolicy)
         observations = self.rows.observations.unflatten(0, self.starts.shape).transpose(0, 1)
-        outputs, values = policy.replay(observations, self.states, self.starts.t())
+        read = self.rows.critic_inputs
+        read = None if read is None else read.unflatten(0, self.starts.shape).transpose(0, 1)
+        outputs, values = policy.replay(observations, self.states, self.starts.t(), read)
         return outputs.transpose(0, 1).flatten(0, 1), values.t().flatten()
 
     # ---- what minibatches are made of, as a Batch has it -------------------------------------------------------------

@@ -127,7 +127,7 @@ class VTraceTargets(GAETargets):
                 outputs, said = part.evaluated(self.policy)
                 actions, masks = part.rows.actions, part.rows.action_masks
                 log_probs.append(distribution.log_prob_and_entropy(outputs, actions, masks)[0])
-                values.append(said)
+                values.append(self.policy.in_rewards(said))
         return torch.cat(log_probs), torch.cat(values)
 
 

@@ -1,0 +1,148 @@
+"""MAPPO: what its critic reads in a run, what it learns of it, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.trainers.collecting.test_critic_inputs import Blind
+from tests.trainers.together import together
+from warpworld.config import RunConfig, config_from_dict
+from warpworld.errors import ConfigError
+from warpworld.trainers.algorithms.experience import ends_of, step_values
+from warpworld.trainers.algorithms.mappo import MAPPO
+from warpworld.trainers.building import build_algorithms
+from warpworld.trainers.distributed import ProcessGroup
+from warpworld.trainers.trainer import Trainer
+
+STATED = "tests.trainers.replay.stated:Stated"
+SIZES = {"device": "cpu", "num_envs": 6, "num_steps": 8, "total_env_steps": 96}
+TEAM = {"algorithm": "mappo", "model": {"hidden_sizes": [8]}, "num_minibatches": 2, "learning_rate": 0.01}
+REST = {"algorithm": "random"}
+
+
+def config(name: str = STATED, env: Any = None, team: str = "left", **settings: Any) -> RunConfig:
+    env = {"dying": 0.1, "resting": 0.2, "truncating": 0.1, "forbidding": 0.3} if env is None else env
+    others = ("middle", "right") if name == STATED else ("first",)
+    policy = {team: {**TEAM, **settings}, **{other: REST for other in others}}
+    return config_from_dict({"name": name, "env": env, "trainer": SIZES, "policy": policy})
+
+
+def mappo(trainer: Trainer, team: str = "left") -> MAPPO:
+    found = trainer.algorithms[team]
+    assert isinstance(found, MAPPO)
+    return found
+
+
+@pytest.mark.parametrize("per", ["env", "agent"])
+def test_the_critic_reads_the_declared_state_at_each_step_at_the_end_and_after_it(per: str) -> None:
+    name = f"{Blind.__module__}:Blind"
+    trainer = Trainer(config(name, {"per": per}, "team", agent_ids=False))
+    learner = mappo(trainer, "team")
+    trainer.collector.collect()
+    (seen,) = learner.seen()
+    timesteps = torch.tensor([0, 1, 2, 3, 4, 0, 1, 2.0])  # an env is reset in its fifth step
+    assert seen.critic_inputs is not None and seen.next_critic_inputs is not None
+    assert seen.critic_inputs.shape == (8, 6, 2, 3 if per == "env" else 6)
+    first, last = (0.0, 0.0) if per == "env" else (1.0, 2.0)  # what agents 1 and 2 add to their parts
+    for agent in range(2):  # each reads the same
+        assert torch.equal(seen.critic_inputs[:, :, agent, 0], (timesteps[:, None] + first).expand(8, 6))
+        assert torch.equal(seen.critic_inputs[:, :, agent, -3], (timesteps[:, None] + last).expand(8, 6))
+        assert seen.next_critic_inputs[:, agent, 0].eq(3.0 + first).all()
+    assert seen.finals.critic_inputs is not None and len(seen.finals.rows) == 6
+    assert seen.finals.critic_inputs[..., 0].eq(5.0 + first).all()  # before the reset
+    assert torch.equal(step_values(seen, learner.policy), learner.policy.value(seen.critic_inputs))
+    ends = ends_of(seen, learner.policy)
+    expected = learner.policy.value(seen.finals.critic_inputs)
+    torch.testing.assert_close(ends["truncated_values"][4], expected)
+
+
+def by_hand(learner: MAPPO, observations: Tensor, takes_part: Tensor, agent: int) -> Tensor:
+    """What the critic of an agent reads in one env: all observations, zeros for those that are out, and a number."""
+    rows = [seen if here else torch.zeros_like(seen) for seen, here in zip(observations, takes_part, strict=True)]
+    number = torch.zeros(len(observations))
+    number[agent] = 1.0
+    return torch.cat([*rows, number])
+
+
+@pytest.mark.parametrize("recurrent", [None, "gru"])
+def test_the_critic_reads_all_agents_observations(recurrent: str | None) -> None:
+    model = {"hidden_sizes": [8], "recurrent": recurrent, "recurrent_size": 4}
+    trainer = Trainer(config(critic_reads="observations", model=model))
+    learner = mappo(trainer)
+    trainer.collector.collect()
+    (seen,) = learner.seen()
+    assert seen.critic_inputs is not None and seen.mask is not None and not seen.mask.all()
+    for step, env, agent in ((0, 0, 0), (3, 2, 1), (7, 5, 1)):
+        expected = by_hand(learner, seen.observations[step, env], seen.mask[step, env], agent)
+        assert torch.equal(seen.critic_inputs[step, env, agent], expected)
+    assert torch.equal(step_values(seen, learner.policy), learner.policy.value(seen.critic_inputs))
+
+
+@pytest.mark.parametrize("settings", [{}, {"model": {"recurrent": "lstm", "recurrent_size": 4}}], ids=["mlp", "lstm"])
+def test_the_gradient_of_the_values_is_the_critic_s_alone(settings: dict[str, Any]) -> None:
+    """Actor and critic share no weights, so neither the entropy nor the policy's loss moves the critic."""
+    trainer = Trainer(config(vf_coef=0.0, ent_coef=0.1, normalise_returns=None, **settings))
+    model = mappo(trainer).policy.model
+    before = {name: weight.clone() for name, weight in model.named_parameters()}
+    trainer.train(None)
+    moved = {name for name, weight in model.named_parameters() if not torch.equal(weight, before[name])}
+    of_critic = {name for name in before if name.startswith("critic_layers.")}
+    assert of_critic and moved == set(before) - of_critic
+
+
+def test_two_processes_learn_the_same_bits(tmp_path: Path) -> None:
+    one, other = together(2, tmp_path / "two", weights_of)
+    start = mappo(Trainer(config())).policy.state_dict()
+    for name, weight in one.items():
+        assert torch.equal(weight, other[name]), name
+    assert one["value_scale.deviation"] != start["value_scale.deviation"]
+
+
+def weights_of(group: ProcessGroup) -> dict[str, Tensor]:
+    trainer = Trainer(config(), processes=group)
+    trainer.train(None)
+    return mappo(trainer).policy.state_dict()
+
+
+def test_a_state_that_is_asked_for_and_not_declared_is_refused() -> None:
+    data = config(STATED).to_dict()
+    data["policy"]["right"] = {**TEAM, "critic_reads": "state"}
+    message = (
+        "^critic_reads is state, but group 'right' declares none; name an array of the environment in Group\\('right', "
+        "..., critic_input=NAME\\), or set critic_reads=observations$"
+    )
+    with pytest.raises(ConfigError, match=message):
+        Trainer(config_from_dict(data))
+
+
+def test_a_team_is_one_group() -> None:
+    data = config(STATED).to_dict()
+    del data["policy"]["right"]
+    data["policy"]["left"]["groups"] = ["left", "right"]
+    message = "groups has left, right, but the critic of mappo reads what one group sees, expected one; give each "
+    with pytest.raises(ConfigError, match=message):
+        config_from_dict(data)
+
+
+def test_popart_needs_the_critic_s_last_layer() -> None:
+    name = f"{Blind.__module__}:Blind"
+    reading = {"type": f"{Blind.__module__}:Reading"}
+    made = config(name, {}, "team", algorithm="ppo", model=reading, normalise_returns="popart")
+    message = "^normalise_returns is popart, but model '.*:Reading' has no value_layer, expected its critic's last "
+    with pytest.raises(ConfigError, match=message):
+        Trainer(made)
+
+
+def test_settings_are_those_of_the_section() -> None:
+    made = config(critic_hidden_sizes=[5, 3], critic_activation="relu", own_observation=True)
+    trainer = Trainer(made)
+    critic = mappo(trainer).policy.model.critic_layers  # type: ignore[union-attr]
+    widths = [layer.out_features for layer in critic.modules() if isinstance(layer, torch.nn.Linear)]  # type: ignore[union-attr]
+    assert widths == [5, 3, 1]
+    assert sum(isinstance(layer, torch.nn.ReLU) for layer in critic.modules()) == 2  # type: ignore[union-attr]
+    assert build_algorithms(made, trainer.policies).keys() == {"left"}

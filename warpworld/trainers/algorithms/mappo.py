@@ -1,0 +1,154 @@
+"""MAPPO (Yu et al. 2022, arXiv 2103.01955): PPO whose critic sees the whole team."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import torch
+from gymnasium.spaces import Box
+from pydantic import Field
+from torch import Tensor, nn
+
+from warpworld.config.sections import ALGORITHM, Fault, Sizes
+from warpworld.config.types import Flag
+from warpworld.environment import Environment, Group, state_space
+from warpworld.errors import ConfigError
+from warpworld.policies import Policy, build_policy
+from warpworld.policies.builder import action_distribution, observation_size
+from warpworld.policies.central_critic import ActorWithCritic, RecurrentActorWithCritic, critic_layers
+from warpworld.policies.central_inputs import CentralInputs
+from warpworld.policies.layers import Width, check_hidden
+from warpworld.trainers.algorithms.on_policy import OnPolicySettings
+from warpworld.trainers.algorithms.ppo import PPO, PPOSettings
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting.trajectories import Trajectories
+
+
+class MAPPOSettings(PPOSettings):
+    """One entry of the ``policy`` section with ``algorithm: mappo``."""
+
+    algorithm: Literal["mappo"] = Field(default="mappo", description=ALGORITHM)  # type: ignore[assignment]
+    critic_reads: Literal["state", "observations"] | None = Field(
+        default=None,
+        description="what the critic reads of the team: the declared state, or the observations of all its agents; "
+        "null for the state where one is declared",
+    )
+    own_observation: Flag = Field(default=False, description="let an agent's critic read its own observation as well")
+    agent_ids: Flag = Field(default=True, description="let an agent's critic read the agent's number, one-hot")
+    critic_hidden_sizes: tuple[Width, ...] = Field(
+        default=(64, 64), description="width of each hidden layer of the critic; may be empty"
+    )
+    critic_activation: Literal["tanh", "relu"] = Field(default="tanh", description="between the critic's layers")
+    normalise_returns: Literal["popart", "running"] | None = Field(
+        default="popart", description=OnPolicySettings.model_fields["normalise_returns"].description
+    )
+
+    def faults(self, sizes: Sizes) -> Iterator[Fault]:
+        """A team is one group."""
+        if len(self.groups) > 1:
+            text = f"groups has {', '.join(self.groups)}, but the critic of mappo reads what one group sees"
+            yield Fault(("groups",), f"{text}, expected one; give each group a policy of its own")
+        yield from super().faults(sizes)
+
+
+class MAPPO(PPO):
+    """PPO for a team: all agents of a group share a policy, and a critic that reads what all of them see.
+
+    The critic is a network of its own, and needed for learning alone. It values what each agent will earn.
+    """
+
+    Settings: ClassVar[type[OnPolicySettings]] = MAPPOSettings
+    settings: MAPPOSettings
+
+    # ---- what it is made of ------------------------------------------------------------------------------------------
+    @classmethod
+    def critic_space(cls, environment: Environment, group: Group) -> Box | None:
+        """The state of the whole team, where the environment declares it."""
+        return state_space(environment, group)
+
+    @classmethod
+    def build_networks(
+        cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None
+    ) -> Policy:
+        """An actor, with memory if the model is recurrent, and a plain perceptron as critic."""
+        central, model = central_inputs(settings, group, critic_input), settings.model
+        check_hidden(settings.critic_hidden_sizes, settings.critic_activation)
+        outputs = action_distribution(group).num_outputs
+
+        def network(encoder: nn.Module, width: int) -> nn.Module:
+            critic = critic_layers(central.numbers, settings.critic_hidden_sizes, settings.critic_activation)
+            if model.recurrent is None:
+                return ActorWithCritic(encoder, width, outputs, critic)
+            return RecurrentActorWithCritic(encoder, width, outputs, model.recurrent, model.recurrent_size, critic)
+
+        read = Box(-math.inf, math.inf, (central.numbers,))
+        policy = build_policy(model, group, generator, critic_input=read, heads=network)
+        policy.central = central
+        return policy
+
+    def declare(self, collector: Collector) -> None:
+        """Record rollouts of the group."""
+        super().declare(collector)
+        self._world = collector.world
+
+    # ---- what the critic reads ---------------------------------------------------------------------------------------
+    def seen(self) -> list[Trajectories]:
+        """What was recorded of the group, with what its critic reads."""
+        return [self._with_central(seen) for seen in super().seen()]
+
+    def _with_central(self, seen: Trajectories) -> Trajectories:
+        finals = seen.finals
+        read = self._read(finals.observations, finals.critic_inputs, _takes_part_finally(seen))
+        return dataclasses.replace(
+            seen,
+            values=None,  # of a policy with memory: its actor's network has none
+            critic_inputs=self._read(seen.observations, seen.critic_inputs, seen.mask),
+            next_critic_inputs=self._read(seen.next_observations, seen.next_critic_inputs, self._takes_part_next()),
+            finals=dataclasses.replace(finals, critic_inputs=read),
+        )
+
+    def _read(self, observations: Tensor, declared: Tensor | None, takes_part: Tensor | None) -> Tensor:
+        """What the critic of each agent reads, (..., n, numbers); of observations, (..., n, entries)."""
+        assert self.policy.central is not None
+        with torch.no_grad():
+            return self.policy.central(self.policy.features(observations), declared, takes_part)
+
+    def _takes_part_next(self) -> Tensor | None:
+        """Which agents take part in the step that follows the last, (num_envs, n) bool; None for all."""
+        (group,) = self.settings.groups
+        world = self._world
+        return world["agent_mask"][:, world.groups[group].slice] if "agent_mask" in world.data else None
+
+
+def central_inputs(settings: MAPPOSettings, group: Group, state: Box | None) -> CentralInputs:
+    """What makes the inputs of a group's critic.
+
+    Args:
+        settings: of its policy.
+        group: the team.
+        state: as the environment declares it; None where it does not.
+
+    Raises:
+        ConfigError: the settings ask for a state that is not declared.
+    """
+    if settings.critic_reads == "state" and state is None:
+        raise ConfigError(
+            f"critic_reads is state, but group '{group.name}' declares none; name an array of the environment in "
+            f"Group('{group.name}', ..., critic_input=NAME), or set critic_reads=observations"
+        )
+    numbers = None if state is None or settings.critic_reads == "observations" else math.prod(state.shape)
+    return CentralInputs(
+        group.size, observation_size(group), numbers, own=settings.own_observation, ids=settings.agent_ids
+    )
+
+
+def _takes_part_finally(seen: Trajectories) -> Tensor | None:
+    """Which agents were left in the final observations of truncated episodes, (k, n) bool; None for all."""
+    if seen.mask is None:
+        return None
+    places = seen.finals.rows, seen.finals.envs
+    left = seen.mask[places]
+    return left if seen.agent_terminated is None else left & ~seen.agent_terminated[places]

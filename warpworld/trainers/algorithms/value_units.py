@@ -1,0 +1,77 @@
+"""Units that an on-policy learner's values are learnt in: those of reward, or those of a scale that follows returns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from warpworld.errors import ConfigError
+from warpworld.policies import Policy
+from warpworld.policies.value_scale import ValueScale
+from warpworld.trainers.algorithms.sequences import Experience
+from warpworld.trainers.distributed import ProcessGroup
+
+POPART = "popart"
+
+
+def give_units(policy: Policy, kind: str | None, model: str) -> None:
+    """Give a fresh policy a scale of values.
+
+    Args:
+        policy: with a critic of states.
+        kind: the setting ``normalise_returns``; None leaves values in units of reward.
+        model: name of its model.
+
+    Raises:
+        ConfigError: the kind needs the critic's last layer, and the model names none.
+    """
+    if kind is None:
+        return
+    policy.value_scale = ValueScale()
+    if kind == POPART and not isinstance(_last_layer(policy), nn.Linear):
+        raise ConfigError(
+            f"normalise_returns is popart, but model '{model}' has no value_layer, expected its critic's last "
+            "torch.nn.Linear; add it, or set normalise_returns=running"
+        )
+
+
+class ValueUnits:
+    """Takes what is learnt from into the units of a policy's critic.
+
+    Args:
+        policy: with or without a scale of values.
+        kind: the setting ``normalise_returns``.
+        processes: those that learn together.
+    """
+
+    def __init__(self, policy: Policy, kind: str | None, processes: ProcessGroup) -> None:
+        self._scale, self._processes = policy.value_scale, processes
+        self._layer = _last_layer(policy) if kind == POPART else None
+
+    def follow(self, experience: Experience) -> None:
+        """Let the scale follow the returns of the rows that count, of all processes."""
+        if self._scale is None:
+            return
+        returns = experience.counted_rows().returns.double().unsqueeze(1)
+        total = int(self._processes.sum(torch.tensor(float(len(returns)), dtype=torch.float64)))
+        if total:
+            mean, variance = self._processes.moments(returns, total)
+            self._scale.follow(mean[0], variance[0], self._layer)
+
+    def of_experience(self, experience: Experience) -> Experience:
+        """The same with returns and values in the critic's units."""
+        if self._scale is None:
+            return experience
+        rows = experience.rows
+        return experience.with_columns(returns=self._scale.scaled(rows.returns), values=self._scale.scaled(rows.values))
+
+    def of_returns(self, returns: Tensor | None) -> Tensor | None:
+        """Targets in the critic's units; None stays None."""
+        return returns if self._scale is None or returns is None else self._scale.scaled(returns)
+
+
+def _last_layer(policy: Policy) -> Any:
+    """Of the critic; None where the model does not name it."""
+    return getattr(policy.model, "value_layer", None)
