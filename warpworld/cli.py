@@ -30,6 +30,7 @@ from warpworld.commands import (
     sweep,
     trace,
     train,
+    tune,
     watch,
 )
 from warpworld.commands.settings import unknown_words
@@ -38,7 +39,7 @@ from warpworld.managers.cuda.faults import explain_torch_error
 from warpworld.packaged import packaged_configs
 
 COMMANDS = (  # in the order of --help
-    *(train, sweep, evaluate, league, watch, trace, runs, compare, report, board, export),
+    *(train, sweep, tune, evaluate, league, watch, trace, runs, compare, report, board, export),
     *(new, params, check, plans, run, about, completion, bench),
 )
 USER_ERROR = 2  # exit statuses

@@ -22,6 +22,10 @@ class StoreError(WarpworldError):
     """An array of the store is unknown, of another shape or dtype, or used at the wrong time."""
 
 
+class ShortageError(StoreError):
+    """There is no memory for a store."""
+
+
 class BindError(WarpworldError):
     """A kernel's signature does not fit the arrays and parameters that it is to be bound to."""
 

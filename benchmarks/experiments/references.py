@@ -7,7 +7,10 @@ _MADDPG = (
     "`PaddlePaddle/PARL` on GitHub)"
 )
 
-# environment -> a sentence without its full stop; environments that are not named have not been looked up
+_MEGASTEP = "megastep, whose rules these are, reports no results of training"
+_WARPDRIVE = "no published table found; WarpDrive, whose rules these are, shows moving pictures"
+
+# environment -> a sentence without its full stop
 REFERENCES = {
     "cartpole": f"475, {_GYMNASIUM}",
     "acrobot": f"-100, {_GYMNASIUM}",
@@ -19,6 +22,13 @@ REFERENCES = {
     "delayed_reward": "10, the most that can be earned",
     "recall": "1, the most that can be earned",
     "signalling": "1, the most that can be earned",
+    "battle": "1, the whole army; no published table of kills found",
+    "tag_gridworld": _WARPDRIVE,
+    "tag_continuous": _WARPDRIVE,
+    "explorer": _MEGASTEP,
+    "waypoint": _MEGASTEP,
+    "point_goal": _MEGASTEP,
+    "deathmatch": _MEGASTEP,
     "connect_four": "none found against random moves",
     "tic_tac_toe": "0 % lost, which perfect play achieves",
     "epidemic": "the best constant strictness, measured",

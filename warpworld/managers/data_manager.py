@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from warpworld.environment import Array
-from warpworld.errors import StoreError, suggest
+from warpworld.errors import ShortageError, StoreError, suggest
 from warpworld.managers.array_values import as_tensor, initial_value, torch_dtype, write
 from warpworld.managers.shortage import explain_shortage
 
@@ -100,7 +100,7 @@ class DataManager:
         try:
             block = self._allocate(max(end, ALIGNMENT))
         except (MemoryError, RuntimeError) as error:
-            raise StoreError(self._shortage(end)) from error
+            raise ShortageError(self._shortage(end)) from error
         self._arrays = {array.name: array for array in order}
         for array in order:
             start = offsets[array.name]

@@ -1,0 +1,1 @@
+"""Sizes of a run that suit a machine, found by measuring."""

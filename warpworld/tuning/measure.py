@@ -1,0 +1,137 @@
+"""How fast a config simulates, collects and trains with given settings."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from warpworld.config import LearnerConfig, RunConfig, config_from_dict
+from warpworld.errors import WarpworldError
+from warpworld.trainers.trainer import Trainer
+
+WARM_UP = 1  # iterations that do not count: they build networks, and touch memory for the first time
+LEAST = 3  # iterations that count
+ENDLESS = 10**15  # env steps
+KINDS = ("simulation", "rollout", "training")  # what is measured
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """What was measured with one setting.
+
+    Attributes:
+        simulation: env steps per second with random actions.
+        rollout: env steps per second of collecting, policies included.
+        training: env steps per second of whole iterations.
+        device: cpu or cuda.
+        num_agents: in an env.
+        nbytes: of the store.
+        free: bytes that could still be allocated, None where that is not known.
+    """
+
+    simulation: float
+    rollout: float
+    training: float
+    device: str
+    num_agents: int
+    nbytes: int
+    free: int | None
+
+
+def measure(config: RunConfig, changes: Mapping[str, Any], seconds: float) -> Speeds:
+    """Train for a moment with some settings changed, once at random and once as configured; nothing is written.
+
+    Args:
+        config: of the run.
+        changes: values of settings of the section ``trainer``, by name, and of policies as "num_minibatches".
+        seconds: of each of the two, about.
+
+    Raises:
+        WarpworldError: the settings do not fit, or the environment is at fault; the message begins with the changes.
+    """
+    try:
+        simulated = _run(_at_random(_changed(config, changes)), seconds)
+        trained = _run(_changed(config, changes), seconds)
+    except WarpworldError as error:
+        what = ", ".join(f"{key}={value}" for key, value in changes.items())
+        raise type(error)(f"with {what}: {error}") from error
+    return Speeds(
+        simulation=simulated.rate(simulated.rollouts),
+        rollout=trained.rate(trained.rollouts),
+        training=trained.rate(trained.iterations),
+        device=trained.device,
+        num_agents=trained.num_agents,
+        nbytes=trained.nbytes,
+        free=trained.free,
+    )
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """Seconds of some iterations."""
+
+    env_steps: int
+    rollouts: list[float]
+    iterations: list[float]
+    device: str
+    num_agents: int
+    nbytes: int
+    free: int | None
+
+    def rate(self, seconds: list[float]) -> float:
+        """Env steps per second, by the median of the faster half: other programs only ever make iterations slower."""
+        return self.env_steps / statistics.median(sorted(seconds)[: -(-len(seconds) // 2)])
+
+
+def _run(config: RunConfig, seconds: float) -> _Timed:
+    """Run iterations for some seconds, at least ``LEAST`` that count."""
+    trainer = Trainer(config)
+    rollouts: list[float] = []
+    iterations: list[float] = []
+    until = time.perf_counter() + seconds
+
+    def note(metrics: Mapping[str, Any]) -> None:
+        rollouts.append(metrics["perf/rollout_s"])
+        iterations.append(metrics["perf/rollout_s"] + metrics["perf/update_s"])
+
+    trainer.train(None, note, lambda: len(iterations) >= WARM_UP + LEAST and time.perf_counter() >= until)
+    data, sizes = trainer.world.data, config.trainer
+    found = _Timed(
+        env_steps=sizes.num_envs * sizes.num_steps,
+        rollouts=rollouts[WARM_UP:],
+        iterations=iterations[WARM_UP:],
+        device=trainer.world.device.type,
+        num_agents=trainer.world.num_agents,
+        nbytes=data.nbytes,
+        free=data.free_memory(),
+    )
+    trainer.world.close()
+    return found
+
+
+def _changed(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
+    """The config with other settings, without an end, and without what is done now and then."""
+    data = config.to_dict()
+    of_policies = {key: value for key, value in changes.items() if key not in data["trainer"]}
+    data["trainer"] |= {key: value for key, value in changes.items() if key in data["trainer"]}
+    data["trainer"] |= {"total_env_steps": ENDLESS, "stop_when": {}, "patience": None}
+    data["saving"] |= {"log_every": 1, "checkpoint_every": ENDLESS, "eval_every": None}
+    for name, entry in config.policy.items():
+        if isinstance(entry, LearnerConfig) and entry.train:
+            own = data["policy"][name]
+            own |= {key: value for key, value in of_policies.items() if key in own}
+            if "learning_starts" in own:  # else nothing would be learnt while the clock runs
+                own["learning_starts"] = own["batch_size"]
+    return config_from_dict(data)
+
+
+def _at_random(config: RunConfig) -> RunConfig:
+    """The same with policies that act at random."""
+    data = config.to_dict()
+    data["policy"] = {
+        name: {"groups": list(entry.groups), "algorithm": "random"} for name, entry in config.policy.items()
+    }
+    return config_from_dict(data)
