@@ -112,6 +112,8 @@ SIZES: dict[str, list[dict[str, Any]]] = {
         {"num_taggers": 10, "num_runners": 100, "use_full_observation": False, "num_other_agents_observed": 10},
         {"num_taggers": 5, "num_runners": 20, "use_full_observation": False, "observe_own_state": True},
         {"num_taggers": 100, "num_runners": 900, "use_full_observation": False, "num_other_agents_observed": 10},
+        {"num_taggers": 5000, "num_runners": 5000, "use_full_observation": False},
+        {"num_taggers": 1, "num_runners": 1099},
     ],
     "warehouse": [{}],
     "waypoint": [{}],

@@ -15,6 +15,10 @@ from warpworld.environment import get_environment
 # A game with a bit more than a thousand agents, whose episodes end within a few steps.
 CROWDS: list[tuple[str, dict[str, Any]]] = [
     ("battle", dict(army_size=515, map_size=74, view_radius=3, damage=6.0, episode_length=4)),
+    (
+        "tag_continuous",
+        dict(num_taggers=515, num_runners=515, grid_length=64.0, use_full_observation=False, episode_length=4),
+    ),
 ]
 each_crowd = pytest.mark.parametrize(("name", "params"), CROWDS, ids=[name for name, _ in CROWDS])
 

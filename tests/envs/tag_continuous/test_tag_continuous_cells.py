@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warpworld import World
+from warpworld import Kernel, World
 from warpworld.envs.tag_continuous.tag_continuous import NUM_BLOCKS, TagContinuous
 
 FOLDER = TagContinuous.source_path().parent
@@ -32,7 +32,7 @@ def edited(folder: Path, *edits: tuple[str, str]) -> str:
 # The ways to run: where lanes take turns, as a CPU's do; side by side, as a GPU's do; and then with the agents of a
 # cell in another order than that of their indices, as lanes that run at the same time may come.
 AS_ON_A_GPU = ("LANES_SIDE_BY_SIDE", "true")
-REVERSED = ("cells.first[cell] + before,", "cells.first[cell] + cells.count[cell] - 1 - before,")
+REVERSED = ("cells.first[cell] + left - 1,", "cells.first[cell + 1] - left,")
 WAYS: dict[str, tuple[tuple[str, str], ...]] = {
     "taking turns": (),
     "side by side": (AS_ON_A_GPU,),
@@ -45,28 +45,34 @@ class Worlds:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._worlds: dict[tuple[str, int, int], World] = {}
+        self._worlds: dict[tuple[str, int, int, int, float], World] = {}
 
-    def get(self, way: str, num_agents: int, observed: int) -> World:
-        """A world of one env in which nobody is tagged and no episode is reset."""
-        key = (way, num_agents, observed)
+    def get(self, way: str, num_agents: int, observed: int, taggers: int | None = None, reach: float = 0.0) -> World:
+        """A world of one env in which nobody leaves and no episode is reset; of a tenth taggers by default."""
+        taggers = taggers or num_agents // 10
+        key = (way, num_agents, observed, taggers, reach)
         if key not in self._worlds:
-            folder = self._folder / f"{len(self._worlds)}"
-            folder.mkdir()
+            folder = self._folder / way.replace(" ", "-")  # one for each way, so that a size is compiled once
+            folder.mkdir(exist_ok=True)
 
             class Standing(TagContinuous):
                 source = edited(folder, *WAYS[way])
+
+                def phases(self) -> list[Kernel]:
+                    threads = 1 if way == "taking turns" else min(num_agents, 1024)
+                    return [Kernel("step", threads_per_env=threads)]
 
                 def resets(self) -> list[str]:
                     return []
 
             declared = Standing(
-                num_taggers=num_agents // 10,
-                num_runners=num_agents - num_agents // 10,
+                num_taggers=taggers,
+                num_runners=num_agents - taggers,
                 num_other_agents_observed=observed,
                 use_full_observation=False,
                 grid_length=SIDE,
-                tagging_distance=0.0,
+                tagging_distance=reach,
+                runner_exits_game_after_tagged=False,
             )
             self._worlds[key] = World(declared, 1, "cpu", num_workers=1)
             self._worlds[key].reset()
@@ -206,9 +212,52 @@ def test_other_numbers_of_nearest(way: str, observed: int, worlds: Worlds) -> No
         check(world, *places(kind, 450, generator), generator.random(450) < 0.8, generator)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("way", WAYS)
+def test_the_nearest_of_more_agents_than_a_block_has_threads(way: str, worlds: Worlds) -> None:
+    world, generator = worlds.get(way, 1100, 3), np.random.default_rng(8)
+    for kind in KINDS:
+        check(world, *places(kind, 1100, generator), generator.random(1100) < 0.9, generator)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("reach", [0.0, 0.004, 0.05, 1.0])
+@pytest.mark.parametrize("way", WAYS)
+def test_the_nearest_of_many_taggers_is_paid(way: str, reach: float, worlds: Worlds) -> None:
+    world, generator = worlds.get(way, 560, 2, 260, reach), np.random.default_rng(9)
+    tagged = 0
+    for kind in KINDS:
+        x, y = places(kind, 560, generator)
+        check(world, x, y, generator.random(560) < 0.9, generator)
+        x, y = world.data.numpy("loc_x")[0], world.data.numpy("loc_y")[0]
+        playing = world.data.numpy("still_in_the_game")[0] != 0
+        dx, dy = x[:260] - x[260:, None], y[:260] - y[260:, None]
+        apart = np.where(playing[:260], dx * dx + dy * dy, np.float32(np.inf))
+        margin = np.float32(reach) * np.float32(SIDE)
+        caught = (apart.min(1) < margin * margin) & playing[260:]
+        tags = np.bincount(apart.argmin(1)[caught], minlength=260)
+        np.testing.assert_array_equal(world.data.numpy("rewards")[0], np.concatenate([tags, -1.0 * caught]))
+        tagged += int(caught.sum())
+    assert (tagged > 0) == (reach > 0)
+
+
+@pytest.mark.long
+def test_starts_are_the_same_by_cells(tmp_path: Path) -> None:
+    class Direct(TagContinuous):
+        source = edited(tmp_path, ("MANY_TAGGERS = 256", "MANY_TAGGERS = 1 << 20"))
+
+    params = dict(num_taggers=300, num_runners=250, use_full_observation=False, grid_length=SIDE)
+    for reach in (0.01, 0.03, 0.2):  # room for all, for some, and for none out of reach
+        worlds = [World(kind(**params, tagging_distance=reach), 3, "cpu") for kind in (TagContinuous, Direct)]
+        for world in worlds:
+            world.reset()
+        for name in FIELDS:
+            np.testing.assert_array_equal(*(world.data.numpy(name) for world in worlds))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("num_agents", [1000, 1024])
+@pytest.mark.parametrize("num_agents", [1000, 1024, 2000])
 def test_the_nearest_of_a_full_block(way: str, num_agents: int, worlds: Worlds) -> None:
     world, generator = worlds.get(way, num_agents, 10), np.random.default_rng(7)
     for kind in KINDS:

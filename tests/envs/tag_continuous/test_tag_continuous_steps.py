@@ -187,13 +187,22 @@ def test_few_cases_are_too_close_to_compare(taggers: int, runners: int, observed
     assert left_out <= 0.001 * 6 * 100 * (taggers + runners)
 
 
-@pytest.mark.long
-def test_steps_of_a_full_block_are_the_oracles() -> None:
-    sizes = dict(num_taggers=100, num_runners=900, num_other_agents_observed=10, use_full_observation=False)
-    world = make(1, grid_length=30.0, **sizes)
+@pytest.mark.parametrize(
+    ("taggers", "runners", "observed"),
+    [
+        pytest.param(100, 900, 10, marks=pytest.mark.long),
+        pytest.param(512, 513, 2, marks=pytest.mark.long),
+        pytest.param(25, 1100, 0, marks=pytest.mark.heavy),
+        pytest.param(1000, 1500, 2, marks=pytest.mark.heavy),
+    ],
+)
+def test_steps_of_a_full_block_and_of_crowds_are_the_oracles(taggers: int, runners: int, observed: int) -> None:
+    sizes = dict(num_taggers=taggers, num_runners=runners, num_other_agents_observed=max(observed, 1))
+    agents = taggers + runners
+    world = make(1, grid_length=agents**0.5, use_full_observation=observed == 0, **sizes)
     generator = np.random.default_rng(2)
     scatter(world, generator, 0.1, 0.1)
-    assert compare_step(world, generator) < 10
+    assert compare_step(world, generator) < 0.01 * agents
 
 
 @pytest.mark.parametrize("apart", [0.1, 0.0])

@@ -9,19 +9,26 @@
 // all pairs, by time, which is less above this where many of the nearest are asked for, and otherwise about the same.
 constexpr int MANY_AGENTS = LANES_SIDE_BY_SIDE ? 160 : 400;
 
+// Taggers are sought by cells where there are so many of them.
+constexpr int MANY_TAGGERS = 256;
+
 // Cells on a side: so many that the 3 x 3 around an agent hold all its nearest most of the time, when agents are spread.
+constexpr int MOST_CELLS_ON_A_SIDE = 255;  // 16 bits number the cells
 constexpr int cells_on_a_side(int side) {
-  return 2 * (side + 1) * (side + 1) * (NEAREST + 1) <= 5 * NUM_AGENTS ? cells_on_a_side(side + 1) : side;
+  return side < MOST_CELLS_ON_A_SIDE && 2 * (side + 1) * (side + 1) * (NEAREST + 1) <= 5 * NUM_AGENTS
+             ? cells_on_a_side(side + 1)
+             : side;
 }
 constexpr int WANTED_SIDE = cells_on_a_side(1);
 constexpr bool BY_CELLS = !FULL && NUM_AGENTS >= MANY_AGENTS && WANTED_SIDE >= 5;
+constexpr bool TAGGERS_BY_CELLS = BY_CELLS && TAGGER_COUNT >= MANY_TAGGERS;
 constexpr int SIDE = BY_CELLS ? WANTED_SIDE : 1, NUM_CELLS = SIDE * SIDE, SLOTS = BY_CELLS ? NUM_AGENTS : 1;
 
 // What an env's lanes share of it. Cells follow each other row by row, and so do the slots of their agents: those of
 // neighbouring cells of a row are one piece.
 struct Cells {
   float2 places[SLOTS];
-  uint16_t agents[SLOTS], slot_of[SLOTS];
+  uint16_t agents[SLOTS], slot_of[SLOTS];  // in filling, slot_of has the cell of each agent
   uint16_t first[NUM_CELLS + 1];  // slot of each cell, and the end
   uint16_t row_count[SIDE];
   int count[NUM_CELLS];
@@ -51,35 +58,42 @@ __device__ void empty(Cells& cells) {
   for (int cell = lane(); cell < NUM_CELLS; cell += num_lanes()) cells.count[cell] = 0;
 }
 
-__device__ void put(Cells& cells, int slot, int agent, float x, float y) {
-  cells.places[slot] = make_float2(x, y);
+__device__ bool is_somewhere(Places places, int agent) { return places[0][agent] != INFINITY; }
+
+__device__ void note_cell(Cells& cells, const Grid& grid, Places places, int agent) {
+  cells.slot_of[agent] = (uint16_t)cell_at(grid, places[0][agent], places[1][agent]);
+}
+
+__device__ void put(Cells& cells, int slot, int agent, Places places) {
+  cells.places[slot] = make_float2(places[0][agent], places[1][agent]);
   cells.agents[slot] = (uint16_t)agent;
   cells.slot_of[agent] = (uint16_t)slot;
 }
 
 // Where lanes take turns one of them does it all, which spares barriers.
 __device__ void fill_alone(Cells& cells, const Grid& grid, Places places) {
-  uint16_t cell_of[NUM_AGENTS];
   for (int i = 0; i < NUM_AGENTS; ++i) {
-    if (places[0][i] == INFINITY) continue;
-    cell_of[i] = (uint16_t)cell_at(grid, places[0][i], places[1][i]);
-    cells.count[cell_of[i]]++;
+    if (!is_somewhere(places, i)) continue;
+    note_cell(cells, grid, places, i);
+    cells.count[cells.slot_of[i]]++;
   }
   int slot = 0;
   for (int cell = 0; cell < NUM_CELLS; slot += cells.count[cell++]) cells.first[cell] = (uint16_t)slot;
   cells.first[NUM_CELLS] = (uint16_t)slot;
   for (int i = NUM_AGENTS - 1; i >= 0; --i) {
-    if (places[0][i] == INFINITY) continue;
-    put(cells, cells.first[cell_of[i]] + --cells.count[cell_of[i]], i, places[0][i], places[1][i]);
+    if (!is_somewhere(places, i)) continue;
+    const int cell = cells.slot_of[i];
+    put(cells, cells.first[cell] + --cells.count[cell], i, places);
   }
 }
 
 // Agents of a cell come to lie in the order in which their lanes got there, which is any: nothing may depend on it.
-__device__ void fill_together(Cells& cells, const Grid& grid, Places places, bool in_game) {
-  const int self = agent_id();
-  const float x = places[0][self], y = places[1][self];
-  const int cell = in_game ? cell_at(grid, x, y) : 0;
-  const int before = in_game ? atomicAdd(&cells.count[cell], 1) : 0;
+__device__ void fill_together(Cells& cells, const Grid& grid, Places places) {
+  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
+    if (!is_somewhere(places, agent)) continue;
+    note_cell(cells, grid, places, agent);
+    atomicAdd(&cells.count[cells.slot_of[agent]], 1);
+  }
   sync_env();  // orders the counts before their sums
   for (int row = lane(); row < SIDE; row += num_lanes()) {
     int count = 0;
@@ -95,13 +109,17 @@ __device__ void fill_together(Cells& cells, const Grid& grid, Places places, boo
     cells.first[i] = (uint16_t)first;
   }
   sync_env();  // orders the cells' first slots before their use
-  if (in_game) put(cells, cells.first[cell] + before, self, x, y);
+  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
+    if (!is_somewhere(places, agent)) continue;
+    const int cell = cells.slot_of[agent], left = atomicSub(&cells.count[cell], 1);
+    put(cells, cells.first[cell] + left - 1, agent, places);
+  }
 }
 
-// Puts each agent in the game into its cell.
-__device__ void fill(Cells& cells, const Grid& grid, Places places, bool in_game) {
+// Puts each agent that is somewhere into its cell.
+__device__ void fill(Cells& cells, const Grid& grid, Places places) {
   if (LANES_SIDE_BY_SIDE)
-    fill_together(cells, grid, places, in_game);
+    fill_together(cells, grid, places);
   else if (lane() == 0)
     fill_alone(cells, grid, places);
   sync_env();  // orders the cells before they are searched
@@ -254,6 +272,25 @@ __device__ void search(const Cells& cells, const Grid& grid, int seeker, Found& 
     if (!is_new) found.take(cells, seeker, block.end_of(cells, i), end);
   }
   found.settle();
+}
+
+// The tagger nearest to a place, the lowest index among equals, if one is nearer than `limit`; else it may be any. Cells
+// around the place are looked at, twice as far each time, until no tagger can be nearer than the one found.
+__device__ Tagger nearest_tagger_within(const Cells& cells, const Grid& grid, float x, float y, int limit) {
+  const float2 place = make_float2(x, y);
+  const float column = x * grid.cells_per_length, row = y * grid.cells_per_length;
+  GPU_UNROLL(1)
+  for (int radius = 1;; radius *= 2) {
+    const Block block = block_around((float)clamped(column), (float)clamped(row), (float)radius);
+    Tagger nearest{0, FAR};
+    for (int i = block.bottom; i <= block.top; ++i)
+      GPU_UNROLL(1)
+      for (int slot = block.begin_of(cells, i), end = block.end_of(cells, i); slot < end; ++slot) {
+        const int id = cells.agents[slot], key = distance_key(cells.places[slot], place);
+        if (id < TAGGER_COUNT && (key < nearest.key || (key == nearest.key && id < nearest.id))) nearest = {id, key};
+      }
+    if (holds_all_within(block, grid, column, row, min(nearest.key, limit))) return nearest;
+  }
 }
 
 // Where there is no other agent it is the agent itself.

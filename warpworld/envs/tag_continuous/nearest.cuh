@@ -35,6 +35,10 @@ __device__ int distance_key(Places places, int other, float x, float y) {
   return distance_key(make_float2(places[0][other], places[1][other]), make_float2(x, y));
 }
 
+struct Tagger {
+  int id, key;
+};
+
 // A key that those of NEAREST others do not exceed, and of few more: the agents are dealt to buckets, and the nearest
 // ones of NEAREST + 1 buckets are so many different agents, of which one at most is the agent itself.
 __device__ int bound_of(Places places, float x, float y) {

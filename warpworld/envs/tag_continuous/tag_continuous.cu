@@ -1,10 +1,12 @@
 // Tag in a square: taggers chase runners, and all steer by turning and accelerating. Rules: tag_continuous.py.
 //
-// Arrays, (envs, agents) unless noted otherwise. Every agent writes its own entries of loc_x, loc_y, speed, direction,
-// acceleration, still_in_the_game, rewards, agent_mask and agent_terminated; all together write the rows of
-// observations; agent 0 writes num_runners, terminated and truncated (envs). Taggers come first. Read: actions (envs,
-// agents, 2), which point into acceleration_actions and turn_actions; timestep (envs); with a fixed start start_x,
-// start_y and start_direction (agents).
+// Arrays, (envs, agents) unless noted otherwise: loc_x, loc_y, speed, direction, acceleration, still_in_the_game, rewards,
+// agent_mask, agent_terminated and the rows of observations; lane 0 writes num_runners, terminated and truncated (envs).
+// Taggers come first. Read: actions (envs, agents, 2), which point into acceleration_actions and turn_actions; timestep
+// (envs); with a fixed start start_x, start_y and start_direction (agents).
+//
+// The lanes of an env share its agents: each takes every num_lanes()-th, in each of the phases between barriers. In a crowd,
+// what lanes share lies in the array crowd (envs, CROWD_BYTES), which else has no meaning.
 //
 // An observation is one block for each feature, in which the others follow each other, then, if asked for, the
 // agent's own state, and then the time:
@@ -27,6 +29,9 @@ static_assert(OBSERVATION_SIZE == 7 * COLUMNS + OWN + 1, "the observation that t
 // Blocks of an observation. The first five are differences to oneself, of what lanes share as Field::state.
 enum { X, Y, SPEED, ACCELERATION, DIRECTION, IS_TAGGER, IS_IN_GAME, NUM_BLOCKS, NUM_DIFFERENCES = IS_TAGGER };
 
+// More agents than a block has lanes, so that lanes have several; each else has one where lanes run side by side.
+constexpr bool IS_CROWD = NUM_AGENTS > 1024;
+
 #include "cells.cuh"
 #include "nearest.cuh"
 
@@ -34,31 +39,53 @@ enum { X, Y, SPEED, ACCELERATION, DIRECTION, IS_TAGGER, IS_IN_GAME, NUM_BLOCKS, 
 // all can read them. Where they take turns each writes its own row in one piece, and what lies side by side are vectors.
 constexpr int LISTS_BYTES = 2 * NEAREST * NUM_AGENTS;
 constexpr int SHARED_BYTES = 4 * NUM_DIFFERENCES * PADDED + 4 * TAGGER_COUNT + NUM_AGENTS + LISTS_BYTES;
-constexpr bool TOGETHER = LANES_SIDE_BY_SIDE && (FULL || SHARED_BYTES < 46 * 1024);
+constexpr bool TOGETHER = LANES_SIDE_BY_SIDE && (FULL || IS_CROWD || SHARED_BYTES < 46 * 1024);
+constexpr int NUM_LISTS = TOGETHER && !FULL ? NUM_AGENTS : 1;
+constexpr int CROWD_BYTES = IS_CROWD ? 48 * NUM_AGENTS + NUM_AGENTS * NEAREST / 4 * 8 + 64 * NEAREST + 256 : 8;
 
 struct Agent {
   float x, y, speed, direction, acceleration;
   bool in_game;
 };
 
+// What the search works on. In a block's memory the lists take the place of the cells, which have then been searched.
+template <bool IN_TURN>
+struct Search {
+  union {
+    Cells cells;
+    uint16_t nearest[NUM_LISTS][NEAREST];
+  };
+};
+template <>
+struct Search<false> {
+  Cells cells;
+  uint16_t nearest[NUM_LISTS][NEAREST];
+};
+
 // What an env's lanes share.
-struct Field {
+struct Field : Search<!IS_CROWD> {
   float state[NUM_DIFFERENCES][PADDED];  // where the nearest are sought, those out of the game are at x = infinity
   int tags[TAGGER_COUNT];                // of each tagger, in this step
   int num_tagged;
   bool in_game[NUM_AGENTS];
-  union {  // the lists take the place of the cells, which have then been searched
-    Cells cells;
-    uint16_t nearest[TOGETHER && !FULL ? NUM_AGENTS : 1][NEAREST];
-  };
 
   __device__ Places places() const { return state; }
 };
 
-__device__ Field& shared_field() {
-  ENV_SHARED(Field, field, 1);
-  return field[0];
+template <class Shared>  // so that only one of the two is compiled
+__device__ Shared& shared_in(unsigned char* crowd) {
+  if constexpr (IS_CROWD) {
+    static_assert(sizeof(Shared) <= CROWD_BYTES, "the array that tag_continuous.py declares");
+    return *(Shared*)(crowd + (size_t)env_id() * CROWD_BYTES);
+  } else {
+    ENV_SHARED(Shared, field, 1);
+    return field[0];
+  }
 }
+
+__device__ Field& shared_field(unsigned char* crowd) { return shared_in<Field>(crowd); }
+
+__device__ int index_of(int agent) { return env_id() * NUM_AGENTS + agent; }
 
 // The arrays that hold agents.
 struct Agents {
@@ -80,6 +107,7 @@ struct Agents {
 
 // Who took part in the step, and for whom it ended the game.
 struct Ends {
+  const int* timestep;                  // envs
   bool *agent_mask, *agent_terminated;  // agents
   bool *terminated, *truncated;         // envs
 };
@@ -121,28 +149,31 @@ __device__ bool stopped_by_edge(Agent& agent, float grid_length) {
 }
 
 // Shows an agent to the others of its env.
-__device__ void share(Field& field, const Agent& agent) {
-  const int self = agent_id();
+__device__ void share(Field& field, const Agent& agent, int self) {
   field.state[X][self] = FULL || agent.in_game ? agent.x : INFINITY;
   field.state[Y][self] = agent.y;
   field.state[SPEED][self] = agent.speed;
   field.state[ACCELERATION][self] = agent.acceleration;
   field.state[DIRECTION][self] = agent.direction;
   field.in_game[self] = agent.in_game;
+}
+
+// The rest of a field in which all agents are shared, or will be before the next barrier.
+__device__ void begin(Field& field) {
   for (int i = NUM_AGENTS + lane(); i < PADDED; i += num_lanes()) {
     field.state[X][i] = INFINITY;
     field.state[Y][i] = 0.0f;
   }
+  for (int tagger = lane(); tagger < TAGGER_COUNT; tagger += num_lanes()) field.tags[tagger] = 0;
+  if (lane() == 0) field.num_tagged = 0;
   if (BY_CELLS) empty(field.cells);
 }
 
 // ---- who is near ----------------------------------------------------------------------------------------------------
-struct Tagger {
-  int id, key;
-};
-
-// The tagger nearest to a place, the lowest index among equals.
-__device__ Tagger nearest_tagger(const Field& field, float x, float y) {
+// The tagger nearest to a place, the lowest index among equals; one not nearer than `margin` may be any.
+__device__ Tagger nearest_tagger(const Field& field, float grid_length, float margin, float x, float y) {
+  if constexpr (TAGGERS_BY_CELLS)
+    return nearest_tagger_within(field.cells, grid_of(grid_length), x, y, __float_as_int(margin * margin));
   Tagger nearest{0, FAR};
   GPU_UNROLL(4)
   for (int id = 0; id < TAGGER_COUNT; ++id) {
@@ -153,42 +184,51 @@ __device__ Tagger nearest_tagger(const Field& field, float x, float y) {
   return nearest;
 }
 
-__device__ void see_nobody(uint16_t* nearest) {
+__device__ void see_nobody(int self, uint16_t* nearest) {
   GPU_UNROLL(4)
-  for (int i = 0; i < NEAREST; ++i) nearest[i] = (uint16_t)agent_id();
+  for (int i = 0; i < NEAREST; ++i) nearest[i] = (uint16_t)self;
 }
 
-// The same by cells. All lanes of an env come here, since they build the cells together; where lanes run side by side
-// they then search in the order of the cells, so that neighbouring lanes look at the same ones.
-__device__ void find_by_cells(Field& field, const Agent& agent, float grid_length, uint16_t* own_nearest) {
-  Cells& cells = field.cells;
-  const Grid grid = grid_of(grid_length);
-  fill(cells, grid, field.places(), agent.in_game);
-  const int slot = TOGETHER ? lane() : agent.in_game ? cells.slot_of[agent_id()] : NUM_AGENTS;
-  const bool seeks = slot < cells.first[NUM_CELLS];
-  Found found;
-  int seeker = 0;
-  if (seeks) {
-    seeker = cells.agents[slot];
-    search(cells, grid, slot, found);
+// Finds the agents in the columns of an agent's observation; one that is out of the game sees no other. The cells are
+// filled.
+__device__ void find_nearest(const Field& field, float grid_length, int self, uint16_t* nearest) {
+  if (!field.in_game[self]) {
+    see_nobody(self, nearest);
+  } else if constexpr (BY_CELLS) {
+    Found found;
+    search(field.cells, grid_of(grid_length), field.cells.slot_of[self], found);
+    write(found, self, nearest);
+  } else {
+    nearest_of(field.places(), self, field.state[X][self], field.state[Y][self], nearest);
   }
-  if (TOGETHER) sync_env();  // orders all searches before the lists that take the place of the cells
-  if (seeks) write(found, seeker, TOGETHER ? field.nearest[seeker] : own_nearest);
-  if (!agent.in_game) see_nobody(TOGETHER ? field.nearest[agent_id()] : own_nearest);
 }
 
-// Finds the agents in the columns of the observations; one that is out of the game sees no other.
-__device__ void find_nearest(Field& field, const Agent& agent, float grid_length, uint16_t* own_nearest) {
-  const int self = agent_id();
-  if constexpr (BY_CELLS) {
-    find_by_cells(field, agent, grid_length, own_nearest);
-  } else if constexpr (!FULL) {
-    uint16_t* nearest = TOGETHER ? field.nearest[self] : own_nearest;
-    if (agent.in_game)
-      nearest_of(field.places(), self, agent.x, agent.y, nearest);
-    else
-      see_nobody(nearest);
+// The same for all agents by cells, in the order of the cells, so that neighbouring lanes look at the same ones.
+__device__ void find_all_by_cells(Field& field, float grid_length) {
+  const Cells& cells = field.cells;
+  for (int slot = lane(); slot < NUM_AGENTS; slot += num_lanes()) {
+    const bool seeks = slot < cells.first[NUM_CELLS];
+    Found found;
+    int seeker = 0;
+    if (seeks) {
+      seeker = cells.agents[slot];
+      search(cells, grid_of(grid_length), slot, found);
+    }
+    if (!IS_CROWD) sync_env();  // each lane has one slot; orders all searches before the lists in place of the cells
+    if (seeks) write(found, seeker, field.nearest[seeker]);
   }
+  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes())
+    if (!field.in_game[agent]) see_nobody(agent, field.nearest[agent]);
+}
+
+// Finds all agents in the columns of all observations, where lanes then write these together. A barrier must follow.
+__device__ void find_all(Field& field, float grid_length) {
+  if constexpr (!TOGETHER || FULL) return;
+  if constexpr (BY_CELLS)
+    find_all_by_cells(field, grid_length);
+  else
+    for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes())
+      find_nearest(field, grid_length, agent, field.nearest[agent]);
 }
 
 // ---- observations ---------------------------------------------------------------------------------------------------
@@ -234,8 +274,8 @@ __device__ int other_in(const uint16_t* nearest, int self, int column) {
   return column < NEAREST ? nearest[column] : self;
 }
 
-__device__ void write_own_row(const Field& field, const View& view, const uint16_t* nearest, float* __restrict__ row) {
-  const int self = agent_id();
+__device__ void write_own_row(const Field& field, const View& view, int self, const uint16_t* nearest,
+                              float* __restrict__ row) {
   for (int block = 0; block < NUM_BLOCKS; ++block) {
     GPU_UNROLL(4)
     for (int column = 0; column < (FULL ? self : COLUMNS); ++column)
@@ -248,16 +288,16 @@ __device__ void write_own_row(const Field& field, const View& view, const uint16
 // Writes all rows of the env, each lane a few entries of many rows: what an entry is about then stays the same in its
 // loop, and neighbouring lanes write neighbouring numbers.
 __device__ void write_rows_together(const Field& field, const View& view, float* __restrict__ rows) {
-  constexpr int WIDTH = OBSERVATION_SIZE < NUM_AGENTS ? OBSERVATION_SIZE : NUM_AGENTS;
-  constexpr int ROWS = NUM_AGENTS / WIDTH;  // at a time
-  const int first = lane() / WIDTH;
-  if (first >= ROWS) return;  // no barrier follows
-  for (int entry = lane() % WIDTH; entry < OBSERVATION_SIZE; entry += WIDTH) {
+  const int width = min(OBSERVATION_SIZE, num_lanes()), rows_at_a_time = num_lanes() / width;
+  const int first = lane() / width;
+  if (first >= rows_at_a_time) return;  // no barrier follows
+  for (int entry = lane() % width; entry < OBSERVATION_SIZE; entry += width) {
     const int block = entry / COLUMNS, column = entry % COLUMNS;
     const auto other_of = [&](int self) { return other_in(field.nearest[FULL ? 0 : self], self, column); };
     const auto write = [&](auto value_of) {
       GPU_UNROLL(2)
-      for (int self = first; self < NUM_AGENTS; self += ROWS) rows[self * OBSERVATION_SIZE + entry] = value_of(self);
+      for (int self = first; self < NUM_AGENTS; self += rows_at_a_time)
+        rows[self * OBSERVATION_SIZE + entry] = value_of(self);
     };
     if (block < NUM_DIFFERENCES) {
       const float scale = view.scale[block];
@@ -272,27 +312,35 @@ __device__ void write_rows_together(const Field& field, const View& view, float*
   }
 }
 
-// Writes the env's rows of observations; `own_nearest` are this agent's.
-__device__ void write_rows(const Field& field, const View& view, const uint16_t* own_nearest, float* observations) {
+// Writes the env's rows of observations. Where lanes take turns each agent is sought the nearest of just before.
+__device__ void write_rows(const Field& field, const View& view, float grid_length, float* observations) {
   float* rows = observations + (int64_t)env_id() * NUM_AGENTS * OBSERVATION_SIZE;
-  if constexpr (TOGETHER)
+  if constexpr (TOGETHER) {
     write_rows_together(field, view, rows);
-  else
-    write_own_row(field, view, own_nearest, rows + agent_id() * OBSERVATION_SIZE);
+  } else {
+    for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
+      uint16_t nearest[NEAREST];
+      if constexpr (!FULL) find_nearest(field, grid_length, agent, nearest);
+      write_own_row(field, view, agent, nearest, rows + agent * OBSERVATION_SIZE);
+    }
+  }
 }
 
-// ---- kernels --------------------------------------------------------------------------------------------------------
-extern "C" __global__ void step(Agents agents, int* num_runners, const int* actions, const float* acceleration_actions,
-                                const float* turn_actions, int num_acceleration_levels, int num_turn_levels,
-                                const int* timestep, float* observations, float* rewards, Ends ends, Rules rules) {
-  if (!is_active()) return;  // guard
-  Field& field = shared_field();
-  const int i = agent_index(), self = agent_id();
-  const bool is_tagger = self < TAGGER_COUNT, is_last = timestep[env_id()] >= rules.episode_length;
+// ---- a step ---------------------------------------------------------------------------------------------------------
+// What agents do, and by which tables.
+struct Orders {
+  const int* actions;
+  const float *acceleration_actions, *turn_actions;
+  int num_acceleration_levels, num_turn_levels;
+};
 
+__device__ void move(Field& field, const Agents& agents, const Orders& orders, const Rules& rules, float* rewards,
+                     int self) {
+  const int i = index_of(self);
+  const bool is_tagger = self < TAGGER_COUNT;
   Agent agent = agents.load(i);
-  agent = moved(agent, change_of(acceleration_actions, actions[2 * i], num_acceleration_levels),
-                change_of(turn_actions, actions[2 * i + 1], num_turn_levels),
+  agent = moved(agent, change_of(orders.acceleration_actions, orders.actions[2 * i], orders.num_acceleration_levels),
+                change_of(orders.turn_actions, orders.actions[2 * i + 1], orders.num_turn_levels),
                 rules.max_speed * (is_tagger ? rules.skill_level_tagger : rules.skill_level_runner));
   float reward = 0.0f;
   if (agent.in_game) {
@@ -300,100 +348,133 @@ extern "C" __global__ void step(Agents agents, int* num_runners, const int* acti
     if (stopped_by_edge(agent, rules.grid_length)) reward += rules.edge_hit_penalty;
   }
   agents.store(i, agent);
-  share(field, agent);
-  if (is_tagger) field.tags[self] = 0;
-  if (self == 0) field.num_tagged = 0;
-  sync_env();  // orders the field and the counters of tags before their use
+  share(field, agent, self);
+  rewards[i] = reward;
+}
 
+// Tags a runner that a tagger is near, and pays a runner at the time limit.
+__device__ void judge(Field& field, const Agents& agents, const Ends& ends, const Rules& rules, bool is_last,
+                      float* rewards, int self) {
+  const int i = index_of(self);
+  const bool in_game = field.in_game[self];
   bool tagged = false;
-  if (agent.in_game && !is_tagger) {
-    const Tagger tagger = nearest_tagger(field, agent.x, agent.y);
+  if (in_game && self >= TAGGER_COUNT) {
     const float margin = rules.tagging_distance * rules.grid_length;
+    const Tagger tagger =
+        nearest_tagger(field, rules.grid_length, margin, field.state[X][self], field.state[Y][self]);
     tagged = tagger.key < __float_as_int(margin * margin);
     if (tagged) {
       atomicAdd(&field.tags[tagger.id], 1);
       atomicAdd(&field.num_tagged, 1);
-      reward += rules.tag_penalty_for_runner;
+      rewards[i] += rules.tag_penalty_for_runner;
     } else if (is_last) {
-      reward += rules.end_of_game_reward_for_runner;
+      rewards[i] += rules.end_of_game_reward_for_runner;
     }
   }
   const bool leaves = tagged && rules.runner_exits_game_after_tagged;
   if (leaves) agents.still_in_the_game[i] = 0;
-  rewards[i] = reward;
-  ends.agent_mask[i] = agent.in_game;
+  ends.agent_mask[i] = in_game;
   ends.agent_terminated[i] = leaves;
+}
 
-  uint16_t own_nearest[TOGETHER ? 1 : NEAREST];
-  find_nearest(field, agent, rules.grid_length, own_nearest);
+__device__ void end_step(const Field& field, const Ends& ends, const Rules& rules, int* num_runners) {
+  const int env = env_id(), left = num_runners[env] - (rules.runner_exits_game_after_tagged ? field.num_tagged : 0);
+  num_runners[env] = left;
+  ends.terminated[env] = left == 0;
+  ends.truncated[env] = ends.timestep[env] >= rules.episode_length && left != 0;
+}
+
+extern "C" __global__ void step(Agents agents, Orders orders, int* num_runners, float* observations, float* rewards,
+                                Ends ends, Rules rules, unsigned char* crowd) {
+  if (!is_active()) return;  // guard
+  Field& field = shared_field(crowd);
+  const int first = lane(), stride = num_lanes(), now = ends.timestep[env_id()];
+  for (int agent = first; agent < NUM_AGENTS; agent += stride) move(field, agents, orders, rules, rewards, agent);
+  begin(field);
+  sync_env();  // orders the field and the counters of tags before their use
+  if (BY_CELLS) fill(field.cells, grid_of(rules.grid_length), field.places());
+  for (int agent = first; agent < NUM_AGENTS; agent += stride)
+    judge(field, agents, ends, rules, now >= rules.episode_length, rewards, agent);
+  find_all(field, rules.grid_length);
   sync_env();  // orders the counts of tags, and all nearest agents, before their reading
 
-  // What is known above is asked anew, so that no register of a GPU holds it through the search.
-  if (self < TAGGER_COUNT) rewards[agent_index()] += (float)field.tags[self] * rules.tag_reward_for_tagger;
-  const int env = env_id();
-  if (self == 0) {
-    const int left = num_runners[env] - (rules.runner_exits_game_after_tagged ? field.num_tagged : 0);
-    num_runners[env] = left;
-    ends.terminated[env] = left == 0;
-    ends.truncated[env] = timestep[env] >= rules.episode_length && left != 0;
-  }
-  const float time = (float)timestep[env] / (float)rules.episode_length;
-  write_rows(field, view_of(rules.grid_length, rules.max_speed, time), own_nearest, observations);
+  for (int tagger = first; tagger < TAGGER_COUNT; tagger += stride)
+    rewards[index_of(tagger)] += (float)field.tags[tagger] * rules.tag_reward_for_tagger;
+  if (first == 0) end_step(field, ends, rules, num_runners);
+  const float time = (float)ends.timestep[env_id()] / (float)rules.episode_length;
+  write_rows(field, view_of(rules.grid_length, rules.max_speed, time), rules.grid_length, observations);
 }
 
-// What both ways to start have in common, once the agents are placed and shared.
-__device__ void start_episode(Field& field, const Agents& agents, const Agent& agent, int* num_runners,
-                              float* observations, float grid_length, float max_speed) {
-  const int i = agent_index(), self = agent_id();
+// ---- starts ---------------------------------------------------------------------------------------------------------
+__device__ void place(Field& field, const Agents& agents, const Agent& agent, int self) {
+  const int i = index_of(self);
   agents.store(i, agent);
   agents.still_in_the_game[i] = 1;
-  if (self == 0) num_runners[env_id()] = RUNNER_COUNT;
-  sync_env();  // orders the field before its use
-  uint16_t own_nearest[TOGETHER ? 1 : NEAREST];
-  find_nearest(field, agent, grid_length, own_nearest);
-  if (TOGETHER) sync_env();  // orders all nearest agents before their reading
-  write_rows(field, view_of(grid_length, max_speed, 0.0f), own_nearest, observations);
+  share(field, agent, self);
 }
 
-// Starts anywhere in the square, runners out of the taggers' reach: up to START_DRAWS places are drawn for a runner; if
-// all are within reach of a tagger (the reach then covers most of the square), it gets the one farthest from any.
+// What both ways to start have in common, once the agents are placed.
+__device__ void start_episode(Field& field, int* num_runners, float* observations, float grid_length, float max_speed) {
+  begin(field);
+  if (lane() == 0) num_runners[env_id()] = RUNNER_COUNT;
+  sync_env();  // orders the field before its use
+  if (BY_CELLS) fill(field.cells, grid_of(grid_length), field.places());
+  find_all(field, grid_length);
+  if (TOGETHER) sync_env();  // orders all nearest agents before their reading
+  write_rows(field, view_of(grid_length, max_speed, 0.0f), grid_length, observations);
+}
+
+__device__ Agent standing(float x, float y, float direction) { return Agent{x, y, 0.0f, direction, 0.0f, true}; }
+
+// Places a runner: up to START_DRAWS places are drawn; if all are within the taggers' reach (which then covers most of the
+// square), it gets the one farthest from any. Places are kept in memory, which spares a GPU's registers.
+__device__ void place_runner(Field& field, const Agents& agents, float grid_length, float margin, int self) {
+  Random random = Random::of(self);
+  place(field, agents, standing(0.0f, 0.0f, QUARTER_TURN * (float)random.below(4)), self);
+  int farthest = -1;
+  for (int draw = 0; draw < START_DRAWS && farthest < __float_as_int(margin * margin); ++draw) {
+    const float x = random.uniform() * grid_length, y = random.uniform() * grid_length;
+    const int key = nearest_tagger(field, grid_length, margin, x, y).key;
+    if (key <= farthest) continue;
+    farthest = key;
+    field.state[X][self] = x;
+    field.state[Y][self] = y;
+  }
+  agents.loc_x[index_of(self)] = field.state[X][self];
+  agents.loc_y[index_of(self)] = field.state[Y][self];
+}
+
+// Starts anywhere in the square, runners out of the taggers' reach.
 extern "C" __global__ void reset(Agents agents, int* num_runners, float* observations, float grid_length,
-                                 float max_speed, float tagging_distance) {
+                                 float max_speed, float tagging_distance, unsigned char* crowd) {
   if (!is_active()) return;  // guard
-  Field& field = shared_field();
-  const bool is_tagger = agent_id() < TAGGER_COUNT;
-  Random random = Random::agent();
-  Agent agent{0.0f, 0.0f, 0.0f, QUARTER_TURN * (float)random.below(4), 0.0f, true};
-  if (is_tagger) {
-    agent.x = random.uniform() * grid_length;
-    agent.y = random.uniform() * grid_length;
-    share(field, agent);
+  Field& field = shared_field(crowd);
+  const float margin = tagging_distance * grid_length;
+  for (int tagger = lane(); tagger < TAGGER_COUNT; tagger += num_lanes()) {
+    Random random = Random::of(tagger);
+    const float direction = QUARTER_TURN * (float)random.below(4), x = random.uniform() * grid_length;
+    place(field, agents, standing(x, random.uniform() * grid_length, direction), tagger);
+  }
+  if (TAGGERS_BY_CELLS) {
+    for (int runner = TAGGER_COUNT + lane(); runner < NUM_AGENTS; runner += num_lanes())
+      field.state[X][runner] = INFINITY;  // in no cell yet
+    empty(field.cells);
   }
   sync_env();  // orders the taggers' places before the runners seek theirs
-  if (!is_tagger) {
-    const float margin = tagging_distance * grid_length;
-    int farthest = -1;
-    for (int draw = 0; draw < START_DRAWS && farthest < __float_as_int(margin * margin); ++draw) {
-      const float x = random.uniform() * grid_length, y = random.uniform() * grid_length;
-      const int key = nearest_tagger(field, x, y).key;
-      if (key <= farthest) continue;
-      farthest = key;
-      agent.x = x;
-      agent.y = y;
-    }
-    share(field, agent);
-  }
-  start_episode(field, agents, agent, num_runners, observations, grid_length, max_speed);
+  if (TAGGERS_BY_CELLS) fill(field.cells, grid_of(grid_length), field.places());
+  for (int runner = TAGGER_COUNT + lane(); runner < NUM_AGENTS; runner += num_lanes())
+    place_runner(field, agents, grid_length, margin, runner);
+  if (TAGGERS_BY_CELLS) sync_env();  // orders the looks at the cells of taggers before those of all agents
+  start_episode(field, num_runners, observations, grid_length, max_speed);
 }
 
 // Starts in given places, the same for every env and episode.
 extern "C" __global__ void reset_fixed(Agents agents, int* num_runners, const float* start_x, const float* start_y,
                                        const float* start_direction, float* observations, float grid_length,
-                                       float max_speed) {
+                                       float max_speed, unsigned char* crowd) {
   if (!is_active()) return;  // guard
-  Field& field = shared_field();
-  const int self = agent_id();
-  const Agent agent{start_x[self], start_y[self], 0.0f, start_direction[self], 0.0f, true};
-  share(field, agent);
-  start_episode(field, agents, agent, num_runners, observations, grid_length, max_speed);
+  Field& field = shared_field(crowd);
+  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes())
+    place(field, agents, standing(start_x[agent], start_y[agent], start_direction[agent]), agent);
+  start_episode(field, num_runners, observations, grid_length, max_speed);
 }

@@ -18,7 +18,17 @@ import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
 
 from warpworld.drawing import Arrowheads, Discs, Drawing, Mark, Rectangles
-from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Phase, Script, register
+from warpworld.environment import (
+    MAX_THREADS_PER_ENV,
+    MOST_AGENTS,
+    Array,
+    Environment,
+    Group,
+    Kernel,
+    Phase,
+    Script,
+    register,
+)
 from warpworld.errors import DeclarationError
 
 if TYPE_CHECKING:
@@ -106,6 +116,9 @@ class TagContinuous(Environment):
                 doc="runners still in the game",
                 metric="last",
             ),
+            Array(
+                "crowd", "uint8", (self._crowd_bytes(),), per="env", doc="what threads share in a crowd; unused else"
+            ),
             _table("agent_types", "int32", np.repeat([1, 0], [p.num_taggers, p.num_runners]), "1 tagger, 0 runner"),
             *(_table(name, "float32", values, doc) for name, (values, doc) in self._numbers().items()),
         ]
@@ -124,9 +137,32 @@ class TagContinuous(Environment):
             found |= {name: (values, "of each agent") for name, values in fixed_start(p).items()}
         return found
 
-    def resets(self) -> Sequence[Phase]:
+    def phases(self) -> Sequence[Phase | Kernel]:
+        """Movement, tags and observations."""
+        return [self._kernel("step")]
+
+    def resets(self) -> Sequence[Phase | Kernel]:
         """One kernel for either way to start."""
-        return ["reset_fixed" if self.params.start == "fixed" else "reset"]
+        return [self._kernel("reset_fixed" if self.params.start == "fixed" else "reset")]
+
+    def _kernel(self, name: str) -> Kernel:
+        """A kernel in which the threads of an env share its agents."""
+        return Kernel(name, threads_per_env=(1, min(self._num_agents, MAX_THREADS_PER_ENV)))
+
+    @property
+    def _num_agents(self) -> int:
+        return self.params.num_taggers + self.params.num_runners
+
+    @property
+    def _is_crowd(self) -> bool:
+        """Whether there are more agents than a block has threads."""
+        return self._num_agents > MAX_THREADS_PER_ENV
+
+    def _crowd_bytes(self) -> int:
+        """CROWD_BYTES of tag_continuous.cu: room for what threads share in a crowd."""
+        agents = self._num_agents
+        nearest = 1 if self.params.use_full_observation else min(self.params.num_other_agents_observed, agents - 1)
+        return 48 * agents + agents * nearest // 4 * 8 + 64 * nearest + 256 if self._is_crowd else 8
 
     def scripts(self) -> Mapping[str, Script]:
         """greedy: taggers steer for the nearest runner in the game, runners away from the nearest tagger, at speed."""
@@ -199,8 +235,8 @@ def _table(name: str, dtype: str, values: np.ndarray, doc: str) -> Array:
 
 # Lowest and highest value of each whole number.
 _WHOLE = {
-    "num_taggers": (1, MAX_THREADS_PER_ENV - 1),
-    "num_runners": (1, MAX_THREADS_PER_ENV - 1),
+    "num_taggers": (1, MOST_AGENTS - 1),
+    "num_runners": (1, MOST_AGENTS - 1),
     "episode_length": (1, 2**31 - 1),
     "num_acceleration_levels": (0, 2**16),
     "num_turn_levels": (0, 2**16),
@@ -226,9 +262,12 @@ def _check(p: TagContinuous.Params) -> None:
     """
     for name, (fewest, most) in _WHOLE.items():
         _expect(fewest <= getattr(p, name) <= most, p, name, f"a whole number from {fewest} to {most}")
-    most = MAX_THREADS_PER_ENV - p.num_taggers
+    most = MOST_AGENTS - p.num_taggers
     _expect(
-        p.num_runners <= most, p, "num_runners", f"{most} at most beside {p.num_taggers} taggers, 1024 agents in all"
+        p.num_runners <= most,
+        p,
+        "num_runners",
+        f"{most} at most beside {p.num_taggers} taggers, {MOST_AGENTS} agents in all",
     )
     for names, low, high, expected in _NUMBERS:
         for name in names:
