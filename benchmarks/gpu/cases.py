@@ -102,6 +102,10 @@ TAG_CONTINUOUS = Case(
 )
 THOUSAND_AGENTS = TAG_CONTINUOUS.smaller(2000, 16, num_taggers=50, num_runners=950, grid_length=60.0, start="random")
 THOUSAND_ON_A_GRID = TAG_GRIDWORLD.smaller(2000, 16, num_taggers=999, use_full_observation=False, start="random")
+# Beyond a block's threads, with as many agents together as the case above has.
+THOUSANDS_ON_A_GRID = tuple(
+    THOUSAND_ON_A_GRID.smaller(2_000_000 // agents, 16, num_taggers=agents - 1) for agents in (2000, 10_000)
+)
 CARTPOLE = Case("cartpole", {}, num_envs=65536, policies={"agent": ("agent",)})
 
 

@@ -19,6 +19,7 @@ from .cases import (
     TAG_GRIDWORLD,
     THOUSAND_AGENTS,
     THOUSAND_ON_A_GRID,
+    THOUSANDS_ON_A_GRID,
     Case,
     Steps,
     build_trainer,
@@ -52,6 +53,18 @@ def thousand_on_a_grid(context: Context) -> None:
     """2000 envs of 1000 agents on a grid, partial observation, without a policy."""
     _simulations(context, THOUSAND_ON_A_GRID.smaller(2, 4) if context.quick else THOUSAND_ON_A_GRID)
     _headline(context, "simulation")
+
+
+def thousands_on_a_grid(context: Context) -> None:
+    """1000 envs of 2000 agents on a grid, and 200 of 10,000: each env is a block, whose threads share the agents."""
+    for case in THOUSANDS_ON_A_GRID:
+        _simulations(context, case.smaller(2, 4) if context.quick else case)
+    said = [
+        f"{row['agents']} agents {row['agent_steps_per_s'] / 1e6:.3g} M"
+        for row in context.figures["rows"]
+        if row["column"] == "simulation"
+    ]
+    context.report(headline=", ".join(said) + " agent steps/s")
 
 
 def cartpole(context: Context) -> None:

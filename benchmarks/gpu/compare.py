@@ -30,6 +30,7 @@ from warpworld.trainers.collecting.rollout import Rollout
 
 from ..worlds import random_actions
 from .companions import Companions
+from .crowd import Crowd
 from .part import CheckError, Context
 
 NUM_ENVS, NUM_STEPS = 32, 500
@@ -72,6 +73,8 @@ class Course:
 
 
 COURSES = (
+    Course("battle", {}),
+    Course("battle", {"army_size": 1000, "map_size": 90}, num_envs=2, num_steps=60),
     Course("cartpole", {"episode_length": 60}),
     Course("connect_four", {}, libm=False),
     Course("minatar_asterix", {}, libm=False),
@@ -84,6 +87,18 @@ COURSES = (
     Course("recall", {"delay": 5}, libm=False),
     Course("tag_gridworld", {"num_taggers": 4, "grid_length": 8}, libm=False),
     Course("tag_gridworld", {"num_taggers": 4, "grid_length": 8, "use_full_observation": False}, libm=False),
+    *(
+        Course(
+            "tag_gridworld",
+            {"num_taggers": taggers, "grid_length": 100, "use_full_observation": False},
+            libm=False,
+            num_envs=2,
+            num_steps=60,
+        )
+        for taggers in (1999, 9999)
+    ),
+    Course("crowd, in turns", {"agents": 2000}, libm=False, num_envs=3, num_steps=60, own=Crowd),
+    Course("crowd, in turns", {"agents": 10_000}, libm=False, num_envs=2, num_steps=60, own=Crowd),
     Course(
         "tag_continuous",
         {"num_taggers": 5, "num_runners": 20, "use_full_observation": True, "observe_own_state": True},

@@ -11,7 +11,7 @@ from warpworld import World
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.rollout import Rollout
 
-from .cases import CARTPOLE, TAG_CONTINUOUS, TAG_GRIDWORLD, THOUSAND_AGENTS, THOUSAND_ON_A_GRID
+from .cases import CARTPOLE, TAG_CONTINUOUS, TAG_GRIDWORLD, THOUSAND_AGENTS, THOUSAND_ON_A_GRID, THOUSANDS_ON_A_GRID
 from .clock import synchronise
 from .compare import Course, courses
 
@@ -20,7 +20,7 @@ NUM_ENVS, NUM_STEPS = 3, 6
 
 def plans() -> list[Course]:
     """The worlds that are compared, then those of the tables."""
-    tables = (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, THOUSAND_AGENTS, THOUSAND_ON_A_GRID)
+    tables = (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, THOUSAND_AGENTS, THOUSAND_ON_A_GRID, *THOUSANDS_ON_A_GRID)
     return [*courses(), *(Course(case.name, case.params) for case in tables)]
 
 

@@ -11,7 +11,15 @@ from .targets import TARGETS, ratio
 
 DEFAULT_PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance.md"
 PICTURE = "images/gpu-scaling.png"
-WORLDS = ("tag_gridworld", "tag_gridworld_1000", "tag_continuous", "tag_continuous_1000", "cartpole", "eyes")
+WORLDS = (
+    "tag_gridworld",
+    "tag_gridworld_1000",
+    "tag_gridworld_thousands",
+    "tag_continuous",
+    "tag_continuous_1000",
+    "cartpole",
+    "eyes",
+)
 PEERS = {"tag_gridworld": "warpdrive_gridworld", "tag_continuous": "warpdrive_continuous"}
 
 Results = dict[str, Any]

@@ -25,6 +25,7 @@ ELSEWHERE = {
     "machine": "builds nothing",
     "builds": "runs few_steps",
     "memcheck": "runs few_steps",
+    "sweep": "trains trials in processes of their own, of kernels that other parts run here",
     "contract": "runs tests",
     "gymnax": "runs JAX's kernels",
     "warpdrive_gridworld": "runs WarpDrive's kernels",

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import warpworld
+from benchmarks.gpu.crowd import Crowd
 from tests.cuda.warpdrive import warpdrive_worlds
 from tests.stand_in.driver import StandIn
 from warpworld import Environment, World
@@ -46,17 +47,32 @@ def test_courses_of_kernels_in_warpdrive_s_words(ported: Environment) -> None:
     assert assert_same_course(ported, None)
 
 
-def assert_same_course(environment: Environment, envs_per_warp: int | None) -> int:
+@pytest.mark.parametrize(
+    "environment",
+    [
+        Crowd(agents=2000, episode_length=3),
+        Crowd(agents=10_000, episode_length=3),
+        get_environment("tag_gridworld")(num_taggers=1999, use_full_observation=False, episode_length=3),
+        get_environment("battle")(army_size=1000, map_size=90),
+    ],
+    ids=["turns of 2000", "turns of 10000", "2000 on a grid", "battle of 2000"],
+)
+def test_courses_of_thousands_of_agents(environment: Environment) -> None:
+    ended = assert_same_course(environment, None, num_envs=2, steps=4)
+    assert ended or environment.name == "battle"
+
+
+def assert_same_course(environment: Environment, envs_per_warp: int | None, num_envs: int = 37, steps: int = 40) -> int:
     """Step both backends' worlds with the same actions; returns how many episodes ended."""
     worlds = [
-        World(environment, 37, seed=5, envs_per_warp=envs_per_warp),
-        on_cpu_backend(environment, 37, seed=5),
+        World(environment, num_envs, seed=5, envs_per_warp=envs_per_warp),
+        on_cpu_backend(environment, num_envs, seed=5),
     ]
     assert [type(world._backend) for world in worlds] == [CudaBackend, CpuBackend]
     random, ended = torch.Generator().manual_seed(3), 0
     for world in worlds:
         world.reset()
-    for _ in range(40):
+    for _ in range(steps):
         for name_of_actions in (array for array in worlds[0].data if array.startswith("actions")):
             actions = torch.randint(0, 2, worlds[0][name_of_actions].shape, generator=random, dtype=torch.int32)
             for world in worlds:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,12 +30,6 @@ from benchmarks.gpu.part import CheckError, Context, SkippedError, UnfinishedErr
 from warpworld import World
 from warpworld.environment import get_environment
 from warpworld.managers.cuda.launches import launches_of
-
-
-@pytest.fixture
-def context(tmp_path: Path) -> Context:
-    return Context("cpu", quick=True, limit=60.0, path=tmp_path / "figures.json")
-
 
 # ---- parts on cpu ---------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,34 @@
+"""The part "adapters" finds a copy where the store should be seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from benchmarks.gpu import adapters
+from benchmarks.gpu.part import CheckError, Context
+
+
+def test_the_store_is_seen(context: Context) -> None:
+    adapters.prove(context)
+    assert context.figures["dlpack_arrays"] == ["observations", "rewards", "timestep"]
+    assert context.figures["views_checked"]
+
+
+def test_a_copy_is_found(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "from_dlpack", lambda tensor: tensor.clone())
+    with pytest.raises(CheckError, match="DLPack copies 'observations'"):
+        adapters.prove(context)
+
+
+def test_an_adapter_that_copies_is_found(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = adapters.warpworld.make
+
+    def copying(*arguments: Any, **settings: Any) -> Any:
+        return real(*arguments, **{**settings, "copy": True})
+
+    monkeypatch.setattr(adapters.warpworld, "make", copying)
+    with pytest.raises(CheckError, match="an adapter that should not copy returned another array"):
+        adapters.prove(context)
