@@ -90,6 +90,20 @@ class TestLayout:
         assert data["x"].is_contiguous()
         assert data.array("x") is array
 
+    def test_more_than_is_free_is_refused_before_it_is_allocated(self) -> None:
+        def allocate(nbytes: int) -> torch.Tensor:
+            raise AssertionError("allocated")
+
+        data = DataManager(allocate, 1, 10_000, lambda: 4 * 2**20)
+        data.add(Array("views", "uint8", (1024,)))
+        message = (
+            "no memory for 9.8 MB of arrays (views 9.8 MB); 4.0 MB are free, and num_envs=1 needs more: not even one "
+            "env would fit; ask for fewer agents (about 4,096 of 10,000 would fit)"
+        )
+        with pytest.raises(StoreError) as caught:
+            data.seal()
+        assert str(caught.value) == message and not data.sealed
+
     def test_a_store_too_large_for_the_machine(self) -> None:
         def refuse(nbytes: int) -> torch.Tensor:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory")

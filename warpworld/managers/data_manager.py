@@ -97,6 +97,9 @@ class DataManager:
                 offsets[name] = end
                 end += self._room_of(self._arrays[name])
             self._ends[kind] = end
+        free = self.free_memory()
+        if free is not None and end > free:  # a system may promise more, and end the process when it is used
+            raise StoreError(self._shortage(end))
         try:
             block = self._allocate(max(end, ALIGNMENT))
         except (MemoryError, RuntimeError) as error:
@@ -118,7 +121,7 @@ class DataManager:
         growing = [
             name for name, array in self._arrays.items() if array.per != "world" or self._num_envs in array.shape
         ]
-        return explain_shortage(nbytes, sizes, growing, self._num_envs, self.free_memory())
+        return explain_shortage(nbytes, sizes, growing, self._num_envs, self._num_agents, self.free_memory())
 
     def _bytes_of(self, array: Array) -> int:
         return math.prod(array.full_shape(self._num_envs, self._num_agents)) * np.dtype(array.dtype).itemsize

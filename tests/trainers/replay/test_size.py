@@ -68,3 +68,10 @@ def test_of_the_available_memory(
     for name, text in zip(("memory.max", "memory.current"), limits or (), strict=False):
         (tmp_path / name).write_text(f"{text}\n")
     assert available_memory(tmp_path / "meminfo", tmp_path) == expected
+
+
+def test_files_that_the_system_gives_up_are_available(tmp_path: Path) -> None:
+    for name, text in (("memory.max", "100"), ("memory.current", "90"), ("memory.stat", "file 60\ninactive_file 50\n")):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "meminfo").write_text("MemTotal: 5 kB\n")
+    assert available_memory(tmp_path / "meminfo", tmp_path) == 60
