@@ -1,7 +1,8 @@
 """What an agent step costs as agents grow: CPU time of one core, so that other work counts less.
 
 ``python -m warpworld.benchmarks.crowds [WORD]`` prints a table of the environments whose line has the word. The best of
-several windows counts. Worlds grow with their agents where the originals' do, so that crowds are as dense.
+several windows counts. Worlds grow with their agents where the originals' do, so that crowds are as dense. Behind the
+times stand the bytes of the store for each agent.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from .worlds import random_actions
 ALL_AGENTS = 4096  # of all envs
 WINDOWS, STEPS = 20, 20
 GRIDWORLD = {agents: {"num_taggers": agents - 1, "grid_length": 100} for agents in (5, 20, 100, 500, 1000)}
+LARGE_MAPS = {1000: 158, 2500: 250, 5000: 354}  # as dense as MAPS
 THOUSANDS = {agents: {"num_taggers": agents - 1, "grid_length": 100} for agents in (2000, 5000, 10_000)}
 
 
@@ -47,8 +49,14 @@ CROWDS: dict[str, tuple[str, dict[int, dict[str, Any]]]] = {
         "tag_gridworld",
         {agents: params | {"use_full_observation": True} for agents, params in GRIDWORLD.items()},
     ),
-    "tag_continuous, nearest": ("tag_continuous", {agents: _plane(agents) for agents in (10, 30, 100, 300, 1000)}),
-    "battle": ("battle", {2 * army: {"army_size": army, "map_size": MAPS[army]} for army in MAPS}),
+    "tag_continuous, nearest": (
+        "tag_continuous",
+        {agents: _plane(agents) for agents in (10, 30, 100, 300, 1000, 2000, 5000, 10_000)},
+    ),
+    "battle": (
+        "battle",
+        {2 * army: {"army_size": army, "map_size": side} for army, side in (MAPS | LARGE_MAPS).items()},
+    ),
     "foraging, grid": (
         "foraging",
         {players: _field(players) | {"grid_observation": True} for players in (2, 4, 8, 16, 32)},
@@ -72,15 +80,22 @@ CROWDS: dict[str, tuple[str, dict[int, dict[str, Any]]]] = {
 }
 
 
-def seconds_per_env_step(name: str, params: dict[str, Any]) -> float:
-    """CPU time of a step of one env with random actions, which are the same in all steps; resets included."""
+def cost_of_agents(name: str, params: dict[str, Any]) -> tuple[float, float]:
+    """What an agent costs under random actions, which are the same in all steps; resets included.
+
+    Returns:
+        ns of CPU time of a step, and bytes of the store.
+    """
     environment = get_environment(name)(**params)
     num_envs = max(1, ALL_AGENTS // sum(group.size for group in environment.groups()))
     world = warpworld.World(environment, num_envs, device="cpu", num_workers=1)
     world.reset()
     for array, values in random_actions(world, np.random.default_rng(0)).items():
         world[array].copy_(values)
-    return min(_window(world) for _ in range(WINDOWS)) / num_envs
+    seconds = min(_window(world) for _ in range(WINDOWS))
+    nbytes = sum(world[array].nbytes for array in world.data)
+    agents = num_envs * world.num_agents
+    return seconds * 1e9 / agents, nbytes / agents
 
 
 def _window(world: warpworld.World) -> float:
@@ -92,12 +107,14 @@ def _window(world: warpworld.World) -> float:
 
 def main(words: list[str]) -> None:
     """Print the table."""
-    print("| environment | ns per agent step, by the number of agents |")
-    print("|---|---|")
+    print("| environment | ns per agent step, by the number of agents | bytes per agent |")
+    print("|---|---|---|")
     for label, (name, crowds) in CROWDS.items():
         if all(word in label for word in words):
-            costs = {agents: seconds_per_env_step(name, params) * 1e9 / agents for agents, params in crowds.items()}
-            print(f"| {label} | {', '.join(f'{agents}: {cost:.3g}' for agents, cost in costs.items())} |", flush=True)
+            costs = {agents: cost_of_agents(name, params) for agents, params in crowds.items()}
+            times = ", ".join(f"{agents}: {ns:.3g}" for agents, (ns, _) in costs.items())
+            memory = ", ".join(f"{agents}: {nbytes:.0f}" for agents, (_, nbytes) in costs.items())
+            print(f"| {label} | {times} | {memory} |", flush=True)
 
 
 if __name__ == "__main__":
