@@ -39,3 +39,10 @@ def test_a_state_of_agents_is_read_whole_by_each() -> None:
     parts = torch.tensor([[[7.0, 8.0], [9.0, 10.0], [11.0, 12.0]]])
     found = inputs(SEEN, parts, None)
     assert found[0, 1].tolist() == [7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 3.0, 4.0]
+
+
+def test_a_part_of_a_state_is_zeros_where_its_agent_takes_no_part() -> None:
+    inputs = CentralInputs(3, 2, 3, own=False, ids=False)
+    parts = torch.tensor([[[7.0], [float("nan")], [9.0]]])
+    found = inputs(SEEN, parts, torch.tensor([[True, False, True]]))
+    assert found[0].tolist() == [[7.0, 0.0, 9.0]] * 3

@@ -9,7 +9,8 @@ from torch import Tensor
 class CentralInputs:
     """What the critic of an agent reads: the team's state or observations, and if wanted its own, and who it is.
 
-    What an agent that takes no part sees is replaced by zeros (Yu et al. 2022, section 5.5, "death masking").
+    What an agent that takes no part sees, and its part of a state, are replaced by zeros (Yu et al. 2022, section 5.5,
+    "death masking").
 
     Attributes:
         numbers: that an agent's critic reads.
@@ -42,16 +43,18 @@ class CentralInputs:
         """
         seen = features if takes_part is None else torch.where(takes_part.unsqueeze(-1), features, 0.0)
         lead = seen.shape[:-1]
-        parts = [self._team(seen, declared).unsqueeze(-2).expand(*lead, -1)]
+        parts = [self._team(seen, declared, takes_part).unsqueeze(-2).expand(*lead, -1)]
         if self._own:
             parts.append(seen)
         if self._ids:
             parts.append(torch.eye(self._agents, device=seen.device).expand(*lead, -1))
         return torch.cat(parts, -1)
 
-    def _team(self, features: Tensor, declared: Tensor | None) -> Tensor:
+    def _team(self, features: Tensor, declared: Tensor | None, takes_part: Tensor | None) -> Tensor:
         """What all agents' critics read alike: (..., numbers)."""
         if self._state is None:
             return features.flatten(-2)
         assert declared is not None
-        return declared[..., 0, :] if declared.shape[-1] == self._state else declared.flatten(-2)
+        if declared.shape[-1] == self._state:  # of an env
+            return declared[..., 0, :]
+        return (declared if takes_part is None else torch.where(takes_part.unsqueeze(-1), declared, 0.0)).flatten(-2)

@@ -45,13 +45,17 @@ class ValueScale(nn.Module):
         return (values * self.deviation + self.mean).to(values.dtype)
 
     @torch.no_grad()
-    def follow(self, mean: Tensor, variance: Tensor, layer: nn.Linear | None = None) -> None:
+    def follow(self, mean: Tensor, variance: Tensor, layer: nn.Linear | None = None) -> tuple[Tensor, Tensor]:
         """Take in the moments of an update's returns; nothing is read back to the host.
 
         Args:
             mean: () float64.
             variance: () float64, of the population.
             layer: the critic's last, whose values in units of reward are to stay the same; None leaves it.
+
+        Returns:
+            Mean and deviation, () float64, of the units in which the critic now says what it said before: the old ones,
+            or where the layer has followed, the new ones.
         """
         known, before = self.weight > 0, (self.mean.clone(), self.deviation.clone())
         self.averages.mul_(DECAY).add_(torch.stack((mean, variance + mean**2)), alpha=1.0 - DECAY)
@@ -64,3 +68,5 @@ class ValueScale(nn.Module):
             shift = torch.where(known, (before[0] - self.mean) / self.deviation, 0.0)
             layer.weight.mul_(ratio.float())
             layer.bias.mul_(ratio.float()).add_(shift.float())
+            return torch.where(known, self.mean, before[0]), torch.where(known, self.deviation, before[1])
+        return before

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tests.trainers.collecting.test_critic_inputs import Blind
 from tests.trainers.together import together
-from warpworld.config import RunConfig, config_from_dict
+from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError
 from warpworld.trainers.algorithms.experience import ends_of, step_values
 from warpworld.trainers.algorithms.mappo import MAPPO
@@ -146,3 +146,16 @@ def test_settings_are_those_of_the_section() -> None:
     assert widths == [5, 3, 1]
     assert sum(isinstance(layer, torch.nn.ReLU) for layer in critic.modules()) == 2  # type: ignore[union-attr]
     assert build_algorithms(made, trainer.policies).keys() == {"left"}
+
+
+def test_actions_in_a_box_and_self_play() -> None:
+    """A short run of each: on Pendulum the drawn torque, in Skirmish against the script and past selves."""
+    trainers = [
+        Trainer(load_config("pendulum", ["policy.agent.algorithm=mappo", "total_env_steps=8192", "num_envs=16"])),
+        Trainer(load_config("skirmish_mappo", ["num_envs=20", "num_steps=16", "total_env_steps=640"])),
+    ]
+    for trainer, name in zip(trainers, ("agent", "ally"), strict=True):
+        learner = mappo(trainer, name)
+        before = {key: weight.clone() for key, weight in learner.policy.named_parameters()}
+        trainer.train(None)
+        assert all(not torch.equal(weight, before[key]) for key, weight in learner.policy.named_parameters())

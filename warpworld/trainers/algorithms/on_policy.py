@@ -293,7 +293,7 @@ class OnPolicy(Algorithm):
 
     def _explained_variance(self, rows: Batch, total: int) -> Tensor:
         """1 - Var(returns - values) / Var(returns): 1 is perfect, 0 no better than a constant, or equal returns."""
-        errors = rows.returns - rows.values
+        errors = rows.returns - self.units.of_values(rows.values)
         if self.processes.several:
             _, (unexplained, variance) = self.processes.moments(torch.stack((errors, rows.returns), 1), total)
         else:

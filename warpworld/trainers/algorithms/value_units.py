@@ -49,6 +49,7 @@ class ValueUnits:
     def __init__(self, policy: Policy, kind: str | None, processes: ProcessGroup) -> None:
         self._scale, self._processes = policy.value_scale, processes
         self._layer = _last_layer(policy) if kind == POPART else None
+        self._said: tuple[Tensor, Tensor] | None = None  # units of the critic's outputs before it learns
 
     def follow(self, experience: Experience) -> None:
         """Let the scale follow the returns of the rows that count, of all processes."""
@@ -58,14 +59,26 @@ class ValueUnits:
         total = int(self._processes.sum(torch.tensor(float(len(returns)), dtype=torch.float64)))
         if total:
             mean, variance = self._processes.moments(returns, total)
-            self._scale.follow(mean[0], variance[0], self._layer)
+            self._said = self._scale.follow(mean[0], variance[0], self._layer)
 
     def of_experience(self, experience: Experience) -> Experience:
-        """The same with returns and values in the critic's units."""
-        if self._scale is None:
+        """The same with returns in the scale's units, and values as the critic says them now, before it learns.
+
+        Values that are clipped may move so far from what the critic said: where its last layer has not followed the
+        scale, that is still in the old units.
+        """
+        if self._scale is None or self._said is None:
             return experience
-        rows = experience.rows
-        return experience.with_columns(returns=self._scale.scaled(rows.returns), values=self._scale.scaled(rows.values))
+        rows, (mean, deviation) = experience.rows, self._said
+        values = ((rows.values - mean) / deviation).to(rows.values.dtype)
+        return experience.with_columns(returns=self._scale.scaled(rows.returns), values=values)
+
+    def of_values(self, values: Tensor) -> Tensor:
+        """Values of such an experience in the units of its returns."""
+        if self._scale is None or self._said is None:
+            return values
+        mean, deviation = self._said
+        return self._scale.scaled((values * deviation + mean).to(values.dtype))
 
     def of_returns(self, returns: Tensor | None) -> Tensor | None:
         """Targets in the critic's units; None stays None."""
