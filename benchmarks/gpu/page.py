@@ -46,6 +46,7 @@ def text_of(results: Results, drawn: bool = False) -> str:
     blocks += ["## Worlds with eyes, beside every ray against every wall", _eyes(results)]
     blocks += ["## Beside WarpDrive, in the same run", _peers(results)]
     blocks += ["## Where an iteration goes", _shares(results)]
+    blocks += ["## Learning from replays, as a team, in a league", _learners(results)]
     blocks += ["## Over the number of envs", *([f"![Throughput over the number of envs]({PICTURE})"] if drawn else [])]
     blocks += [_scaling(results), "## What was checked", _checks(results)]
     return "\n\n".join(blocks) + "\n"
@@ -149,6 +150,13 @@ def _shares(results: Results) -> str:
     ]
     table = _table(("", "ms an iteration", "ms when profiled", *names, "largest gap"), rows)
     return "\n\n".join([table, *(["Shares are of the profiled iteration."] if rows else [])])
+
+
+def _learners(results: Results) -> str:
+    rows = [
+        (row["config"], row["shows"], f"{row['seconds_per_iteration'] * 1e3:.2f}") for row in _rows(results, "learners")
+    ]
+    return _table(("config", "what learns", "ms an iteration"), rows)
 
 
 def _scaling(results: Results) -> str:

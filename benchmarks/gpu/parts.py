@@ -43,6 +43,14 @@ PARTS = (
     Part("tag_continuous_1000", "1000 agents, 10 nearest, no policy", ".columns:thousand_agents", 45, needs_cuda=False),
     Part("cartpole", "cartpole, random actions", ".columns:cartpole", 45, needs_cuda=False),
     Part("eyes", "worlds with eyes, random actions", ".eyes:measure_eyes", 120, least=45, needs_cuda=False),
+    Part(
+        "learners",
+        "iterations of DQN, R2D2, SAC, VDN, QMIX, MAPPO and a league",
+        ".learners:train",
+        120,
+        correctness=True,
+        needs_cuda=False,
+    ),
     Part("sweep", "two trials of a sweep", ".sweep:search", 90, correctness=True, needs_cuda=False),
     Part("profile", "where a training iteration goes", ".profile:profile_iterations", 60),
     # long

@@ -317,6 +317,14 @@ def test_the_columns_that_libm_makes_are_cosine_and_sine(name: str, angle: Calla
     torch.testing.assert_close(world["observations"][..., list(course.libm_columns)], made)
 
 
+def test_scratch_may_differ_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    course = Course("tag_gridworld", {"num_taggers": 2}, libm=False, num_envs=6)
+    for scratch, differences in ((("loc_x",), 0), (("loc_y",), 1)):
+        disturbed(monkeypatch, "loc_x", lambda places: places + 1)
+        found = compare.compare(replace(course, scratch=scratch), "cpu", 1, exact=True)
+        assert len(found["differences"]) == differences
+
+
 def test_a_difference_beyond_the_tolerance_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     disturbed(monkeypatch, "state", lambda state: state + 1e-3)
     found = compare.compare(CARTPOLE, "cpu", 5, exact=False)

@@ -1,0 +1,100 @@
+"""Iterations of what learns otherwise than from a rollout of one policy: from replays, as a team, against opponents.
+
+Each trains a packaged config at its own sizes: its losses must be finite, and an iteration that learns is timed.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from warpworld.config import RunConfig, load_config
+from warpworld.trainers.trainer import Trainer
+
+from .clock import synchronise
+from .part import CheckError, Context
+
+WARM_UP = 3  # iterations that learn and do not count
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A run.
+
+    Attributes:
+        config: its packaged config.
+        shows: what is learnt from, for people.
+        replays: policies that learn from a replay.
+    """
+
+    config: str
+    shows: str
+    replays: Sequence[str] = ()
+
+
+LEARNERS = (
+    Learner("tag_gridworld_dqn", "DQN of two groups", ("tagger", "runner")),
+    Learner("minatar_breakout_dqn", "DQN of frames", ("agent",)),
+    Learner("recall_r2d2", "R2D2, by priorities of windows", ("agent",)),
+    Learner("pendulum_sac", "SAC of a Box", ("agent",)),
+    Learner("particles_spread_vdn", "VDN of a team", ("agent",)),
+    Learner("particles_spread_qmix", "QMIX of a team", ("agent",)),
+    Learner("particles_spread_mappo", "MAPPO: a critic that reads the state of all agents"),
+    Learner("connect_four", "PPO in a league: earlier selves and a random player"),
+)
+
+
+def train(context: Context) -> None:
+    """All of them."""
+    wrong = []
+    for learner in LEARNERS:
+        seconds, losses = _train(learner, context.device, context.size(40, 2), context.quick)
+        if not losses or not all(map(math.isfinite, losses.values())):
+            wrong.append(f"{learner.config}: {losses or 'nothing was learnt'}")
+            continue
+        context.row(config=learner.config, shows=learner.shows, seconds_per_iteration=seconds, losses=losses)
+    if wrong:
+        raise CheckError("; ".join(wrong))
+    said = ", ".join(f"{row['config']} {1e3 * row['seconds_per_iteration']:.3g}" for row in context.figures["rows"])
+    context.report(headline=f"ms an iteration: {said}")
+
+
+def _train(learner: Learner, device: str, iterations: int, quick: bool) -> tuple[float, dict[str, float]]:
+    """Median of the seconds that an iteration takes which learns, and the losses of the last one."""
+    ends: list[float] = []
+    losses: dict[str, float] = {}
+
+    def on_iteration(metrics: dict[str, Any]) -> None:
+        found = {name: value for name, value in metrics.items() if name.startswith("losses/")}
+        if _all_learn(found):
+            synchronise(device)
+            ends.append(time.perf_counter())
+            losses.update(found)
+
+    trainer = Trainer(_config(learner, device, quick))
+    trainer.train(None, on_iteration, stop=lambda: len(ends) > WARM_UP + iterations)
+    taken = [end - begin for begin, end in zip(ends[WARM_UP:], ends[WARM_UP + 1 :], strict=False)]
+    return statistics.median(taken) if taken else math.nan, losses
+
+
+def _all_learn(losses: dict[str, float]) -> bool:
+    """Whether each policy has learnt in an iteration: until its replay is full enough, all it reports is 0."""
+    policies = {name.split("/")[1] for name in losses}
+    return bool(losses) and all(
+        any(value != 0 for name, value in losses.items() if name.split("/")[1] == policy) for policy in policies
+    )
+
+
+def _config(learner: Learner, device: str, quick: bool) -> RunConfig:
+    """A run that reports each iteration; a quick one learns from few transitions."""
+    overrides = [f"trainer.device={device}", "saving.log_every=1"]
+    if quick:
+        overrides += ["trainer.num_envs=16"]
+        for policy in learner.replays:
+            few = {"batch_size": 16, "learning_starts": 1_000, "replay_size": 20_000, "updates": 1}
+            overrides += [f"policy.{policy}.{name}={value}" for name, value in few.items()]
+    return load_config(learner.config, overrides)

@@ -1,0 +1,46 @@
+"""The part "learners" times iterations that learn, and names what does not."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from benchmarks.gpu import learners
+from benchmarks.gpu.learners import LEARNERS, Learner
+from benchmarks.gpu.part import CheckError, Context
+
+
+@pytest.mark.parametrize(
+    ("losses", "learns"),
+    [
+        ({}, False),
+        ({"losses/runner/loss": 0.0, "losses/runner/value": 0.0}, False),
+        ({"losses/runner/loss": 0.5, "losses/runner/value": 0.0}, True),
+        ({"losses/runner/loss": 0.5, "losses/tagger/loss": 0.0}, False),
+        ({"losses/runner/loss": 0.5, "losses/tagger/loss": math.nan}, True),
+    ],
+)
+def test_an_iteration_learns_once_all_policies_do(losses: dict[str, float], learns: bool) -> None:
+    assert learners._all_learn(losses) is learns
+
+
+@pytest.mark.heavy
+@pytest.mark.long
+def test_a_replay_a_team_and_a_league_are_timed(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = [learner for learner in LEARNERS if learner.config in ("particles_spread_qmix", "connect_four")]
+    monkeypatch.setattr(learners, "LEARNERS", chosen)
+    learners.train(context)
+    rows = context.figures["rows"]
+    assert [row["config"] for row in rows] == ["particles_spread_qmix", "connect_four"]
+    assert all(row["seconds_per_iteration"] > 0 and learners._all_learn(row["losses"]) for row in rows)
+
+
+@pytest.mark.parametrize("losses", [{}, {"losses/agent/loss": math.nan}])
+def test_what_does_not_learn_is_named(
+    losses: dict[str, float], context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learners, "LEARNERS", (Learner("cartpole", "PPO"),))
+    monkeypatch.setattr(learners, "_train", lambda *arguments: (0.1, losses))
+    with pytest.raises(CheckError, match=r"^cartpole: (nothing was learnt|.*nan)"):
+        learners.train(context)
