@@ -36,17 +36,17 @@ def made_environment(arguments: argparse.Namespace) -> Environment:
         ConfigError: a parameter is none, but an option of the command.
         DeclarationError: there is no such environment, or it refuses its parameters.
     """
-    cls, configured = _configured(arguments.environment)
+    cls, given = configured(arguments.environment)
     params = read_params(arguments.params)
     known = {field.name for field in dataclasses.fields(cls.Params)}
     for key, value in params.items():
         option = _OPTIONS.get(key) if key not in known else None
         if option is not None and hasattr(arguments, option.removeprefix("--")):
             raise ConfigError(f"'{key}' is no parameter of {cls.name}, expected the option {option} {value}")
-    return cls(**{**configured, **params})
+    return cls(**{**given, **params})
 
 
-def _configured(name: str) -> tuple[type[Environment], Mapping[str, Any]]:
+def configured(name: str) -> tuple[type[Environment], Mapping[str, Any]]:
     """An environment, and the parameters that its packaged config gives it."""
     from warpworld.config import load_config
     from warpworld.environment import get_environment

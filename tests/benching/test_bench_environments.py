@@ -1,0 +1,136 @@
+"""`warpworld bench NAME`: environments of all kinds, parameters and commits, measured in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from warpworld.cli import main
+
+pytestmark = [pytest.mark.cpu_backend, pytest.mark.heavy]
+
+STEADY = '''
+from dataclasses import dataclass
+from gymnasium.spaces import Box, Discrete
+from warpworld import Environment, Group
+
+
+class Steady(Environment):
+    """Agents that do nothing."""
+
+    source = "steady.cu"
+
+    @dataclass(frozen=True)
+    class Params:
+        agents: int = AGENTS
+
+    def groups(self):
+        return [Group("agent", self.params.agents, Box(0.0, 1.0, (1,)), Discrete(2))]
+
+    def phases(self):
+        return ["step"]
+
+    def resets(self):
+        return []
+'''
+KERNEL = """#include <warpworld.cuh>
+extern "C" __global__ void step(float* rewards) { if (is_active()) rewards[agent_index()] = 1.0f; }
+"""
+SHORT = ["--seconds", "0.001", "--envs", "8", "--device", "cpu"]
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    done = subprocess.run(["git", *identity, *words], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two commits of an environment: it had three agents and has five."""
+    folder = tmp_path / "own"
+    (folder / "envs").mkdir(parents=True)
+    git(folder, "init", "--quiet", "--initial-branch", "main")
+    for agents in (3, 5):
+        (folder / "envs" / "steady.py").write_text(STEADY.replace("AGENTS", str(agents)))
+        (folder / "envs" / "steady.cu").write_text(KERNEL)
+        git(folder, "add", "--all")
+        git(folder, "commit", "--quiet", "--message", f"{agents} agents")
+    monkeypatch.chdir(folder / "envs")
+    return folder
+
+
+def test_both_commits_are_run_and_nothing_is_left(
+    repository: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = tmp_path / "rows.json"
+    assert main(["bench", "steady.py", "--against", "HEAD~1", "--save", str(saved), *SHORT]) == 0
+    rows = json.loads(saved.read_text())["rows"]
+    assert [(row["side"], row["num_agents"]) for row in rows] == [("steady.py", 5), ("steady.py at HEAD~1", 3)]
+    assert all(len(row["seconds"]) == 7 and min(row["seconds"]) > 0 for row in rows)
+    assert "times as fast (" in capsys.readouterr().out
+    assert git(repository, "worktree", "list").count("\n") == 0 and git(repository, "status", "--short") == ""
+
+
+def test_a_commit_that_is_not_there(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "steady.py", "--against", "mian", *SHORT]) == 2
+    assert f"error: no commit 'mian' in {repository.resolve()}. Did you mean 'main'?" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_no_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["bench", "cartpole", "--against", "HEAD", *SHORT]) == 2
+    assert f"error: {tmp_path} is in no git repository" in capsys.readouterr().err
+
+
+def test_an_environment_that_the_other_commit_lacks(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (repository / "envs" / "steady.py").rename(repository / "envs" / "other.py")
+    assert main(["bench", "other.py", "--against", "HEAD", *SHORT]) == 2
+    assert capsys.readouterr().err.startswith("error: other.py at HEAD: ")
+    assert git(repository, "worktree", "list").count("\n") == 0
+
+
+def test_several_environments_and_a_parameter(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "cartpole", "steady.py", *SHORT]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[1:3]] == [["cartpole", "1"], ["steady.py", "5"]]
+    assert main(["bench", "steady.py", "--vary", "agents=2,7", *SHORT]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:3] for line in lines[1:3]] == [["steady.py,", f"agents={n}", str(n)] for n in (2, 7)]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["steady.py", "agnets=3"], "error: steady.py has no parameter 'agnets'. Did you mean 'agents'?"),
+        (["steady.py", "--vary", "agnets=3,4"], "error: steady.py has no parameter 'agnets'. Did you mean 'agents'?"),
+        (["steady.py", "--vary", "agents=3"], "error: --vary agents=3: expected a parameter and at least two values"),
+        (["steady.py", "agents=0"], "error: steady.py: "),
+        (["cartpoll"], "Did you mean 'cartpole'"),
+    ],
+)
+def test_mistakes_cost_a_line(
+    repository: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", *words, *SHORT]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["agents=3"],
+        ["--vary", "a=1,2"],
+        ["cartpole", "--only", "ppo"],
+        ["cartpole", "--vary", "a=1,2", "--against", "HEAD"],
+    ],
+)
+def test_words_that_do_not_go_together(words: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", *words])
+    assert ended.value.code == 2

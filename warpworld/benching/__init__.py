@@ -1,0 +1,1 @@
+"""Speed of anybody's environments, side by side."""

@@ -1,0 +1,52 @@
+"""Another commit of a repository, checked out beside it for a while."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from warpworld.errors import RunError, suggest
+
+
+@contextmanager
+def checked_out(commit: str, inside: Path) -> Iterator[Path]:
+    """A checkout of a commit in a temporary folder, which is removed afterwards.
+
+    Args:
+        commit: a hash, branch or tag, or such as "HEAD~3".
+        inside: a folder of the repository.
+
+    Yields:
+        The folder of the checkout that corresponds to ``inside``.
+
+    Raises:
+        RunError: it is in no repository, or there is no such commit.
+    """
+    top = Path(_git(inside, "rev-parse", "--show-toplevel", why=f"{inside} is in no git repository"))
+    names = _git(top, "for-each-ref", "--format=%(refname:short)").split()
+    why = f"no commit '{commit}' in {top}.{suggest(commit, names)}"
+    whole = _git(top, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", why=why)
+    with tempfile.TemporaryDirectory(prefix="warpworld-bench-") as folder:
+        _git(top, "worktree", "add", "--detach", "--quiet", f"{folder}/tree", whole)
+        try:
+            yield Path(folder) / "tree" / inside.resolve().relative_to(top.resolve())
+        finally:
+            _git(top, "worktree", "remove", "--force", f"{folder}/tree")
+
+
+def _git(folder: Path, *words: str, why: str = "") -> str:
+    """What git prints, without its last line's end.
+
+    Raises:
+        RunError: it fails; ``why`` is the message, or what git says.
+    """
+    try:
+        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise RunError(f"git cannot be run: {error}") from error
+    if done.returncode:
+        raise RunError(why or f"git {words[0]}: {done.stderr.strip()}")
+    return done.stdout.rstrip("\n")

@@ -1,0 +1,133 @@
+"""Sides of a comparison: environments, each in a process of its own, that are measured in turn."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from warpworld.errors import RunError
+
+WORKER = Path(__file__).with_name("worker.py")
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is measured.
+
+    Attributes:
+        label: in the table.
+        name: of the environment.
+        params: its parameters that differ from their defaults.
+        folder: of another checkout, from where it is imported; None for here.
+    """
+
+    label: str
+    name: str
+    params: Mapping[str, Any]
+    folder: Path | None = None
+
+
+@dataclass
+class Measured:
+    """What was measured of a side.
+
+    Attributes:
+        side: which.
+        num_agents: in an env.
+        nbytes: of the store.
+        device: cpu or cuda.
+        seconds: of a step, in each round.
+    """
+
+    side: Side
+    num_agents: int
+    nbytes: int
+    device: str
+    seconds: list[float] = field(default_factory=list)
+
+
+def measured(sides: Sequence[Side], num_envs: int, seconds: float, rounds: int, device: str = "auto") -> list[Measured]:
+    """Measure all sides in turn: one after the other in each round.
+
+    Args:
+        sides: at least one.
+        num_envs: of each world.
+        seconds: of each measurement.
+        rounds: how many of each side.
+        device: auto, cpu or cuda.
+
+    Raises:
+        RunError: an environment cannot be built or stepped.
+    """
+    with ExitStack() as stack:
+        workers = [stack.enter_context(_Worker(side, num_envs, device)) for side in sides]
+        found = [worker.about() for worker in workers]
+        for _ in range(rounds):
+            for worker, row in zip(workers, found, strict=True):
+                row.seconds.append(worker.measure(seconds))
+    return found
+
+
+class _Worker:
+    """A process that steps one side's world."""
+
+    def __init__(self, side: Side, num_envs: int, device: str) -> None:
+        self._side = side
+        words = [side.name, str(num_envs), json.dumps(dict(side.params)), device]
+        here = side.folder or Path.cwd()
+        before = os.environ.get("PYTHONPATH")
+        paths = [*_import_paths(here), *([before] if before else [])]
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", f"exec(compile(open({str(WORKER)!r}).read(), {str(WORKER)!r}, 'exec'))", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=here,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_WAIT_POLICY": "passive"},
+        )
+
+    def __enter__(self) -> _Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def about(self) -> Measured:
+        """What the worker says of its world, once it stands."""
+        return Measured(self._side, **self._answer())
+
+    def measure(self, seconds: float) -> float:
+        """Seconds of a step."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(f"{seconds}\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has ended, which its missing answer says
+        return float(self._answer()["seconds"])
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RunError(f"{self._side.label}: its process ended with status {self._process.wait()}; see above")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise RunError(f"{self._side.label}: {answer['error']}")
+        return answer
+
+
+def _import_paths(folder: Path) -> Iterator[str]:
+    """Where a worker finds the user's modules, and a checkout's own warpworld before the one that is installed."""
+    yield str(folder)
+    for parent in folder.parents:
+        if (parent / "warpworld" / "__init__.py").exists() and (parent / ".git").exists():
+            yield str(parent)
