@@ -99,7 +99,7 @@ class DataManager:
             self._ends[kind] = end
         free = self.free_memory()
         if free is not None and end > free:  # a system may promise more, and end the process when it is used
-            raise StoreError(self._shortage(end))
+            raise ShortageError(self._shortage(end))
         try:
             block = self._allocate(max(end, ALIGNMENT))
         except (MemoryError, RuntimeError) as error:
