@@ -70,6 +70,7 @@ def test_both_commits_are_run_and_nothing_is_left(
     assert main(["bench", "steady.py", "--against", "HEAD~1", "--save", str(saved), *SHORT]) == 0
     rows = json.loads(saved.read_text())["rows"]
     assert [(row["side"], row["num_agents"]) for row in rows] == [("steady.py", 5), ("steady.py at HEAD~1", 3)]
+    assert rows[1]["commit"] == git(repository, "rev-parse", "HEAD~1")
     assert all(len(row["seconds"]) == 7 and min(row["seconds"]) > 0 for row in rows)
     assert "times as fast (" in capsys.readouterr().out
     assert git(repository, "worktree", "list").count("\n") == 0 and git(repository, "status", "--short") == ""
@@ -95,11 +96,33 @@ def test_an_environment_that_the_other_commit_lacks(repository: Path, capsys: py
     assert git(repository, "worktree", "list").count("\n") == 0
 
 
+@pytest.mark.parametrize("name", ["cartpole", "ABSOLUTE"])
+def test_code_that_no_commit_of_the_repository_changes_is_not_compared(
+    repository: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = str(repository / "envs" / "steady.py") if name == "ABSOLUTE" else name
+    assert main(["bench", name, "--against", "HEAD~1", *SHORT]) == 2
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert error.startswith(f"error: {name} at HEAD~1: its code is /") and "in every commit, expected a file" in error
+    assert git(repository, "worktree", "list").count("\n") == 0
+
+
+def test_an_environment_that_prints_and_one_that_fails(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (repository / "envs" / "steady.py").read_text()
+    phase = "\n    def _say(self, arrays, active):\n        print('here')\n"
+    chatty = text.replace('return ["step"]', 'return ["step", self._say]') + phase
+    Path("steadily.py").write_text(chatty)
+    assert main(["bench", "steadily.py", *SHORT]) == 0
+    Path("failing.py").write_text(chatty.replace("print('here')", "assert arrays['clock'][0] < 40"))
+    assert main(["bench", "failing.py", *SHORT]) == 2
+    assert capsys.readouterr().err.strip().splitlines()[-1].startswith("error: failing.py: ")
+
+
 def test_several_environments_and_a_parameter(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "cartpole", "steady.py", *SHORT]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines[1:3]] == [["cartpole", "1"], ["steady.py", "5"]]
-    assert main(["bench", "steady.py", "--vary", "agents=2,7", *SHORT]) == 0
+    assert main(["bench", "steady.py", "--vary", "env.agents=2,7", *SHORT]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:3] for line in lines[1:3]] == [["steady.py,", f"agents={n}", str(n)] for n in (2, 7)]
 

@@ -120,7 +120,8 @@ def test_envs_that_are_slow_together_make_progress_one_by_one(monkeypatch: pytes
 
 
 def test_memory_that_a_check_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CheckBackend, "free_memory", lambda self: 2**20)
+    free = iter([2**30])  # for the store, and less for what watches it
+    monkeypatch.setattr(CheckBackend, "free_memory", lambda self: next(free, 2**20))
     with pytest.raises(DeviceError) as caught:
         checked("correct", "guarded_reset")
     words = r"no memory to watch [\d,]+ elements of arrays: 64 bytes each are \d+\.\d MB, and 1.0 MB are free; "

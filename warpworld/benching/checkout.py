@@ -6,21 +6,34 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from warpworld.errors import RunError, suggest
 
 
+@dataclass(frozen=True)
+class Checkout:
+    """A commit that is checked out.
+
+    Attributes:
+        top: its folder.
+        folder: that corresponds to the folder of the repository that was asked for.
+        commit: its whole hash.
+    """
+
+    top: Path
+    folder: Path
+    commit: str
+
+
 @contextmanager
-def checked_out(commit: str, inside: Path) -> Iterator[Path]:
+def checked_out(commit: str, inside: Path) -> Iterator[Checkout]:
     """A checkout of a commit in a temporary folder, which is removed afterwards.
 
     Args:
         commit: a hash, branch or tag, or such as "HEAD~3".
         inside: a folder of the repository.
-
-    Yields:
-        The folder of the checkout that corresponds to ``inside``.
 
     Raises:
         RunError: it is in no repository, or there is no such commit.
@@ -30,11 +43,12 @@ def checked_out(commit: str, inside: Path) -> Iterator[Path]:
     why = f"no commit '{commit}' in {top}.{suggest(commit, names)}"
     whole = _git(top, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", why=why)
     with tempfile.TemporaryDirectory(prefix="warpworld-bench-") as folder:
-        _git(top, "worktree", "add", "--detach", "--quiet", f"{folder}/tree", whole)
+        tree = Path(folder).resolve() / "tree"
         try:
-            yield Path(folder) / "tree" / inside.resolve().relative_to(top.resolve())
+            _git(top, "worktree", "add", "--detach", "--quiet", str(tree), whole)
+            yield Checkout(tree, tree / inside.resolve().relative_to(top.resolve()), whole)
         finally:
-            _git(top, "worktree", "remove", "--force", f"{folder}/tree")
+            _git(top, "worktree", "remove", "--force", str(tree))
 
 
 def _git(folder: Path, *words: str, why: str = "") -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from warpworld.benching.checkout import Checkout
 from warpworld.errors import RunError
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -25,13 +26,13 @@ class Side:
         label: in the table.
         name: of the environment.
         params: its parameters that differ from their defaults.
-        folder: of another checkout, from where it is imported; None for here.
+        checkout: from which it is imported; None for what is here.
     """
 
     label: str
     name: str
     params: Mapping[str, Any]
-    folder: Path | None = None
+    checkout: Checkout | None = None
 
 
 @dataclass
@@ -81,7 +82,7 @@ class _Worker:
     def __init__(self, side: Side, num_envs: int, device: str) -> None:
         self._side = side
         words = [side.name, str(num_envs), json.dumps(dict(side.params)), device]
-        here = side.folder or Path.cwd()
+        here = Path.cwd() if side.checkout is None else side.checkout.folder
         before = os.environ.get("PYTHONPATH")
         paths = [*_import_paths(here), *([before] if before else [])]
         self._process = subprocess.Popen(
@@ -90,6 +91,7 @@ class _Worker:
             stdout=subprocess.PIPE,
             text=True,
             cwd=here,
+            start_new_session=True,  # Ctrl-C is for the command, which ends this process
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_WAIT_POLICY": "passive"},
         )
 
@@ -101,8 +103,19 @@ class _Worker:
         self._process.communicate()
 
     def about(self) -> Measured:
-        """What the worker says of its world, once it stands."""
-        return Measured(self._side, **self._answer())
+        """What the worker says of its world, once it stands.
+
+        Raises:
+            RunError: it has no such world, or of another commit neither its code nor warpworld's.
+        """
+        answer = self._answer()
+        files, checkout = answer.pop("files"), self._side.checkout
+        if checkout is not None and not any(Path(file).is_relative_to(checkout.top) for file in files):
+            raise RunError(
+                f"{self._side.label}: its code is {files[0]} in every commit, expected a file or module of the present "
+                "repository, named relative to the present folder"
+            )
+        return Measured(self._side, **answer)
 
     def measure(self, seconds: float) -> float:
         """Seconds of a step."""

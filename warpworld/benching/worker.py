@@ -1,11 +1,13 @@
 """A process that steps one world with random actions, for as long as each line of its input says.
 
 It is run as a script, so that another commit's warpworld, which may lack this file, is measured by the same code. Its
-arguments are a name, a number of envs, parameters as JSON, and a device. It prints a line of JSON at first, about the
-world, and one for each line that it reads: seconds of a step.
+arguments are a name, a number of envs, parameters as JSON, and a device. It answers a line of JSON at first, about the
+world, and one for each line that it reads: seconds of a step. What an environment prints goes to standard error.
 """
 
+import inspect
 import json
+import os
 import sys
 import time
 from typing import Any
@@ -16,20 +18,30 @@ DRAWS = 16  # sets of random actions, used in turn
 
 def main() -> None:
     """Build, warm up, and measure on request."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def answer(**values: Any) -> None:
+        print(json.dumps(values), file=answers, flush=True)
+
     name, num_envs, params, device = sys.argv[1:]
     try:
         world = made(name, int(num_envs), json.loads(params), device)
         step = Stepping(world)
         step.seconds(0.05)
+        answer(num_agents=world.num_agents, nbytes=world.data.nbytes, device=world.device.type, files=files_of(world))
+        for line in sys.stdin:
+            answer(seconds=step.seconds(float(line)))
     except Exception as error:
-        if type(error).__module__ != "warpworld.errors":
-            raise
-        print(json.dumps({"error": str(error)}), flush=True)
-        return
-    about = {"num_agents": world.num_agents, "nbytes": world.data.nbytes, "device": world.device.type}
-    print(json.dumps(about), flush=True)
-    for line in sys.stdin:
-        print(json.dumps({"seconds": step.seconds(float(line))}), flush=True)
+        known = type(error).__module__ == "warpworld.errors"
+        answer(error=str(error) if known else f"{type(error).__name__}: {error}")
+
+
+def files_of(world: Any) -> list[str]:
+    """Where the environment and warpworld come from."""
+    import warpworld
+
+    return [os.path.realpath(inspect.getfile(type(world.environment))), os.path.realpath(warpworld.__file__)]
 
 
 def made(name: str, num_envs: int, params: dict[str, Any], device: str) -> Any:

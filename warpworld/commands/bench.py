@@ -15,6 +15,7 @@ from warpworld.managers.devices import device_names
 from warpworld.report.columns import print_columns
 
 if TYPE_CHECKING:
+    from warpworld.benching.checkout import Checkout
     from warpworld.benching.sides import Measured, Side
 
 ROUNDS = 7
@@ -74,6 +75,8 @@ def _compare(arguments: argparse.Namespace, names: Sequence[str]) -> None:
         arguments.error("--only is of the package's own benchmarks; leave it or the names out")
     if arguments.against and arguments.vary:
         arguments.error("--against and --vary are two comparisons; take one of them")
+    if arguments.save:
+        Path(arguments.save).parent.mkdir(parents=True, exist_ok=True)  # better refused before measuring than after
     params = read_params([word for word in arguments.words if "=" in word])
     with ExitStack() as stack:
         there = stack.enter_context(checked_out(arguments.against, Path.cwd())) if arguments.against else None
@@ -84,11 +87,13 @@ def _compare(arguments: argparse.Namespace, names: Sequence[str]) -> None:
     if arguments.save:
         from warpworld.benchmarks.main import conditions
 
-        saved = [{**vars(row), "side": row.side.label, "num_envs": arguments.envs} for row in rows]
+        saved = [{**vars(row), **_told(row.side), "num_envs": arguments.envs} for row in rows]
         Path(arguments.save).write_text(json.dumps({**conditions(), "rows": saved}, indent=1) + "\n")
 
 
-def _sides(name: str, params: Mapping[str, Any], arguments: argparse.Namespace, there: Path | None) -> Iterator[Side]:
+def _sides(
+    name: str, params: Mapping[str, Any], arguments: argparse.Namespace, there: Checkout | None
+) -> Iterator[Side]:
     """The sides of one environment, which are compared with its first."""
     from warpworld.benching.sides import Side
 
@@ -106,6 +111,12 @@ def _sides(name: str, params: Mapping[str, Any], arguments: argparse.Namespace, 
         yield Side(f"{name} at {arguments.against}", _named(name), {**given, **params}, there)
 
 
+def _told(side: Side) -> dict[str, Any]:
+    """A side in a file; its commit is that of the file where it has none."""
+    commit = {} if side.checkout is None else {"commit": side.checkout.commit}
+    return {"side": side.label, "params": dict(side.params), **commit}
+
+
 def _named(name: str) -> str:
     """The name of the environment, of a packaged config too."""
     from warpworld.config import load_config
@@ -119,10 +130,11 @@ def _varied(words: str | None) -> list[tuple[str | None, list[Any]]]:
     if words is None:
         return [(None, [None])]
     key, _, listed = words.partition("=")
-    values = [read_params([f"{key}={value}"])[key] for value in listed.split(",")] if key and listed else []
+    given = [read_params([f"{key}={value}"]) for value in listed.split(",")] if key and listed else []
+    values = [value for each in given for value in each.values()]
     if len(values) < 2:
         raise ConfigError(f"--vary {words}: expected a parameter and at least two values, such as num_taggers=4,9")
-    return [(key, values)]
+    return [(next(iter(given[0])), values)]
 
 
 def _print(rows: Sequence[Measured], num_envs: int, per_name: int) -> None:

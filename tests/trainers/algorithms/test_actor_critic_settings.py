@@ -77,11 +77,12 @@ CART = {"name": "cartpole", "group": "agent"}
         ({"n_step": 200}, "policy.agent.replay_size is 400, expected at least 820: 205 rows of num_envs 4 x 1 agent"),
         (
             {"num_minibatches": 4},
-            "policy.agent.num_minibatches is not a known key of {}: it is one of ppo, a2c, which learn on-policy",
+            "policy.agent.num_minibatches is not a known key of {}: it is one of ppo, a2c, mappo, which learn "
+            "on-policy",
         ),
         (
             {"gae_lambda": 0.9},
-            "policy.agent.gae_lambda is not a known key of {}: it is one of ppo, a2c, which learn on-policy",
+            "policy.agent.gae_lambda is not a known key of {}: it is one of ppo, a2c, mappo, which learn on-policy",
         ),
     ],
 )

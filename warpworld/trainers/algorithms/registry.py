@@ -9,8 +9,8 @@ from warpworld.trainers.algorithms.algorithm import Algorithm
 # imported when they are asked for: a run loads what it uses
 ALGORITHMS = {
     "ppo": "warpworld.trainers.algorithms.ppo:PPO",
-    "mappo": "warpworld.trainers.algorithms.mappo:MAPPO",
     "a2c": "warpworld.trainers.algorithms.a2c:A2C",
+    "mappo": "warpworld.trainers.algorithms.mappo:MAPPO",
     "dqn": "warpworld.trainers.algorithms.dqn:DQN",
     "r2d2": "warpworld.trainers.algorithms.r2d2:R2D2",
     "vdn": "warpworld.trainers.algorithms.vdn:VDN",
