@@ -95,6 +95,7 @@ def test_the_gradient_of_the_values_is_the_critic_s_alone(settings: dict[str, An
     assert of_critic and moved == set(before) - of_critic
 
 
+@pytest.mark.heavy
 def test_two_processes_learn_the_same_bits(tmp_path: Path) -> None:
     one, other = together(2, tmp_path / "two", weights_of)
     start = mappo(Trainer(config())).policy.state_dict()
@@ -148,6 +149,7 @@ def test_settings_are_those_of_the_section() -> None:
     assert build_algorithms(made, trainer.policies).keys() == {"left"}
 
 
+@pytest.mark.heavy
 def test_actions_in_a_box_and_self_play() -> None:
     """A short run of each: on Pendulum the drawn torque, in Skirmish against the script and past selves."""
     trainers = [
