@@ -111,8 +111,48 @@ def test_a_batch_is_kept_by_fewer_steps() -> None:
     machine = Machine(lambda changes: speeds(float(changes["num_envs"])))
     _, search = searched(machine, keep_batch=True)
     assert [tuple(each.changes.values()) for each in search.found.sizes][:3] == [(24, 128), (48, 64), (96, 32)]
-    assert search.found.ending == "num_steps is 1"
+    assert search.found.ending == "6,144 envs have no 3,072 env steps in an iteration"
     assert search.found.best["num_envs"] * search.found.best["num_steps"] == 96 * 32
+
+
+def test_a_batch_is_kept_exactly() -> None:
+    config = load_config("cartpole", ["trainer.num_envs=48", "trainer.num_steps=10", "policy.agent.num_minibatches=2"])
+    machine = Machine(lambda changes: speeds(float(changes["num_envs"])))
+    search = Search(config, 100.0, keep_batch=True, by=machine.measure, clock=lambda: machine.now)
+    list(search.run())
+    assert [each.changes["num_envs"] * each.changes["num_steps"] for each in search.found.sizes] == [480] * 3
+    assert search.found.ending == "192 envs have no 480 env steps in an iteration"
+
+
+@pytest.mark.parametrize("error", [ConfigError("num_minibatches is 8"), ShortageError("no memory")])
+def test_other_numbers_that_do_not_go_are_left_out(error: Exception) -> None:
+    def speed(changes: Mapping[str, Any]) -> Speeds:
+        if changes.get("num_minibatches") == 8:
+            raise error
+        return speeds(100.0)
+
+    _, search = searched(Machine(speed))
+    assert [each.changes["num_minibatches"] for each in search.found.others["num_minibatches"]] == [1, 2, 4, 16, 32]
+
+
+def test_a_size_above_the_config_s_that_does_not_go_keeps_what_was_measured() -> None:
+    def speed(changes: Mapping[str, Any]) -> Speeds:
+        if changes["num_envs"] > 96:
+            raise ConfigError("replay_size needs more memory")
+        return speeds(changes["num_envs"])
+
+    _, search = searched(Machine(speed))
+    assert search.found.ending == "replay_size needs more memory" and search.found.best["num_envs"] == 96
+
+
+def test_what_there_was_no_time_for_is_said() -> None:
+    _, search = searched(Machine(lambda changes: speeds(changes["num_envs"])), seconds=3.0)
+    assert search.found.untried == ["num_workers", "num_minibatches"]
+
+
+def test_a_config_with_evaluations_is_measured() -> None:
+    words = ["saving.eval_every=20", "saving.eval_opponents=[random]", "trainer.device=cpu"]
+    assert measure(load_config("tic_tac_toe", words), {"num_envs": 16}, 0.01).training > 0
 
 
 def test_captured_steps_are_tried_on_cuda() -> None:

@@ -74,6 +74,8 @@ def _show(found: Found, config: RunConfig, words: Sequence[str]) -> None:
     print()
     print_columns(_table("num_envs", found.sizes, found.best))
     print(f"no more envs were tried: {found.ending}; {_enough(found)}")
+    if found.untried:
+        print(f"there was no time for all values of {', '.join(found.untried)}; --seconds gives more")
     for name, row in found.others.items():
         if row:
             print()
@@ -84,7 +86,7 @@ def _show(found: Found, config: RunConfig, words: Sequence[str]) -> None:
     if steps != before:
         print(
             f"an iteration has {steps:,} env steps then, where the config has {before:,}: what is learnt changes with "
-            "that; --keep-batch keeps it"
+            "that, and --keep-batch keeps it"
         )
 
 

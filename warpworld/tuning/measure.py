@@ -97,19 +97,21 @@ def _run(config: RunConfig, seconds: float) -> _Timed:
         rollouts.append(metrics["perf/rollout_s"])
         iterations.append(metrics["perf/rollout_s"] + metrics["perf/update_s"])
 
-    trainer.train(None, note, lambda: len(iterations) >= WARM_UP + LEAST and time.perf_counter() >= until)
     data, sizes = trainer.world.data, config.trainer
-    found = _Timed(
+    try:
+        trainer.train(None, note, lambda: len(iterations) >= WARM_UP + LEAST and time.perf_counter() >= until)
+        nbytes, free = data.nbytes, data.free_memory()
+    finally:
+        trainer.world.close()
+    return _Timed(
         env_steps=sizes.num_envs * sizes.num_steps,
         rollouts=rollouts[WARM_UP:],
         iterations=iterations[WARM_UP:],
         device=trainer.world.device.type,
         num_agents=trainer.world.num_agents,
-        nbytes=data.nbytes,
-        free=data.free_memory(),
+        nbytes=nbytes,
+        free=free,
     )
-    trainer.world.close()
-    return found
 
 
 def _changed(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
@@ -118,7 +120,7 @@ def _changed(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
     of_policies = {key: value for key, value in changes.items() if key not in data["trainer"]}
     data["trainer"] |= {key: value for key, value in changes.items() if key in data["trainer"]}
     data["trainer"] |= {"total_env_steps": ENDLESS, "stop_when": {}, "patience": None}
-    data["saving"] |= {"log_every": 1, "checkpoint_every": ENDLESS, "eval_every": None}
+    data["saving"] |= {"log_every": 1, "checkpoint_every": ENDLESS, "eval_every": None, "eval_opponents": []}
     for name, entry in config.policy.items():
         if isinstance(entry, LearnerConfig) and entry.train:
             own = data["policy"][name]

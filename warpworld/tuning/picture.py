@@ -44,7 +44,9 @@ def draw_search(found: Found, name: str, path: Path) -> Path:
     axes.set_title(name, color=_INK, fontsize=11)
     axes.grid(color=_GRID, linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.legend(frameon=False)
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.minorticks_off()
+    figure.legend(loc="outside lower center", ncols=len(KINDS), frameon=False)
     with replacing(path) as unfinished:
         figure.savefig(unfinished, format="png")
     return path

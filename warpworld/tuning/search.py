@@ -41,12 +41,14 @@ class Found:
         others: of other numbers, each at the chosen number of envs: by name, in rising order.
         best: the settings to take.
         ending: why no larger number of envs was tried.
+        untried: numbers for whose values there was no time left.
     """
 
     sizes: list[Tried] = field(default_factory=list)
     others: dict[str, list[Tried]] = field(default_factory=dict)
     best: dict[str, Any] = field(default_factory=dict)
     ending: str = ""
+    untried: list[str] = field(default_factory=list)
 
 
 class Search:
@@ -93,13 +95,12 @@ class Search:
         while not found.ending:
             try:
                 tried = self._try(self._sized(num_envs))
-            except ConfigError:  # a share of few envs, or few rows for many minibatches
-                if num_envs >= self._config.trainer.num_envs:
-                    raise
-            except ShortageError as error:
-                if not found.sizes:
-                    raise
-                found.ending = str(error)
+            except (ConfigError, ShortageError) as error:
+                is_smaller = num_envs < self._config.trainer.num_envs
+                if isinstance(error, ShortageError) or not is_smaller:
+                    if not found.sizes:
+                        raise
+                    found.ending = str(error)  # else there are few envs for a share of them, or for many minibatches
             else:
                 found.sizes.append(tried)
                 found.ending = self._why_enough(found.sizes, num_envs)
@@ -113,8 +114,8 @@ class Search:
             return "nothing gets faster"
         if not fits(speeds.nbytes, speeds.free):
             return "twice as many envs would take more than half of the free memory"
-        if self._sized(2 * num_envs).get("num_steps") == 0:
-            return "num_steps is 1"
+        if self._keep_batch and self._batch % (2 * num_envs):
+            return f"{2 * num_envs:,} envs have no {self._batch:,} env steps in an iteration"
         if num_envs >= LARGEST:
             return f"there are {LARGEST:,}"
         return "time is up" if self._clock() >= self._until else ""
@@ -123,8 +124,12 @@ class Search:
         """The settings of a number of envs."""
         if not self._keep_batch:
             return {"num_envs": num_envs}
-        trainer = self._config.trainer
-        return {"num_envs": num_envs, "num_steps": trainer.num_envs * trainer.num_steps // num_envs}
+        return {"num_envs": num_envs, "num_steps": self._batch // num_envs}
+
+    @property
+    def _batch(self) -> int:
+        """Env steps of an iteration, as configured."""
+        return self._config.trainer.num_envs * self._config.trainer.num_steps
 
     def _numbers(self, found: Found) -> dict[str, list[Any]]:
         """The other numbers that are tried, by name."""
@@ -146,8 +151,12 @@ class Search:
         row = found.others.setdefault(name, [])
         for value in values:
             if self._clock() >= self._until:
+                found.untried.append(name)
                 break
-            tried = self._try({**found.best, name: value})
+            try:
+                tried = self._try({**found.best, name: value})
+            except (ConfigError, ShortageError):  # sequences that do not divide into so many minibatches, or no room
+                continue
             row.append(tried)
             yield tried
         if len(row) > 1 and name != "num_minibatches":  # more or fewer of them learn something else
