@@ -59,8 +59,8 @@ class Worlds:
                 source = edited(folder, *WAYS[way])
 
                 def phases(self) -> list[Kernel]:
-                    threads = 1 if way == "taking turns" else min(num_agents, 1024)
-                    return [Kernel("step", threads_per_env=threads)]
+                    most = min(num_agents, 1024)  # one lane where lanes take turns, on a GPU as many as there are
+                    return [Kernel("step", threads_per_env=(1, most) if way == "taking turns" else most)]
 
                 def resets(self) -> list[str]:
                     return []
