@@ -114,8 +114,9 @@ class CudaBackend:
         return self._gpu.allocate(nbytes)
 
     def free_memory(self) -> int:
-        """Bytes that could be allocated."""
-        return self._gpu.free_memory()
+        """Bytes that could be allocated; any thread may ask."""
+        with self._driver.active():
+            return self._gpu.free_memory()
 
     def build(self, source: KernelSource) -> Module:
         """Compile a source and load it, or take it from the build cache."""
