@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +48,8 @@ def checked_out(commit: str, inside: Path) -> Iterator[Checkout]:
             _git(top, "worktree", "add", "--detach", "--quiet", str(tree), whole)
             yield Checkout(tree, tree / inside.resolve().relative_to(top.resolve()), whole)
         finally:
-            _git(top, "worktree", "remove", "--force", str(tree))
+            with suppress(RunError):  # where it was not added, which is the error to report
+                _git(top, "worktree", "remove", "--force", str(tree))
 
 
 def _git(folder: Path, *words: str, why: str = "") -> str:

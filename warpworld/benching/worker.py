@@ -101,8 +101,8 @@ def _drawn(world: Any, generator: Any) -> dict[str, Any]:
         if heads:
             uniform = generator.integers(0, heads, values.shape)
         else:
-            low, high = (np.clip(bound.ravel(), -1e6, 1e6) for bound in (group.action.low, group.action.high))
-            bounded = np.isfinite(group.action.low.ravel()) & np.isfinite(group.action.high.ravel())
+            low, high = group.action.low.ravel(), group.action.high.ravel()
+            bounded = np.isfinite(low) & np.isfinite(high)
             uniform = generator.uniform(np.where(bounded, low, -1.0), np.where(bounded, high, 1.0), values.shape)
         values.copy_(torch.from_numpy(uniform))
     return drawn

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from warpworld.commands.argument_types import seconds
 from warpworld.commands.settings import add_device, option_overrides
 from warpworld.report.columns import print_columns
-from warpworld.tuning.choice import chosen
+from warpworld.tuning.choice import KINDS, chosen
 
 if TYPE_CHECKING:
     from warpworld.config import RunConfig
@@ -59,7 +59,7 @@ def _tune(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(_as_json(found)))
     else:
-        _show(found, config, [name, *overrides])
+        _show(found, config, arguments.words)
     if arguments.draw is not None:
         draw_search(found, config.name, arguments.draw)
     return 0
@@ -92,8 +92,6 @@ def _show(found: Found, config: RunConfig, words: Sequence[str]) -> None:
 
 def _enough(found: Found) -> str:
     """From which number of envs on each kind of work is nearly as fast as it gets."""
-    from warpworld.tuning.measure import KINDS
-
     parts = []
     for kind in KINDS:
         place = chosen([getattr(tried.speeds, kind) for tried in found.sizes])
@@ -104,7 +102,6 @@ def _enough(found: Found) -> str:
 def _table(name: str, row: Sequence[Tried], best: Mapping[str, Any]) -> list[list[str]]:
     """Lines of a table: of one setting's values, env steps per second of each kind, and memory."""
     from warpworld.managers.shortage import amount
-    from warpworld.tuning.measure import KINDS
 
     lines = [[name, *KINDS, "agent steps/s", "store", ""]]
     for tried in row:

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from torch import Tensor, nn
 
-from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, hidden_layers, linear
+from warpworld.policies.layers import POLICY_GAIN, linear
 from warpworld.policies.recurrent import RecurrentNetwork
 
 
-def critic_layers(numbers: int, hidden_sizes: Sequence[int], activation: str) -> nn.Sequential:
-    """A plain perceptron, (..., numbers) -> (..., 1), which begins as the critic of the model "mlp"."""
-    widths = (numbers, *hidden_sizes)
-    return nn.Sequential(*hidden_layers(widths, activation), linear(widths[-1], 1, VALUE_GAIN))
+class CentralCritic:
+    """What both networks have: a critic that is a plain perceptron.
+
+    Attributes:
+        critic_layers: (..., numbers) -> (..., 1).
+    """
+
+    critic_layers: nn.Sequential
+
+    @property
+    def value_layer(self) -> nn.Module:
+        """The critic's last layer."""
+        return self.critic_layers[-1]
+
+    def critic(self, inputs: Tensor) -> Tensor:
+        """(..., numbers) float32 -> (...) float32."""
+        return self.critic_layers(inputs).squeeze(-1)
 
 
-class ActorWithCritic(nn.Module):
+class ActorWithCritic(CentralCritic, nn.Module):
     """An actor, and a critic of its own which reads other inputs.
 
     Attributes:
         actor_layers: encoder and head, (rows, features) -> (rows, num_outputs).
-        critic_layers: (..., numbers) -> (..., 1).
 
     Args:
         encoder: the model's, (rows, features) -> (rows, width).
         width: see above.
         num_outputs: numbers that the action distribution takes.
-        critic: see above.
+        critic: the layers of the critic.
     """
 
     def __init__(self, encoder: nn.Module, width: int, num_outputs: int, critic: nn.Sequential) -> None:
@@ -35,27 +45,17 @@ class ActorWithCritic(nn.Module):
         self.actor_layers = nn.Sequential(encoder, linear(width, num_outputs, POLICY_GAIN))
         self.critic_layers = critic
 
-    @property
-    def value_layer(self) -> nn.Module:
-        """The critic's last layer."""
-        return self.critic_layers[-1]
-
     def actor(self, observations: Tensor) -> Tensor:
         """(..., features) float32 -> (..., num_outputs) float32."""
         rows = observations.reshape(-1, observations.shape[-1])
         return self.actor_layers(rows).view(*observations.shape[:-1], -1)
 
-    def critic(self, inputs: Tensor) -> Tensor:
-        """(..., numbers) float32 -> (...) float32."""
-        return self.critic_layers(inputs).squeeze(-1)
 
-
-class RecurrentActorWithCritic(RecurrentNetwork):
+class RecurrentActorWithCritic(CentralCritic, RecurrentNetwork):
     """Encoder -> recurrent cell -> linear actor; the critic reads other inputs, and has no memory.
 
     Attributes:
         actor_layer: (..., size) -> (..., num_outputs).
-        critic_layers: (..., numbers) -> (..., 1).
     """
 
     def __init__(
@@ -65,11 +65,6 @@ class RecurrentActorWithCritic(RecurrentNetwork):
         super().__init__(encoder, width, kind, size)
         self.actor_layer = linear(size, num_outputs, POLICY_GAIN)
         self.critic_layers = critic
-
-    @property
-    def value_layer(self) -> nn.Module:
-        """The critic's last layer."""
-        return self.critic_layers[-1]
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """See ``RecurrentNetwork``; values are 0, since what the critic reads is not here."""
@@ -86,7 +81,3 @@ class RecurrentActorWithCritic(RecurrentNetwork):
             inputs: (T, S, numbers) float32, what the critic reads.
         """
         return self.actor_layer(self.unroll(observations, state, starts)[0]), self.critic(inputs)
-
-    def critic(self, inputs: Tensor) -> Tensor:
-        """(..., numbers) float32 -> (...) float32."""
-        return self.critic_layers(inputs).squeeze(-1)

@@ -46,6 +46,11 @@ def hidden_layers(widths: Sequence[int], activation: str) -> Layers:
     return Layers(*layers)
 
 
+def perceptron(widths: Sequence[int], activation: str, last_gain: float) -> nn.Sequential:
+    """Linear layers of the given widths, inputs first, with an activation between each two."""
+    return nn.Sequential(*hidden_layers(widths[:-1], activation), linear(widths[-2], widths[-1], last_gain))
+
+
 def check_hidden(hidden_sizes: Sequence[int], activation: str) -> None:
     """Refuse what no hidden layer can have.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import torch
 from gymnasium.spaces import Space, flatdim
 from torch import Tensor, nn
 
-from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, Layers, Width, check_hidden, hidden_layers, linear
+from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, Layers, Width, check_hidden, hidden_layers, perceptron
 from warpworld.policies.linear_tanh import run_layers
 
 if TYPE_CHECKING:
@@ -53,8 +52,8 @@ class MLP(nn.Module):
         self.fused: FusedNetworks | None = None
         check_hidden(hidden_sizes, activation)
         read = observation if critic_input is None else critic_input
-        self.actor_layers = _layers((flatdim(observation), *hidden_sizes, num_outputs), activation, POLICY_GAIN)
-        self.critic_layers = _layers((flatdim(read), *hidden_sizes, 1), activation, VALUE_GAIN)
+        self.actor_layers = perceptron((flatdim(observation), *hidden_sizes, num_outputs), activation, POLICY_GAIN)
+        self.critic_layers = perceptron((flatdim(read), *hidden_sizes, 1), activation, VALUE_GAIN)
 
     @property
     def value_layer(self) -> nn.Module:
@@ -78,8 +77,3 @@ class MLP(nn.Module):
         if self.fused is not None and not torch.is_grad_enabled():
             return self.fused.value(inputs)
         return run_layers(self.critic_layers, inputs).squeeze(-1)
-
-
-def _layers(widths: Sequence[int], activation: str, last_gain: float) -> nn.Sequential:
-    """Linear layers of the given widths, inputs first, with an activation between each two."""
-    return nn.Sequential(*hidden_layers(widths[:-1], activation), linear(widths[-2], widths[-1], last_gain))

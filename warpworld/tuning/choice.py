@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+KINDS = ("simulation", "rollout", "training")  # what is measured
 GAIN = 1.1  # a doubling that pays less than this has flattened
 KEPT = 0.95  # share of the best speed that the chosen size has at least
 FLAT_DOUBLINGS = 2  # in a row, after which no larger size is tried: one may be noise

@@ -15,7 +15,6 @@ from warpworld.trainers.trainer import Trainer
 WARM_UP = 1  # iterations that do not count: they build networks, and touch memory for the first time
 LEAST = 3  # iterations that count
 ENDLESS = 10**15  # env steps
-KINDS = ("simulation", "rollout", "training")  # what is measured
 
 
 @dataclass(frozen=True)

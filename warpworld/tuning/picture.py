@@ -6,7 +6,7 @@ from pathlib import Path
 
 from warpworld.report.pages import replacing
 from warpworld.report.palette import ROLES, SERIES
-from warpworld.tuning.measure import KINDS
+from warpworld.tuning.choice import KINDS
 from warpworld.tuning.search import Found
 
 _INK, _GRID = ROLES["ink"][0], ROLES["grid"][0]

@@ -9,8 +9,8 @@ from typing import Any
 
 from warpworld.config import LearnerConfig, RunConfig
 from warpworld.errors import ConfigError, ShortageError
-from warpworld.tuning.choice import chosen, fits, has_flattened
-from warpworld.tuning.measure import KINDS, Speeds, measure
+from warpworld.tuning.choice import KINDS, chosen, fits, has_flattened
+from warpworld.tuning.measure import Speeds, measure
 
 FIRST = 16  # envs that a search begins with, or somewhat more
 LARGEST = 1 << 20

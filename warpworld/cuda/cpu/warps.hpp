@@ -152,11 +152,21 @@ static WW_INLINE const uint64_t* exchange(uint32_t mask, uint64_t value, const S
   return warps().exchanged + (threadIdx.x & ~(WW_WARP_SIZE - 1u));
 }
 
+// A runner's loop, with what a launch's arguments point to.
+template <class Runner, class... A>
+struct Unpacking {
+  template <size_t... I>
+  static WW_INLINE void unpack(void* const* args, std::index_sequence<I...>) {
+    Runner::loop(*(A*)args[I]...);
+  }
+  static void body(void* const* args) { unpack(args, std::make_index_sequence<sizeof...(A)>()); }
+};
+
 template <auto kernel, unsigned threads>
 struct WarpRunner;
 
 template <class... A, void (*kernel)(A...), unsigned threads>
-struct WarpRunner<kernel, threads> {
+struct WarpRunner<kernel, threads> : Unpacking<WarpRunner<kernel, threads>, A...> {
   static void start_block(Warps& w) {
     w.num_ready = threads;
     w.next_ready = w.num_returned = w.num_at_block = 0;
@@ -187,16 +197,10 @@ struct WarpRunner<kernel, threads> {
     }
   }
 
-  template <size_t... I>
-  static WW_INLINE void unpack(void* const* args, std::index_sequence<I...>) {
-    loop(*(A*)args[I]...);
-  }
-  static void body(void* const* args) { unpack(args, std::make_index_sequence<sizeof...(A)>()); }
-
   static void run(const ww_launch* launch, unsigned first, unsigned end) {
     Warps& w = warps();
     w.launch = launch;
-    w.body = body;
+    w.body = WarpRunner::body;
     w.threads = threads;
     w.block = first;
     w.end = end;
@@ -213,7 +217,7 @@ template <auto kernel, unsigned lanes>
 struct TurnRunner;
 
 template <class... A, void (*kernel)(A...), unsigned lanes>
-struct TurnRunner<kernel, lanes> {
+struct TurnRunner<kernel, lanes> : Unpacking<TurnRunner<kernel, lanes>, A...> {
   __attribute__((noinline)) WW_FLATTEN static void loop(A... args) {
     Warps& w = warps();
     for (; w.block != w.end; w.block++) {
@@ -230,16 +234,10 @@ struct TurnRunner<kernel, lanes> {
     WW_SWITCH(&unused, w.caller);
   }
 
-  template <size_t... I>
-  static WW_INLINE void unpack(void* const* args, std::index_sequence<I...>) {
-    loop(*(A*)args[I]...);
-  }
-  static void body(void* const* args) { unpack(args, std::make_index_sequence<sizeof...(A)>()); }
-
   static void run(const ww_launch* launch, unsigned first, unsigned end) {
     Warps& w = warps();
     w.launch = launch;
-    w.body = body;
+    w.body = TurnRunner::body;
     w.block = first;
     w.end = end;
     threadIdx.x = 0;

@@ -18,9 +18,9 @@ from warpworld.environment import Environment, Group, state_space
 from warpworld.errors import ConfigError
 from warpworld.policies import Policy, build_policy
 from warpworld.policies.builder import action_distribution, observation_size
-from warpworld.policies.central_critic import ActorWithCritic, RecurrentActorWithCritic, critic_layers
+from warpworld.policies.central_critic import ActorWithCritic, RecurrentActorWithCritic
 from warpworld.policies.central_inputs import CentralInputs
-from warpworld.policies.layers import Width, check_hidden
+from warpworld.policies.layers import VALUE_GAIN, Width, check_hidden, perceptron
 from warpworld.trainers.algorithms.on_policy import OnPolicySettings
 from warpworld.trainers.algorithms.ppo import PPO, PPOSettings
 from warpworld.trainers.collecting.collector import Collector
@@ -79,7 +79,8 @@ class MAPPO(PPO):
         outputs = action_distribution(group).num_outputs
 
         def network(encoder: nn.Module, width: int) -> nn.Module:
-            critic = critic_layers(central.numbers, settings.critic_hidden_sizes, settings.critic_activation)
+            widths = (central.numbers, *settings.critic_hidden_sizes, 1)
+            critic = perceptron(widths, settings.critic_activation, VALUE_GAIN)
             if model.recurrent is None:
                 return ActorWithCritic(encoder, width, outputs, critic)
             return RecurrentActorWithCritic(encoder, width, outputs, model.recurrent, model.recurrent_size, critic)
