@@ -37,6 +37,7 @@ setup(
         "warpworld.benchmarks.experiments",
         "warpworld.benchmarks.experiments.megastep_ablation",
         "warpworld.benchmarks.gpu",
+        "warpworld.benchmarks.teams",
     ],
     package_dir={
         "warpworld.configs": "configs",
@@ -44,6 +45,7 @@ setup(
         "warpworld.benchmarks.experiments": "benchmarks/experiments",
         "warpworld.benchmarks.experiments.megastep_ablation": "benchmarks/experiments/megastep_ablation",
         "warpworld.benchmarks.gpu": "benchmarks/gpu",
+        "warpworld.benchmarks.teams": "benchmarks/teams",
     },
     package_data={
         "": ["*.cu", "*.cuh", "*.h", "*.hpp", "*.cpp", "*.yaml", "*.html", "*.css", "*.js", "*.json", "py.typed"]

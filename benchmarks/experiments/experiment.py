@@ -67,15 +67,15 @@ class Experiment:
     def config(self, seed: int) -> RunConfig:
         """The run for one seed."""
         data = load_config(self.name).to_dict()
-        _merge(data, self.changes)
+        merge(data, self.changes)
         data["trainer"]["seed"] = seed
         return config_from_dict(data)
 
 
-def _merge(data: dict[str, Any], changes: dict[str, Any]) -> None:
+def merge(data: dict[str, Any], changes: dict[str, Any]) -> None:
     """Put ``changes`` over ``data``; an entry with another algorithm replaces the whole entry."""
     for key, value in changes.items():
         if isinstance(value, dict) and isinstance(data.get(key), dict) and "algorithm" not in value:
-            _merge(data[key], value)
+            merge(data[key], value)
         else:
             data[key] = value

@@ -1,0 +1,46 @@
+"""The learning curves of teams: a panel a task, a line an algorithm, its seeds as a band."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from warpworld.report.palette import ROLES, SERIES
+
+from .summary import Runs
+from .tasks import ALGORITHMS, TASKS
+
+POINTS = 60  # of a line
+
+
+def draw(results: Runs, path: Path) -> None:
+    """Draw means over seeds against env steps, and the range from the least seed to the best."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2.9 * len(results), 2.8), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    for axis, (task, found) in zip(figure.subplots(1, len(results), squeeze=False)[0], results.items(), strict=True):
+        about = TASKS[task]
+        for algorithm, runs in found.items():
+            colour = SERIES[ALGORITHMS.index(algorithm)]
+            steps = np.linspace(0, about.env_steps, POINTS + 1)[1:]
+            values = np.array([_values(run["curve"], about.curve, steps) for run in runs])
+            axis.plot(steps / 1e6, values.mean(0), color=colour, linewidth=1.4, label=algorithm.upper())
+            axis.fill_between(steps / 1e6, values.min(0), values.max(0), color=colour, alpha=0.2, linewidth=0)
+        axis.set_title(task, fontsize=10, loc="left")
+        axis.set_ylabel(f"{about.measures}, exploring", fontsize=8)
+        axis.set_xlabel("million env steps", fontsize=8)
+        axis.tick_params(labelsize=8)
+        axis.grid(color=ROLES["grid"][0], linewidth=0.8)
+        axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(fontsize=7, frameon=False)
+    figure.savefig(path)
+
+
+def _values(curve: list[Any], metric: str, steps: Any) -> Any:
+    """The curve at ``steps``, straight between its points."""
+    points = [(step, values[metric]) for _, step, values in curve if values[metric] is not None]
+    return np.interp(steps, [step for step, _ in points], [value for _, value in points])
