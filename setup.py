@@ -37,6 +37,7 @@ setup(
         "warpworld.benchmarks.experiments",
         "warpworld.benchmarks.experiments.megastep_ablation",
         "warpworld.benchmarks.gpu",
+        "warpworld.benchmarks.scripted",
         "warpworld.benchmarks.teams",
     ],
     package_dir={
@@ -45,6 +46,7 @@ setup(
         "warpworld.benchmarks.experiments": "benchmarks/experiments",
         "warpworld.benchmarks.experiments.megastep_ablation": "benchmarks/experiments/megastep_ablation",
         "warpworld.benchmarks.gpu": "benchmarks/gpu",
+        "warpworld.benchmarks.scripted": "benchmarks/scripted",
         "warpworld.benchmarks.teams": "benchmarks/teams",
     },
     package_data={

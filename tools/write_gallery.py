@@ -2,7 +2,8 @@
 
 Figures come from ``benchmarks/results/gallery``, where ``warpworld.benchmarks.experiments NAME --save`` puts them. Its
 folder ``earlier`` holds claims that were missed with settings that have been replaced since. References to compare
-with are in ``benchmarks/experiments/references.py``. ``make gallery`` runs this after it has drawn the pictures; a
+with are in ``benchmarks/experiments/references.py``, and measured ones in the same folder's ``scripted.json``, by
+``warpworld.benchmarks.scripted --save``. ``make gallery`` runs this after it has drawn the pictures; a
 test holds the page to it.
 """
 
@@ -20,7 +21,7 @@ from warpworld.packaged import FAMILIES, catalogue
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, PICTURES = ROOT / "docs" / "gallery.md", ROOT / "docs" / "images" / "gallery"
 RUNS, RESULTS = ROOT / "benchmarks" / "gallery" / "runs", ROOT / "benchmarks" / "results" / "gallery"
-EARLIER = RESULTS / "earlier"
+EARLIER, SCRIPTED = RESULTS / "earlier", RESULTS / "scripted.json"
 HEAD = """# Gallery
 
 Every environment that comes with warpworld. Pictures play what packaged configs have learnt, from the first of the
@@ -33,7 +34,10 @@ agent and episode after a training from each of three seeds that no setting was 
 the same episodes, and the CPU time of the slowest training, of all threads together. In a greedy return policies take
 their likeliest actions, in a drawn one they draw them. Where a config missed its claim, new settings were chosen with
 seeds 1 to 3, and the figures are of fresh seeds; the entry names both. A reference is what others report, or the most
-that can be earned. In the pictures of coins and skirmish, scripts play the hider and the enemy, as in their claims.
+that can be earned. A measured reference is
+what a rule earns that reads the state of the game, which the agent need not see:
+`python -m warpworld.benchmarks.scripted` plays them. In the pictures of coins and skirmish, scripts play the hider and
+the enemy, as in their claims.
 `make gallery` writes this page and its pictures.
 """
 
@@ -66,7 +70,15 @@ def _learnt(name: str) -> list[str]:
             lines += [f"**{config}**: {EXPERIMENTS[config].claim}.", *_figures(runs), *_earlier(config, runs)]
     if not lines and (RUNS / name).is_dir():
         lines.append("One run; no figures.")
+    lines += _scripted(name)
     return [*lines, f"Reference: {REFERENCES[name]}."] if name in REFERENCES else lines
+
+
+def _scripted(name: str) -> Iterator[str]:
+    """What rules earn there that know the game: a measured reference."""
+    for rule in json.loads(SCRIPTED.read_text(encoding="utf-8"))["results"].get(name, ()):
+        figures = ", ".join(f"{key} {_short(value)}" for key, value in rule["figures"].items())
+        yield f"Measured reference, {rule['about']}: {figures}."
 
 
 def _figures(runs: list[dict[str, Any]]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from warpworld.config import config_from_dict
+from warpworld.config import RunConfig, config_from_dict
 from warpworld.environment import get_environment
 from warpworld.trainers.collecting.players import Player, Scripted
 from warpworld.trainers.play import play_groups
@@ -22,15 +22,16 @@ def _judge(trained: Trained) -> Figures:
     scripts = get_environment("deathmatch")(**trained.config.env).scripts()
     opponents: dict[str, Player] = {name: Scripted(name, script) for name, script in scripts.items()}
     opponents |= {"itself_at_a_quarter": earlier, "random": None}
-    figures: Figures = {f"beats_{name}": _wins(trained, final, other) for name, other in opponents.items()}
+    figures: Figures = {f"beats_{name}": wins(trained.config, final, other) for name, other in opponents.items()}
     # Who explores more is the weaker for it; whether it also knows less is seen where nobody explores.
-    figures["beats_itself_at_a_quarter_both_greedy"] = _wins(trained, final, earlier, greedy=True)
-    figures |= {f"random_beats_{name}": _wins(trained, None, opponents[name]) for name in scripts}
+    figures["beats_itself_at_a_quarter_both_greedy"] = wins(trained.config, final, earlier, greedy=True)
+    figures |= {f"random_beats_{name}": wins(trained.config, None, opponents[name]) for name in scripts}
     return {**figures, **trained.times}
 
 
-def _wins(trained: Trained, one: Player, other: Player, greedy: bool = False) -> float:
-    data = trained.config.to_dict()
+def wins(config: RunConfig, one: Player, other: Player, greedy: bool = False) -> float:
+    """The share of duels that one wins from the other, as many from either side."""
+    data = config.to_dict()
     data["env"] |= DUEL
     config, won = config_from_dict(data), []
     for own, theirs in (("player", "rival"), ("rival", "player")):

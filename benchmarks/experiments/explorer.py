@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from warpworld.policies import Policy
+from warpworld.config import RunConfig
 from warpworld.trainers.building import build_world
+from warpworld.trainers.collecting.players import Player
 from warpworld.trainers.play import play
 
 from . import experiment
@@ -15,17 +16,17 @@ TEXELS_OF_A_REWARD = 64
 CPU_SECONDS = 600  # of 5 minutes on two cores
 
 
-def _judge(trained: Trained) -> Figures:
+def texels(config: RunConfig, players: Mapping[str, Player]) -> float:
     """Texels of wall that are seen in an episode, those in sight at its start included."""
-    world = build_world(trained.config, experiment.EPISODES, seed=1)
+    world = build_world(config, experiment.EPISODES, seed=1)
     world.reset()
     at_once = float(world["potential"].double().mean())
+    returns = play(config, players, experiment.EPISODES, seed=1).returns["explorer"]
+    return at_once + TEXELS_OF_A_REWARD * float(returns.mean())
 
-    def texels(policies: Mapping[str, Policy | None]) -> float:
-        returns = play(trained.config, policies, experiment.EPISODES, seed=1).returns["explorer"]
-        return at_once + TEXELS_OF_A_REWARD * float(returns.mean())
 
-    learnt, random = texels(trained.policies), texels({"explorer": None})
+def _judge(trained: Trained) -> Figures:
+    learnt, random = (texels(trained.config, players) for players in (trained.policies, {"explorer": None}))
     return {"texels": learnt, "texels_of_a_random_agent": random, "ratio": learnt / random, **trained.times}
 
 

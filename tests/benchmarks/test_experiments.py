@@ -106,7 +106,7 @@ def test_only_kills_win_duels(monkeypatch: pytest.MonkeyPatch) -> None:
     returns = torch.tensor([[2.0], [1.25], [0.75], [-2.0]])
     monkeypatch.setattr(deathmatch, "play_groups", lambda config, players, *_, **__: dict.fromkeys(players, returns))
     trained = experiment.Trained(DEATHMATCH.config(seed=1), {}, {}, [], 0.0)
-    assert deathmatch._wins(trained, None, None) == 0.5
+    assert deathmatch.wins(trained.config, None, None) == 0.5
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ class Played:
 
 def play(
     config: RunConfig,
-    policies: Mapping[str, Policy | None],
+    policies: Mapping[str, Player],
     episodes: int = 1000,
     seed: int = 0,
     greedy: bool = False,
@@ -56,7 +56,7 @@ def play(
 
     Args:
         config: the run's settings.
-        policies: by name, one for each entry of the configuration; None acts at random.
+        policies: by name, who plays in the place of each entry of the configuration; None acts at random.
         episodes: how many, rounded up to whole rounds of the envs.
         seed: of the episodes and of the actions drawn.
         greedy: take the likeliest actions instead of drawing.
