@@ -54,6 +54,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "own"
     (folder / "envs").mkdir(parents=True)
     git(folder, "init", "--quiet", "--initial-branch", "main")
+    (folder / ".gitignore").write_text("__pycache__/\n")
     for agents in (3, 5):
         (folder / "envs" / "steady.py").write_text(STEADY.replace("AGENTS", str(agents)))
         (folder / "envs" / "steady.cu").write_text(KERNEL)

@@ -19,6 +19,7 @@ from warpworld.cli import main
 
 SECONDS = re.compile(r"\d+\.\d s\)")
 NUMBER = re.compile(r"-?\d+\.\d+")
+WIDTH = re.compile(r"\+- (\d+\.\d+)")  # half of an interval of 95 %
 NO_FINDINGS = re.compile(r"^\w+: 0 findings", re.MULTILINE)
 
 
@@ -94,8 +95,10 @@ class Reader:
         assert NUMBER.sub("", self.printed).split() == NUMBER.sub("", expected).split()
         if self._shorter:
             return
-        found, shown = ([float(number) for number in NUMBER.findall(text)] for text in (self.printed, expected))
-        assert all(abs(mine - theirs) < 3.0 for mine, theirs in zip(found, shown, strict=True))
+        for found, shown in zip(self.printed.splitlines(), expected.splitlines(), strict=True):
+            doubt = sum(float(width) for width in WIDTH.findall(found + shown))
+            pairs = zip(NUMBER.findall(found), NUMBER.findall(shown), strict=True)
+            assert all(abs(float(mine) - float(theirs)) < max(3.0, doubt) for mine, theirs in pairs), found
 
 
 class ReaderMaker(Protocol):
