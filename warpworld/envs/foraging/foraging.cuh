@@ -6,6 +6,7 @@
 constexpr int CELLS = ROWS * COLS;
 enum Choice { NONE, NORTH, SOUTH, WEST, EAST, LOAD, CHOICES };
 enum Layer { PLAYERS, FOOD, FREE };  // of a grid observation
+constexpr int FOOD_ENTRIES = 3 * MAX_NUM_FOOD, PLAYER_ENTRIES = OBSERVE_AGENT_LEVELS ? 3 : 2;  // of a list
 
 // Food is kept twice: by cell, and as a list in the order of cells, whose level is 0 once it is loaded.
 struct Food {
@@ -49,12 +50,21 @@ __device__ unsigned valid_choices(const Around& food, int row, int col) {
          (unsigned)((food.north | food.south | food.west | food.east) != 0) << LOAD;
 }
 
-// Writes the entries of one thing, or those of none, and returns where the next one's are.
-__device__ float* list(float* to, bool is_seen, int y, int x, int level, bool with_level) {
-  to[0] = is_seen ? (float)y : -1.0f;
-  to[1] = is_seen ? (float)x : -1.0f;
-  if (with_level) to[2] = is_seen ? (float)level : 0.0f;
-  return is_seen ? to + (with_level ? 3 : 2) : to;
+// Writes the entries of one thing, and returns where the next one's are: in their place if this one is not seen. Without
+// a branch, since processors can hardly predict who is near.
+__device__ float* list(float* to, bool is_seen, int y, int x, int level, int entries) {
+  to[0] = (float)y;
+  to[1] = (float)x;
+  if (entries > 2) to[2] = (float)level;
+  return to + (int)is_seen * entries;
+}
+
+// Writes the entries of nothing up to the end.
+__device__ void list_nothing(float* to, const float* end, int entries) {
+  for (; to < end; to += entries) {
+    to[0] = to[1] = -1.0f;
+    if (entries > 2) to[2] = 0.0f;
+  }
 }
 
 // Lists what a player sees, in a window whose corner is (0, 0): food in the order of cells, then itself, then others. As
@@ -65,19 +75,67 @@ __device__ void observe_list(const Food& food, const Players& players, int i, fl
   float* next = seen;
   for (int f = first_food; f < first_food + MAX_NUM_FOOD; ++f) {
     const int y = food.food_row[f], x = food.food_col[f], level = food.food_level[f];
-    const bool is_near = y >= top && y <= row + SIGHT && x >= left && x <= col + SIGHT;
-    next = list(next, level > 0 && is_near, y - top, x - left, level, true);
+    const bool is_near = (y >= top) & (y <= row + SIGHT) & (x >= left) & (x <= col + SIGHT);
+    next = list(next, (level > 0) & is_near, y - top, x - left, level, 3);
   }
-  for (float* end = seen + 3 * MAX_NUM_FOOD; next < end; next += 3) list(next, false, 0, 0, 0, true);
-  next = list(next, true, row - top, col - left, players.level[i], OBSERVE_AGENT_LEVELS);
+  list_nothing(next, seen + FOOD_ENTRIES, 3);
+  next = list(seen + FOOD_ENTRIES, true, row - top, col - left, players.level[i], PLAYER_ENTRIES);
   for (int other = first; other < first + NUM_AGENTS; ++other) {
     if (other == i) continue;
     const int y = players.row[other] - top, x = players.col[other] - left, level = players.level[other];
-    const bool is_near = y >= 0 && y <= 2 * SIGHT && x >= 0 && x <= 2 * SIGHT;
-    next = list(next, level > 0 && is_near, y, x, level, OBSERVE_AGENT_LEVELS);
+    const bool is_near = ((unsigned)y <= 2u * SIGHT) & ((unsigned)x <= 2u * SIGHT);
+    next = list(next, (level > 0) & is_near, y, x, level, PLAYER_ENTRIES);
   }
-  constexpr int each = OBSERVE_AGENT_LEVELS ? 3 : 2;
-  for (float* end = seen + OBSERVATION_SIZE; next < end; next += each) list(next, false, 0, 0, 0, OBSERVE_AGENT_LEVELS);
+  list_nothing(next, seen + OBSERVATION_SIZE, PLAYER_ENTRIES);
+}
+
+// Where a window always holds the whole field, all players see the same things, and their lists differ in the order of
+// players alone. What they share is tabulated once, in an array that has an entry for each cell.
+constexpr bool SHARES_LISTS = !GRID_OBSERVATION && SIGHT >= ROWS - 1 && SIGHT >= COLS - 1 &&
+                              FOOD_ENTRIES + PLAYER_ENTRIES * NUM_AGENTS <= CELLS;
+
+// Writes the entries of food, then those of players in order. All lanes call it.
+__device__ void tabulate(const Food& food, const Players& players, int* table) {
+  const int first = env_id() * NUM_AGENTS, first_food = env_id() * MAX_NUM_FOOD;
+  if (lane() == 0) {
+    int* next = table;
+    for (int f = first_food; f < first_food + MAX_NUM_FOOD; ++f) {
+      if (food.food_level[f] == 0) continue;
+      next[0] = food.food_row[f];
+      next[1] = food.food_col[f];
+      next[2] = food.food_level[f];
+      next += 3;
+    }
+    for (; next < table + FOOD_ENTRIES; next += 3) {
+      next[0] = next[1] = -1;
+      next[2] = 0;
+    }
+  }
+  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
+    int* to = table + FOOD_ENTRIES + PLAYER_ENTRIES * agent;
+    to[0] = players.row[first + agent];
+    to[1] = players.col[first + agent];
+    if (OBSERVE_AGENT_LEVELS) to[2] = players.level[first + agent];
+  }
+  sync_env();  // the table is whole before anybody copies from it
+}
+
+__device__ bool is_anybody_absent(const Players& players) {
+  const unsigned char* level = players.level + env_id() * NUM_AGENTS;
+  bool found = false;
+  for (int agent = 0; agent < NUM_AGENTS; ++agent) found |= level[agent] == 0;
+  return found;
+}
+
+// Lists what a player sees where all are present: food, itself, those before it and those after it.
+__device__ void copy_list(const int* table, int agent, float* seen) {
+  const int* crowd = table + FOOD_ENTRIES;
+  const int own = PLAYER_ENTRIES * agent;
+  for (int k = 0; k < FOOD_ENTRIES; ++k) seen[k] = (float)table[k];
+  seen += FOOD_ENTRIES;
+  for (int k = 0; k < PLAYER_ENTRIES; ++k) seen[k] = (float)crowd[own + k];
+  for (int k = 0; k < own; ++k) seen[PLAYER_ENTRIES + k] = (float)crowd[k];
+  for (int k = own + PLAYER_ENTRIES; k < PLAYER_ENTRIES * NUM_AGENTS; ++k) seen[k] = (float)crowd[k];
 }
 
 // Marks where players stand: their level, above the bits of which is their number, so that the last of several counts.
@@ -113,6 +171,8 @@ __device__ void observe_grid(const Food& food, const Players& players, const int
 __device__ void look(const Food& food, const Players& players, const Seen& seen, int* cells) {
   const int first = env_id() * NUM_AGENTS;
   if (GRID_OBSERVATION) stand(players, cells);
+  if (SHARES_LISTS) tabulate(food, players, cells);
+  const bool shares_lists = SHARES_LISTS && !is_anybody_absent(players);
   for (int i = first + lane(); i < first + NUM_AGENTS; i += num_lanes()) {
     float* observation = seen.observations + (size_t)i * OBSERVATION_SIZE;
     const bool is_present = players.level[i] > 0;
@@ -124,6 +184,8 @@ __device__ void look(const Food& food, const Players& players, const Seen& seen,
       for (int k = 0; k < OBSERVATION_SIZE; ++k) observation[k] = 0.0f;
     else if (GRID_OBSERVATION)
       observe_grid(food, players, cells, i, observation);
+    else if (shares_lists)
+      copy_list(cells, i - first, observation);
     else
       observe_list(food, players, i, observation);
   }
