@@ -91,7 +91,8 @@ def test_the_page_holds_what_happened() -> None:
     assert frames["returns"] == [[0.0, 0.0, 0.0], [1.0, 0.0, 0.5]] * 2
     assert frames["rewards"] == frames["returns"]
     assert frames["places"] is None
-    assert data["groups"] == [{"name": "a", "first": 0, "size": 1}, {"name": "b", "first": 1, "size": 2}]
+    groups = [("a", 0, 1), ("b", 1, 2)]
+    assert data["groups"] == [{"name": name, "first": first, "size": size, "stride": 1} for name, first, size in groups]
     assert {"a", "b", "ink", "paper"} <= data["colours"].keys()
 
 

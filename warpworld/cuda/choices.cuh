@@ -11,5 +11,5 @@ __device__ inline int size_of(const int* head_sizes, int head) { return HEAD_SIZ
 __device__ inline const float* own_outputs(const float* outputs) { return outputs + (size_t)agent_index() * LOGITS; }
 
 __device__ inline const bool* own_mask(const bool* action_mask) {
-  return action_mask + ((size_t)env_id() * WORLD_AGENTS + AGENT_FIRST + agent_id()) * MASK_SIZE;
+  return action_mask + ((size_t)env_id() * WORLD_AGENTS + number_in_env()) * MASK_SIZE;
 }

@@ -1,7 +1,8 @@
 // Draws the discrete actions of one agent group from its policy's logits, and records the rollout's row that they belong
 // to. Groups that act in a Box have sample_box.cu.
 //
-// NUM_AGENTS is the group's size here, AGENT_FIRST the place of its first agent in the env. ACTION_AGENTS agents lie in
+// NUM_AGENTS is the group's size here, AGENT_FIRST the number of its first agent in the env,
+// AGENT_STRIDE the difference from one to the next. ACTION_AGENTS agents lie in
 // the actions array, the group's from ACTION_FIRST on; the same for OBSERVATION_AGENTS and OBSERVATION_FIRST. Constants of
 // choices are in choices.cuh; where the env forbids some, the kernels named _masked run.
 //

@@ -12,8 +12,11 @@ __device__ inline size_t recorded_index(const int* row, int num_envs) {
   return (size_t)row[0] * num_envs * NUM_AGENTS + agent_index();
 }
 
+// The agent's number in the env.
+__device__ inline int number_in_env() { return AGENT_FIRST + AGENT_STRIDE * agent_id(); }
+
 // Numbers of the agent as the env knows it, so that two groups draw different ones.
-__device__ inline Random random_numbers() { return Random::of(AGENT_FIRST + agent_id()); }
+__device__ inline Random random_numbers() { return Random::of(number_in_env()); }
 
 __device__ inline bool is_finite(unsigned char) { return true; }  // the host looks at floats among bytes
 

@@ -10,8 +10,8 @@
 //                        memory; false on a CPU, where lanes take turns, and each should stay in its own stretch
 //   Random::agent(), Random::env()   random numbers, see random.cuh
 //
-// The build defines NUM_AGENTS, OBSERVATION_SIZE (_<GROUP> or _<KEY> where they differ), <GROUP>_FIRST, <GROUP>_COUNT and
-// the Params named in `compile_time`.
+// The build defines NUM_AGENTS, OBSERVATION_SIZE (_<GROUP> or _<KEY> where they differ), <GROUP>_FIRST, <GROUP>_COUNT,
+// <GROUP>_STRIDE where groups declare their agents, and the Params named in `compile_time`.
 #pragma once
 
 #include <stdint.h>
@@ -32,5 +32,7 @@ WW_FUNCTION int agent_index() { return env_id() * NUM_AGENTS + agent_id(); }
 
 // Index into an array of shape (num_envs, count) that holds one group's agents only.
 WW_FUNCTION int group_index(int first, int count) { return env_id() * count + agent_id() - first; }
+// The same where the group's agents are `stride` apart.
+WW_FUNCTION int group_index(int first, int count, int stride) { return env_id() * count + (agent_id() - first) / stride; }
 
 #include "random.cuh"

@@ -11,7 +11,7 @@ extern "C" __global__ void keep_states(const float* state, const int* row, const
   const int env = env_id();
   const size_t place = ((size_t)(row[0] / STRIDE) * num_envs + env) * CREW + CREW_FIRST;
   for (int i = lane(); i < COUNT * STATE_SIZE; i += num_lanes()) {
-    const int agent = AGENT_FIRST + i / STATE_SIZE;
+    const int agent = AGENT_FIRST + AGENT_STRIDE * (i / STATE_SIZE);
     const bool begins = terminated[env] || truncated[env] || (LEAVING && agent_terminated[env * ALL_AGENTS + agent]);
     const float number = state[(size_t)env * COUNT * STATE_SIZE + i];
     window_states[place * STATE_SIZE + i] = begins || !is_finite(number) ? 0.0f : number;

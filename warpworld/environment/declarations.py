@@ -135,10 +135,11 @@ class Array:
 
 @dataclass(frozen=True)
 class Group:
-    """A contiguous range of agents that share a policy, an observation space and an action space.
+    """Agents that share a policy, an observation space and an action space.
 
     Attributes:
-        name: the group's name; kernels see ``<NAME>_FIRST`` and ``<NAME>_COUNT``.
+        name: the group's name; kernels see ``<NAME>_FIRST`` and ``<NAME>_COUNT``, and ``<NAME>_STRIDE`` where a group
+            declares ``agents``.
         size: agents in it.
         observation: space of one agent's observation: a Box of float32, float16 or uint8, a Discrete or MultiDiscrete
             (int32 in the store), a MultiBinary (bool in the store), or a Dict of such.
@@ -150,6 +151,9 @@ class Group:
         own_arrays: whether it has ``observations_<name>`` and ``actions_<name>`` whatever the other groups see and do,
             so that kernels can rely on these names while sizes change. If one group asks for it, all have such arrays.
             False shares ``observations`` where all groups' have one layout, and ``actions`` likewise.
+        agents: numbers of its agents in the env, such as ``range(0, 8, 2)`` for every other one of eight; None
+            continues behind the groups before. If one group declares them, all have arrays of their own, as by
+            ``own_arrays``.
 
     Spaces of the old gym package are turned into gymnasium's.
     """
@@ -161,6 +165,7 @@ class Group:
     first: int = 0
     critic_input: str | None = None
     own_arrays: bool = False
+    agents: range | None = None
 
     def __post_init__(self) -> None:
         check_identifier("group", self.name)
@@ -168,16 +173,40 @@ class Group:
             raise DeclarationError(f"group '{self.name}': own_arrays={self.own_arrays!r}, expected True or False")
         if not _is_count(self.size):
             raise DeclarationError(f"group '{self.name}': size {self.size!r}, expected a whole number of at least 1")
+        if self.agents is not None:
+            self._check_agents(self.agents)
         for kind in ("observation", "action"):
             space = as_gymnasium(getattr(self, kind))
             if not isinstance(space, Space):
                 raise DeclarationError(f"group '{self.name}': {kind} is {space!r}, expected a gymnasium space")
             object.__setattr__(self, kind, space)
 
+    def _check_agents(self, agents: object) -> None:
+        if not isinstance(agents, range) or agents.step < 1 or agents.start < 0:
+            raise DeclarationError(
+                f"group '{self.name}': agents={agents!r}, expected a range of agents' numbers in ascending order, such "
+                "as range(0, 8, 2)"
+            )
+        if len(agents) != self.size:
+            raise DeclarationError(
+                f"group '{self.name}': agents={agents!r} are {len(agents)} agents, expected as many as its size, "
+                f"{self.size}"
+            )
+
+    @property
+    def stride(self) -> int:
+        """From the number of one of its agents to that of the next."""
+        return 1 if self.agents is None else self.agents.step
+
+    @property
+    def numbers(self) -> range:
+        """Its agents' numbers in the env."""
+        return range(self.first, self.first + self.size * self.stride, self.stride)
+
     @property
     def slice(self) -> slice:
         """The group's agents within an env's agent dimension."""
-        return slice(self.first, self.first + self.size)
+        return slice(self.first, self.numbers[-1] + 1, None if self.stride == 1 else self.stride)
 
 
 @dataclass(frozen=True)

@@ -207,9 +207,34 @@ def placed_groups(environment: Environment) -> dict[str, Group]:
         same = next((name for name in groups if name.upper() == group.name.upper()), None)  # kernels see <NAME>_FIRST
         if same is not None:
             raise DeclarationError(f"{environment.name}: two groups are called '{group.name}'; rename one of them")
-        groups[group.name] = dataclasses.replace(group, first=first)
+        first_of_group = first if group.agents is None else group.agents.start
+        groups[group.name] = dataclasses.replace(group, first=first_of_group)
         critic_space(environment, group)
         first += group.size
     if not groups:
         raise DeclarationError(f"{environment.name}: groups() is empty, expected at least one Group")
+    _check_numbers(environment, groups)
     return groups
+
+
+def _check_numbers(environment: Environment, groups: Mapping[str, Group]) -> None:
+    """Check that every agent is in one group, and in one only.
+
+    Raises:
+        DeclarationError: one is in two groups, or in none.
+    """
+    num_agents, groups_of = sum(group.size for group in groups.values()), dict[int, str]()
+    for group in groups.values():
+        for agent in group.numbers:
+            if agent in groups_of:
+                raise DeclarationError(
+                    f"{environment.name}: agent {agent} is in groups '{groups_of[agent]}' and '{group.name}', expected "
+                    "it in one; change their agents"
+                )
+            groups_of[agent] = group.name
+    missing = next((agent for agent in range(num_agents) if agent not in groups_of), None)
+    if missing is not None:
+        raise DeclarationError(
+            f"{environment.name}: agent {missing} of {num_agents} is in no group, but agent {max(groups_of)} is in "
+            f"'{groups_of[max(groups_of)]}'; let the groups' agents be 0 to {num_agents - 1}"
+        )

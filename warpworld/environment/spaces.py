@@ -86,7 +86,8 @@ def _layout(group: Group, what: str) -> object:
 
 def _differ(groups: Mapping[str, Group], what: str) -> bool:
     layouts = [_layout(group, what) for group in groups.values()]
-    return any(layout != layouts[0] for layout in layouts) or any(group.own_arrays for group in groups.values())
+    asks = (group.own_arrays or group.agents is not None for group in groups.values())
+    return any(layout != layouts[0] for layout in layouts) or any(asks)
 
 
 def group_suffix(groups: Mapping[str, Group], group: Group, what: str) -> str:
@@ -181,11 +182,13 @@ def _bounds_of_one(space: Space) -> LegalValues:
 
 
 def space_constants(groups: Mapping[str, Group]) -> dict[str, int]:
-    """The constants that kernels get: ``<GROUP>_FIRST``, ``<GROUP>_COUNT`` and ``OBSERVATION_SIZE``."""
+    """The constants that kernels get: ``<GROUP>_FIRST``, ``_COUNT`` and perhaps ``_STRIDE``, ``OBSERVATION_SIZE``."""
     constants: dict[str, int] = {}
     for group in groups.values():
         constants[f"{group.name.upper()}_FIRST"] = group.first
         constants[f"{group.name.upper()}_COUNT"] = group.size
+        if group.agents is not None:
+            constants[f"{group.name.upper()}_STRIDE"] = group.stride
         parts = observation_parts(group)
         for key, name in observation_names(groups, group).items():
             suffix = name.removeprefix("observations").upper()

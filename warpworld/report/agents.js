@@ -37,9 +37,14 @@ class Column {
   }
 
   indexOf(agent, count) {
-    const index = this.agents ? this.agents.indexOf(agent) : agent - this.first;
-    return index < 0 || index >= count ? null : index;
+    const index = this.agents ? this.agents.indexOf(agent) : (agent - this.first) / (this.stride ?? 1);
+    return Number.isInteger(index) && index >= 0 && index < count ? index : null;
   }
+}
+
+// The numbers of a group's agents; pages of older runs have no stride.
+function members({ first, size, stride = 1 }) {
+  return Array.from({ length: size }, (_, i) => first + i * stride);
 }
 
 class Agents {
@@ -54,15 +59,14 @@ class Agents {
   }
 
   name(agent) {
-    const group = this.groups.find(({ first, size }) => agent >= first && agent < first + size);
-    return group.size > 1 ? `${group.name} ${agent - group.first}` : group.name;
+    const group = this.groups.find((each) => members(each).includes(agent));
+    return group.size > 1 ? `${group.name} ${members(group).indexOf(agent)}` : group.name;
   }
 
   // How many of a group take part; null where it is not recorded, or always all.
   alive(group, frame) {
     if (!this.aliveness) return null;
-    const agents = Array.from({ length: group.size }, (_, i) => group.first + i);
-    return agents.filter((agent) => this.aliveness.at(frame, agent)?.[0] !== 0).length;
+    return members(group).filter((agent) => this.aliveness.at(frame, agent)?.[0] !== 0).length;
   }
 
   // [name, text] of what an agent has got and done.
@@ -96,11 +100,9 @@ class Panel {
     this.choice = part("select", "", label);
     part("option", "", this.choice, "none").value = "";
     for (const group of agents.groups) {
-      const members = part("optgroup", "", this.choice);
-      members.label = group.name;
-      for (let agent = group.first; agent < group.first + group.size; agent++) {
-        part("option", "", members, agents.name(agent)).value = agent;
-      }
+      const choices = part("optgroup", "", this.choice);
+      choices.label = group.name;
+      for (const agent of members(group)) part("option", "", choices, agents.name(agent)).value = agent;
     }
     this.choice.addEventListener("change", () => choose(this.choice.value === "" ? null : Number(this.choice.value)));
     this.hint = part("p", "replay-about", root, "Choose an agent here or in the picture.");

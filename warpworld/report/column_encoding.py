@@ -51,13 +51,14 @@ def _encode(name: str, column: Column, groups: Mapping[str, Group], room: int) -
         agents = _agents_that_fit(column, groups, room, values.nbytes)
         if not agents:
             return None
-        values = values[:, np.array(agents) - (column.first or 0)]
+        values = values[:, [column.numbers.index(agent) for agent in agents]]
     own = 1 if column.first is None else 2  # dimensions before an entry's own
     return {
         "name": name,
         "dtype": values.dtype.name,
         "shape": list(values.shape[own:]),
         "first": column.first,
+        "stride": column.stride,
         "agents": agents,
         "frames": len(values),
         "data": base64.b64encode(values.astype(values.dtype.newbyteorder("<")).tobytes()).decode("ascii"),
@@ -70,7 +71,7 @@ def _agents_that_fit(column: Column, groups: Mapping[str, Group], room: int, siz
         return []
     count = column.values.shape[1]
     most = int(room / (_characters(size) / count))
-    shares = [[a for a in range(g.first, g.first + g.size) if 0 <= a - column.first < count] for g in groups.values()]
+    shares = [[agent for agent in group.numbers if agent in column.numbers] for group in groups.values()]
     kept: list[int] = []
     for number in range(1, count + 1):
         wider = sorted(agent for share in shares for agent in share[:number])

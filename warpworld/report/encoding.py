@@ -41,7 +41,9 @@ def encode(recording: Recording, most: int = MOST_CHARACTERS) -> dict[str, Any]:
         "title": recording.title,
         "about": recording.about,
         "drawn": recording.drawn,
-        "groups": [{"name": group.name, "first": group.first, "size": group.size} for group in groups],
+        "groups": [
+            {"name": group.name, "first": group.first, "size": group.size, "stride": group.stride} for group in groups
+        ],
         "colours": {name: list(pair) for name, pair in colour_table(recording.groups).items()},
         "marks": [json.loads(text) for text in marks],
         "frames": {

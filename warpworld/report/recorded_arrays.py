@@ -21,10 +21,18 @@ class Column:
     Attributes:
         values: (frames, agents, *shape), or (frames, *shape) of an array per env.
         first: number of the first agent that it is of; None of an array per env.
+        stride: from one of its agents to the next.
     """
 
     values: np.ndarray
     first: int | None
+    stride: int = 1
+
+    @property
+    def numbers(self) -> range:
+        """Of the agents that it is of, in its order."""
+        first, count = self.first or 0, self.values.shape[1]
+        return range(first, first + count * self.stride, self.stride)
 
 
 def columns_of(
@@ -37,13 +45,13 @@ def columns_of(
         frames: its arrays at each frame, by name; of the world's own that do not change by env none is kept.
         values: (num_agents,) float64 of each frame, NaN where unknown.
     """
-    firsts = dict(_firsts(world))
+    places = dict(_places(world))
     found = {}
     for name in frames[0]:
         per = world.data.array(name).per
         if name not in LEFT_OUT and per != "world":
-            first = 0 if per == "agent" else firsts.get(name)
-            found[name] = Column(np.stack([frame[name] for frame in frames]), first)
+            first, stride = (0, 1) if per == "agent" else places.get(name, (None, 1))
+            found[name] = Column(np.stack([frame[name] for frame in frames]), first, stride)
     stacked = np.stack(values)
     if not np.isnan(stacked).all():
         found["value"] = Column(stacked, 0)
@@ -52,13 +60,13 @@ def columns_of(
     return found
 
 
-def _firsts(world: World) -> Iterator[tuple[str, int]]:
-    """The first agent of arrays that hold what one group sees or does."""
+def _places(world: World) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The first agent of arrays that hold what one group sees or does, and the stride to the next."""
     for group in world.groups.values():
         actions = "actions" + group_suffix(world.groups, group, "actions")
         for name in (actions, *observation_names(world.groups, group).values()):
             if world.data.array(name).per == "env":
-                yield name, group.first
+                yield name, (group.first, group.stride)
 
 
 def _alive(frame: Mapping[str, np.ndarray]) -> np.ndarray:

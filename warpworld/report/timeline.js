@@ -7,9 +7,9 @@ const DASHES = [4, 3]; // of the chosen agent's line
 
 // The mean over each group's agents of a row of numbers; rows of older pages hold the means themselves.
 function groupMeans(groups, row) {
-  return groups.map(({ first, size }, g) => {
-    if (first === undefined) return row[g];
-    return row.slice(first, first + size).reduce((sum, value) => sum + value, 0) / size;
+  return groups.map((group, g) => {
+    if (group.first === undefined) return row[g];
+    return members(group).reduce((sum, agent) => sum + row[agent], 0) / group.size;
   });
 }
 

@@ -60,8 +60,8 @@ class Source:
             return [empty] * num_agents
         if not self.per_agent:
             return [text(values)] * num_agents
-        first = 0 if self.group is None else self.group.first
-        return [text(values[i - first]) if 0 <= i - first < len(values) else empty for i in range(num_agents)]
+        numbers = range(num_agents) if self.group is None else self.group.numbers
+        return [text(values[numbers.index(i)]) if i in numbers else empty for i in range(num_agents)]
 
 
 def sources(world: World, arrays: Iterable[Array]) -> list[Source]:

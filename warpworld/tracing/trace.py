@@ -86,9 +86,7 @@ class Trace:
         for name in ("terminated", "truncated"):
             if name not in self._copies:
                 self._copies[name] = self._copied(world.data.array(name))
-        self._agents = [
-            (i, group.name) for group in world.groups.values() for i in range(world.num_agents)[group.slice]
-        ]
+        self._agents = sorted((i, group.name) for group in world.groups.values() for i in group.numbers)
         self._files = contextlib.ExitStack()
         self._table: Table | None = None
 

@@ -12,6 +12,7 @@ from gymnasium.spaces import Box, Space
 
 from warpworld.drawing import Drawing
 from warpworld.environment import Array, Kernel, Phase
+from warpworld.environment.environment import placed_groups
 from warpworld.errors import DeclarationError
 from warpworld.eyes.blocks.block import Block
 from warpworld.eyes.blocks.lives import RandomLifespans
@@ -162,6 +163,7 @@ class BlockEnvironment(Indoor):
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing | None:
         """The home, the agents and what their cameras see."""
-        colours = [group.name for group in self.groups() for _ in range(group.size)]
+        groups = placed_groups(self).values()
+        colours = [name for _, name in sorted((agent, group.name) for group in groups for agent in group.numbers)]
         cameras = self.params.cameras if arrays.keys() & {*CAMERAS} else ()
         return draw_indoor(self.params.plan_set, arrays, colours, self.params.fov, cameras=cameras)

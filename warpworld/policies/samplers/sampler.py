@@ -80,6 +80,7 @@ class Sampler(ABC):
             "NUM_AGENTS": group.size,
             "WORLD_AGENTS": world.num_agents,
             "AGENT_FIRST": group.first,
+            "AGENT_STRIDE": group.stride,
             "ACTION_AGENTS": world.num_agents if actions == "actions" else group.size,
             "ACTION_FIRST": first,
             "OBSERVATION_AGENTS": seat.observed_agents,

@@ -35,7 +35,7 @@ def refuse_not_finite(
     step, env, agent, i = found[0].tolist()
     which = f", number {i}" if rows.shape[-1] > 1 else ""
     raise TrainingError(
-        f"{world.environment.name}: {name} of env {world.first_env + env}, agent {group.first + agent} "
+        f"{world.environment.name}: {name} of env {world.first_env + env}, agent {group.numbers[agent]} "
         f"({group.name} {agent}){which} in step {first_step + step} of the rollout is "
         f"{rows[step, env, agent, i].item()}, expected a finite number; look for a division by zero, a root of "
         "a negative number or an array that is read before it is written"

@@ -58,8 +58,9 @@ class Crew:
     def copies(self, source: str, target: str, row: str) -> list[Copy]:
         """Copies of the crew's part of an array per agent into one of its own, (rows, num_envs, size, ...)."""
         return [
-            Copy(source, target, row=row, agents=Agents(group.first, first, group.size))
+            Copy(source, target, row=row, agents=agents)
             for group, first in zip(self.groups, self._firsts, strict=True)
+            for agents in _side_by_side(group, first)
         ]
 
     def copies_of_observations(self, actors: Sequence[Actor], target: str, row: str) -> list[Copy]:
@@ -120,3 +121,10 @@ class Crew:
         """A group's agents in an array of all agents or of its own."""
         whole = self.world[array]
         return whole if whole.shape[1] == group.size else whole[:, group.slice]
+
+
+def _side_by_side(group: Group, target: int) -> list[Agents]:
+    """A group's agents in an array of all agents, in parts that lie side by side, and where they are copied to."""
+    if group.stride == 1:
+        return [Agents(group.first, target, group.size)]
+    return [Agents(number, target + place, 1) for place, number in enumerate(group.numbers)]

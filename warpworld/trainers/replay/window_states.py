@@ -36,6 +36,7 @@ class WindowStates:
             "CREW_FIRST": crew.first(group.name),
             "COUNT": group.size,
             "AGENT_FIRST": group.first,
+            "AGENT_STRIDE": group.stride,
             "ALL_AGENTS": world.num_agents,
             "STATE_SIZE": self._state_size,
             "STRIDE": self._stride,
