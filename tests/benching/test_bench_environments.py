@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -75,6 +78,21 @@ def test_both_commits_are_run_and_nothing_is_left(
     assert all(len(row["seconds"]) == 7 and min(row["seconds"]) > 0 for row in rows)
     assert "times as fast (" in capsys.readouterr().out
     assert git(repository, "worktree", "list").count("\n") == 0 and git(repository, "status", "--short") == ""
+
+
+def test_nothing_is_left_by_a_process_that_is_asked_to_end(repository: Path) -> None:
+    words = ["bench", "steady.py", "--against", "HEAD~1", "--seconds", "60", "--envs", "8", "--device", "cpu"]
+    process = subprocess.Popen([sys.executable, "-m", "warpworld", *words])
+    try:
+        deadline = time.monotonic() + 60
+        while git(repository, "worktree", "list").count("\n") == 0:
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 143
+    finally:
+        process.kill()
+    assert git(repository, "worktree", "list").count("\n") == 0
 
 
 def test_a_commit_that_is_not_there(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

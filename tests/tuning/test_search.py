@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -199,3 +200,43 @@ def test_an_environment_at_fault_is_said_in_a_line(capsys: pytest.CaptureFixture
 def test_an_unknown_config_gets_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tune", "cartpoll"]) == 2
     assert "Did you mean 'cartpole'" in capsys.readouterr().err
+
+
+def test_the_words_to_train_with_name_the_device_and_the_gain_is_beside_the_first(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["tune", "cartpole", "trainer.num_steps=8", "--seconds", "0.5", "--device", "cpu"]) == 0
+    printed = capsys.readouterr().out
+    words = re.search(r"^warpworld train (cartpole trainer.num_steps=8 .*) --device cpu$", printed, re.MULTILINE)
+    assert words is not None and "trainer.num_envs=" in words[1]
+    header, first = (line.split() for line in printed.split("\n\n")[1].splitlines()[:2])
+    assert first[header.index("gain")] == "1.00"
+
+
+def test_a_kernel_that_does_not_compile_costs_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "still.py").write_text(STILL)
+    (tmp_path / "still.cu").write_text(
+        '#include <warpworld.cuh>\nextern "C" __global__ void step(float* rewards) { oops; }\n'
+    )
+    sizes = "{num_envs: 4, num_steps: 8, total_env_steps: 64}"
+    written = f"name: {tmp_path / 'still.py'}\ntrainer: {sizes}\npolicy: {{agent: {{}}}}\n"
+    (tmp_path / "still.yaml").write_text(written)
+    assert main(["tune", str(tmp_path / "still.yaml"), "--seconds", "0.2", "--device", "cpu"]) == 2
+    error = capsys.readouterr().err
+    assert "still.cu:2" in error and "oops" in error and "Traceback" not in error
+
+
+STILL = """
+from gymnasium.spaces import Box, Discrete
+from warpworld import Environment, Group
+
+
+class Still(Environment):
+    source = "still.cu"
+
+    def groups(self):
+        return [Group("agent", 1, Box(0.0, 1.0, (1,)), Discrete(2))]
+
+    def resets(self):
+        return []
+"""

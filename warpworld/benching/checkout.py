@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -10,6 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpworld.errors import RunError, suggest
+from warpworld.sessions.signals import sigterm_raises
+
+ENDED_BY_SIGTERM = 128 + signal.SIGTERM  # the exit status, as of all programs
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Checkout:
 
 @contextmanager
 def checked_out(commit: str, inside: Path) -> Iterator[Checkout]:
-    """A checkout of a commit in a temporary folder, which is removed afterwards.
+    """A checkout of a commit in a temporary folder, which is removed afterwards, and on SIGTERM.
 
     Args:
         commit: a hash, branch or tag, or such as "HEAD~3".
@@ -42,7 +46,8 @@ def checked_out(commit: str, inside: Path) -> Iterator[Checkout]:
     names = _git(top, "for-each-ref", "--format=%(refname:short)").split()
     why = f"no commit '{commit}' in {top}.{suggest(commit, names)}"
     whole = _git(top, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", why=why)
-    with tempfile.TemporaryDirectory(prefix="warpworld-bench-") as folder:
+    leaving = sigterm_raises(lambda: SystemExit(ENDED_BY_SIGTERM))
+    with leaving, tempfile.TemporaryDirectory(prefix="warpworld-bench-") as folder:
         tree = Path(folder).resolve() / "tree"
         try:
             _git(top, "worktree", "add", "--detach", "--quiet", str(tree), whole)

@@ -16,12 +16,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from warpworld.commands.heart import BEAT_SECONDS, FAILED, FAILED_BEATS, FAILED_KEY, GONE_KEY, Heart
 from warpworld.commands.meeting import meet
 from warpworld.errors import DeviceError, ProcessError
+from warpworld.sessions.signals import sigterm_raises
 
 if TYPE_CHECKING:
     from torch.distributed import Store  # type: ignore[attr-defined]
@@ -115,7 +115,7 @@ def joined() -> Iterator[Membership | Alone]:
     # Where a connection closes torch logs the C++ stack, and here it says in its own words what that means. Read when
     # torch is loaded, which is now.
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")
-    with _sigterm_is_an_error():
+    with sigterm_raises(_ended_by_launcher):
         membership = Membership(launch)
         try:
             yield membership
@@ -126,18 +126,9 @@ def joined() -> Iterator[Membership | Alone]:
             raise SystemExit(FAILED) from error
 
 
-@contextmanager
-def _sigterm_is_an_error() -> Iterator[None]:
-    """Let SIGTERM end the process as errors do: launchers send it to all when one is gone, and one must say why."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        raise ProcessError("ended by SIGTERM, which launchers send where another process of the run is gone")
-
-    previous = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
+def _ended_by_launcher() -> ProcessError:
+    """Launchers send SIGTERM to all processes when one is gone, and one of them must say why."""
+    return ProcessError("ended by SIGTERM, which launchers send where another process of the run is gone")
 
 
 class Alone:

@@ -59,7 +59,8 @@ def _tune(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(_as_json(found)))
     else:
-        _show(found, config, arguments.words)
+        device = [] if arguments.device is None else ["--device", arguments.device]
+        _show(found, config, arguments.words, device)
     if arguments.draw is not None:
         draw_search(found, config.name, arguments.draw)
     return 0
@@ -69,7 +70,7 @@ def _progress(tried: Tried) -> str:
     return f"{_named(tried.changes)}: {tried.speeds.training:,.0f} env steps/s in training"
 
 
-def _show(found: Found, config: RunConfig, words: Sequence[str]) -> None:
+def _show(found: Found, config: RunConfig, words: Sequence[str], device: Sequence[str]) -> None:
     """Print the tables and the words to train with."""
     print()
     print_columns(_table("num_envs", found.sizes, found.best))
@@ -82,7 +83,7 @@ def _show(found: Found, config: RunConfig, words: Sequence[str]) -> None:
             print_columns(_table(name, row, found.best))
     best, trainer = found.best, config.trainer
     steps, before = best["num_envs"] * best.get("num_steps", trainer.num_steps), trainer.num_envs * trainer.num_steps
-    print(f"\nwarpworld train {' '.join([*words, *overrides_of(best)])}")
+    print(f"\nwarpworld train {' '.join([*words, *overrides_of(best), *device])}")
     if steps != before:
         print(
             f"an iteration has {steps:,} env steps then, where the config has {before:,}: what is learnt changes with "
@@ -100,16 +101,17 @@ def _enough(found: Found) -> str:
 
 
 def _table(name: str, row: Sequence[Tried], best: Mapping[str, Any]) -> list[list[str]]:
-    """Lines of a table: of one setting's values, env steps per second of each kind, and memory."""
+    """Lines of a table: one setting's values, env steps per second of each kind, the gain of training, memory."""
     from warpworld.managers.shortage import amount
 
-    lines = [[name, *KINDS, "agent steps/s", "store", ""]]
+    lines = [[name, *KINDS, "gain", "agent steps/s", "store", ""]]
     for tried in row:
         speeds = tried.speeds
         rates = [f"{getattr(speeds, kind):,.0f}" for kind in KINDS]
         agents = f"{speeds.training * speeds.num_agents:,.0f}"
+        gain = f"{speeds.training / row[0].speeds.training:.2f}"
         mark = "<- take this" if tried.changes[name] == best.get(name) else ""
-        lines.append([f"{tried.changes[name]:,}", *rates, agents, amount(speeds.nbytes), mark])
+        lines.append([f"{tried.changes[name]:,}", *rates, gain, agents, amount(speeds.nbytes), mark])
     return lines
 
 

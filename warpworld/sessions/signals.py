@@ -1,10 +1,12 @@
-"""Ctrl-C and SIGTERM while a run trains."""
+"""Ctrl-C and SIGTERM while a run trains, and SIGTERM while something is open."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -57,3 +59,26 @@ class StopOnSignal:
         self.received = signal.Signals(number)
         if not self._quiet:
             os.write(2, _NOTICE)  # print() may be what the signal came into
+
+
+@contextmanager
+def sigterm_raises(make: Callable[[], BaseException]) -> Iterator[None]:
+    """Let SIGTERM end the process as errors do, so that what is open is closed.
+
+    Signals arrive in the main thread; in others nothing changes.
+
+    Args:
+        make: what is raised.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise make()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
