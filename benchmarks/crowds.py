@@ -1,25 +1,34 @@
 """What an agent step costs as agents grow: CPU time of one core, so that other work counts less.
 
-``python -m warpworld.benchmarks.crowds [WORD]`` prints a table of the environments whose line has the word. The best of
-several windows counts. Worlds grow with their agents where the originals' do, so that crowds are as dense. Behind the
-times stand the bytes of the store for each agent.
+``python -m warpworld.benchmarks.crowds [WORD]`` prints a table of the environments whose line has the word; ``--save
+FILE`` keeps it as JSON, ``--draw FILE`` draws it. The best of several windows counts. Worlds grow with their agents
+where the originals' do, so that crowds are as dense. Behind the times stand the bytes of the store for each agent.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import math
-import sys
 import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import warpworld
 from warpworld.environment import get_environment
+from warpworld.files import replace_text
+from warpworld.report.palette import ROLES, SERIES
 
 from .gallery.battle import MAPS
+from .main import conditions
 from .worlds import random_actions
 
+Costs = dict[str, dict[int, tuple[float, float]]]  # by line and number of agents: ns of a step, bytes of the store
+
+LINES = ("-", "--")
 ALL_AGENTS = 4096  # of all envs
 WINDOWS, STEPS = 20, 20
 GRIDWORLD = {agents: {"num_taggers": agents - 1, "grid_length": 100} for agents in (5, 20, 100, 500, 1000)}
@@ -105,17 +114,60 @@ def _window(world: warpworld.World) -> float:
     return (time.process_time() - start) / STEPS
 
 
-def main(words: list[str]) -> None:
-    """Print the table."""
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, or load what was measured; print the table, and draw it."""
+    parser = argparse.ArgumentParser(prog="python -m warpworld.benchmarks.crowds", description=__doc__)
+    parser.add_argument("words", nargs="*", metavar="WORD", help="lines that have them all (default: all lines)")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="the table as JSON, with machine and commit")
+    parser.add_argument("--load", type=Path, metavar="FILE", help="show what was saved; measure nothing")
+    parser.add_argument("--draw", type=Path, metavar="FILE", help="the times as a PNG")
+    arguments = parser.parse_args(argv)
     print("| environment | ns per agent step, by the number of agents | bytes per agent |")
     print("|---|---|---|")
+    costs: Costs = {}
+    for label, found in _loaded(arguments.load) if arguments.load else _measured(arguments.words):
+        costs[label] = found
+        times = ", ".join(f"{agents}: {ns:.3g}" for agents, (ns, _) in found.items())
+        memory = ", ".join(f"{agents}: {nbytes:.0f}" for agents, (_, nbytes) in found.items())
+        print(f"| {label} | {times} | {memory} |", flush=True)
+        if arguments.save:
+            replace_text(arguments.save, json.dumps({**conditions(), "costs": costs}) + "\n")
+    if arguments.draw:
+        draw(costs, arguments.draw)
+
+
+def _measured(words: Sequence[str]) -> Iterator[tuple[str, dict[int, tuple[float, float]]]]:
     for label, (name, crowds) in CROWDS.items():
         if all(word in label for word in words):
-            costs = {agents: cost_of_agents(name, params) for agents, params in crowds.items()}
-            times = ", ".join(f"{agents}: {ns:.3g}" for agents, (ns, _) in costs.items())
-            memory = ", ".join(f"{agents}: {nbytes:.0f}" for agents, (_, nbytes) in costs.items())
-            print(f"| {label} | {times} | {memory} |", flush=True)
+            yield label, {agents: cost_of_agents(name, params) for agents, params in crowds.items()}
+
+
+def _loaded(file: Path) -> Iterator[tuple[str, dict[int, tuple[float, float]]]]:
+    for label, found in json.loads(file.read_text(encoding="utf-8"))["costs"].items():
+        yield label, {int(agents): (ns, nbytes) for agents, (ns, nbytes) in found.items()}
+
+
+def draw(costs: Costs, path: Path) -> None:
+    """Draw ns per agent step over the number of agents in an env, both on logarithmic axes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 4.2), dpi=140, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    for number, (label, found) in enumerate(costs.items()):
+        times = [ns for ns, _ in found.values()]
+        colour, style = SERIES[number % len(SERIES)], LINES[number // len(SERIES) % len(LINES)]
+        axes.plot(list(found), times, style, color=colour, marker="o", markersize=3.5, linewidth=1.3, label=label)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("agents in an env")
+    axes.set_ylabel("ns per agent step")
+    axes.grid(color=ROLES["grid"][0], linewidth=0.8)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right upper", fontsize=7, frameon=False)
+    figure.savefig(path)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

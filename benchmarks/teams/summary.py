@@ -69,9 +69,8 @@ def print_summary(results: Runs, at_random: Mapping[str, float]) -> None:
             spent = f"{np.mean([run['figures']['cpu_seconds'] for run in runs]):.0f}"
             table.add_row("", "", algorithm, ", ".join(map(_short, values)), _short(values.mean()), interval, spent)
     console.print(table, soft_wrap=True)
-    if len({(algorithm, len(runs)) for found in results.values() for algorithm, runs in found.items()}) == len(
-        next(iter(results.values()))
-    ):
+    counts = {algorithm: len(runs) for algorithm, runs in next(iter(results.values())).items()}
+    if all({algorithm: len(runs) for algorithm, runs in found.items()} == counts for found in results.values()):
         together = Table("all tasks, normalised", "interquartile mean", f"{LEVEL:.0%} interval", box=None)
         for algorithm, values in normalised(results, at_random).items():
             middle, low, high = over_tasks(values)
