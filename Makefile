@@ -54,7 +54,7 @@ test: $(STAMP) ## Run the tests that are not marked heavy or slow
 test-slow: $(STAMP) ## Run the tests that are marked heavy or slow
 	$(PYTEST) -m "slow or heavy" $(ARGS) || [ $$? -eq 5 ]
 
-exhaustive: $(STAMP) ## Run what test-slow runs a part of: the same thing at many more random moments
+exhaustive: $(STAMP) ## Run what test-slow runs a part of: the same thing in more cases and at many more random moments
 	$(PYTEST) --exhaustive $(ARGS)
 
 test-optimised: $(STAMP) ## Run the tests of kernels as users' kernels are compiled, which the other tests are not

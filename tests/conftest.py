@@ -1,6 +1,7 @@
 """Settings that hold for all tests."""
 
 import functools
+import itertools
 import os
 import signal
 import sys
@@ -136,8 +137,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     rows = [value for call in calls for name, value in call.user_properties if name == "kernel_usage"]
     if not rows:
         return
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    widths = [max(len(cell) for cell in column) for column in itertools.zip_longest(*rows, fillvalue="")]
     terminalreporter.section("kernels under nvcc: registers a thread, static shared memory a block")
     for row in sorted(rows):
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=False))
         terminalreporter.write_line("  ".join(cells).rstrip())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import pytest
@@ -55,6 +56,11 @@ FEW = (
 )
 
 
+def _thoroughly(names: Iterable[str], few: Collection[str]) -> list[Any]:
+    """All names, of which `make exhaustive` alone takes those that are not among the few."""
+    return [name if name in few else pytest.param(name, marks=pytest.mark.exhaustive) for name in names]
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", FEW)
 def test_transitions_are_those_that_were_played(name: str) -> None:
@@ -68,7 +74,7 @@ def test_rows_that_were_never_written_are_not_drawn() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", _thoroughly(CASES, FEW))
 def test_transitions_are_those_that_were_played_for_long(name: str) -> None:
     case = {**ENDS, **CASES[name]}
     sizes = {"batch_size": 2048, **case.pop("sizes", {})}

@@ -169,7 +169,9 @@ def test_windows_are_those_that_were_played(given: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("train_length", "num_steps"), [(1, 4), (3, 1), (8, 9)])
+@pytest.mark.parametrize(
+    ("train_length", "num_steps"), [(1, 4), pytest.param(3, 1, marks=pytest.mark.exhaustive), (8, 9)]
+)
 def test_windows_are_those_that_were_played_for_long(train_length: int, num_steps: int) -> None:
     rows = 48 if train_length == 3 else 40
     filled = FilledWindows(**ALL, num_steps=num_steps, train_length=train_length, rows=rows, burn_in=3, n_step=3)
