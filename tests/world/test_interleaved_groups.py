@@ -98,6 +98,22 @@ def test_one_policy_plays_both_groups() -> None:
     assert trainer.world["rollout_rewards"].min() >= 0.0
 
 
+@pytest.mark.heavy
+@pytest.mark.parametrize("algorithm", ["ppo", "dqn"])
+def test_opponents_play_the_agents_that_they_are_to(algorithm: str) -> None:
+    """Past selves and random opponents obey masks, which are other ones for each agent."""
+    met = {"share": 0.5, "slots": 2, "pool_size": 2, "snapshot_every": 2, "match_every": 2, "opponents": ["random"]}
+    settings = ON_POLICY if algorithm == "ppo" else OFF_POLICY
+    entry = {"algorithm": algorithm, **settings}
+    config = _run(entry)
+    config["policy"] = {"cat": {**entry, "self_play": met}, "mouse": entry}
+    config["trainer"]["total_env_steps"] = 16 * 8 * 12
+    trainer = Trainer(config_from_dict(config))
+    trainer.train(None)
+    assert trainer.league is not None and len(trainer.league.slots) == 2
+    assert trainer.world["rollout_rewards"].min() >= 0.0
+
+
 @pytest.mark.cpu_backend
 def test_agents_of_a_parallel_env_have_their_own_rewards() -> None:
     env = ParallelEnv(World(Herd(), 1, device="cpu", autoreset="disabled"))
