@@ -50,13 +50,12 @@ __device__ unsigned valid_choices(const Around& food, int row, int col) {
          (unsigned)((food.north | food.south | food.west | food.east) != 0) << LOAD;
 }
 
-// Writes the entries of one thing, and returns where the next one's are: in their place if this one is not seen. Without
-// a branch, since processors can hardly predict who is near.
-__device__ float* list(float* to, bool is_seen, int y, int x, int level, int entries) {
+// Writes the entries of one thing, and returns where the next one's are.
+__device__ float* list(float* to, int y, int x, int level, int entries) {
   to[0] = (float)y;
   to[1] = (float)x;
   if (entries > 2) to[2] = (float)level;
-  return to + (int)is_seen * entries;
+  return to + entries;
 }
 
 // Writes the entries of nothing up to the end.
@@ -67,24 +66,51 @@ __device__ void list_nothing(float* to, const float* end, int entries) {
   }
 }
 
+// What may be in a window: the places and levels of food or of players, in their order.
+struct Things {
+  const short *row, *col;
+  const unsigned char* level;
+};
+
+// Of up to 32 things from `begin` on, a bit for each with a level whose place is in a window. Without a
+// branch, since processors can hardly predict who is near.
+__device__ unsigned near_bits(const Things& things, int begin, int end, int top, int left, int down, int right) {
+  unsigned bits = 0;
+  for (int k = begin; k < end; ++k) {
+    const bool is_near = ((unsigned)(things.row[k] - top) <= (unsigned)down) &
+                         ((unsigned)(things.col[k] - left) <= (unsigned)right) & (things.level[k] > 0);
+    bits |= (unsigned)is_near << (k - begin);
+  }
+  return bits;
+}
+
 // Lists what a player sees, in a window whose corner is (0, 0): food in the order of cells, then itself, then others. As
 // in the original, a window at the field's edge shows players, but no food, that are farther than `sight` from its middle.
 __device__ void observe_list(const Food& food, const Players& players, int i, float* seen) {
-  const int first = env_id() * NUM_AGENTS, first_food = env_id() * MAX_NUM_FOOD, row = players.row[i], col = players.col[i];
-  const int top = max(row - SIGHT, 0), left = max(col - SIGHT, 0);
+  const int env = env_id(), first = env * NUM_AGENTS, first_food = env * MAX_NUM_FOOD;
+  const int row = players.row[i], col = players.col[i], top = max(row - SIGHT, 0), left = max(col - SIGHT, 0);
+  const Things pieces{food.food_row + first_food, food.food_col + first_food, food.food_level + first_food};
   float* next = seen;
-  for (int f = first_food; f < first_food + MAX_NUM_FOOD; ++f) {
-    const int y = food.food_row[f], x = food.food_col[f], level = food.food_level[f];
-    const bool is_near = (y >= top) & (y <= row + SIGHT) & (x >= left) & (x <= col + SIGHT);
-    next = list(next, (level > 0) & is_near, y - top, x - left, level, 3);
+  for (int begin = 0; begin < MAX_NUM_FOOD; begin += 32) {
+    const int end = min(begin + 32, MAX_NUM_FOOD);
+    for (unsigned bits = near_bits(pieces, begin, end, top, left, row + SIGHT - top, col + SIGHT - left); bits;) {
+      const int k = begin + __ffs((int)bits) - 1;
+      bits &= bits - 1;
+      next = list(next, pieces.row[k] - top, pieces.col[k] - left, pieces.level[k], 3);
+    }
   }
   list_nothing(next, seen + FOOD_ENTRIES, 3);
-  next = list(seen + FOOD_ENTRIES, true, row - top, col - left, players.level[i], PLAYER_ENTRIES);
-  for (int other = first; other < first + NUM_AGENTS; ++other) {
-    if (other == i) continue;
-    const int y = players.row[other] - top, x = players.col[other] - left, level = players.level[other];
-    const bool is_near = ((unsigned)y <= 2u * SIGHT) & ((unsigned)x <= 2u * SIGHT);
-    next = list(next, (level > 0) & is_near, y, x, level, PLAYER_ENTRIES);
+  const Things crowd{players.row + first, players.col + first, players.level + first};
+  next = list(seen + FOOD_ENTRIES, row - top, col - left, players.level[i], PLAYER_ENTRIES);
+  for (int begin = 0; begin < NUM_AGENTS; begin += 32) {
+    const int end = min(begin + 32, NUM_AGENTS), self = i - first - begin;
+    unsigned bits = near_bits(crowd, begin, end, top, left, 2 * SIGHT, 2 * SIGHT);
+    if (self >= 0 && self < 32) bits &= ~(1u << self);
+    while (bits) {
+      const int k = begin + __ffs((int)bits) - 1;
+      bits &= bits - 1;
+      next = list(next, crowd.row[k] - top, crowd.col[k] - left, crowd.level[k], PLAYER_ENTRIES);
+    }
   }
   list_nothing(next, seen + OBSERVATION_SIZE, PLAYER_ENTRIES);
 }
