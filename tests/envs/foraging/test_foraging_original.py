@@ -22,6 +22,8 @@ CASES: dict[str, dict[str, Any]] = {
         **dict(rows=5, cols=5, players=4, max_num_food=2, grid_observation=True, sight=3, observe_agent_levels=False)
     ),
 }
+# More players than a word has bits, some of whom are far away.
+MANY: dict[str, Any] = dict(rows=9, cols=10, players=40, max_num_food=4, sight=3)
 
 
 def mostly_useful(world: World, generator: np.random.Generator) -> np.ndarray:
@@ -33,7 +35,7 @@ def mostly_useful(world: World, generator: np.random.Generator) -> np.ndarray:
 
 def walk(case: str, num_envs: int, episodes: int) -> dict[str, int]:
     """Play both side by side for a number of episodes; returns what happened how often."""
-    params = {"episode_length": 25, **CASES[case]}
+    params = {"episode_length": 25, **(MANY if case == "many" else CASES[case])}
     world = packaged("foraging", num_envs, device="cpu", seed=5, final_observations=True, **params)
     world.reset()
     originals, generator = Originals(world), np.random.default_rng(1)
@@ -73,6 +75,11 @@ def test_the_package_plays_the_same(case: str) -> None:
     happened = walk(case, num_envs=4, episodes=8)
     assert happened["loaded"] > 0 or CASES[case].get("force_coop")
     assert happened["blocked"] > 0
+
+
+def test_many_players_see_those_who_are_near() -> None:
+    pytest.importorskip("lbforaging", reason="lbforaging is not installed; make peers")
+    assert walk("many", num_envs=2, episodes=2)["blocked"] > 0
 
 
 @pytest.mark.slow
