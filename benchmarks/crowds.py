@@ -23,6 +23,7 @@ from warpworld.files import replace_text
 from warpworld.report.palette import ROLES, SERIES
 
 from .gallery.battle import MAPS
+from .gallery.foraging import CROWD as ONE_FIELD
 from .main import conditions
 from .worlds import random_actions
 
@@ -71,6 +72,10 @@ CROWDS: dict[str, tuple[str, dict[int, dict[str, Any]]]] = {
         {players: _field(players) | {"grid_observation": True} for players in (2, 4, 8, 16, 32)},
     ),
     "foraging, list": ("foraging", {players: _field(players) for players in (2, 4, 8, 16, 32)}),
+    "foraging, all seen": (
+        "foraging",
+        {players: ONE_FIELD | {"players": players} for players in (2, 4, 8, 16, 32)},
+    ),
     "warehouse, large": (
         "warehouse",
         {agents: {"layout": "large", "agents": agents, "request_queue_size": agents} for agents in (2, 4, 8, 16, 32)},
