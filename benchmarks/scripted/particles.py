@@ -13,6 +13,7 @@ from warpworld.environment import Group
 from .logits import surely
 
 PUSHES = 5  # none, left, right, down, up
+WORDS = 10  # of reference, in each of which an agent may push
 COASTING = 0.3  # units of time in which a particle that is not pushed comes to rest, about
 NEAR = 0.03  # closer than this it rests
 
@@ -38,11 +39,18 @@ def share_out(arrays: Any, group: Group) -> Tensor:
 
 
 def to_the_goal(arrays: Any, group: Group) -> Tensor:
-    """Push, adversary: straight to the secret goal, and stay there."""
+    """Push, adversary, speaker_listener: straight to the secret goal, and stay there."""
     own = group.slice
     envs = torch.arange(len(arrays["goal"]), device=arrays["goal"].device)
     place = arrays["landmark"][envs, arrays["goal"].long()][:, None]
     return surely(towards(arrays["position"][:, own], arrays["velocity"][:, own], place), PUSHES)
+
+
+def to_the_others_wish(arrays: Any, group: Group) -> Tensor:
+    """Reference: each straight to the landmark that the other wishes, without a word."""
+    envs = torch.arange(len(arrays["goal"]), device=arrays["goal"].device)[:, None]
+    place = arrays["landmark"][envs, arrays["goal"].flip(1).long()]
+    return surely(towards(arrays["position"], arrays["velocity"], place), WORDS * PUSHES)
 
 
 def to_the_middle(arrays: Any, group: Group) -> Tensor:
