@@ -40,9 +40,9 @@ def by(rule: Rule) -> Scripted:
     return Scripted(rule.__name__, rule)
 
 
-def _of_environment(name: str, script: str) -> Scripted:
-    """A player that follows a script which the environment brings."""
-    return Scripted(script, get_environment(name)().scripts()[script])
+def _of_environment(config: RunConfig, script: str) -> Scripted:
+    """A player that follows a script of the run's environment."""
+    return Scripted(script, get_environment(config.name)(**config.env).scripts()[script])
 
 
 def _returns(name: str, about: str, episodes: int | None = None, **players: Rule) -> Case:
@@ -80,25 +80,24 @@ def _four_in_a_line() -> Figures:
 
 
 def _steps_to_the_catch() -> Figures:
-    players: dict[str, Player] = {"tagger": _of_environment("tag_gridworld", "greedy"), "runner": None}
-    played = play(_experiment("tag_gridworld"), players, experiment.EPISODES, seed=1)
+    config = _experiment("tag_gridworld")
+    players: dict[str, Player] = {"tagger": _of_environment(config, "greedy"), "runner": None}
+    played = play(config, players, experiment.EPISODES, seed=1)
     return {"steps": float(played.lengths.double().mean())}
 
 
 def _on_the_plane() -> Figures:
     config = _experiment("tag_continuous")
-    scripts = Scripted("greedy", get_environment("tag_continuous")(**config.env).scripts()["greedy"])
-    figures = {}
+    greedy, figures = _of_environment(config, "greedy"), {}
     for own, other in (("tagger", "runner"), ("runner", "tagger")):
-        played = play(config, {own: scripts, other: None}, experiment.EPISODES, seed=1)
+        played = play(config, {own: greedy, other: None}, experiment.EPISODES, seed=1)
         figures[f"{own} when the other side is random"] = float(played.returns[own].mean())
     return figures
 
 
 def _duels() -> Figures:
     config = load_config("deathmatch")
-    scripts = get_environment("deathmatch")(**config.env).scripts()
-    turret, walker = (Scripted(name, scripts[name]) for name in ("turret", "walker"))
+    turret, walker = (_of_environment(config, name) for name in ("turret", "walker"))
     return {"turret beats walker": deathmatch.wins(config, turret, walker)}
 
 

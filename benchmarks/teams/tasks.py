@@ -103,36 +103,21 @@ def _wins(config: RunConfig, players: Players) -> float:
     return float((returns > WON).double().mean())
 
 
+def _by_return(name: str, policy: str, env_steps: int, settings: Mapping[str, Any], **more: Any) -> Task:
+    """A task whose score is the mean return of the policy's agents."""
+    curve = f"charts/{policy}/episodic_return"
+    given = {"gamma": 0.99, "measures": "mean return", "score": _mean_return(policy), "curve": curve, **more}
+    return Task(name, policy, env_steps, settings, **given)
+
+
 _ALL = (
-    Task(
-        name="particles_spread",
-        policy="agent",
-        env_steps=600_000,
-        settings={"learning_rate": 2e-3},
-        gamma=0.95,
-        measures="mean return",
-        score=_mean_return("agent"),
-        curve="charts/agent/episodic_return",
-    ),
-    Task(
-        name="foraging",
-        policy="player",
-        env_steps=1_000_000,
-        settings={"learning_rate": 2e-3, "num_minibatches": 8},
-        gamma=0.99,
-        measures="mean return",
-        score=_mean_return("player"),
-        curve="charts/player/episodic_return",
-    ),
-    Task(
-        name="overcooked",
-        policy="cook",
-        env_steps=1_500_000,
-        settings={"learning_rate": 1e-3, "num_minibatches": 8},
-        gamma=0.99,
-        measures="mean return",
-        score=_mean_return("cook"),
-        curve="charts/cook/episodic_return",
+    _by_return("particles_spread", "agent", 600_000, {"learning_rate": 2e-3}, gamma=0.95),
+    _by_return("foraging", "player", 1_000_000, {"learning_rate": 2e-3, "num_minibatches": 8}),
+    _by_return(
+        "overcooked",
+        "cook",
+        1_500_000,
+        {"learning_rate": 1e-3, "num_minibatches": 8},
         has_floats=False,
         changes={"schedules": {"shaping": [[0, 1.0], [750_000, 0.0]]}},
     ),

@@ -56,7 +56,7 @@ def play(
 
     Args:
         config: the run's settings.
-        policies: by name, who plays in the place of each entry of the configuration; None acts at random.
+        policies: a player for each policy of the configuration, by the policy's name; None acts at random.
         episodes: how many, rounded up to whole rounds of the envs.
         seed: of the episodes and of the actions drawn.
         greedy: take the likeliest actions instead of drawing.

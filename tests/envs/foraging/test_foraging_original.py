@@ -33,9 +33,9 @@ def mostly_useful(world: World, generator: np.random.Generator) -> np.ndarray:
     return np.where(can_load & (generator.random(drawn.shape) < 0.5), 5, drawn)
 
 
-def walk(case: str, num_envs: int, episodes: int) -> dict[str, int]:
+def walk(case: dict[str, Any], num_envs: int, episodes: int) -> dict[str, int]:
     """Play both side by side for a number of episodes; returns what happened how often."""
-    params = {"episode_length": 25, **(MANY if case == "many" else CASES[case])}
+    params = {"episode_length": 25, **case}
     world = packaged("foraging", num_envs, device="cpu", seed=5, final_observations=True, **params)
     world.reset()
     originals, generator = Originals(world), np.random.default_rng(1)
@@ -72,14 +72,14 @@ def walk(case: str, num_envs: int, episodes: int) -> dict[str, int]:
 @pytest.mark.parametrize("case", CASES)
 def test_the_package_plays_the_same(case: str) -> None:
     pytest.importorskip("lbforaging", reason="lbforaging is not installed; make peers")
-    happened = walk(case, num_envs=4, episodes=8)
+    happened = walk(CASES[case], num_envs=4, episodes=8)
     assert happened["loaded"] > 0 or CASES[case].get("force_coop")
     assert happened["blocked"] > 0
 
 
 def test_many_players_see_those_who_are_near() -> None:
     pytest.importorskip("lbforaging", reason="lbforaging is not installed; make peers")
-    assert walk("many", num_envs=2, episodes=2)["blocked"] > 0
+    assert walk(MANY, num_envs=2, episodes=2)["blocked"] > 0
 
 
 @pytest.mark.slow
@@ -87,7 +87,7 @@ def test_many_players_see_those_who_are_near() -> None:
 def test_the_package_plays_the_same_for_a_thousand_episodes(case: str) -> None:
     """Players refuse each other's cells, now and then end on one cell, and some fields are emptied."""
     pytest.importorskip("lbforaging", reason="lbforaging is not installed; make peers")
-    happened = walk(case, num_envs=50, episodes=1000)
+    happened = walk(CASES[case], num_envs=50, episodes=1000)
     assert happened["emptied"] > 20 and happened["loaded"] > 500 and happened["blocked"] > 100
     assert (happened["refused"] > 100) == (CASES[case].get("penalty", 0.0) > 0)
     assert (happened["shared"] > 0) == (CASES[case].get("players", 2) > 2), happened

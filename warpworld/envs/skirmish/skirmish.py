@@ -26,7 +26,7 @@ MOST_THREADS = 256  # of an env; with more, sm_80 spills registers
 
 @register("skirmish")
 class Skirmish(Environment):
-    """Two sides of a few units each walk and shoot until one side is dead; all units of a side earn the same.
+    """Two small teams of units move and shoot until one team is dead; all units of a team receive the same reward.
 
     Actions: 0 north, 1 east, 2 south, 3 west, 4 stop, and from 5 on a shot at each opponent. A step is half a second.
     """
