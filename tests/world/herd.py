@@ -9,6 +9,7 @@ from gymnasium.spaces import Box, Discrete
 
 from warpworld import Array, Environment, Group
 
+NAMES = ("cat", "mouse")
 SIZE = 3  # of each group
 
 
