@@ -11,60 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.benching.git import git
 from warpworld.cli import main
 
 pytestmark = [pytest.mark.cpu_backend, pytest.mark.heavy]
 
-STEADY = '''
-from dataclasses import dataclass
-from gymnasium.spaces import Box, Discrete
-from warpworld import Environment, Group
-
-
-class Steady(Environment):
-    """Agents that do nothing."""
-
-    source = "steady.cu"
-
-    @dataclass(frozen=True)
-    class Params:
-        agents: int = AGENTS
-
-    def groups(self):
-        return [Group("agent", self.params.agents, Box(0.0, 1.0, (1,)), Discrete(2))]
-
-    def phases(self):
-        return ["step"]
-
-    def resets(self):
-        return []
-'''
-KERNEL = """#include <warpworld.cuh>
-extern "C" __global__ void step(float* rewards) { if (is_active()) rewards[agent_index()] = 1.0f; }
-"""
 SHORT = ["--seconds", "0.001", "--envs", "8", "--device", "cpu"]
-
-
-def git(folder: Path, *words: str) -> str:
-    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-    done = subprocess.run(["git", *identity, *words], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two commits of an environment: it had three agents and has five."""
-    folder = tmp_path / "own"
-    (folder / "envs").mkdir(parents=True)
-    git(folder, "init", "--quiet", "--initial-branch", "main")
-    (folder / ".gitignore").write_text("__pycache__/\n")
-    for agents in (3, 5):
-        (folder / "envs" / "steady.py").write_text(STEADY.replace("AGENTS", str(agents)))
-        (folder / "envs" / "steady.cu").write_text(KERNEL)
-        git(folder, "add", "--all")
-        git(folder, "commit", "--quiet", "--message", f"{agents} agents")
-    monkeypatch.chdir(folder / "envs")
-    return folder
 
 
 def test_both_commits_are_run_and_nothing_is_left(
@@ -143,7 +95,7 @@ def test_several_environments_and_a_parameter(repository: Path, capsys: pytest.C
     assert [line.split()[:2] for line in lines[1:3]] == [["cartpole", "1"], ["steady.py", "5"]]
     assert main(["bench", "steady.py", "--vary", "env.agents=2,7", *SHORT]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:3] for line in lines[1:3]] == [["steady.py,", f"agents={n}", str(n)] for n in (2, 7)]
+    assert [line.split()[:3] for line in lines[1:3]] == [["steady.py,", f"env.agents={n}", str(n)] for n in (2, 7)]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +103,7 @@ def test_several_environments_and_a_parameter(repository: Path, capsys: pytest.C
     [
         (["steady.py", "agnets=3"], "error: steady.py has no parameter 'agnets'. Did you mean 'agents'?"),
         (["steady.py", "--vary", "agnets=3,4"], "error: steady.py has no parameter 'agnets'. Did you mean 'agents'?"),
-        (["steady.py", "--vary", "agents=3"], "error: --vary agents=3: expected a parameter and at least two values"),
+        (["steady.py", "--vary", "agents=3"], "error: --vary agents=3: expected a key and at least two values"),
         (["steady.py", "agents=0"], "error: steady.py: "),
         (["cartpoll"], "Did you mean 'cartpole'"),
     ],

@@ -1,4 +1,4 @@
-"""Sides of a comparison: environments, each in a process of its own, that are measured in turn."""
+"""Sides of a comparison: environments or trainings, each in a process of its own, that are measured in turn."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ class Side:
 
     Attributes:
         label: in the table.
-        name: of the environment.
-        params: its parameters that differ from their defaults.
+        name: of the environment; of the config where it is trained.
+        params: of the environment, those that differ from their defaults; of a config, overrides by dotted key.
         checkout: from which it is imported; None for what is here.
+        is_trained: whether iterations of training are measured, and not steps with random actions.
     """
 
     label: str
     name: str
     params: Mapping[str, Any]
     checkout: Checkout | None = None
+    is_trained: bool = False
 
 
 @dataclass
@@ -44,22 +46,28 @@ class Measured:
         num_agents: in an env.
         nbytes: of the store.
         device: cpu or cuda.
-        seconds: of a step, in each round.
+        env_steps: that are timed together: a step of all envs, or an iteration.
+        seconds: that they took, in each round.
+        rollouts: seconds of an iteration's rollout, in each round; empty where nothing is trained.
     """
 
     side: Side
     num_agents: int
     nbytes: int
     device: str
+    env_steps: int
     seconds: list[float] = field(default_factory=list)
+    rollouts: list[float] = field(default_factory=list)
 
 
-def measured(sides: Sequence[Side], num_envs: int, seconds: float, rounds: int, device: str = "auto") -> list[Measured]:
+def measured(
+    sides: Sequence[Side], num_envs: int | None, seconds: float, rounds: int, device: str = "auto"
+) -> list[Measured]:
     """Measure all sides in turn: one after the other in each round.
 
     Args:
         sides: at least one.
-        num_envs: of each world.
+        num_envs: of each world; None leaves it to the config of what is trained.
         seconds: of each measurement.
         rounds: how many of each side.
         device: auto, cpu or cuda.
@@ -72,16 +80,17 @@ def measured(sides: Sequence[Side], num_envs: int, seconds: float, rounds: int, 
         found = [worker.about() for worker in workers]
         for _ in range(rounds):
             for worker, row in zip(workers, found, strict=True):
-                row.seconds.append(worker.measure(seconds))
+                worker.measure(seconds, row)
     return found
 
 
 class _Worker:
-    """A process that steps one side's world."""
+    """A process that steps or trains one side."""
 
-    def __init__(self, side: Side, num_envs: int, device: str) -> None:
+    def __init__(self, side: Side, num_envs: int | None, device: str) -> None:
         self._side = side
-        words = [side.name, str(num_envs), json.dumps(dict(side.params)), device]
+        what = "train" if side.is_trained else "step"
+        words = [what, side.name, json.dumps(num_envs), json.dumps(dict(side.params)), device]
         here = Path.cwd() if side.checkout is None else side.checkout.folder
         before = os.environ.get("PYTHONPATH")
         paths = [*_import_paths(here), *([before] if before else [])]
@@ -117,15 +126,18 @@ class _Worker:
             )
         return Measured(self._side, **answer)
 
-    def measure(self, seconds: float) -> float:
-        """Seconds of a step."""
+    def measure(self, seconds: float, row: Measured) -> None:
+        """Add a round to the row."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(f"{seconds}\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             pass  # it has ended, which its missing answer says
-        return float(self._answer()["seconds"])
+        answer = self._answer()
+        row.seconds.append(float(answer["seconds"]))
+        if "rollout" in answer:
+            row.rollouts.append(float(answer["rollout"]))
 
     def _answer(self) -> dict[str, Any]:
         assert self._process.stdout is not None

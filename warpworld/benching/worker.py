@@ -1,8 +1,9 @@
-"""A process that steps one world with random actions, for as long as each line of its input says.
+"""A process that steps one world with random actions, or trains, for as long as each line of its input says.
 
 It is run as a script, so that another commit's warpworld, which may lack this file, is measured by the same code. Its
-arguments are a name, a number of envs, parameters as JSON, and a device. It answers a line of JSON at first, about the
-world, and one for each line that it reads: seconds of a step. What an environment prints goes to standard error.
+arguments are what it does, a name, a number of envs, parameters or settings as JSON, and a device. It answers a line of
+JSON at first, about the world, and one for each line that it reads: seconds of a step or of an iteration. What an
+environment prints goes to standard error.
 """
 
 import inspect
@@ -14,6 +15,7 @@ from typing import Any
 
 CALLS = 8  # steps between two looks at the clock
 DRAWS = 16  # sets of random actions, used in turn
+WARM_UP = 2  # iterations that do not count: they build networks, and touch memory for the first time
 
 
 def main() -> None:
@@ -24,66 +26,94 @@ def main() -> None:
     def answer(**values: Any) -> None:
         print(json.dumps(values), file=answers, flush=True)
 
-    name, num_envs, params, device = sys.argv[1:]
+    what, name, num_envs, params, device = sys.argv[1:]
     try:
-        world = made(name, int(num_envs), json.loads(params), device)
-        step = Stepping(world)
-        step.seconds(0.05)
-        answer(num_agents=world.num_agents, nbytes=world.data.nbytes, device=world.device.type, files=files_of(world))
+        kind: type[Stepping | Training] = Training if what == "train" else Stepping
+        work = kind(name, json.loads(num_envs), json.loads(params), device)
+        world = work.world
+        about = {"num_agents": world.num_agents, "nbytes": world.data.nbytes, "device": world.device.type}
+        answer(**about, env_steps=work.env_steps, files=files_of(world, name))
         for line in sys.stdin:
-            answer(seconds=step.seconds(float(line)))
+            answer(**work.measured(float(line)))
     except Exception as error:
         known = type(error).__module__ == "warpworld.errors"
         answer(error=str(error) if known else f"{type(error).__name__}: {error}")
 
 
-def files_of(world: Any) -> list[str]:
-    """Where the environment and warpworld come from."""
+def files_of(world: Any, name: str) -> list[str]:
+    """Where the environment, warpworld and the config come from."""
     import warpworld
 
-    return [os.path.realpath(inspect.getfile(type(world.environment))), os.path.realpath(warpworld.__file__)]
-
-
-def made(name: str, num_envs: int, params: dict[str, Any], device: str) -> Any:
-    """A world that has been reset."""
-    from warpworld import World
-    from warpworld.environment import get_environment
-
-    world = World(get_environment(name)(**params), num_envs, device=device)
-    world.reset()
-    return world
+    files = [inspect.getfile(type(world.environment)), warpworld.__file__, *([name] if os.path.isfile(name) else [])]
+    return [os.path.realpath(file) for file in files]
 
 
 class Stepping:
     """Steps a world with sets of random actions, which are put in place outside the clock."""
 
-    def __init__(self, world: Any) -> None:
+    def __init__(self, name: str, num_envs: int, params: dict[str, Any], device: str) -> None:
         import numpy as np
 
-        self._world, self._done = world, 0
-        generator = np.random.default_rng(0)
-        self._sets = [_drawn(world, generator) for _ in range(DRAWS)]
+        from warpworld import World
+        from warpworld.environment import get_environment
 
-    def seconds(self, wanted: float) -> float:
+        self.world = World(get_environment(name)(**params), num_envs, device=device)
+        self.world.reset()
+        self.env_steps, self._done = num_envs, 0
+        generator = np.random.default_rng(0)
+        self._sets = [_drawn(self.world, generator) for _ in range(DRAWS)]
+        self.measured(0.05)
+
+    def measured(self, wanted: float) -> dict[str, float]:
         """Seconds of a step, over at least ``wanted``."""
         elapsed, steps = 0.0, 0
         while elapsed < wanted:
             for array, values in self._sets[self._done % DRAWS].items():
-                self._world[array].copy_(values)
+                self.world[array].copy_(values)
             self._done += 1
             self._wait()
             start = time.perf_counter()
             for _ in range(CALLS):
-                self._world.step()
+                self.world.step()
             self._wait()
             elapsed += time.perf_counter() - start
             steps += CALLS
-        return elapsed / steps
+        return {"seconds": elapsed / steps}
 
     def _wait(self) -> None:
         """Until the device has done all; on cpu it has."""
-        if self._world.device.type != "cpu":
-            self._world["clock"][0].item()
+        if self.world.device.type != "cpu":
+            self.world["clock"][0].item()
+
+
+class Training:
+    """Trains a config by iterations, which are a rollout and an update each; nothing is written."""
+
+    def __init__(self, name: str, num_envs: int | None, settings: dict[str, Any], device: str) -> None:
+        from warpworld.config import load_config
+        from warpworld.config.endless import endless
+        from warpworld.trainers.cpu_tuning import tune_for_cpu
+        from warpworld.trainers.trainer import Trainer
+
+        sizes = {"trainer.device": device} | ({} if num_envs is None else {"trainer.num_envs": num_envs})
+        config = endless(load_config(name, [f"{key}={value}" for key, value in {**settings, **sizes}.items()]))
+        tune_for_cpu()
+        self._trainer = Trainer(config)
+        self.world, self.env_steps = self._trainer.world, config.trainer.num_envs * config.trainer.num_steps
+        for _ in range(WARM_UP):
+            self.measured(0.0)
+
+    def measured(self, wanted: float) -> dict[str, float]:
+        """Mean seconds of an iteration, and of its rollout, over at least ``wanted``."""
+        rollouts: list[float] = []
+        iterations: list[float] = []
+
+        def note(metrics: Any) -> None:
+            rollouts.append(metrics["perf/rollout_s"])
+            iterations.append(metrics["perf/rollout_s"] + metrics["perf/update_s"])
+
+        self._trainer.train(None, note, lambda: bool(iterations) and sum(iterations) >= wanted)
+        return {"seconds": sum(iterations) / len(iterations), "rollout": sum(rollouts) / len(rollouts)}
 
 
 def _drawn(world: Any, generator: Any) -> dict[str, Any]:

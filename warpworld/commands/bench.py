@@ -1,10 +1,11 @@
-"""`warpworld bench`: speed on this machine, of the package's own benchmarks or of anybody's environments."""
+"""`warpworld bench`: speed on this machine, of the package's own benchmarks or of any environments and configs."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from warpworld.benching.sides import Measured, Side
 
 ROUNDS = 7
-SECONDS = 0.2
+ENVS = 1024
+SECONDS = {"step": 0.2, "train": 1.0}  # of a round
 
 
 def add_parsers(commands: Any) -> None:
@@ -27,18 +29,23 @@ def add_parsers(commands: Any) -> None:
     bench = commands.add_parser(
         "bench",
         help="measure speed on this machine",
-        description="Speed of environments, stepped with random actions in turn, each in a process of its own. Without "
-        "a name: the package's own benchmarks, of stepping and of learning, beside peers that are installed.",
+        description="Speed of environments, stepped with random actions, or of training, in turn, each in a process of "
+        "its own. Without a name: the package's own benchmarks, of stepping and of learning, beside peers that are "
+        "installed.",
     )
     bench.add_argument(
         "words",
         metavar="NAME key=value",
         nargs="*",
-        help="environments, each a packaged name, module:Class or a file, and parameters that all of them get",
+        help="environments, each a packaged name, module:Class or a file, and parameters that all of them get; with "
+        "--train configs and overrides",
     )
+    bench.add_argument("--train", action="store_true", help="measure training: iterations of rollout and update")
     bench.add_argument("--against", metavar="COMMIT", help="compare with the code of another commit of this repository")
-    bench.add_argument("--vary", metavar="KEY=A,B", help="compare values of a parameter")
-    bench.add_argument("--envs", type=at_least(1), default=1024, help="envs of each world (default: 1024)")
+    bench.add_argument("--vary", metavar="KEY=A,B", help="compare values of a parameter; with --train of a setting")
+    bench.add_argument(
+        "--envs", type=at_least(1), help=f"envs of each world (default: {ENVS}; with --train as configured)"
+    )
     bench.add_argument("--device", choices=device_names(), default="auto", help="where to step (default: auto)")
     bench.add_argument(
         "--only",
@@ -46,7 +53,11 @@ def add_parsers(commands: Any) -> None:
         help="without a name: only worlds whose name contains this; leaves the peers out; adapters, export, "
         "off-policy, ppo, replay and rollout are tables of their own",
     )
-    bench.add_argument("--seconds", type=seconds, default=SECONDS, help="length of each window (default: 0.2)")
+    bench.add_argument(
+        "--seconds",
+        type=seconds,
+        help=f"length of each window (default: {SECONDS['step']}; with --train {SECONDS['train']})",
+    )
     bench.add_argument("--save", metavar="FILE", help="also write the rows, with machine, date and commit, as JSON")
     bench.set_defaults(command=_bench, settings="words", error=bench.error)
 
@@ -56,15 +67,15 @@ def _bench(arguments: argparse.Namespace) -> int:
     if names:
         _compare(arguments, names)
         return 0
-    if arguments.words or arguments.against or arguments.vary:
-        arguments.error("expected the name of an environment: warpworld bench cartpole")
+    if arguments.words or arguments.against or arguments.vary or arguments.train:
+        arguments.error("expected the name of an environment or a config: warpworld bench cartpole")
     from warpworld.benchmarks.main import run
 
-    run(only=arguments.only, seconds=arguments.seconds, save=arguments.save)
+    run(only=arguments.only, seconds=arguments.seconds or SECONDS["step"], save=arguments.save)
     return 0
 
 
-# ---- anybody's environments ------------------------------------------------------------------------------------------
+# ---- anybody's environments and configs ------------------------------------------------------------------------------
 def _compare(arguments: argparse.Namespace, names: Sequence[str]) -> None:
     from contextlib import ExitStack
 
@@ -77,47 +88,65 @@ def _compare(arguments: argparse.Namespace, names: Sequence[str]) -> None:
         arguments.error("--against and --vary are two comparisons; take one of them")
     if arguments.save:
         Path(arguments.save).parent.mkdir(parents=True, exist_ok=True)  # better refused before measuring than after
-    params = read_params([word for word in arguments.words if "=" in word])
+    words = [word for word in arguments.words if "=" in word]
+    envs, what = (arguments.envs, "train") if arguments.train else (arguments.envs or ENVS, "step")
     with ExitStack() as stack:
         there = stack.enter_context(checked_out(arguments.against, Path.cwd())) if arguments.against else None
-        sides = [side for name in names for side in _sides(name, params, arguments, there)]
-        rows = measured(sides, arguments.envs, arguments.seconds, ROUNDS, arguments.device)
-    per_name = len(sides) // len(names)
-    _print(rows, arguments.envs, per_name)
+        sides = [side for name in names for side in _sides(name, words, arguments, there)]
+        rows = measured(sides, envs, arguments.seconds or SECONDS[what], ROUNDS, arguments.device)
+    _print(rows, len(sides) // len(names))
     if arguments.save:
         from warpworld.benchmarks.main import conditions
 
-        saved = [{**vars(row), **_told(row.side), "num_envs": arguments.envs} for row in rows]
+        saved = [{**vars(row), **_described(row.side)} for row in rows]
         Path(arguments.save).write_text(json.dumps({**conditions(), "rows": saved}, indent=1) + "\n")
 
 
-def _sides(
-    name: str, params: Mapping[str, Any], arguments: argparse.Namespace, there: Checkout | None
-) -> Iterator[Side]:
-    """The sides of one environment, which are compared with its first."""
+def _sides(name: str, words: Sequence[str], arguments: argparse.Namespace, there: Checkout | None) -> Iterator[Side]:
+    """The sides of one environment or config, which are compared with its first."""
+    made = _trained if arguments.train else _stepped
+    for word in _varied(arguments.vary):
+        yield made(name, [*words, *word], ", ".join([name, *word]))
+    if there is not None:
+        yield dataclasses.replace(made(name, words, f"{name} at {arguments.against}"), checkout=there)
+
+
+def _stepped(name: str, words: Sequence[str], label: str) -> Side:
+    """An environment with parameters.
+
+    Raises:
+        DeclarationError: there is no such environment or parameter.
+    """
     from warpworld.benching.sides import Side
 
     cls, given = configured(name)
-    known = list(cls.Params.__dataclass_fields__)
-    for key, values in _varied(arguments.vary):
-        for each in (key, *params):
-            if each is not None and each not in known:
-                raise DeclarationError(f"{name} has no parameter '{each}'.{suggest(each, known)}")
-        for value in values:
-            chosen = {} if key is None else {key: value}
-            label = name if key is None else f"{name}, {key}={value}"
-            yield Side(label, _named(name), {**given, **params, **chosen})
-    if there is not None:
-        yield Side(f"{name} at {arguments.against}", _named(name), {**given, **params}, there)
+    params, known = read_params(words), list(cls.Params.__dataclass_fields__)
+    for key in params:
+        if key not in known:
+            raise DeclarationError(f"{name} has no parameter '{key}'.{suggest(key, known)}")
+    return Side(label, _environment_of(name), {**given, **params})
 
 
-def _told(side: Side) -> dict[str, Any]:
+def _trained(name: str, words: Sequence[str], label: str) -> Side:
+    """A config with overrides.
+
+    Raises:
+        ConfigError: there is no such config or key.
+    """
+    from warpworld.benching.sides import Side
+    from warpworld.config import load_config
+
+    load_config(name, words)  # better refused before another is measured than after
+    return Side(label, name, dict(word.split("=", 1) for word in words), is_trained=True)
+
+
+def _described(side: Side) -> dict[str, Any]:
     """A side in a file; its commit is that of the file where it has none."""
     commit = {} if side.checkout is None else {"commit": side.checkout.commit}
     return {"side": side.label, "params": dict(side.params), **commit}
 
 
-def _named(name: str) -> str:
+def _environment_of(name: str) -> str:
     """The name of the environment, of a packaged config too."""
     from warpworld.config import load_config
     from warpworld.packaged import packaged_configs
@@ -125,43 +154,52 @@ def _named(name: str) -> str:
     return load_config(name).name if name in packaged_configs() else name
 
 
-def _varied(words: str | None) -> list[tuple[str | None, list[Any]]]:
-    """A parameter and the values to compare; no parameter and one value where nothing is varied."""
-    if words is None:
-        return [(None, [None])]
-    key, _, listed = words.partition("=")
-    given = [read_params([f"{key}={value}"]) for value in listed.split(",")] if key and listed else []
-    values = [value for each in given for value in each.values()]
-    if len(values) < 2:
-        raise ConfigError(f"--vary {words}: expected a parameter and at least two values, such as num_taggers=4,9")
-    return [(next(iter(given[0])), values)]
+def _varied(given: str | None) -> list[list[str]]:
+    """The words that each side has besides; none where nothing is varied."""
+    if given is None:
+        return [[]]
+    key, _, listed = given.partition("=")
+    values = [value for value in listed.split(",") if value]
+    if not key or len(values) < 2:
+        raise ConfigError(f"--vary {given}: expected a key and at least two values, such as num_taggers=4,9")
+    return [[f"{key}={value}"] for value in values]
 
 
-def _print(rows: Sequence[Measured], num_envs: int, per_name: int) -> None:
-    """A line for each side; those of one environment are compared with the first of them."""
+def _print(rows: Sequence[Measured], per_name: int) -> None:
+    """A line for each side; those of one environment or config are compared with the first of them."""
     from warpworld.benching.rounds import Middle, ratios
     from warpworld.managers.shortage import amount
 
-    compared = per_name > 1
-    lines = [["environment", "agents", "env steps/s", "agent steps/s", "ns per agent step", "min to max", "store", ""]]
+    are_trained = bool(rows[0].rollouts)
+    first_columns = ["config" if are_trained else "environment", "agents", "env steps/s", "agent steps/s"]
+    measured = ["ms per iteration", "min to max", "rollout"] if are_trained else ["ns per agent step", "min to max"]
+    lines = [[*first_columns, *measured, "store", ""]]
     for place, row in enumerate(rows):
-        step = Middle.of(row.seconds)
-        nanoseconds = [1e9 * each / (num_envs * row.num_agents) for each in (step.median, step.least, step.most)]
+        one = Middle.of(row.seconds)
+        unit = 1e3 if are_trained else 1e9 / (row.env_steps * row.num_agents)
         first = rows[place - place % per_name]
-        by = ratios(row.seconds, first.seconds)
+        by = ratios(_per_env_step(row), _per_env_step(first))
         of_first = f"{by.median:.2f} times as fast ({by.least:.2f} to {by.most:.2f})" if row is not first else ""
+        rollout = [f"{sum(row.rollouts) / sum(row.seconds):.0%}"] if are_trained else []
         lines.append(
             [
                 row.side.label,
                 f"{row.num_agents:,}",
-                f"{num_envs / step.median:,.0f}",
-                f"{num_envs * row.num_agents / step.median:,.0f}",
-                f"{nanoseconds[0]:.3g}",
-                f"{nanoseconds[1]:.3g} to {nanoseconds[2]:.3g}",
+                f"{row.env_steps / one.median:,.0f}",
+                f"{row.env_steps * row.num_agents / one.median:,.0f}",
+                f"{unit * one.median:.3g}",
+                f"{unit * one.least:.3g} to {unit * one.most:.3g}",
+                *rollout,
                 amount(row.nbytes),
-                of_first if compared else "",
+                of_first,
             ]
         )
     print_columns(lines)
-    where = {row.device for row in rows}
-    print(f"{num_envs:,} envs on {', '.join(sorted(where))}; {ROUNDS} rounds, in each of which all are stepped in turn")
+    where = ", ".join(sorted({row.device for row in rows}))
+    what = "an iteration is a rollout and an update" if are_trained else f"{rows[0].env_steps:,} envs"
+    print(f"{what} on {where}; {ROUNDS} rounds, in each of which all are measured in turn")
+
+
+def _per_env_step(row: Measured) -> list[float]:
+    """Seconds of an env step in each round: sides may have different numbers of envs."""
+    return [seconds / row.env_steps for seconds in row.seconds]

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from warpworld.config import LearnerConfig, RunConfig, config_from_dict
+from warpworld.config.endless import endless
 from warpworld.errors import WarpworldError
 from warpworld.trainers.trainer import Trainer
 
 WARM_UP = 1  # iterations that do not count: they build networks, and touch memory for the first time
 LEAST = 3  # iterations that count
-ENDLESS = 10**15  # env steps
 
 
 @dataclass(frozen=True)
@@ -118,15 +118,11 @@ def _changed(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
     data = config.to_dict()
     of_policies = {key: value for key, value in changes.items() if key not in data["trainer"]}
     data["trainer"] |= {key: value for key, value in changes.items() if key in data["trainer"]}
-    data["trainer"] |= {"total_env_steps": ENDLESS, "stop_when": {}, "patience": None}
-    data["saving"] |= {"log_every": 1, "checkpoint_every": ENDLESS, "eval_every": None, "eval_opponents": []}
     for name, entry in config.policy.items():
         if isinstance(entry, LearnerConfig) and entry.train:
             own = data["policy"][name]
             own |= {key: value for key, value in of_policies.items() if key in own}
-            if "learning_starts" in own:  # else nothing would be learnt while the clock runs
-                own["learning_starts"] = own["batch_size"]
-    return config_from_dict(data)
+    return endless(config_from_dict(data))
 
 
 def _at_random(config: RunConfig) -> RunConfig:
