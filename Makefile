@@ -30,7 +30,7 @@ CUDA_TESTS := $(addprefix tests/,adapters managers world envs trainers cuda trac
   $(wildcard tests/eyes/test_*.py) $(patsubst %,tests/docs/test_%_page.py,eyes from_warpdrive plans self_play)
 AS_CUDA_TESTS := $(addprefix tests/,adapters world envs eyes/blocks managers/cuda/test_graphs.py) $(wildcard tests/eyes/test_*.py) \
   $(addprefix tests/trainers/collecting/,test_rollout.py test_actor.py test_episodes.py)
-# What is tested with kernels compiled as users' are: where most arithmetic is.
+# What `make test` tests is tested again with kernels compiled as users' are: where most arithmetic is.
 OPTIMISED_TESTS := $(addprefix tests/,cuda envs eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
 
 .DEFAULT_GOAL := help
@@ -51,14 +51,14 @@ test: $(STAMP) ## Run the tests that are not marked heavy or slow
 	$(PYTEST) -m "not slow and not heavy" $(ARGS)
 
 # pytest exits with 5 when nothing is marked so.
-test-slow: $(STAMP) ## Run the tests that are marked heavy or slow
-	$(PYTEST) -m "slow or heavy" $(ARGS) || [ $$? -eq 5 ]
+test-slow: $(STAMP) ## Run the tests that are marked heavy or slow, with kernels compiled as users' are
+	WARPWORLD_CXXFLAGS= $(PYTEST) -m "slow or heavy" $(ARGS) || [ $$? -eq 5 ]
 
 exhaustive: $(STAMP) ## Run what test-slow runs a part of: the same thing in more cases and at many more random moments
 	$(PYTEST) --exhaustive $(ARGS)
 
-test-optimised: $(STAMP) ## Run the tests of kernels as users' kernels are compiled, which the other tests are not
-	WARPWORLD_CXXFLAGS= $(PYTEST) -m "not slow" $(OPTIMISED_TESTS) $(ARGS)
+test-optimised: $(STAMP) ## Run what `make test` runs of kernels, with kernels compiled as users' are
+	WARPWORLD_CXXFLAGS= $(PYTEST) -m "not slow and not heavy" $(OPTIMISED_TESTS) $(ARGS)
 
 peers: $(PEERS_STAMP) ## Install the libraries that some tests compare with
 
@@ -68,7 +68,7 @@ browser-tools: $(BROWSER_STAMP) ## Install what the tests of pages need: Playwri
 
 test-cuda: $(CUDA_STAMP) ## Run the tests of worlds on the cuda backend, without a GPU
 	$(PYTEST) --stand-in -m "not slow" $(CUDA_TESTS) tests/stand_in $(ARGS)
-	$(PYTEST) --stand-in --device cuda -m "not slow" $(AS_CUDA_TESTS) $(ARGS)
+	$(PYTEST) --stand-in --device cuda -m "not slow and not heavy" $(AS_CUDA_TESTS) $(ARGS)
 
 mutants: $(STAMP) ## Put small faults into a copy of the code, and see which the tests find
 	$(BIN)/python -m tests.mutants.mutants --jobs $(JOBS) $(ARGS)
