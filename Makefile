@@ -68,7 +68,7 @@ browser-tools: $(BROWSER_STAMP) ## Install what the tests of pages need: Playwri
 
 test-cuda: $(CUDA_STAMP) ## Run the tests of worlds on the cuda backend, without a GPU
 	$(PYTEST) --stand-in -m "not slow" $(CUDA_TESTS) tests/stand_in $(ARGS)
-	$(PYTEST) --stand-in --device cuda -m "not slow and not heavy" $(AS_CUDA_TESTS) $(ARGS)
+	$(PYTEST) --stand-in --device cuda --first-cases -m "not slow and not heavy" $(AS_CUDA_TESTS) $(ARGS)
 
 mutants: $(STAMP) ## Put small faults into a copy of the code, and see which the tests find
 	$(BIN)/python -m tests.mutants.mutants --jobs $(JOBS) $(ARGS)

@@ -40,6 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--exhaustive", action="store_true", help="the tests marked so, and no others")
     group.addoption("--quick", action="store_true", help="the first case of each test that takes no time")
+    group.addoption("--first-cases", action="store_true", help="the first case of each test")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -68,10 +69,11 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"stand-in: kernels are compiled by {nvcc} too" if nvcc else "stand-in: NOT compiled for a GPU: no nvcc here"
 
 
+@pytest.hookimpl(trylast=True)  # after -m and -k
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is not asked for or not about the backend in use, and skip what needs something not here."""
     if config.getoption("quick"):
-        quick.keep_first_cases(config, items)
+        quick.keep_quick_tests(config, items)
     on_stand_in = STAND_IN in config.stash
     if on_stand_in or config.getoption("device") != "cpu":
         about_cpu = [item for item in items if item.get_closest_marker("cpu_backend")]
@@ -81,6 +83,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if bool(item.get_closest_marker("exhaustive")) != exhaustive]
     items[:] = [item for item in items if bool(item.get_closest_marker("exhaustive")) == exhaustive]
     config.hook.pytest_deselected(items=left_out)
+    if config.getoption("quick") or config.getoption("first_cases"):
+        quick.keep_first_cases(config, items)
     for item in items:
         if item.get_closest_marker("cuda_backend") and not on_stand_in and config.getoption("device") != "cuda":
             item.add_marker(pytest.mark.skip(reason="needs the cuda backend; make test-cuda runs it"))

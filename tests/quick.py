@@ -1,4 +1,5 @@
 """``pytest --quick``: the first case of each test that is not marked long, heavy or slow, on kernels compiled before.
+``pytest --first-cases``: the first case of each test.
 
 Tests of commands, pages and benchmarks are left out: they run the package as a user does, and take their time.
 """
@@ -24,13 +25,24 @@ def keep_folder(config: pytest.Config) -> None:
         config.option.basetemp = Path(tempfile.gettempdir()) / f"warpworld-quick-{os.getuid()}-{checkout:x}"
 
 
+def keep_quick_tests(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out all tests that take their time."""
+    takes_time = {item for item in items if any(map(item.get_closest_marker, ("long", "heavy", "slow")))}
+    _keep(config, items, [item for item in items if item not in takes_time and _folder(item) not in LEFT_OUT])
+
+
 def keep_first_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the other cases of each parametrised test, and all tests that take their time."""
+    """Leave out the other cases of each parametrised test."""
     first: dict[str, pytest.Item] = {}
     for item in items:
-        takes_time = any(item.get_closest_marker(name) for name in ("long", "heavy", "slow"))
-        if not takes_time and item.nodeid.split("/")[1] not in LEFT_OUT:
-            first.setdefault(item.nodeid.partition("[")[0], item)
-    kept = set(first.values())
+        first.setdefault(item.nodeid.partition("[")[0], item)
+    _keep(config, items, list(first.values()))
+
+
+def _folder(item: pytest.Item) -> str:
+    return item.nodeid.split("/")[1]
+
+
+def _keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-    items[:] = [item for item in items if item in kept]
+    items[:] = kept

@@ -225,7 +225,7 @@ def test_whatever_operation_fails_nothing_is_lost(half: Run, whole: Run, tmp_pat
     before = shutil.copytree(half.path, tmp_path / "before")
     with disk() as counted:
         one_more(half)
-    failures, numbers = 0, range(1 + lasting, counted.count + 1, 12)
+    failures, numbers = 0, range(1 + lasting, counted.count + 1, 24)
     for number in numbers:
         run = Run.open(shutil.copytree(before, tmp_path / str(number)))
         failures += fails(run, number, lasting)

@@ -168,10 +168,11 @@ def test_windows_are_those_that_were_played(given: dict[str, Any]) -> None:
     assert FilledWindows(**given).run(60 // given.get("num_steps", 3)) > 30
 
 
+SELDOM = [pytest.param(*sizes, marks=pytest.mark.exhaustive) for sizes in ((1, 4), (3, 1))]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("train_length", "num_steps"), [(1, 4), pytest.param(3, 1, marks=pytest.mark.exhaustive), (8, 9)]
-)
+@pytest.mark.parametrize(("train_length", "num_steps"), [(8, 9), *SELDOM])
 def test_windows_are_those_that_were_played_for_long(train_length: int, num_steps: int) -> None:
     rows = 48 if train_length == 3 else 40
     filled = FilledWindows(**ALL, num_steps=num_steps, train_length=train_length, rows=rows, burn_in=3, n_step=3)
