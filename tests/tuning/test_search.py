@@ -19,8 +19,8 @@ from warpworld.tuning.search import Search, Tried
 CONFIG = load_config("cartpole", ["trainer.num_envs=96", "trainer.num_steps=32"])
 
 
-def speeds(rate: float, nbytes: int = 1000, device: str = "cpu") -> Speeds:
-    return Speeds(2 * rate, 1.5 * rate, rate, device, 1, nbytes, 10**9)
+def speeds(rate: float, nbytes: int = 1000, device: str = "cpu", envs_per_warp: int = 0) -> Speeds:
+    return Speeds(2 * rate, 1.5 * rate, rate, device, 1, nbytes, 10**9, envs_per_warp)
 
 
 class Machine:
@@ -161,6 +161,21 @@ def test_captured_steps_are_tried_on_cuda() -> None:
     _, search = searched(machine)
     assert [each.changes["graph_steps"] for each in search.found.others["graph_steps"]] == [4, 8, 16, 32, 64]
     assert search.found.best["graph_steps"] == 32 and "num_workers" not in search.found.others
+    assert not search.found.others["envs_per_warp"]  # the device chose to give each env a block
+
+
+def test_packing_is_tried_where_the_device_packs() -> None:
+    def speed(changes: Mapping[str, Any]) -> Speeds:
+        return speeds(100.0 + 20 * (changes.get("envs_per_warp") == 4), device="cuda", envs_per_warp=10)
+
+    _, search = searched(Machine(speed))
+    assert [each.changes["envs_per_warp"] for each in search.found.others["envs_per_warp"]] == [10, 8, 4, 2, 1, 0]
+    assert search.found.best["envs_per_warp"] == 4
+
+
+def test_the_device_s_packing_is_kept_where_another_gains_nothing() -> None:
+    _, search = searched(Machine(lambda changes: speeds(100.0, device="cuda", envs_per_warp=32)))
+    assert search.found.best["envs_per_warp"] == 32
 
 
 # ---- on this machine -------------------------------------------------------------------------------------------------

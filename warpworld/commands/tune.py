@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from warpworld.config import RunConfig
     from warpworld.tuning.search import Found, Tried
 
-OF_TRAINER = ("num_envs", "num_steps", "num_workers", "graph_steps")
+OF_TRAINER = ("num_envs", "num_steps", "num_workers", "graph_steps", "envs_per_warp")
 
 
 def add_parsers(commands: Any) -> None:
@@ -26,7 +26,7 @@ def add_parsers(commands: Any) -> None:
         "tune",
         help="find a config's fastest sizes on this machine",
         description="Double the number of envs until nothing gets faster, then try numbers of workers (on cuda, of "
-        "captured steps) and of minibatches. Prints what to train with; nothing is written.",
+        "captured steps and of envs that share a warp) and of minibatches. Prints what to train with; writes nothing.",
     )
     tune.add_argument(
         "words", metavar="CONFIG key=value", nargs="+", help="a YAML file or a packaged config, and overrides"

@@ -43,6 +43,9 @@ class TrainerConfig(Section):
     graph_steps: Annotated[int, Field(ge=0, le=1024)] = Field(
         default=16, description="on cuda, env steps that one CUDA graph holds at most; 0 runs without graphs"
     )
+    envs_per_warp: Annotated[int, Field(ge=0, le=32)] | None = Field(
+        default=None, description="envs that share a warp; 0 gives each a block of its own, null lets the device choose"
+    )
     torch_threads: Count | None = Field(
         default=None, le=1024, description="threads of torch on cpu; null leaves it to torch, which takes every core"
     )

@@ -72,6 +72,11 @@ class FunctionManager:
         self._why_no_turns: str | None = None
         self._module: Any = None
 
+    @property
+    def envs_per_warp(self) -> int:
+        """How many envs share a warp, 0 for one env a block; known once the kernels are built."""
+        return self._envs_per_warp
+
     def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
         """Refuse: a copy of a part of a world would work on the arrays of the original."""
         raise StoreError(

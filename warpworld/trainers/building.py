@@ -31,6 +31,7 @@ def build_world(
         seed=trainer.seed if seed is None else seed,
         num_workers=trainer.num_workers or processes.workers(),
         first_env=share.start,
+        envs_per_warp=trainer.envs_per_warp,
     )
 
 

@@ -29,6 +29,7 @@ class Speeds:
         num_agents: in an env.
         nbytes: of the store.
         free: bytes that could still be allocated, None where that is not known.
+        envs_per_warp: how many envs share a warp.
     """
 
     simulation: float
@@ -38,6 +39,7 @@ class Speeds:
     num_agents: int
     nbytes: int
     free: int | None
+    envs_per_warp: int = 0
 
 
 def measure(config: RunConfig, changes: Mapping[str, Any], seconds: float) -> Speeds:
@@ -65,6 +67,7 @@ def measure(config: RunConfig, changes: Mapping[str, Any], seconds: float) -> Sp
         num_agents=trained.num_agents,
         nbytes=trained.nbytes,
         free=trained.free,
+        envs_per_warp=trained.envs_per_warp,
     )
 
 
@@ -79,6 +82,7 @@ class _Timed:
     num_agents: int
     nbytes: int
     free: int | None
+    envs_per_warp: int
 
     def rate(self, seconds: list[float]) -> float:
         """Env steps per second, by the median of the faster half: other programs only ever make iterations slower."""
@@ -110,6 +114,7 @@ def _run(config: RunConfig, seconds: float) -> _Timed:
         num_agents=trainer.world.num_agents,
         nbytes=nbytes,
         free=free,
+        envs_per_warp=trainer.world.envs_per_warp,
     )
 
 

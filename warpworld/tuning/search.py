@@ -52,7 +52,7 @@ class Found:
 
 
 class Search:
-    """Doubles num_envs while anything gets faster, then tries workers, captured steps and minibatches.
+    """Doubles num_envs while anything gets faster, then tries workers, captured steps, packing and minibatches.
 
     Attributes:
         found: what was found so far.
@@ -136,6 +136,8 @@ class Search:
         trainer, numbers = self._config.trainer, dict[str, list[Any]]()
         if found.sizes[0].speeds.device == "cuda":
             numbers["graph_steps"] = _doublings(4, 64)
+            packed = found.sizes[0].speeds.envs_per_warp
+            numbers["envs_per_warp"] = [*reversed(_doublings(1, packed)), 0] if packed > 1 else []
         else:
             numbers["num_workers"] = _doublings(1, self._cores)
         learning = [entry for entry in self._config.policy.values() if isinstance(entry, LearnerConfig) and entry.train]

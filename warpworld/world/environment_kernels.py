@@ -58,6 +58,11 @@ class EnvironmentKernels:
         """Names of the kernels in the file; None where there is no file."""
         return None if self.functions is None else self.functions.signatures
 
+    @property
+    def envs_per_warp(self) -> int:
+        """How many envs share a warp, 0 for one env a block and where there is no file."""
+        return 0 if self.functions is None else self.functions.envs_per_warp
+
     def array_names(self, kernels: Iterable[Kernel]) -> set[str]:
         """What kernels take that may be an array: by the names of pointers, or in their lists of arguments.
 

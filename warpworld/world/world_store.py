@@ -103,6 +103,11 @@ class WorldStore:
         """When an env whose episode ended is reset; see the constructor."""
         return self.constants.autoreset
 
+    @property
+    def envs_per_warp(self) -> int:
+        """How many envs share a warp in the environment's kernels, 0 for one env a block."""
+        return self._kernels.envs_per_warp
+
     # ---- before the first reset --------------------------------------------------------------------------------------
     def add(self, array: Array, kept: Kept = "state") -> None:
         """Add an array to the store, for instance a trainer's.
