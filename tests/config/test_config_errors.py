@@ -151,6 +151,11 @@ def test_unreadable(tmp_path: Path) -> None:
         ),
         ("num_steps: 4", "num_steps: 4\n  seed: -1", "line 7: trainer.seed is -1, expected at least 0"),
         ("num_steps: 4", "num_steps: 4\n  num_workers: 0", "line 7: trainer.num_workers is 0, expected at least 1"),
+        (
+            "num_steps: 4",
+            "num_steps: 4\n  envs_per_warp: 33",
+            "line 7: trainer.envs_per_warp is 33, expected at most 32",
+        ),
         ("gamma: 1", "gamma: 1.5", "line 12: policy.evader.gamma is 1.5, expected at most 1"),
         ("gamma: 1", "gamma: .nan", "line 12: policy.evader.gamma is nan, expected a finite number"),
         ("gamma: 1", "train: maybe", "line 12: policy.evader.train is 'maybe', expected true or false"),

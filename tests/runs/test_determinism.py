@@ -27,9 +27,9 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("words", [(), ("trainer.num_workers=2",)])
+@pytest.mark.parametrize("words", [(), ("trainer.num_workers=2",), ("trainer.envs_per_warp=3",)])
 @pytest.mark.long
-def test_another_process_and_other_workers(tmp_path: Path, first: Path, words: tuple[str, ...]) -> None:
+def test_another_process_and_what_changes_no_result(tmp_path: Path, first: Path, words: tuple[str, ...]) -> None:
     again = trained(tmp_path, *words)
     assert same_but_for_the_config(first, again) == []
     assert (again / "metrics.jsonl").read_bytes() == (first / "metrics.jsonl").read_bytes()

@@ -266,7 +266,7 @@ def test_another_device_or_other_threads_are_warned_about(run: Run, caplog: pyte
     for key in ("torch_threads", "device"):
         assert f"with another trainer.{key} the run continues, but not bit for bit as it would have" in caplog.text
     caplog.clear()
-    resumed_config(run, ["trainer.num_workers=2", "saving.keep_checkpoints=2"])
+    resumed_config(run, ["trainer.num_workers=2", "trainer.envs_per_warp=2", "saving.keep_checkpoints=2"])
     assert caplog.text == ""
 
 

@@ -25,6 +25,7 @@ FREE_KEYS = (
     "trainer.total_env_steps",
     "trainer.device",
     "trainer.num_workers",
+    "trainer.envs_per_warp",
     "trainer.torch_threads",
     "trainer.stop_when",
     "trainer.patience",
