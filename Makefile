@@ -51,11 +51,12 @@ test: $(STAMP) ## Run the tests that are not marked heavy or slow
 	$(PYTEST) -m "not slow and not heavy" $(ARGS)
 
 # pytest exits with 5 when nothing is marked so.
-test-slow: $(STAMP) ## Run the tests that are marked heavy or slow, with kernels compiled as users' are
-	WARPWORLD_CXXFLAGS= $(PYTEST) -m "slow or heavy" $(ARGS) || [ $$? -eq 5 ]
+test-slow: $(STAMP) ## Run the tests that are marked heavy or slow
+	$(PYTEST) -m "slow or heavy" $(ARGS) || [ $$? -eq 5 ]
 
-exhaustive: $(STAMP) ## Run what test-slow runs a part of: the same thing in more cases and at many more random moments
+exhaustive: $(STAMP) ## Run more cases and random moments of the same things, and all tests of kernels as users' are compiled
 	$(PYTEST) --exhaustive $(ARGS)
+	WARPWORLD_CXXFLAGS= $(PYTEST) -m "slow or heavy" $(OPTIMISED_TESTS) $(ARGS)
 
 test-optimised: $(STAMP) ## Run what `make test` runs of kernels, with kernels compiled as users' are
 	WARPWORLD_CXXFLAGS= $(PYTEST) -m "not slow and not heavy" $(OPTIMISED_TESTS) $(ARGS)
