@@ -67,7 +67,10 @@ COURSES: dict[str, dict[str, Any]] = {
         "env": {"wolves": 2, "sheep": 3},
         "policy": {"wolf": ONE, "sheep": {"algorithm": "a2c"}},
     },
-    "groups whose agents take turns": {"name": "tests.world.herd:Herd", "policy": {"cat": ONE, "mouse": DQN}},
+    "groups whose agents take turns": {
+        "name": "tests.world.herd:Herd",
+        "policy": {"cat": ONE, "mouse": {**DQN, "replay_size": 360}},
+    },
     "metrics": {"name": "tests.trainers.measured:Measured", "policy": {"left": ONE, "right": ONE}},
     "parameters that are drawn": {
         "name": "tests.world.drift:Drift",

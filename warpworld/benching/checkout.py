@@ -54,7 +54,8 @@ def checked_out(commit: str, inside: Path) -> Iterator[Checkout]:
             yield Checkout(tree, tree / inside.resolve().relative_to(top.resolve()), whole)
         finally:
             with suppress(RunError):  # where it was not added, which is the error to report
-                _git(top, "worktree", "remove", "--force", str(tree))
+                # --force twice: git may have been stopped while it was adding
+                _git(top, "worktree", "remove", "--force", "--force", str(tree))
 
 
 def _git(folder: Path, *words: str, why: str = "") -> str:
@@ -63,10 +64,13 @@ def _git(folder: Path, *words: str, why: str = "") -> str:
     Raises:
         RunError: it fails; ``why`` is the message, or what git says.
     """
+    pipe = subprocess.PIPE
     try:
-        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=False)
+        process = subprocess.Popen(["git", *words], cwd=folder, stdout=pipe, stderr=pipe, text=True)
     except OSError as error:
         raise RunError(f"git cannot be run: {error}") from error
-    if done.returncode:
-        raise RunError(why or f"git {words[0]}: {done.stderr.strip()}")
-    return done.stdout.rstrip("\n")
+    with process:  # on a signal git is waited for, not killed: it would leave half a checkout
+        output, errors = process.communicate()
+    if process.returncode:
+        raise RunError(why or f"git {words[0]}: {errors.strip()}")
+    return output.rstrip("\n")
