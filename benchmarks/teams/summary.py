@@ -57,7 +57,7 @@ def over_tasks(values: Values, seed: int = 0) -> tuple[float, float, float]:
 
 
 def print_summary(results: Runs, at_random: Mapping[str, float]) -> None:
-    """A table of the tasks, and a line of each algorithm over those that all algorithms have learnt."""
+    """A table of the tasks, and a line of each algorithm over those that all have learnt from as many seeds."""
     console = Console()
     table = Table("task", "env steps", "algorithm", "scores", "mean", f"{LEVEL:.0%} interval", "CPU s", box=None)
     for task, found in results.items():
@@ -69,13 +69,24 @@ def print_summary(results: Runs, at_random: Mapping[str, float]) -> None:
             spent = f"{np.mean([run['figures']['cpu_seconds'] for run in runs]):.0f}"
             table.add_row("", "", algorithm, ", ".join(map(_short, values)), _short(values.mean()), interval, spent)
     console.print(table, soft_wrap=True)
-    counts = {algorithm: len(runs) for algorithm, runs in next(iter(results.values())).items()}
-    if all({algorithm: len(runs) for algorithm, runs in found.items()} == counts for found in results.values()):
-        together = Table("all tasks, normalised", "interquartile mean", f"{LEVEL:.0%} interval", box=None)
-        for algorithm, values in normalised(results, at_random).items():
+    complete = _complete(results)
+    if complete:
+        together = Table(f"{', '.join(complete)}: normalised", "interquartile mean", f"{LEVEL:.0%} interval", box=None)
+        for algorithm, values in normalised(complete, at_random).items():
             middle, low, high = over_tasks(values)
             together.add_row(algorithm, _short(middle), _interval(low, high))
-        console.print(together)
+        console.print(together, soft_wrap=True)
+
+
+def _complete(results: Runs) -> Runs:
+    """The tasks that all algorithms have learnt from as many seeds."""
+    algorithms = {algorithm for found in results.values() for algorithm in found}
+    seeds = max(len(runs) for found in results.values() for runs in found.values())
+    return {
+        task: found
+        for task, found in results.items()
+        if set(found) == algorithms and {len(runs) for runs in found.values()} == {seeds}
+    }
 
 
 def _interval(low: float, high: float) -> str:

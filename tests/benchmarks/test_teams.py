@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from warpworld.benchmarks.experiments import experiment
 from warpworld.benchmarks.teams import ALGORITHMS, TASKS, main, tasks
-from warpworld.benchmarks.teams.summary import normalised, over_tasks
+from warpworld.benchmarks.teams.summary import normalised, over_tasks, print_summary
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -63,6 +63,14 @@ def test_what_was_saved_is_shown_again(tmp_path: Path, capsys: pytest.CaptureFix
     printed = capsys.readouterr().out
     assert printed.count("0.1, 0.4") == len(ALGORITHMS) and "interquartile mean" in printed
     assert Image.open(tmp_path / "curves.png").size[0] > 300
+
+
+def test_tasks_that_an_algorithm_has_not_learnt_are_left_out_together(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = {"ppo": runs(0.1, 0.2), "vdn": runs(0.3, 0.4)}
+    results = {"foraging": whole, "overcooked": {"ppo": runs(9.0, 9.0)}, "skirmish": {**whole, "vdn": runs(0.5)}}
+    print_summary(results, dict.fromkeys(results, 0.0))
+    printed = capsys.readouterr().out
+    assert "foraging: normalised" in printed and printed.count("overcooked") == 1
 
 
 @pytest.mark.cpu_backend

@@ -32,8 +32,8 @@ CASES: dict[str, dict[str, Any]] = {
     ),
 }
 
-# The other two have all that these have; `make exhaustive` takes these as well.
-BESIDES = dict.fromkeys(("tiny", "low-two-stage"), pytest.mark.exhaustive)
+# The other has all that these have; `make exhaustive` takes these as well.
+BESIDES = dict.fromkeys(("tiny", "low-two-stage", "small-global"), pytest.mark.exhaustive)
 
 
 def mostly_forward(world: World, generator: np.random.Generator) -> np.ndarray:
