@@ -76,8 +76,8 @@ def test_runs_are_listed_and_their_curves_drawn(board: Board, folder: Path, open
     line = page.locator("#runs li", has_text="first").locator(".quiet")
     assert line.text_content() == "50% of 192 env steps \u00b7 agent 60 (best 60)"
     only(page, "first", "second")
+    playwright.expect(page.locator("#legend > span")).to_have_text(["seed 1", "seed 2"])  # once both are drawn anew
     assert sorted(points(page, RETURN)) == [2, 3]
-    assert page.locator("#legend > span").all_inner_texts() == ["seed 1", "seed 2"]
     assert page.locator("#settings tr").all_inner_texts() == ["\tseed 1\tseed 2", "trainer.seed\t1\t2"]
 
 
