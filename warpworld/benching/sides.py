@@ -61,7 +61,7 @@ class Measured:
 
 
 def measured(
-    sides: Sequence[Side], num_envs: int | None, seconds: float, rounds: int, device: str = "auto"
+    sides: Sequence[Side], num_envs: int | None, seconds: float, rounds: int, device: str | None
 ) -> list[Measured]:
     """Measure all sides in turn: one after the other in each round.
 
@@ -70,7 +70,7 @@ def measured(
         num_envs: of each world; None leaves it to the config of what is trained.
         seconds: of each measurement.
         rounds: how many of each side.
-        device: auto, cpu or cuda.
+        device: auto, cpu or cuda; None leaves it to the config of what is trained.
 
     Raises:
         RunError: an environment cannot be built or stepped.
@@ -87,10 +87,10 @@ def measured(
 class _Worker:
     """A process that steps or trains one side."""
 
-    def __init__(self, side: Side, num_envs: int | None, device: str) -> None:
+    def __init__(self, side: Side, num_envs: int | None, device: str | None) -> None:
         self._side = side
         what = "train" if side.is_trained else "step"
-        words = [what, side.name, json.dumps(num_envs), json.dumps(dict(side.params)), device]
+        words = [what, side.name, json.dumps(num_envs), json.dumps(dict(side.params)), json.dumps(device)]
         here = Path.cwd() if side.checkout is None else side.checkout.folder
         before = os.environ.get("PYTHONPATH")
         paths = [*_import_paths(here), *([before] if before else [])]

@@ -1,9 +1,9 @@
 """A process that steps one world with random actions, or trains, for as long as each line of its input says.
 
 It is run as a script, so that another commit's warpworld, which may lack this file, is measured by the same code. Its
-arguments are what it does, a name, a number of envs, parameters or settings as JSON, and a device. It answers a line of
-JSON at first, about the world, and one for each line that it reads: seconds of a step or of an iteration. What an
-environment prints goes to standard error.
+arguments are what it does, a name, and as JSON a number of envs, parameters or settings, and a device. It answers a
+line of JSON at first, about the world, and one for each line that it reads: seconds of a step or of an iteration. What
+an environment prints goes to standard error.
 """
 
 import inspect
@@ -26,10 +26,10 @@ def main() -> None:
     def answer(**values: Any) -> None:
         print(json.dumps(values), file=answers, flush=True)
 
-    what, name, num_envs, params, device = sys.argv[1:]
+    what, name, *given = sys.argv[1:]
     try:
         kind: type[Stepping | Training] = Training if what == "train" else Stepping
-        work = kind(name, json.loads(num_envs), json.loads(params), device)
+        work = kind(name, *map(json.loads, given))
         world = work.world
         about = {"num_agents": world.num_agents, "nbytes": world.data.nbytes, "device": world.device.type}
         answer(**about, env_steps=work.env_steps, files=files_of(world, name))
@@ -89,14 +89,15 @@ class Stepping:
 class Training:
     """Trains a config by iterations, which are a rollout and an update each; nothing is written."""
 
-    def __init__(self, name: str, num_envs: int | None, settings: dict[str, Any], device: str) -> None:
+    def __init__(self, name: str, num_envs: int | None, settings: dict[str, Any], device: str | None) -> None:
         from warpworld.config import load_config
         from warpworld.config.endless import endless
         from warpworld.trainers.cpu_tuning import tune_for_cpu
         from warpworld.trainers.trainer import Trainer
 
-        sizes = {"trainer.device": device} | ({} if num_envs is None else {"trainer.num_envs": num_envs})
-        config = endless(load_config(name, [f"{key}={value}" for key, value in {**settings, **sizes}.items()]))
+        options = {"trainer.num_envs": num_envs, "trainer.device": device}
+        given = {**settings, **{key: value for key, value in options.items() if value is not None}}
+        config = endless(load_config(name, [f"{key}={value}" for key, value in given.items()]))
         tune_for_cpu()
         self._trainer = Trainer(config)
         self.world, self.env_steps = self._trainer.world, config.trainer.num_envs * config.trainer.num_steps

@@ -46,7 +46,7 @@ def add_parsers(commands: Any) -> None:
     bench.add_argument(
         "--envs", type=at_least(1), help=f"envs of each world (default: {ENVS}; with --train as configured)"
     )
-    bench.add_argument("--device", choices=device_names(), default="auto", help="where to step (default: auto)")
+    bench.add_argument("--device", choices=device_names(), help="where (default: auto; with --train as configured)")
     bench.add_argument(
         "--only",
         metavar="WORLD",
@@ -89,11 +89,13 @@ def _compare(arguments: argparse.Namespace, names: Sequence[str]) -> None:
     if arguments.save:
         Path(arguments.save).parent.mkdir(parents=True, exist_ok=True)  # better refused before measuring than after
     words = [word for word in arguments.words if "=" in word]
-    envs, what = (arguments.envs, "train") if arguments.train else (arguments.envs or ENVS, "step")
+    envs, device, what = arguments.envs, arguments.device, "train" if arguments.train else "step"
+    if not arguments.train:
+        envs, device = envs or ENVS, device or "auto"
     with ExitStack() as stack:
         there = stack.enter_context(checked_out(arguments.against, Path.cwd())) if arguments.against else None
         sides = [side for name in names for side in _sides(name, words, arguments, there)]
-        rows = measured(sides, envs, arguments.seconds or SECONDS[what], ROUNDS, arguments.device)
+        rows = measured(sides, envs, arguments.seconds or SECONDS[what], ROUNDS, device)
     _print(rows, len(sides) // len(names))
     if arguments.save:
         from warpworld.benchmarks.main import conditions
