@@ -79,7 +79,7 @@ def _of_replay(algorithm: str, env_steps: int, has_floats: bool) -> dict[str, An
     """The settings of VDN and QMIX, whose exploration spans a fifth of the training; only floats are normalised."""
     return {
         "model": {"activation": "relu", "normalise_observations": has_floats},
-        "learning_rate": {"vdn": 1e-3, "qmix": 5e-4}[algorithm],  # with 1e-3 QMIX diverges from some seeds
+        "learning_rate": {"vdn": 1e-3, "qmix": 5e-4}[algorithm],  # see docs/teams.md
         "exploration": [[0, 1.0], [env_steps // 5, 0.05]],
         "batch_size": 256,
         "updates": 8,

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.benching.git import git
+from warpworld.benching.checkout import checked_out
 from warpworld.cli import main
 
 pytestmark = [pytest.mark.cpu_backend, pytest.mark.heavy]
@@ -44,6 +45,12 @@ def test_nothing_is_left_by_a_process_that_is_asked_to_end(repository: Path) -> 
         assert process.wait(60) == 143
     finally:
         process.kill()
+    assert git(repository, "worktree", "list").count("\n") == 0
+
+
+def test_what_git_has_left_locked_is_removed(repository: Path) -> None:
+    with checked_out("HEAD~1", repository) as there:
+        git(repository, "worktree", "lock", str(there.top))  # as it is while git adds it
     assert git(repository, "worktree", "list").count("\n") == 0
 
 

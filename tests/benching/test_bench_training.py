@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.benching.git import git
 from warpworld.cli import main
@@ -35,6 +36,17 @@ def test_each_commit_has_its_own_config(repository: Path) -> None:
     rows = json.loads(Path("rows.json").read_text())["rows"]
     assert [(row["env_steps"], row["num_agents"]) for row in rows] == [(10, 5), (6, 3)]
     assert git(repository, "worktree", "list").count("\n") == 0
+
+
+def test_an_iteration_may_be_longer_than_the_run(repository: Path) -> None:
+    assert main(["bench", "steady.yaml", "--envs", "300", "--save", "rows.json", *SHORT]) == 0
+    assert [row["env_steps"] for row in json.loads(Path("rows.json").read_text())["rows"]] == [1500]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_the_config_says_where(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "steady.yaml", "trainer.device=cuda", "--train", "--seconds", "0.001"]) == 2
+    assert "error: steady.yaml: device 'cuda' cannot be used" in capsys.readouterr().err
 
 
 def test_an_environment_that_fails(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

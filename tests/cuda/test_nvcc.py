@@ -53,8 +53,8 @@ from warpworld.trainers.collecting.metrics import EpisodeMetrics
 
 NVCC = shutil.which("nvcc")
 NVRTC = next(iter(_nvrtcs("")), None)
-OFTEN = (75, 90)  # the oldest that CUDA 13 compiles for, and the one that figures are of
-SELDOM = (80, 120)
+OFTEN = (75, 90)  # the oldest that CUDA 13 compiles for, and an H100
+SELDOM = (80, 120)  # by `make exhaustive`
 NEWEST = 120
 OF_PACKED = (90,)  # the packed build is the same code but for what finds its env
 

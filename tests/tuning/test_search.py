@@ -186,6 +186,11 @@ def test_a_measurement_counts_what_was_run(name: str) -> None:
     assert (found.num_agents, found.device) == (1, "cpu") and found.nbytes > 0
 
 
+def test_an_iteration_may_be_longer_than_the_run() -> None:
+    config = load_config("cartpole", ["trainer.device=cpu", "trainer.num_envs=16", "trainer.total_env_steps=512"])
+    assert measure(config, {"num_envs": 64}, 0.01).training > 0
+
+
 def test_the_command_prints_words_to_train_with(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     picture = tmp_path / "speeds.png"
     words = ["tune", "cartpole", "--seconds", "0.2", "--device", "cpu", "--draw", str(picture), "trainer.num_steps=8"]

@@ -90,14 +90,13 @@ class Training:
     """Trains a config by iterations, which are a rollout and an update each; nothing is written."""
 
     def __init__(self, name: str, num_envs: int | None, settings: dict[str, Any], device: str | None) -> None:
-        from warpworld.config import load_config
-        from warpworld.config.endless import endless
+        from warpworld.config.endless import load_endless
         from warpworld.trainers.cpu_tuning import tune_for_cpu
         from warpworld.trainers.trainer import Trainer
 
         options = {"trainer.num_envs": num_envs, "trainer.device": device}
         given = {**settings, **{key: value for key, value in options.items() if value is not None}}
-        config = endless(load_config(name, [f"{key}={value}" for key, value in given.items()]))
+        config = load_endless(name, [f"{key}={value}" for key, value in given.items()])
         tune_for_cpu()
         self._trainer = Trainer(config)
         self.world, self.env_steps = self._trainer.world, config.trainer.num_envs * config.trainer.num_steps

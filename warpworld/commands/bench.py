@@ -136,9 +136,9 @@ def _trained(name: str, words: Sequence[str], label: str) -> Side:
         ConfigError: there is no such config or key.
     """
     from warpworld.benching.sides import Side
-    from warpworld.config import load_config
+    from warpworld.config.endless import load_endless
 
-    load_config(name, words)  # better refused before another is measured than after
+    load_endless(name, words)  # better refused before another is measured than after
     return Side(label, name, dict(word.split("=", 1) for word in words), is_trained=True)
 
 

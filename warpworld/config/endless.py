@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from warpworld.config.run_config import RunConfig, config_from_dict
+from collections.abc import Iterable
+from pathlib import Path
+
+from warpworld.config.run_config import RunConfig, config_from_dict, load_config
 from warpworld.config.sections import LearnerConfig
 
 NEVER = 10**15  # env steps, and iterations
@@ -20,3 +23,12 @@ def endless(config: RunConfig) -> RunConfig:
         if isinstance(entry, LearnerConfig) and entry.train and "learning_starts" in data["policy"][name]:
             data["policy"][name]["learning_starts"] = data["policy"][name]["batch_size"]
     return config_from_dict(data)
+
+
+def load_endless(source: str | Path, overrides: Iterable[str] = ()) -> RunConfig:
+    """``endless(load_config(source, overrides))``, also where an iteration is longer than the run would be.
+
+    Raises:
+        ConfigError: as ``load_config``.
+    """
+    return endless(load_config(source, [f"trainer.total_env_steps={NEVER}", *overrides]))

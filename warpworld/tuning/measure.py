@@ -120,14 +120,14 @@ def _run(config: RunConfig, seconds: float) -> _Timed:
 
 def _changed(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
     """The config with other settings, without an end, and without what is done now and then."""
-    data = config.to_dict()
+    data = endless(config).to_dict()  # at first: an iteration may be longer than the run would be
     of_policies = {key: value for key, value in changes.items() if key not in data["trainer"]}
     data["trainer"] |= {key: value for key, value in changes.items() if key in data["trainer"]}
     for name, entry in config.policy.items():
         if isinstance(entry, LearnerConfig) and entry.train:
             own = data["policy"][name]
             own |= {key: value for key, value in of_policies.items() if key in own}
-    return endless(config_from_dict(data))
+    return config_from_dict(data)
 
 
 def _at_random(config: RunConfig) -> RunConfig:

@@ -54,7 +54,8 @@ FEW = (
     *("everything", "everything, no finals", "own arrays, a Dict", "a long iteration"),
     *("stacks of bytes", "stacks, no finals", "opponents"),
 )
-FEWER = ("everything, no finals", "own arrays, a Dict")
+# Those of them that are also played for long, which takes a minute each.
+FOR_LONG = ("everything, no finals", "own arrays, a Dict")
 
 
 def _thoroughly(names: Iterable[str], few: Collection[str]) -> list[Any]:
@@ -75,7 +76,7 @@ def test_rows_that_were_never_written_are_not_drawn() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", _thoroughly(CASES, FEWER))
+@pytest.mark.parametrize("name", _thoroughly(CASES, FOR_LONG))
 def test_transitions_are_those_that_were_played_for_long(name: str) -> None:
     case = {**ENDS, **CASES[name]}
     sizes = {"batch_size": 2048, **case.pop("sizes", {})}
