@@ -2,6 +2,7 @@
 //
 // A policy reads STACK observations, the oldest first. With FINALS the last observations of truncated
 // episodes lie in a ring of SLOTS per env; finals_before (ROWS, envs) gives the place of a row's.
+#include "frames.cuh"
 #include "n_step.cuh"
 
 // ---- after an iteration ------------------------------------------------------------------------------------------------
@@ -116,18 +117,6 @@ struct Places {
   }
 };
 
-// Writes one of a stack's observations, or zeros; neighbouring lanes take neighbouring numbers.
-template <typename Number>
-__device__ inline void write_observation(const Number* __restrict__ source, Number* __restrict__ target) {
-  const int first = LANES_SIDE_BY_SIDE ? lane() : 0, stride = LANES_SIDE_BY_SIDE ? num_lanes() : 1;
-  if (!source)
-    for (int k = first; k < ENTRIES; k += stride) target[k] = (Number)0;
-  else if (LANES_SIDE_BY_SIDE)
-    for (int k = first; k < ENTRIES; k += stride) target[k] = source[k];
-  else
-    memcpy(target, source, ENTRIES * sizeof(Number));
-}
-
 // The row `back` steps before one, or -1 where an episode or a life began in between or nothing was written yet.
 __device__ inline int row_before(const Ring& ring, int64_t written, int row, int env, int agent, int back) {
   int at = row;
@@ -140,42 +129,35 @@ __device__ inline int row_before(const Ring& ring, int64_t written, int row, int
   return at;
 }
 
-// Each env's lanes write one observation at a time: first those that the batch's agents acted on, then those that follow.
-template <typename Number>
+// A batch's stacks: of what the agents acted on, or of what follows.
+template <bool FOLLOWING, typename Number>
 __device__ void gather_stacks(const Ring& ring, const Places& places, const int64_t* written, const Number* observations,
-                              const Number* finals, Number* batch_observations, Number* batch_next_observations) {
+                              const Number* finals, Number* batch_observations) {
   const int num_envs = ring.num_envs;
-  for (int k = env_id(); k < 2 * BATCH * STACK; k += num_envs) {
-    const bool is_next = k >= BATCH * STACK;
-    const int i = k / STACK % BATCH, env = places.env(i, num_envs);
-    Number* target = (is_next ? batch_next_observations : batch_observations) + (size_t)(k % (BATCH * STACK)) * ENTRIES;
-    if (!(places.batch_shares[i] > 0.0f)) {
-      write_observation((const Number*)nullptr, target);
-      continue;
-    }
-    int back = STACK - 1 - k % STACK, row = places.row(i, num_envs);
-    if (is_next) row = places.batch_next[i];
+  copy_frames<BATCH * STACK, ENTRIES, false>(batch_observations, num_envs, [&](int k) -> const Number* {
+    const int i = k / STACK, back = STACK - 1 - k % STACK, env = places.env(i, num_envs);
+    if (!(places.batch_shares[i] > 0.0f)) return nullptr;
+    int row = FOLLOWING ? places.batch_next[i] : places.row(i, num_envs);
     const bool is_final = row < 0;
     if (is_final) row = -1 - row;
-    if (FINALS && is_final && back == 0) {
-      write_observation(finals + places.in_finals(i, row, num_envs) * ENTRIES, target);
-      continue;
-    }
+    if (FINALS && is_final && back == 0) return finals + places.in_finals(i, row, num_envs) * ENTRIES;
     row = row_before(ring, written[0], row, env, places.agent(i), is_final ? back - 1 : back);
-    write_observation(row < 0 ? (const Number*)nullptr : observations + places.in_ring(i, row, num_envs) * ENTRIES, target);
-  }
+    return row < 0 ? nullptr : observations + places.in_ring(i, row, num_envs) * ENTRIES;
+  });
 }
 
 extern "C" __global__ void gather_observations(Ring ring, Places places, const int64_t* written,
                                                const float* ring_observations, const float* finals,
                                                float* batch_observations, float* batch_next_observations) {
-  gather_stacks(ring, places, written, ring_observations, finals, batch_observations, batch_next_observations);
+  gather_stacks<false>(ring, places, written, ring_observations, finals, batch_observations);
+  gather_stacks<true>(ring, places, written, ring_observations, finals, batch_next_observations);
 }
 
 extern "C" __global__ void gather_bytes(Ring ring, Places places, const int64_t* written,
                                         const unsigned char* ring_observations, const unsigned char* finals,
                                         unsigned char* batch_observations, unsigned char* batch_next_observations) {
-  gather_stacks(ring, places, written, ring_observations, finals, batch_observations, batch_next_observations);
+  gather_stacks<false>(ring, places, written, ring_observations, finals, batch_observations);
+  gather_stacks<true>(ring, places, written, ring_observations, finals, batch_next_observations);
 }
 
 // The batch's actions, ACTION_SIZE numbers of four bytes each.

@@ -5,6 +5,7 @@
 // TRAIN are learnt from, and N_STEP more follow the last of these. A window may cross ends of episodes: `batch_starts`
 // marks the steps before which a memory is empty. Window number s / STRIDE % SLOTS belongs to start row s; an item is a window, an env and
 // an agent. Batches are time-major, (steps, BATCH, ...).
+#include "frames.cuh"
 #include "n_step.cuh"
 
 constexpr int LENGTH = BURN_IN + TRAIN + N_STEP, SLOTS = ROWS / STRIDE;
@@ -111,44 +112,25 @@ extern "C" __global__ void gather_memory(Ring ring, Drawn drawn, const unsigned 
   }
 }
 
-// What a lane copies at a time where lanes run side by side and a row's size is a multiple of it.
-struct alignas(16) Sixteen {
-  uint32_t words[4];
-};
-
 // Rows that do not count may hold any numbers. Those that are not finite must not reach a memory.
-__device__ inline unsigned char seen(unsigned char number) { return number; }
-__device__ inline Sixteen seen(Sixteen numbers) { return numbers; }
-__device__ inline float seen(float number) { return !(LEAVING || MASKED) || is_finite(number) ? number : 0.0f; }
-
-// Each env's lanes write one observation of COUNT numbers at a time.
-template <int COUNT, typename Number>
+template <bool FINITE, typename Number>
 __device__ void gather_seen(const Ring& ring, const Drawn& drawn, const Number* observations, Number* batch_observations) {
-  const int first = LANES_SIDE_BY_SIDE ? lane() : 0, stride = LANES_SIDE_BY_SIDE ? num_lanes() : 1;
   const int num_envs = ring.num_envs;
-  for (int k = env_id(); k < LENGTH * BATCH; k += num_envs) {
+  copy_frames<LENGTH * BATCH, ENTRIES, FINITE>(batch_observations, num_envs, [&](int k) -> const Number* {
     const int t = k / BATCH, i = k % BATCH;
-    const size_t item = ring.item(drawn.row(i, t, num_envs), drawn.env(i, num_envs), drawn.agent(i));
-    const Number* source = observations + item * COUNT;
-    Number* target = batch_observations + (size_t)k * COUNT;
-    if (drawn.is_drawn(i))
-      for (int n = first; n < COUNT; n += stride) target[n] = seen(source[n]);
-    else
-      for (int n = first; n < COUNT; n += stride) target[n] = Number{};
-  }
+    if (!drawn.is_drawn(i)) return nullptr;
+    return observations + ring.item(drawn.row(i, t, num_envs), drawn.env(i, num_envs), drawn.agent(i)) * ENTRIES;
+  });
 }
 
 extern "C" __global__ void gather_observations(Ring ring, Drawn drawn, const float* ring_observations,
                                                float* batch_observations) {
-  gather_seen<ENTRIES>(ring, drawn, ring_observations, batch_observations);
+  gather_seen<LEAVING || MASKED>(ring, drawn, ring_observations, batch_observations);
 }
 
 extern "C" __global__ void gather_bytes(Ring ring, Drawn drawn, const unsigned char* ring_observations,
                                         unsigned char* batch_observations) {
-  if (LANES_SIDE_BY_SIDE && ENTRIES % 16 == 0)
-    gather_seen<ENTRIES / 16>(ring, drawn, (const Sixteen*)ring_observations, (Sixteen*)batch_observations);
-  else
-    gather_seen<ENTRIES>(ring, drawn, ring_observations, batch_observations);
+  gather_seen<false>(ring, drawn, ring_observations, batch_observations);
 }
 
 // The actions of the trained steps, ACTION_SIZE choices each.
