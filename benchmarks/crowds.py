@@ -33,7 +33,7 @@ LINES = ("-", "--")
 ALL_AGENTS = 4096  # of all envs
 WINDOWS, STEPS = 20, 20
 GRIDWORLD = {agents: {"num_taggers": agents - 1, "grid_length": 100} for agents in (5, 20, 100, 500, 1000)}
-# as dense as 1,000 agents: on 100 cells a side, 10,000 would tag the runner in every other step, and resets would be measured
+# As dense as 1,000 agents. On 100 cells a side, 10,000 tag the runner in every other step: that would measure resets.
 SIDES = {2000: 141, 5000: 224, 10_000: 316}
 THOUSANDS = {agents: {"num_taggers": agents - 1, "grid_length": side} for agents, side in SIDES.items()}
 LARGE_MAPS = {1000: 158, 2500: 250, 5000: 354}  # as dense as MAPS

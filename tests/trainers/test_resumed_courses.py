@@ -17,6 +17,8 @@ TRAINER = {"device": "cpu", "num_envs": 6, "num_steps": 8, "total_env_steps": 6 
 ONE = {"num_minibatches": 2, "update_epochs": 2}
 OFF_POLICY = {"replay_size": 120, "learning_starts": 30, "batch_size": 16, "updates": 2, "model": {"hidden_sizes": [8]}}
 DQN = {"algorithm": "dqn", "target_every": 3, **OFF_POLICY}
+MEMORY = {"recurrent": "lstm", "recurrent_size": 5}
+REMEMBERING_CRITIC = {**ONE, "algorithm": "mappo", "recurrent_critic": True, "model": MEMORY}
 
 COURSES: dict[str, dict[str, Any]] = {
     "cartpole": {"name": "cartpole", "policy": {"agent": ONE}},
@@ -82,7 +84,7 @@ COURSES: dict[str, dict[str, Any]] = {
         "env": {"dying": 0.1, "resting": 0.2, "truncating": 0.1, "forbidding": 0.3},
         "policy": {
             "left": {**ONE, "algorithm": "mappo"},
-            "middle": {"algorithm": "random"},
+            "middle": REMEMBERING_CRITIC,
             "right": {**ONE, "algorithm": "mappo", "model": {"recurrent": "gru", "recurrent_size": 5}},
         },
     },

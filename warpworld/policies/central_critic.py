@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from warpworld.policies.layers import POLICY_GAIN, linear
+from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, linear
 from warpworld.policies.recurrent import RecurrentNetwork
 
 
@@ -52,7 +52,7 @@ class ActorWithCritic(CentralCritic, nn.Module):
 
 
 class RecurrentActorWithCritic(CentralCritic, RecurrentNetwork):
-    """Encoder -> recurrent cell -> linear actor; the critic reads other inputs, and has no memory.
+    """Encoder -> recurrent cell -> linear actor; the critic reads other inputs, and remembers nothing.
 
     Attributes:
         actor_layer: (..., size) -> (..., num_outputs).
@@ -81,3 +81,73 @@ class RecurrentActorWithCritic(CentralCritic, RecurrentNetwork):
             inputs: (T, S, numbers) float32, what the critic reads.
         """
         return self.actor_layer(self.unroll(observations, state, starts)[0]), self.critic(inputs)
+
+
+class CriticThatRemembers(RecurrentNetwork):
+    """Perceptron -> recurrent cell -> value.
+
+    Attributes:
+        layer: (..., size) -> (..., 1).
+    """
+
+    def __init__(self, encoder: nn.Module, width: int, kind: str, size: int) -> None:
+        """Arguments as those of ``RecurrentNetwork``."""
+        super().__init__(encoder, width, kind, size)
+        self.layer = linear(size, 1, VALUE_GAIN)
+
+    def values(self, hidden: Tensor) -> Tensor:
+        """(..., size) float32 -> (...) float32."""
+        return self.layer(hidden).squeeze(-1)
+
+
+class RecurrentActorAndCritic(RecurrentNetwork):
+    """Encoder -> recurrent cell -> linear actor, and beside it a critic of other inputs with a memory of its own.
+
+    While it acts, only the actor's memory advances: ``state_size`` is that of the actor. What is replayed begins with
+    the states of both, the actor's first.
+
+    Attributes:
+        actor_layer: (..., size) -> (..., num_outputs).
+        memory: the critic.
+    """
+
+    def __init__(
+        self, encoder: nn.Module, width: int, num_outputs: int, kind: str, size: int, critic: CriticThatRemembers
+    ) -> None:
+        """Arguments as those of ``RecurrentActorWithCritic``, but for the critic."""
+        super().__init__(encoder, width, kind, size)
+        self.actor_layer = linear(size, num_outputs, POLICY_GAIN)
+        self.memory = critic
+
+    @property
+    def value_layer(self) -> nn.Module:
+        """The critic's last layer."""
+        return self.memory.layer
+
+    def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """See ``RecurrentNetwork``; values are 0, since what the critic reads is not here."""
+        hidden, after = self.remember(observations, state)
+        return self.actor_layer(hidden), hidden.new_zeros(hidden.shape[:-1]), after
+
+    def critic(self, inputs: Tensor) -> Tensor:
+        """(..., numbers) float32, each the first of an episode -> (...) float32."""
+        return self.critic_step(inputs, self.memory.no_state(inputs))[0]
+
+    def critic_step(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """One step of the critic.
+
+        Args:
+            inputs: (..., numbers) float32.
+            state: (..., critic's state size) float32, before the step.
+
+        Returns:
+            Values (...), and the state after the step, (..., critic's state size).
+        """
+        hidden, after = self.memory.remember(inputs, state)
+        return self.memory.values(hidden), after
+
+    def replay(self, observations: Tensor, state: Tensor, starts: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """As ``RecurrentActorWithCritic.replay``; ``state`` holds the actor's and, behind it, the critic's."""
+        of_actor, of_critic = state.split([self.state_size, self.memory.state_size], -1)
+        outputs = self.actor_layer(self.unroll(observations, of_actor, starts)[0])
+        return outputs, self.memory.values(self.memory.unroll(inputs, of_critic, starts)[0])

@@ -171,6 +171,14 @@ class RecurrentPolicy(RememberingPolicy):
         outputs, values, after = self.model.step(self.features(observations), state)
         return outputs, self.in_rewards(values), after
 
+    def values(self, observations: Tensor, state: Tensor) -> Tensor:
+        """Values of raw observations, (...) in units of reward, by agents in these states, (..., state size)."""
+        return self.step(observations, state)[1]
+
+    def central_values(self, inputs: Tensor, state: Tensor) -> Tensor:
+        """Values of what a critic with a memory of its own reads, (...) in units of reward, by its states."""
+        return self.in_rewards(self.model.critic_step(inputs, state)[0])  # type: ignore[operator]
+
     def replay(
         self, observations: Tensor, state: Tensor, starts: Tensor, critic_inputs: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
@@ -178,7 +186,7 @@ class RecurrentPolicy(RememberingPolicy):
 
         Args:
             observations: (T, S, entries), rows.
-            state: (S, state_size) float32.
+            state: (S, state_size) float32; behind it the state of a critic that remembers other inputs.
             starts: (T, S) bool.
             critic_inputs: (T, S, numbers) float32, if the critic reads anything other than what the cell remembers.
         """

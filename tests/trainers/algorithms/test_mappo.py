@@ -15,6 +15,7 @@ from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError
 from warpworld.trainers.algorithms.experience import ends_of, step_values
 from warpworld.trainers.algorithms.mappo import MAPPO
+from warpworld.trainers.algorithms.targets import TARGETS
 from warpworld.trainers.building import build_algorithms
 from warpworld.trainers.distributed import ProcessGroup
 from warpworld.trainers.trainer import Trainer
@@ -161,3 +162,86 @@ def test_actions_in_a_box_and_self_play() -> None:
         before = {key: weight.clone() for key, weight in learner.policy.named_parameters()}
         trainer.train(None)
         assert all(not torch.equal(weight, before[key]) for key, weight in learner.policy.named_parameters())
+
+
+REMEMBERING = {"hidden_sizes": [8], "recurrent_size": 4}
+
+
+@pytest.mark.parametrize("kind", ["gru", "lstm"])
+def test_a_critic_with_a_memory_remembers_each_agent_s_episode(kind: str) -> None:
+    """Over several rollouts by the same weights: values, final ones too, are those of stepping from the start."""
+    trainer = Trainer(config(model={**REMEMBERING, "recurrent": kind}, recurrent_critic=True))
+    learner = mappo(trainer)
+    model: Any = learner.policy.model
+    state, cut, ended_agents = torch.zeros(6, 2, model.memory.state_size), 0, 0
+    for _ in range(4):
+        trainer.collector.collect()
+        (seen,) = learner.seen()
+        assert seen.critic_inputs is not None and seen.agent_terminated is not None and seen.next_state is not None
+        values, ends = step_values(seen, learner.policy), ends_of(seen, learner.policy)
+        for t in range(8):
+            expected, state = by_stepping(model, seen.critic_inputs[t], state)
+            torch.testing.assert_close(values[t], expected)
+            for final in (seen.finals.rows == t).nonzero().flatten():
+                env = int(seen.finals.envs[final])
+                assert seen.finals.critic_inputs is not None
+                expected, _ = by_stepping(model, seen.finals.critic_inputs[final : final + 1], state[env : env + 1])
+                torch.testing.assert_close(ends["truncated_values"][t, env], expected[0])
+                cut += 1
+            over = (seen.terminated[t] | seen.truncated[t])[:, None] | seen.agent_terminated[t]
+            ended_agents += int(seen.agent_terminated[t].sum())
+            state = torch.where(over[..., None], 0.0, state)
+        assert seen.next_critic_inputs is not None
+        torch.testing.assert_close(ends["next_value"], by_stepping(model, seen.next_critic_inputs, state)[0])
+    assert cut > 0 and ended_agents > 0
+
+
+def by_stepping(model: Any, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+    """Values and states after one step of torch's own cell, (envs, agents) and (envs, agents, state size)."""
+    memory, lead = model.memory, inputs.shape[:-1]
+    hidden = memory.encoder(inputs.flatten(0, 1))
+    parts = state.flatten(0, 1).split(memory.size, -1)
+    after = memory.cell(hidden, parts) if len(parts) == 2 else (memory.cell(hidden, parts[0]),)
+    return memory.layer(after[0]).view(lead), torch.cat(after, -1).view(*lead, -1)
+
+
+@pytest.mark.parametrize("kind", ["gru", "lstm"])
+@pytest.mark.parametrize("value_targets", ["gae", "vtrace"])
+def test_what_a_remembering_critic_learns_from_is_what_it_valued(kind: str, value_targets: str) -> None:
+    """The sequences, replayed by the weights that acted, give the values of the rollout again."""
+    trainer = Trainer(
+        config(model={**REMEMBERING, "recurrent": kind}, recurrent_critic=True, value_targets=value_targets)
+    )
+    learner = mappo(trainer)
+    scale = learner.policy.value_scale
+    assert scale is not None
+    scale.mean.fill_(0.7)
+    scale.deviation.fill_(3.0)
+    for _ in range(3):
+        trainer.collector.collect()
+        targets = TARGETS[value_targets](learner.policy, learner.seen(), learner.settings)
+        rows = targets.experience()
+        outputs, values = rows.evaluated(learner.policy)
+        torch.testing.assert_close(learner.policy.in_rewards(values), rows.rows.values)
+        assert outputs.shape == (6 * 2 * 8, learner.policy.distribution.num_outputs)
+
+
+def test_a_remembering_critic_learns_apart_from_the_actor() -> None:
+    model = {**REMEMBERING, "recurrent": "gru"}
+    settings = {"recurrent_critic": True, "model": model, "normalise_returns": None}
+    trainer = Trainer(config(vf_coef=0.0, ent_coef=0.1, **settings))
+    network = mappo(trainer).policy.model
+    before = {name: weight.clone() for name, weight in network.named_parameters()}
+    trainer.train(None)
+    moved = {name for name, weight in network.named_parameters() if not torch.equal(weight, before[name])}
+    of_critic = {name for name in before if name.startswith("memory.")}
+    assert of_critic and moved == set(before) - of_critic
+
+
+def test_a_critic_with_a_memory_takes_an_actor_with_one() -> None:
+    message = (
+        "recurrent_critic is true, but model.recurrent is null: what has a memory learns from sequences; set "
+        "model.recurrent to lstm or gru, or recurrent_critic=false$"
+    )
+    with pytest.raises(ConfigError, match=message):
+        config(recurrent_critic=True)

@@ -99,7 +99,8 @@ def values_of(
     Args:
         policy: whose.
         observations: (..., entries), rows.
-        states: (..., state size) float32, what a recurrent policy remembers then; None for others.
+        states: (..., state size) float32, what is remembered then by the recurrent policy, or by its critic if that
+            reads other inputs; None if nothing is.
         critic_inputs: (..., numbers) float32, what the critic reads in place of the observations; None for those.
 
     Returns:
@@ -107,11 +108,12 @@ def values_of(
     """
     flat, size = observations.reshape(-1, observations.shape[-1]), rows_at_once(observations)
     with torch.no_grad():
-        if critic_inputs is None and isinstance(policy, RecurrentPolicy):
-            assert states is not None
-            parts = zip(flat.split(size), states.flatten(0, -2).split(size), strict=True)
-            values = [policy.step(*part)[1] for part in parts]
-        else:
-            read = flat if critic_inputs is None else critic_inputs.reshape(-1, critic_inputs.shape[-1])
+        read = flat if critic_inputs is None else critic_inputs.reshape(-1, critic_inputs.shape[-1])
+        if states is None:
             values = [policy.value(rows) for rows in read.split(size)]
+        else:
+            assert isinstance(policy, RecurrentPolicy)
+            step = policy.values if critic_inputs is None else policy.central_values
+            parts = zip(read.split(size), states.flatten(0, -2).split(size), strict=True)
+            values = [step(*part) for part in parts]
     return torch.cat(values).view(observations.shape[:-1])

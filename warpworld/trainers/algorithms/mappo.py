@@ -14,16 +14,22 @@ from torch import Tensor, nn
 
 from warpworld.config.sections import ALGORITHM, Fault, Sizes
 from warpworld.config.types import Flag
-from warpworld.environment import Environment, Group, state_space
+from warpworld.environment import Array, Environment, Group, state_space
 from warpworld.errors import ConfigError
 from warpworld.policies import Policy, build_policy
 from warpworld.policies.builder import action_distribution, observation_size
-from warpworld.policies.central_critic import ActorWithCritic, RecurrentActorWithCritic
+from warpworld.policies.central_critic import (
+    ActorWithCritic,
+    CriticThatRemembers,
+    RecurrentActorAndCritic,
+    RecurrentActorWithCritic,
+)
 from warpworld.policies.central_inputs import CentralInputs
-from warpworld.policies.layers import VALUE_GAIN, Width, check_hidden, perceptron
+from warpworld.policies.layers import VALUE_GAIN, Width, check_hidden, hidden_layers, perceptron
 from warpworld.trainers.algorithms.on_policy import OnPolicySettings
 from warpworld.trainers.algorithms.ppo import PPO, PPOSettings
 from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting.memory import begun
 from warpworld.trainers.collecting.trajectories import Trajectories
 
 
@@ -42,12 +48,18 @@ class MAPPOSettings(PPOSettings):
         default=(64, 64), description="width of each hidden layer of the critic; may be empty"
     )
     critic_activation: Literal["tanh", "relu"] = Field(default="tanh", description="between the critic's layers")
+    recurrent_critic: Flag = Field(
+        default=False, description="give the critic a memory of its own, of the model's kind and size"
+    )
     normalise_returns: Literal["popart", "running"] | None = Field(
         default="popart", description=OnPolicySettings.model_fields["normalise_returns"].description
     )
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
-        """A team is one group."""
+        """A team is one group; a critic with a memory takes an actor with one."""
+        if self.recurrent_critic and self.model.recurrent is None:
+            text = "recurrent_critic is true, but model.recurrent is null: what has a memory learns from sequences"
+            yield Fault(("recurrent_critic",), f"{text}; set model.recurrent to lstm or gru, or recurrent_critic=false")
         if len(self.groups) > 1:
             text = f"groups has {', '.join(self.groups)}, but the critic of mappo reads what one group sees"
             yield Fault(("groups",), f"{text}, expected one; give each group a policy of its own")
@@ -73,17 +85,22 @@ class MAPPO(PPO):
     def build_networks(
         cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None
     ) -> Policy:
-        """An actor, with memory if the model is recurrent, and a plain perceptron as critic."""
+        """An actor, with memory if the model is recurrent, and a critic, with a memory on request."""
         central, model = central_inputs(settings, group, critic_input), settings.model
         check_hidden(settings.critic_hidden_sizes, settings.critic_activation)
         outputs = action_distribution(group).num_outputs
 
         def network(encoder: nn.Module, width: int) -> nn.Module:
-            widths = (central.numbers, *settings.critic_hidden_sizes, 1)
-            critic = perceptron(widths, settings.critic_activation, VALUE_GAIN)
-            if model.recurrent is None:
-                return ActorWithCritic(encoder, width, outputs, critic)
-            return RecurrentActorWithCritic(encoder, width, outputs, model.recurrent, model.recurrent_size, critic)
+            kind, size = model.recurrent, model.recurrent_size
+            widths, activation = (central.numbers, *settings.critic_hidden_sizes), settings.critic_activation
+            if settings.recurrent_critic:
+                read = hidden_layers(widths, activation)
+                critic = CriticThatRemembers(read, widths[-1], kind, size)
+                return RecurrentActorAndCritic(encoder, width, outputs, kind, size, critic)
+            plain = perceptron((*widths, 1), activation, VALUE_GAIN)
+            if kind is None:
+                return ActorWithCritic(encoder, width, outputs, plain)
+            return RecurrentActorWithCritic(encoder, width, outputs, kind, size, plain)
 
         read = Box(-math.inf, math.inf, (central.numbers,))
         policy = build_policy(model, group, generator, critic_input=read, heads=network)
@@ -91,9 +108,16 @@ class MAPPO(PPO):
         return policy
 
     def declare(self, collector: Collector) -> None:
-        """Record rollouts of the group."""
+        """Record rollouts of the group; the store keeps what its critic remembers."""
         super().declare(collector)
         self._world = collector.world
+        if isinstance(self.policy.model, RecurrentActorAndCritic):
+            (group,) = self.settings.groups
+            shape = (self._world.groups[group].size, self.policy.model.memory.state_size)
+            doc = "what the critic remembers after the last rollout"
+            self._world.add(
+                Array(critic_state(group), "float32", shape, per="env", initial=0.0, on_reset="keep", doc=doc)
+            )
 
     # ---- what the critic reads ---------------------------------------------------------------------------------------
     def seen(self) -> list[Trajectories]:
@@ -103,12 +127,45 @@ class MAPPO(PPO):
     def _with_central(self, seen: Trajectories) -> Trajectories:
         finals = seen.finals
         read = self._read(finals.observations, finals.critic_inputs, _takes_part_finally(seen))
-        return dataclasses.replace(
+        central = dataclasses.replace(
             seen,
             values=None,  # of a policy with memory: its actor's network has none
+            next_state=None,
             critic_inputs=self._read(seen.observations, seen.critic_inputs, seen.mask),
             next_critic_inputs=self._read(seen.next_observations, seen.next_critic_inputs, self._takes_part_next()),
-            finals=dataclasses.replace(finals, critic_inputs=read),
+            finals=dataclasses.replace(finals, states=None, critic_inputs=read),
+        )
+        remembers = isinstance(self.policy.model, RecurrentActorAndCritic)
+        return self._as_remembered(central) if remembers else central
+
+    def _as_remembered(self, seen: Trajectories) -> Trajectories:
+        """Values of a critic with a memory, and what it remembers; call it once for each rollout.
+
+        It goes through the rollout by the weights that acted. The store then holds its state before the next rollout.
+        """
+        (group,) = self.settings.groups
+        kept, model = self._world[critic_state(group)], self.policy.model
+        assert isinstance(model, RecurrentActorAndCritic)
+        assert seen.critic_inputs is not None and seen.first_state is not None
+        size = seen.rewards.shape[-1]
+        starts = begun(seen.terminated, seen.truncated, seen.agent_terminated, size).unsqueeze(-1)
+        first, state = kept.clone(), kept
+        values, states = torch.empty_like(seen.rewards), kept.new_empty(len(starts), *kept.shape)
+        with torch.no_grad():
+            for t, inputs in enumerate(seen.critic_inputs):
+                values[t], state = model.critic_step(inputs, state.masked_fill(starts[t], 0.0))
+                states[t] = state
+        ended = (seen.terminated[-1] | seen.truncated[-1]).unsqueeze(-1)
+        if seen.agent_terminated is not None:
+            ended = ended | seen.agent_terminated[-1]
+        kept.copy_(state.masked_fill(ended.unsqueeze(-1), 0.0))
+        finals = seen.finals
+        return dataclasses.replace(
+            seen,
+            values=self.policy.in_rewards(values),
+            first_state=torch.cat((seen.first_state, first), -1),
+            next_state=kept,
+            finals=dataclasses.replace(finals, states=states[finals.rows, finals.envs]),
         )
 
     def _read(self, observations: Tensor, declared: Tensor | None, takes_part: Tensor | None) -> Tensor:
@@ -122,6 +179,11 @@ class MAPPO(PPO):
         (group,) = self.settings.groups
         world = self._world
         return world["agent_mask"][:, world.groups[group].slice] if "agent_mask" in world.data else None
+
+
+def critic_state(group: str) -> str:
+    """Name of the array with what the critic of a group remembers."""
+    return f"critic_state_{group}"
 
 
 def central_inputs(settings: MAPPOSettings, group: Group, state: Box | None) -> CentralInputs:

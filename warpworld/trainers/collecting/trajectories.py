@@ -15,7 +15,7 @@ class Finals:
         observations: (k, n, entries), rows, see ``ObservationRows``.
         rows: (k,) int64, rows of the rollout.
         envs: (k,) int64.
-        states: (k, n, state size) float32, what they remembered then; None where they remember nothing.
+        states: (k, n, state size) float32, what was remembered then by what values them; None where nothing was.
         critic_inputs: (k, n, numbers) float32, what the group's critic reads; None where that is the observations.
     """
 
@@ -44,9 +44,9 @@ class Trajectories:
         action_masks: (T, num_envs, n, choices) bool, False for choices that were forbidden; None where none ever is.
         next_observations: (num_envs, n, entries), rows, what is observed after the last step.
         finals: of episodes that were truncated.
-        first_state: (num_envs, n, state size) float32, agents' states before the first step; like the next two, None
-            without memory.
-        next_state: (num_envs, n, state size) float32, their states after the last step.
+        first_state: (num_envs, n, state size) float32, agents' states before the first step, and behind them those of a
+            critic with a memory of its own; like the next two, None without memory.
+        next_state: (num_envs, n, state size) float32, the states after the last step of what values the next one.
         values: (T, num_envs, n) float32, the values of their recurrent policy's critic when it acted.
         critic_inputs: (T, num_envs, n, numbers) float32, what the group's critic reads; None where that is the
             observations.
