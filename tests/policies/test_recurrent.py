@@ -14,16 +14,20 @@ from warpworld.config import ModelConfig, RunConfig, config_from_dict
 from warpworld.environment import Group
 from warpworld.errors import ConfigError
 from warpworld.policies import Recurrent, RecurrentPolicy, build_policy
+from warpworld.policies.cells import make_cell
 
 FEATURES, SIZE, CHOICES = 3, 5, 4
-KINDS = ("lstm", "gru")
+Weights = dict[str, np.ndarray]
+KINDS = ("lstm", "gru", "mingru", "two mingrus")
 
 
 def network(kind: str, seed: int = 0, dtype: torch.dtype = torch.float32) -> Recurrent:
     """One whose biases and last layers are not what they are at first, so that a lost one would show."""
     torch.manual_seed(seed)
     encoder = nn.Sequential(nn.Linear(FEATURES, 6), nn.Tanh())
-    made = Recurrent(encoder, 6, CHOICES, kind, SIZE)
+    name, layers = ("mingru", 2) if kind == "two mingrus" else (kind, 1)
+    cell = make_cell(ModelConfig(recurrent=name, recurrent_size=SIZE, recurrent_layers=layers), 6)
+    made = Recurrent(encoder, cell, CHOICES)
     for parameter in made.parameters():
         nn.init.normal_(parameter, std=0.5)
     return made.to(dtype)
@@ -34,9 +38,28 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def slow_step(made: Recurrent, observation: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """One step of one agent in float64, gate by gate."""
+    """One step of one agent in float64."""
     weights = {name: value.detach().double().numpy() for name, value in made.named_parameters()}
     encoded = np.tanh(weights["encoder.0.weight"] @ observation + weights["encoder.0.bias"])
+    hidden, after = (slow_mingru if "cell.layers.0.weight" in weights else slow_gates)(weights, encoded, state)
+    outputs = weights["actor_layer.weight"] @ hidden + weights["actor_layer.bias"]
+    value = weights["critic_layer.weight"] @ hidden + weights["critic_layer.bias"]
+    return outputs, float(value[0]), after
+
+
+def slow_mingru(weights: Weights, encoded: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Hidden state and state after a step, layer by layer."""
+    hidden, after = encoded, []
+    for number, before in enumerate(np.split(state, len(state) // SIZE)):
+        said = weights[f"cell.layers.{number}.weight"] @ hidden + weights[f"cell.layers.{number}.bias"]
+        update, candidate = sigmoid(said[:SIZE]), said[SIZE:]
+        hidden = (1 - update) * before + update * candidate
+        after.append(hidden)
+    return hidden, np.concatenate(after)
+
+
+def slow_gates(weights: Weights, encoded: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same of an LSTM or a GRU, gate by gate."""
     hidden = state[:SIZE]
     of_input = np.split(
         weights["cell.weight_ih"] @ encoded + weights["cell.bias_ih"], len(weights["cell.bias_ih"]) // SIZE
@@ -53,9 +76,7 @@ def slow_step(made: Recurrent, observation: np.ndarray, state: np.ndarray) -> tu
         reset, update = (sigmoid(a + b) for a, b in zip(of_input[:2], of_hidden[:2], strict=True))
         new = np.tanh(of_input[2] + reset * of_hidden[2])
         after = hidden = (1 - update) * new + update * hidden
-    outputs = weights["actor_layer.weight"] @ hidden + weights["actor_layer.bias"]
-    value = weights["critic_layer.weight"] @ hidden + weights["critic_layer.bias"]
-    return outputs, float(value[0]), after
+    return hidden, after
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -143,7 +164,9 @@ def test_no_gradient_passes_the_beginning_of_an_episode(kind: str) -> None:
     assert observations.grad[2].all()
 
 
-@pytest.mark.parametrize(("kind", "size"), [("lstm", 2 * SIZE), ("gru", SIZE)])
+@pytest.mark.parametrize(
+    ("kind", "size"), [("lstm", 2 * SIZE), ("gru", SIZE), ("mingru", SIZE), ("two mingrus", 2 * SIZE)]
+)
 def test_actor_and_critic_are_those_of_a_first_step(kind: str, size: int) -> None:
     made = network(kind)
     observations = torch.randn(7, 2, FEATURES)
@@ -187,6 +210,24 @@ def test_each_built_in_model_can_be_recurrent(settings: dict[str, Any], observat
     assert all(torch.equal(a, b) for a, b in zip(policy.parameters(), same.parameters(), strict=True))
 
 
+def test_a_new_mingru_forgets_at_many_rates() -> None:
+    """Of a thousand numbers, each keeps between a half and all but a 128th in a step; candidates begin at zero."""
+    model = ModelConfig(recurrent="mingru", recurrent_size=500, recurrent_layers=2)
+    policy = build_policy(model, group(), torch.Generator().manual_seed(0))
+    assert isinstance(policy, RecurrentPolicy) and policy.state_size == 1000
+    network: Any = policy.model
+    with torch.no_grad():
+        for layer in network.cell.layers:
+            gates, candidates = layer(torch.zeros(layer.in_features)).chunk(2)
+            lasting = 1.0 / gates.sigmoid()
+            assert 2.0 <= lasting.min() < 6.0 and 120.0 < lasting.max() <= 128.0
+            assert lasting.mean().item() == pytest.approx(65.0, abs=5.0)
+            assert not candidates.any()
+            for part in layer.weight.split(500):
+                eye = part.t() @ part if len(part) > part.shape[1] else part @ part.t()
+                torch.testing.assert_close(eye, torch.eye(len(eye)))
+
+
 def cartpole(model: dict[str, Any], **policy: Any) -> RunConfig:
     trainer = {"num_envs": 6, "num_steps": 8, "total_env_steps": 96, "device": "cpu"}
     return config_from_dict(
@@ -197,10 +238,18 @@ def cartpole(model: dict[str, Any], **policy: Any) -> RunConfig:
 @pytest.mark.parametrize(
     ("model", "policy", "words"),
     [
-        ({"recurrent": "rnn"}, {}, r"policy.agent.model.recurrent is 'rnn', expected 'lstm' or 'gru'"),
-        ({"recurrent": True}, {}, r"model.recurrent is true, expected 'lstm' or 'gru'"),
+        ({"recurrent": "rnn"}, {}, r"policy.agent.model.recurrent is 'rnn', expected 'lstm', 'gru' or 'mingru'"),
+        ({"recurrent": True}, {}, r"model.recurrent is true, expected 'lstm', 'gru' or 'mingru'"),
         ({"recurrent": "lstm", "recurrent_size": 0}, {}, "model.recurrent_size is 0, expected at least 1"),
         ({"recurrent": "lstm", "recurrent_size": 70000}, {}, "recurrent_size is 70000, expected at most 65536"),
+        ({"recurrent": "mingru", "recurrent_layers": 0}, {}, "model.recurrent_layers is 0, expected at least 1"),
+        (
+            {"recurrent": "gru", "recurrent_layers": 2},
+            {},
+            "policy.agent.model.recurrent_layers is 2, but model.recurrent is gru, expected 1; a mingru may have "
+            "several layers$",
+        ),
+        ({"recurrent_layers": 2}, {}, "model.recurrent_layers is 2, but model.recurrent is null, expected 1; a mingru"),
         ({"recurrent": "lstm", "recurent_size": 3}, {}, r"not a known key. Did you mean 'recurrent_size'\?"),
         (
             {"recurrent": "lstm"},

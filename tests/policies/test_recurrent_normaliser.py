@@ -11,7 +11,7 @@ from warpworld.environment import Group
 from warpworld.policies import RecurrentPolicy, build_policy
 
 
-@pytest.mark.parametrize("kind", ["lstm", "gru"])
+@pytest.mark.parametrize("kind", ["lstm", "gru", "mingru"])
 def test_steps_and_a_replay_of_them_see_the_same(kind: str) -> None:
     """Whether one by one or all at once, with observations far from 0."""
     group = Group("agent", 1, Box(-1e6, 1e6, (3,)), Discrete(4))

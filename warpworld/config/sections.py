@@ -65,10 +65,14 @@ class ModelConfig(Section):
     type: Text = Field(default="mlp", description="kind of network: mlp, multi_input, or module:Class of your own")
     normalise_observations: Flag = Field(default=False, description="shift and scale features to mean 0 and variance 1")
 
-    recurrent: Literal["lstm", "gru"] | None = Field(
-        default=None, description="recurrent cell between its encoder and its heads: lstm or gru; null for no memory"
+    recurrent: Literal["lstm", "gru", "mingru"] | None = Field(
+        default=None,
+        description="recurrent cell between its encoder and its heads: lstm, gru or mingru; null for no memory",
     )
     recurrent_size: Annotated[int, Field(ge=1, le=65536)] = Field(default=128, description="width of that cell")
+    recurrent_layers: Annotated[int, Field(ge=1, le=64)] = Field(
+        default=1, description="layers of a mingru, each with a state of that width"
+    )
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -161,7 +165,10 @@ class LearnerConfig(Section):
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Faults of settings that contradict each other or the sizes of an iteration."""
-        yield from ()
+        if self.model.recurrent_layers > 1 and self.model.recurrent != "mingru":
+            cell = "null" if self.model.recurrent is None else self.model.recurrent
+            text = f"model.recurrent_layers is {self.model.recurrent_layers}, but model.recurrent is {cell}"
+            yield Fault(("model.recurrent_layers",), f"{text}, expected 1; a mingru may have several layers")
 
     def misfits(self, group: Group) -> Iterator[Fault]:
         """Faults of settings that contradict the spaces of its groups, of which ``group`` is the first."""

@@ -16,6 +16,7 @@ from warpworld.environment.spaces import action_heads, action_layout, observatio
 from warpworld.errors import ConfigError, WarpworldError, said, suggest
 from warpworld.importing import import_named
 from warpworld.policies.callers_spaces import CallersSpaces
+from warpworld.policies.cells import make_cell
 from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian
 from warpworld.policies.mlp import MLP
 from warpworld.policies.multi_input import MultiInput
@@ -149,8 +150,7 @@ def _network(
     width = encoded_width(encoder.eval(), observation_size(group), model.type)
     if heads is not None:
         return heads(encoder, width)
-    assert model.recurrent is not None
-    return Recurrent(encoder, width, num_outputs, model.recurrent, model.recurrent_size)
+    return Recurrent(encoder, make_cell(model, width), num_outputs)
 
 
 def _check_critic_input(cls: type[nn.Module], model: ModelConfig, group: Group) -> None:

@@ -58,12 +58,10 @@ class RecurrentActorWithCritic(CentralCritic, RecurrentNetwork):
         actor_layer: (..., size) -> (..., num_outputs).
     """
 
-    def __init__(
-        self, encoder: nn.Module, width: int, num_outputs: int, kind: str, size: int, critic: nn.Sequential
-    ) -> None:
+    def __init__(self, encoder: nn.Module, cell: nn.Module, num_outputs: int, critic: nn.Sequential) -> None:
         """Arguments as those of ``RecurrentNetwork`` and ``ActorWithCritic``."""
-        super().__init__(encoder, width, kind, size)
-        self.actor_layer = linear(size, num_outputs, POLICY_GAIN)
+        super().__init__(encoder, cell)
+        self.actor_layer = linear(self.size, num_outputs, POLICY_GAIN)
         self.critic_layers = critic
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -90,10 +88,10 @@ class CriticThatRemembers(RecurrentNetwork):
         layer: (..., size) -> (..., 1).
     """
 
-    def __init__(self, encoder: nn.Module, width: int, kind: str, size: int) -> None:
+    def __init__(self, encoder: nn.Module, cell: nn.Module) -> None:
         """Arguments as those of ``RecurrentNetwork``."""
-        super().__init__(encoder, width, kind, size)
-        self.layer = linear(size, 1, VALUE_GAIN)
+        super().__init__(encoder, cell)
+        self.layer = linear(self.size, 1, VALUE_GAIN)
 
     def values(self, hidden: Tensor) -> Tensor:
         """(..., size) float32 -> (...) float32."""
@@ -111,12 +109,10 @@ class RecurrentActorAndCritic(RecurrentNetwork):
         memory: the critic.
     """
 
-    def __init__(
-        self, encoder: nn.Module, width: int, num_outputs: int, kind: str, size: int, critic: CriticThatRemembers
-    ) -> None:
+    def __init__(self, encoder: nn.Module, cell: nn.Module, num_outputs: int, critic: CriticThatRemembers) -> None:
         """Arguments as those of ``RecurrentActorWithCritic``, but for the critic."""
-        super().__init__(encoder, width, kind, size)
-        self.actor_layer = linear(size, num_outputs, POLICY_GAIN)
+        super().__init__(encoder, cell)
+        self.actor_layer = linear(self.size, num_outputs, POLICY_GAIN)
         self.memory = critic
 
     @property

@@ -63,9 +63,9 @@ class RecurrentQNetwork(RecurrentNetwork):
         heads: see ``DuelingHeads``.
     """
 
-    def __init__(self, encoder: nn.Module, width: int, kind: str, heads: DuelingHeads) -> None:
-        """Arguments as those of ``RecurrentNetwork``; the heads say how wide the cell is."""
-        super().__init__(encoder, width, kind, heads.advantages.in_features)
+    def __init__(self, encoder: nn.Module, cell: nn.Module, heads: DuelingHeads) -> None:
+        """Arguments as those of ``RecurrentNetwork``; the heads are as wide as the cell."""
+        super().__init__(encoder, cell)
         self.heads = heads
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:

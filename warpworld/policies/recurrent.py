@@ -1,56 +1,43 @@
-"""Policies that remember: an encoder, an LSTM or a GRU behind it, and heads that read its state."""
+"""Policies that remember: an encoder, a recurrent cell behind it, and heads that read the cell."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import torch
 from gymnasium.spaces import Box
 from torch import Tensor, nn
 
 from warpworld.errors import ConfigError
+from warpworld.policies.cells import Cell
 from warpworld.policies.distributions import ActionDistribution
 from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, linear
 from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.preprocessing import Preprocessing
 from warpworld.policies.remembering import RememberingPolicy
 
-CELLS: dict[str, type[nn.LSTMCell] | type[nn.GRUCell]] = {"lstm": nn.LSTMCell, "gru": nn.GRUCell}
-
 
 class RecurrentNetwork(nn.Module):
-    """Encoder -> recurrent cell; what reads the cell's hidden state is a subclass's own.
-
-    The cell is torch's: an LSTM (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000) or a GRU
-    (Cho et al. 2014). Its weights are orthogonal with gain 1 and its biases zero (Huang et al. 2022, "The 37
-    Implementation Details of PPO", LSTM detail 1).
+    """Encoder -> recurrent cell; what reads the cell is a subclass's own.
 
     Attributes:
         encoder: (rows, features) -> (rows, width).
-        cell: the LSTMCell or GRUCell.
-        size: width of the cell's hidden state.
-        state_size: numbers in one agent's state: ``size`` for a GRU; for an LSTM twice that, hidden state first.
+        cell: see ``Cell``.
+        size: width of what heads read of the cell.
+        state_size: numbers in one agent's state; of an LSTM twice ``size``, hidden state first.
     """
 
-    def __init__(self, encoder: nn.Module, width: int, kind: str, size: int) -> None:
-        """Put the parts together on the CPU in float32; weights come from torch's global generator.
+    cell: Cell
+
+    def __init__(self, encoder: nn.Module, cell: nn.Module) -> None:
+        """Put the parts together.
 
         Args:
             encoder: see above; from the model that is made recurrent.
-            width: numbers that the encoder gives.
-            kind: "lstm" or "gru".
-            size: see above.
+            cell: that takes its width, from ``make_cell``.
         """
         super().__init__()
         self.encoder = encoder
-        self.cell = CELLS[kind](width, size)
-        for name, parameter in self.cell.named_parameters():
-            if name.startswith("weight"):
-                nn.init.orthogonal_(parameter)
-            else:
-                nn.init.zeros_(parameter)
-        self.size = size
-        self.state_size = 2 * size if kind == "lstm" else size
+        self.cell = cell  # type: ignore[assignment]
+        self.size, self.state_size = self.cell.size, self.cell.state_size
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """One step of each agent.
@@ -66,17 +53,16 @@ class RecurrentNetwork(nn.Module):
         raise NotImplementedError
 
     def remember(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """The hidden state (..., size) and the state (..., state_size) after one step; arguments as ``step``'s."""
+        """What heads read, (..., size), and the state (..., state_size) after one step; arguments as ``step``'s."""
         lead = observations.shape[:-1]
         encoded = self.encoder(observations.reshape(-1, observations.shape[-1]))
-        parts = self._advanced(encoded, state.reshape(-1, self.state_size).split(self.size, -1))
-        return parts[0].view(*lead, -1), torch.cat(list(parts), -1).view(*lead, -1)
+        hidden, after = self.cell.step(encoded, state.reshape(-1, self.state_size))
+        return hidden.view(*lead, -1), after.view(*lead, -1)
 
     def unroll(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """Several steps of each of S agents, with the state zeroed wherever an episode begins.
 
-        The encoder takes all steps at once, the cell one after the other: on a CPU that is quicker than one LSTM over
-        pieces that are cut where episodes begin.
+        The encoder takes all steps at once.
 
         Args:
             observations: (T, S, features) float32.
@@ -84,14 +70,10 @@ class RecurrentNetwork(nn.Module):
             starts: (T, S) bool, where the state is zeroed before the step.
 
         Returns:
-            The hidden state after each step, (T, S, size), and the state after the last, (S, state_size).
+            What heads read after each step, (T, S, size), and the state after the last, (S, state_size).
         """
         encoded = self.encoder(observations.flatten(0, 1)).unflatten(0, observations.shape[:2])
-        parts, hidden = state.split(self.size, -1), []
-        for seen, begins in zip(encoded, starts.unsqueeze(-1), strict=True):
-            parts = self._advanced(seen, [part.masked_fill(begins, 0.0) for part in parts])
-            hidden.append(parts[0])
-        return torch.stack(hidden), torch.cat(list(parts), -1)
+        return self.cell.unroll(encoded, state, starts)
 
     def actor(self, observations: Tensor) -> Tensor:
         """(..., features) float32, each the first of an episode -> (..., num_outputs) float32."""
@@ -100,13 +82,6 @@ class RecurrentNetwork(nn.Module):
     def no_state(self, observations: Tensor) -> Tensor:
         """The state before the first step of an episode: (..., state_size)."""
         return observations.new_zeros(*observations.shape[:-1], self.state_size)
-
-    def _advanced(self, encoded: Tensor, parts: Sequence[Tensor]) -> Sequence[Tensor]:
-        """The parts of the state after a step: (rows, size) each, hidden state first."""
-        if isinstance(self.cell, nn.LSTMCell):
-            hidden, memory = parts
-            return self.cell(encoded, (hidden, memory))
-        return (self.cell(encoded, parts[0]),)
 
 
 class Recurrent(RecurrentNetwork):
@@ -117,11 +92,11 @@ class Recurrent(RecurrentNetwork):
         critic_layer: (..., size) -> (..., 1).
     """
 
-    def __init__(self, encoder: nn.Module, width: int, num_outputs: int, kind: str, size: int) -> None:
+    def __init__(self, encoder: nn.Module, cell: nn.Module, num_outputs: int) -> None:
         """Arguments as those of ``RecurrentNetwork``; ``num_outputs`` is how many the action distribution takes."""
-        super().__init__(encoder, width, kind, size)
-        self.actor_layer = linear(size, num_outputs, POLICY_GAIN)
-        self.critic_layer = linear(size, 1, VALUE_GAIN)
+        super().__init__(encoder, cell)
+        self.actor_layer = linear(self.size, num_outputs, POLICY_GAIN)
+        self.critic_layer = linear(self.size, 1, VALUE_GAIN)
 
     @property
     def value_layer(self) -> nn.Module:

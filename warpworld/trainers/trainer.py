@@ -88,7 +88,7 @@ class Trainer:
         self.league = League(config, self.world, self.policies, initial_weights, self.processes)
         self.algorithms = build_algorithms(config, self.policies, self.processes)
         self.evaluations = Evaluations(config, self.policies, self.world, self.processes, initial_weights)
-        if trainer.fused:
+        if trainer.fused and not self.world.captures:  # a graph would not hold what the host computes
             fuse_policies(self.policies)
             for name, modules in self.league.modules.items():
                 for module in modules:

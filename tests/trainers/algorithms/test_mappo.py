@@ -167,7 +167,7 @@ def test_actions_in_a_box_and_self_play() -> None:
 REMEMBERING = {"hidden_sizes": [8], "recurrent_size": 4}
 
 
-@pytest.mark.parametrize("kind", ["gru", "lstm"])
+@pytest.mark.parametrize("kind", ["gru", "lstm", "mingru"])
 def test_a_critic_with_a_memory_remembers_each_agent_s_episode(kind: str) -> None:
     """Over several rollouts by the same weights: values, final ones too, are those of stepping from the start."""
     trainer = Trainer(config(model={**REMEMBERING, "recurrent": kind}, recurrent_critic=True))
@@ -197,15 +197,14 @@ def test_a_critic_with_a_memory_remembers_each_agent_s_episode(kind: str) -> Non
 
 
 def by_stepping(model: Any, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-    """Values and states after one step of torch's own cell, (envs, agents) and (envs, agents, state size)."""
+    """Values and states after one step of the cell, (envs, agents) and (envs, agents, state size)."""
     memory, lead = model.memory, inputs.shape[:-1]
     hidden = memory.encoder(inputs.flatten(0, 1))
-    parts = state.flatten(0, 1).split(memory.size, -1)
-    after = memory.cell(hidden, parts) if len(parts) == 2 else (memory.cell(hidden, parts[0]),)
-    return memory.layer(after[0]).view(lead), torch.cat(after, -1).view(*lead, -1)
+    said, after = memory.cell.step(hidden, state.flatten(0, 1))
+    return memory.layer(said).view(lead), after.view(*lead, -1)
 
 
-@pytest.mark.parametrize("kind", ["gru", "lstm"])
+@pytest.mark.parametrize("kind", ["gru", "lstm", "mingru"])
 @pytest.mark.parametrize("value_targets", ["gae", "vtrace"])
 def test_what_a_remembering_critic_learns_from_is_what_it_valued(kind: str, value_targets: str) -> None:
     """The sequences, replayed by the weights that acted, give the values of the rollout again."""
@@ -241,7 +240,7 @@ def test_a_remembering_critic_learns_apart_from_the_actor() -> None:
 def test_a_critic_with_a_memory_takes_an_actor_with_one() -> None:
     message = (
         "recurrent_critic is true, but model.recurrent is null: what has a memory learns from sequences; set "
-        "model.recurrent to lstm or gru, or recurrent_critic=false$"
+        "model.recurrent to lstm, gru or mingru, or recurrent_critic=false$"
     )
     with pytest.raises(ConfigError, match=message):
         config(recurrent_critic=True)

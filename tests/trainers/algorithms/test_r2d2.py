@@ -206,8 +206,8 @@ def run_of(policy: dict[str, Any], **others: Any) -> dict[str, Any]:
     [
         (
             {"model": {"hidden_sizes": [8]}},
-            "policy.agent.model.recurrent is null, but r2d2 learns with a memory, expected lstm or gru; algorithm: dqn "
-            "learns without one",
+            "policy.agent.model.recurrent is null, but r2d2 learns with a memory, expected lstm, gru or mingru; "
+            "algorithm: dqn learns without one",
         ),
         (
             {"replay_size": 60},

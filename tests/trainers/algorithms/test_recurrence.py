@@ -82,7 +82,7 @@ class Walked:
         self.states, self.last = torch.stack(states), state
 
 
-@pytest.mark.parametrize("kind", ["lstm", "gru"])
+@pytest.mark.parametrize("kind", ["lstm", "gru", "mingru"])
 @pytest.mark.parametrize("dying", [0.0, 0.15])
 def test_agents_remember_to_the_end_of_their_episode_and_no_longer(kind: str, dying: float) -> None:
     """Three rollouts, each going on where the last one ended; envs and agents end at steps of their own."""
@@ -104,7 +104,7 @@ def test_agents_remember_to_the_end_of_their_episode_and_no_longer(kind: str, dy
             firsts[group][walked.last.eq(0).all(-1)] = 0.0
 
 
-@pytest.mark.parametrize("kind", ["lstm", "gru"])
+@pytest.mark.parametrize("kind", ["lstm", "gru", "mingru"])
 @pytest.mark.parametrize("dying", [0.0, 0.15])
 def test_a_replay_of_the_sequences_is_the_rollout(kind: str, dying: float) -> None:
     rollout = ready(Lives(ending=0.1, dying=dying), 6, 8, kind)
@@ -287,7 +287,7 @@ def recalled(model: dict[str, Any], **settings: Any) -> float:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("settings", [{}, {"algorithm": "a2c", "learning_rate": 0.02}], ids=["ppo", "a2c"])
-@pytest.mark.parametrize("kind", ["lstm", pytest.param("gru", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["lstm", "mingru", pytest.param("gru", marks=pytest.mark.slow)])
 @pytest.mark.long
 def test_a_cue_is_recalled_with_a_memory(kind: str, settings: dict[str, Any]) -> None:
     assert recalled({"recurrent": kind, "recurrent_size": 16, "hidden_sizes": [16]}, **settings) > 0.95

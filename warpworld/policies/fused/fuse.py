@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 
 from warpworld.errors import BuildError, DeviceError
+from warpworld.policies.cells import MinGRU
 from warpworld.policies.distributions import Categorical
+from warpworld.policies.fused.gated_means import GatedMeans
 from warpworld.policies.fused.networks import FusedNetworks, why_not
 from warpworld.policies.mlp import MLP
 from warpworld.policies.policy import Policy
@@ -16,17 +18,22 @@ logger = logging.getLogger(__name__)
 def fuse(policy: Policy, name: str = "policy") -> bool:
     """Let a policy's plain perceptrons run in C++ from now on, forward and gradient; torch runs all others.
 
-    What is not the model "mlp" in float32 on the cpu stays as it is, and so does everything where the C++ does not
-    compile; the log gives the reason.
+    What is not the model "mlp" in float32 on the cpu stays as it is, but for the running means of a mingru, and so does
+    everything where the C++ does not compile; the log gives the reason.
 
     Args:
         policy: it must not be moved to another device after.
         name: of the policy, for the log.
 
     Returns:
-        Whether it has them now.
+        Whether its whole networks have them now.
     """
     model, distribution = policy.model, policy.distribution
+    try:
+        _fuse_means(policy)
+    except BuildError as error:
+        logger.warning("policy '%s' is run by torch, without fused kernels: %s", name, error)
+        return False
     if type(model) is not MLP:
         return _not_fused(name, f"its model is a {type(model).__name__}, not the plain MLP")
     if policy.critic_input is not None:
@@ -41,6 +48,15 @@ def fuse(policy: Policy, name: str = "policy") -> bool:
         logger.warning("policy '%s' is run by torch, without fused kernels: %s", name, error)
         return False
     return True
+
+
+def _fuse_means(policy: Policy) -> None:
+    """Let C++ compute what goes from step to step in a mingru."""
+    cells = [module for module in policy.modules() if isinstance(module, MinGRU)]
+    if cells:
+        native = GatedMeans()
+        for cell in cells:
+            cell.native = native
 
 
 def _not_fused(name: str, reason: str) -> bool:

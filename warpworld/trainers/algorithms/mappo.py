@@ -18,6 +18,7 @@ from warpworld.environment import Array, Environment, Group, state_space
 from warpworld.errors import ConfigError
 from warpworld.policies import Policy, build_policy
 from warpworld.policies.builder import action_distribution, observation_size
+from warpworld.policies.cells import make_cell
 from warpworld.policies.central_critic import (
     ActorWithCritic,
     CriticThatRemembers,
@@ -59,7 +60,9 @@ class MAPPOSettings(PPOSettings):
         """A team is one group; a critic with a memory takes an actor with one."""
         if self.recurrent_critic and self.model.recurrent is None:
             text = "recurrent_critic is true, but model.recurrent is null: what has a memory learns from sequences"
-            yield Fault(("recurrent_critic",), f"{text}; set model.recurrent to lstm or gru, or recurrent_critic=false")
+            yield Fault(
+                ("recurrent_critic",), f"{text}; set model.recurrent to lstm, gru or mingru, or recurrent_critic=false"
+            )
         if len(self.groups) > 1:
             text = f"groups has {', '.join(self.groups)}, but the critic of mappo reads what one group sees"
             yield Fault(("groups",), f"{text}, expected one; give each group a policy of its own")
@@ -91,16 +94,14 @@ class MAPPO(PPO):
         outputs = action_distribution(group).num_outputs
 
         def network(encoder: nn.Module, width: int) -> nn.Module:
-            kind, size = model.recurrent, model.recurrent_size
             widths, activation = (central.numbers, *settings.critic_hidden_sizes), settings.critic_activation
             if settings.recurrent_critic:
-                read = hidden_layers(widths, activation)
-                critic = CriticThatRemembers(read, widths[-1], kind, size)
-                return RecurrentActorAndCritic(encoder, width, outputs, kind, size, critic)
+                critic = CriticThatRemembers(hidden_layers(widths, activation), make_cell(model, widths[-1]))
+                return RecurrentActorAndCritic(encoder, make_cell(model, width), outputs, critic)
             plain = perceptron((*widths, 1), activation, VALUE_GAIN)
-            if kind is None:
+            if model.recurrent is None:
                 return ActorWithCritic(encoder, width, outputs, plain)
-            return RecurrentActorWithCritic(encoder, width, outputs, kind, size, plain)
+            return RecurrentActorWithCritic(encoder, make_cell(model, width), outputs, plain)
 
         read = Box(-math.inf, math.inf, (central.numbers,))
         policy = build_policy(model, group, generator, critic_input=read, heads=network)

@@ -82,6 +82,7 @@ class OffPolicySettings(LearnerConfig):
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """The ring holds what an update needs, and learning starts when it is there."""
+        yield from super().faults(sizes)
         rows, needed = self.rows(sizes), self.least_rows(sizes)
         per_env = self.per_env(sizes)
         row = sizes.num_envs * per_env

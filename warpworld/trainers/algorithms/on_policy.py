@@ -61,6 +61,7 @@ class OnPolicySettings(LearnerConfig):
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Rollouts divide into minibatches, and V-trace's limits go together."""
+        yield from super().faults(sizes)
         if self.c_bar > self.rho_bar:
             yield Fault(("c_bar", "rho_bar"), f"c_bar is {self.c_bar}, expected at most its rho_bar, {self.rho_bar}")
         agents = f"{sizes.agents} agent{'s' * (sizes.agents != 1)}"

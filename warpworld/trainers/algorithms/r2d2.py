@@ -17,6 +17,7 @@ from warpworld.config.types import Count, Flag, Fraction, FractionSchedule, Posi
 from warpworld.environment import Group
 from warpworld.environment.spaces import action_heads
 from warpworld.policies.builder import HeadsMaker
+from warpworld.policies.cells import make_cell
 from warpworld.policies.q_network import DuelingHeads, RecurrentQNetwork
 from warpworld.trainers.algorithms.off_policy import OffPolicySettings
 from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
@@ -77,7 +78,7 @@ class R2D2Settings(QSettings):
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Windows are of a policy that remembers."""
         if self.model.recurrent is None:
-            text = "model.recurrent is null, but r2d2 learns with a memory, expected lstm or gru"
+            text = "model.recurrent is null, but r2d2 learns with a memory, expected lstm, gru or mingru"
             yield Fault(("model.recurrent", "model"), f"{text}; algorithm: dqn learns without one")
         if self.final_observations:
             text = "final_observations is true, but windows keep none, expected false or null"
@@ -105,7 +106,7 @@ class R2D2(QLearning):
 
         def make(encoder: torch.nn.Module, width: int) -> RecurrentQNetwork:
             heads = DuelingHeads(model.recurrent_size, head_sizes, settings.dueling)
-            return RecurrentQNetwork(encoder, width, model.recurrent, heads)
+            return RecurrentQNetwork(encoder, make_cell(model, width), heads)
 
         return make
 

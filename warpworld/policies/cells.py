@@ -1,0 +1,172 @@
+"""Recurrent cells, by the name that ``model.recurrent`` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from warpworld.policies.gated_mean import gated_mean
+from warpworld.policies.layers import linear
+
+if TYPE_CHECKING:
+    from warpworld.config import ModelConfig
+    from warpworld.policies.fused.gated_means import GatedMeans
+
+
+LONGEST = 128.0  # steps that a number of a new mingru lasts at most
+
+
+class Cell(Protocol):
+    """What remembers.
+
+    Attributes:
+        size: width of what heads read of it.
+        state_size: numbers in one agent's state.
+    """
+
+    size: int
+    state_size: int
+
+    def step(self, encoded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """One step: (rows, width) and (rows, state_size) -> (rows, size), and the state after it."""
+
+    def unroll(self, encoded: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """Several steps of each of S agents.
+
+        Args:
+            encoded: (T, S, width) float32.
+            state: (S, state_size) float32, before the first step.
+            starts: (T, S) bool, where the state is zeroed before the step.
+
+        Returns:
+            (T, S, size) after each step, and the state after the last, (S, state_size).
+        """
+
+
+class _SteppedCell(nn.Module):
+    """torch's cells, one step after the other: on a CPU quicker than one LSTM over pieces cut where episodes begin.
+
+    Weights are orthogonal with gain 1 and biases zero (Huang et al. 2022, "The 37 Implementation Details of PPO",
+    LSTM detail 1).
+    """
+
+    hidden_size: int
+
+    def draw_weights(self) -> None:
+        """From torch's global generator."""
+        for name, parameter in self.named_parameters():
+            if name.startswith("weight"):
+                nn.init.orthogonal_(parameter)
+            else:
+                nn.init.zeros_(parameter)
+
+    def step(self, encoded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """See ``Cell``."""
+        parts = self.advanced(encoded, state.split(self.hidden_size, -1))
+        return parts[0], torch.cat(list(parts), -1)
+
+    def unroll(self, encoded: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """See ``Cell``."""
+        parts, hidden = state.split(self.hidden_size, -1), []
+        for seen, begins in zip(encoded, starts.unsqueeze(-1), strict=True):
+            parts = self.advanced(seen, [part.masked_fill(begins, 0.0) for part in parts])
+            hidden.append(parts[0])
+        return torch.stack(hidden), torch.cat(list(parts), -1)
+
+    def advanced(self, encoded: Tensor, parts: Sequence[Tensor]) -> Sequence[Tensor]:
+        """The parts of the state after a step: (rows, size) each, hidden state first."""
+        raise NotImplementedError
+
+
+class LSTM(_SteppedCell, nn.LSTMCell):
+    """An LSTM (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000)."""
+
+    def __init__(self, width: int, size: int) -> None:
+        super().__init__(width, size)
+        self.size, self.state_size = size, 2 * size
+        self.draw_weights()
+
+    def advanced(self, encoded: Tensor, parts: Sequence[Tensor]) -> Sequence[Tensor]:
+        """See ``_SteppedCell``."""
+        hidden, memory = parts
+        return self(encoded, (hidden, memory))
+
+
+class GRU(_SteppedCell, nn.GRUCell):
+    """A GRU (Cho et al. 2014)."""
+
+    def __init__(self, width: int, size: int) -> None:
+        super().__init__(width, size)
+        self.size, self.state_size = size, size
+        self.draw_weights()
+
+    def advanced(self, encoded: Tensor, parts: Sequence[Tensor]) -> Sequence[Tensor]:
+        """See ``_SteppedCell``."""
+        return (self(encoded, parts[0]),)
+
+
+class MinGRU(nn.Module):
+    """A minimal GRU (Feng et al. 2024, arXiv 2410.01201, section 3.1), in one or more layers.
+
+    Its gates read the input alone, so that all steps' products with weights are one, and what goes from step to step is
+    a running mean: z = sigmoid(W_z x + b_z), c = W_c x + b_c, h = (1 - z) * h + z * c. The next layer reads h.
+
+    Attributes:
+        layers: (..., inputs) -> (..., 2 * size) each: gates before the sigmoid, and candidates.
+        native: computes the running mean on a CPU; None leaves it to torch.
+    """
+
+    native: GatedMeans | None = None
+
+    def __init__(self, width: int, size: int, num_layers: int = 1) -> None:
+        """Weights of gates and candidates are orthogonal with gain 1, as those of the other cells.
+
+        Biases of candidates are zero. Those of gates are drawn so that a layer's numbers last for 1 to ``LONGEST``
+        steps at first (Tallec and Ollivier 2018, arXiv 1804.11188): with biases of zero each would halve what it
+        remembers in every step, and gradients over some twenty steps would vanish.
+        """
+        super().__init__()
+        self.size, self.state_size = size, num_layers * size
+        self.layers = nn.ModuleList(_gate_and_candidate(size if i else width, size) for i in range(num_layers))
+
+    def step(self, encoded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """See ``Cell``."""
+        hidden, after = encoded, []
+        for layer, before in zip(self.layers, state.split(self.size, -1), strict=True):
+            gates, candidates = layer(hidden).chunk(2, -1)
+            hidden = torch.lerp(before, candidates, gates.sigmoid())
+            after.append(hidden)
+        return hidden, torch.cat(after, -1)
+
+    def unroll(self, encoded: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """See ``Cell``."""
+        hidden, after = encoded, []
+        for layer, before in zip(self.layers, state.split(self.size, -1), strict=True):
+            hidden = gated_mean(layer(hidden), before, starts, self.native)
+            after.append(hidden[-1])
+        return hidden, torch.cat(after, -1)
+
+
+def _gate_and_candidate(inputs: int, size: int) -> nn.Linear:
+    layer = linear(inputs, 2 * size, 1.0)
+    for part in layer.weight.data.split(size):
+        nn.init.orthogonal_(part)
+    layer.bias.data[:size] = -torch.empty(size).uniform_(1.0, LONGEST - 1.0).log()
+    return layer
+
+
+CELLS: dict[str, Callable[[int, int], nn.Module]] = {"lstm": LSTM, "gru": GRU, "mingru": MinGRU}
+
+
+def make_cell(model: ModelConfig, width: int) -> nn.Module:
+    """The ``Cell`` behind an encoder of that width, as a model's settings ask for it.
+
+    It is made on the CPU in float32, with weights from torch's global generator.
+    """
+    assert model.recurrent is not None
+    if model.recurrent == "mingru":
+        return MinGRU(width, model.recurrent_size, model.recurrent_layers)
+    return CELLS[model.recurrent](width, model.recurrent_size)
