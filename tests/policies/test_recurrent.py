@@ -111,9 +111,12 @@ def test_steps_one_by_one_are_a_replay(kind: str) -> None:
             outputs, values, state = made.step(seen, state.masked_fill(begins.unsqueeze(-1), 0.0))
             assert outputs.shape == (2, 3, CHOICES) and values.shape == (2, 3) and state.shape == first.shape
             found.append((outputs, values))
-        outputs, values = made.replay(observations.flatten(1, 2), first.flatten(0, 1), starts.flatten(1))
+        sequences = observations.flatten(1, 2), first.flatten(0, 1), starts.flatten(1)
+        outputs, values = made.replay(*sequences)
+        after = made.unroll(*sequences)[1]
     torch.testing.assert_close(outputs, torch.stack([each for each, _ in found]).flatten(1, 2), rtol=0, atol=1e-6)
     torch.testing.assert_close(values, torch.stack([each for _, each in found]).flatten(1), rtol=0, atol=1e-6)
+    torch.testing.assert_close(after, state.flatten(0, 1), rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
