@@ -33,8 +33,10 @@ ERROR = 1e-5  # relative, L2: float32's own is about 1e-6
 
 
 def networks(policy: Policy, workers: int = 1) -> FusedNetworks:
-    model = policy.model
-    return FusedNetworks(model.actor_layers, model.critic_layers, policy.distribution.head_sizes, workers)
+    model, distribution = policy.model, policy.distribution
+    if isinstance(distribution, Gaussian):
+        return FusedNetworks(model.actor_layers, model.critic_layers, (), workers, distribution.log_std)
+    return FusedNetworks(model.actor_layers, model.critic_layers, distribution.head_sizes, workers)
 
 
 def loss_of(settings: PPOSettings | A2CSettings) -> Loss:
@@ -88,6 +90,7 @@ cases = st.builds(
     rows=st.one_of(st.integers(1, 30), st.sampled_from([95, 96, 97, 192, 500])),
     masked=st.booleans(),
     seed=st.integers(0, 2**31),
+    box=st.sampled_from([0, 0, 1, 3, 17]),
 )
 
 
@@ -161,9 +164,10 @@ def off_the_limits(policy: Policy, batch: Batch, clip_coef: float) -> Batch:
     )
 
 
+@pytest.mark.parametrize("box", [0, 3])
 @pytest.mark.parametrize("hidden", [(64, 64), (256, 128)])
-def test_the_error_is_that_of_float32(hidden: tuple[int, ...]) -> None:
-    policy = (case := Case(hidden=hidden, rows=8192)).policy()
+def test_the_error_is_that_of_float32(hidden: tuple[int, ...], box: int) -> None:
+    policy = (case := Case(hidden=hidden, rows=8192, box=box)).policy()
     batch = off_the_limits(policy, case.batch(policy), 0.2)
     exact, _ = torch_gradient(policy, batch, PPO)
     float32, _ = torch_gradient(policy, batch, PPO, torch.float32)
@@ -357,12 +361,26 @@ def test_a_plain_policy_is_fused_and_a_copy_of_it_is_not() -> None:
         assert torch.equal(policy.value(observations), policy.model.fused.value(observations))
 
 
-def test_means_of_a_gaussian_are_fused_but_not_its_gradient() -> None:
-    box = Box(-1.0, 1.0, (4,))
-    policy = Policy(MLP(box, 2), Gaussian(2))
+def test_actions_in_a_box_are_fused() -> None:
+    policy = Case(box=3).policy()
     assert fuse(policy)
-    assert policy.model.fused is not None
-    assert fused_gradient(policy) is None
+    assert fused_gradient(policy) is policy.model.fused
+
+
+def test_the_gradient_of_the_widths_alone() -> None:
+    """By hand: with a mean of 0, a width of 2 and an advantage of -1, of an action at 3 and of the entropy."""
+    policy = Case(hidden=(), box=1, rows=1).policy()
+    with torch.no_grad():
+        for layer in (policy.model.actor_layers[0], policy.model.critic_layers[0]):
+            layer.weight.zero_()
+            layer.bias.zero_()
+        policy.distribution.log_std.fill_(math.log(2.0))
+    one, loss = torch.ones(1), A2CSettings(norm_adv=False, ent_coef=0.25, vf_coef=0.0)
+    batch = Batch(torch.zeros(1, 4), 3 * one[:, None], 0 * one, -one, 0 * one, 0 * one)
+    fused(policy, batch, loss)
+    # log p = -(3 / 2)^2 / 2 - log 2 - ...: its slope at log 2 is (3 / 2)^2 - 1, and that of the loss has the same sign
+    assert policy.distribution.log_std.grad.item() == pytest.approx(1.25 - 0.25)
+    assert policy.model.actor_layers[0].bias.grad.item() == pytest.approx(3 / 4)
 
 
 class Own(MLP):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.policies.fused.fused_cases import Case
 from tests.trainers.algorithms.ppo_cases import FEATURES, Settings, equal_weights, make_batch, make_policy, seeded
 from warpworld.errors import StoreError
 from warpworld.policies import ObservationNormaliser
@@ -51,6 +53,24 @@ def test_both_paths_learn_the_same(algorithm: Any, masked: bool, normalised: boo
     assert (weights(fused) - weights(plain)).norm() < 1e-2 * moved
     if normalised:
         assert torch.equal(fused.policy.normaliser.mean, plain.policy.normaliser.mean)
+
+
+@pytest.mark.parametrize("algorithm", [PPO, A2C])
+def test_both_paths_learn_the_same_of_actions_in_a_box(algorithm: Any) -> None:
+    """The width of the actions, too."""
+    case = Case(hidden=(16, 16), box=3, rows=200)
+    policy = case.policy()
+    plain, fused = (algorithm(copy.deepcopy(policy), Settings()) for _ in range(2))
+    assert fuse(fused.policy)
+    start, widths = weights(plain), policy.distribution.log_std.clone()
+    for seed in range(2):
+        batch = dataclasses.replace(case, seed=seed).batch(policy)
+        expected, found = (learner.update(batch, seeded(seed)) for learner in (plain, fused))
+        for name, value in expected.items():
+            assert found[name].item() == pytest.approx(value.item(), rel=1e-3, abs=1e-4), name
+    moved = (weights(plain) - start).norm()
+    assert moved > 1e-2 and not torch.equal(fused.policy.distribution.log_std, widths)
+    assert (weights(fused) - weights(plain)).norm() < 1e-2 * moved
 
 
 def test_fewer_rows_than_minibatches_and_none() -> None:

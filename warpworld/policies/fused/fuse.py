@@ -6,7 +6,7 @@ import logging
 
 from warpworld.errors import BuildError, DeviceError
 from warpworld.policies.cells import MinGRU
-from warpworld.policies.distributions import Categorical
+from warpworld.policies.distributions import Categorical, Gaussian
 from warpworld.policies.fused.gated_means import GatedMeans
 from warpworld.policies.fused.networks import FusedNetworks, why_not
 from warpworld.policies.mlp import MLP
@@ -42,8 +42,11 @@ def fuse(policy: Policy, name: str = "policy") -> bool:
     if reason:
         return _not_fused(name, reason)
     heads = distribution.head_sizes if isinstance(distribution, Categorical) else (distribution.num_outputs,)
+    log_std = distribution.log_std if isinstance(distribution, Gaussian) else None
     try:
-        model.fused = FusedNetworks(model.actor_layers, model.critic_layers, heads)
+        model.fused = FusedNetworks(
+            model.actor_layers, model.critic_layers, heads if log_std is None else (), log_std=log_std
+        )
     except (BuildError, DeviceError) as error:
         logger.warning("policy '%s' is run by torch, without fused kernels: %s", name, error)
         return False
@@ -65,6 +68,6 @@ def _not_fused(name: str, reason: str) -> bool:
 
 
 def fused_gradient(policy: Policy) -> FusedNetworks | None:
-    """What computes a whole gradient for a policy of categorical actions that is fused, else None."""
+    """What computes a whole gradient for a fused policy, of choices or of actions in a Box; None for others."""
     fused = policy.model.fused if type(policy.model) is MLP else None
-    return fused if isinstance(policy.distribution, Categorical) else None
+    return fused if isinstance(policy.distribution, Categorical | Gaussian) else None

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "cpu/abi.hpp"
-#include "losses.hpp"
+#include "gaussian.hpp"
 
 namespace fused {
 
@@ -20,13 +20,14 @@ struct Model {
   Network actor, critic;
   int relu, num_heads;
   const int* head_sizes;
-  float* sums[max_chunks];  // the actor's, then the critic's
+  int is_box;               // actions lie in a Box, of as many dimensions as the actor has outputs
+  float* sums[max_chunks];  // the actor's, then the critic's, then those of the widths
   double diagnostics[max_chunks][num_diagnostics];
   struct {
     Scratch network;
     LossScratch loss;
   } scratch[WW_MAX_WORKERS];
-  size_t critic_sums;  // where the critic's part begins
+  size_t critic_sums, width_sums;  // where the other parts begin
   int num_workers;
 };
 
@@ -44,6 +45,8 @@ struct ForwardCall {
 struct GradientCall {
   Model* model;
   const LayerParameters *actor, *critic;
+  const float* log_std;  // (outputs of the actor,); null with choices
+  float* log_std_gradient;
   Rows rows;
   Loss loss;
   Common common;
@@ -58,6 +61,11 @@ static int chunks_of(int64_t count) {
   return chunks < 1 ? 1 : chunks > max_chunks ? max_chunks : chunks;
 }
 
+// Floats of one chunk's gradients, whole vectors.
+static size_t all_sums(const Model& model) {
+  return model.width_sums + (model.is_box ? rounded_up(model.actor.last().outputs, lanes) : 0);
+}
+
 static size_t larger_of(size_t a, size_t b) { return a > b ? a : b; }
 
 static void lay_out(Model& model, const int* actor, int num_actor, const int* critic, int num_critic, Arena& arena) {
@@ -66,7 +74,8 @@ static void lay_out(Model& model, const int* actor, int num_actor, const int* cr
   int* head_sizes = (int*)arena.take(model.num_heads);
   model.head_sizes = head_sizes;
   model.critic_sums = model.actor.num_sums;
-  for (float*& sums : model.sums) sums = arena.take(model.actor.num_sums + model.critic.num_sums);
+  model.width_sums = model.critic_sums + model.critic.num_sums;
+  for (float*& sums : model.sums) sums = arena.take(all_sums(model));
   const size_t seen = larger_of(model.actor.layers[0].in_columns, model.critic.layers[0].in_columns),
                hidden = larger_of(model.actor.hidden_columns, model.critic.hidden_columns),
                widest = larger_of(model.actor.widest_hidden, model.critic.widest_hidden),
@@ -122,8 +131,11 @@ static bool gradient_of_tile(const GradientCall& call, const int64_t* index, int
   };
   int rows = gather(model.actor.layers[0], samples, row_at(model.actor), scratch.network.observations);
   forward<Activation>(model.actor, rows, scratch.network.observations, scratch.network.hidden, scratch.loss.logits);
-  if (!actor_loss(call.rows, index, samples, model.head_sizes, model.num_heads, call.loss, call.common, scratch.loss,
-                  diagnostics))
+  if (model.is_box)
+    box_loss(call.rows, index, samples, Widths{model.actor.last().outputs, call.log_std}, call.loss, call.common,
+             scratch.loss, diagnostics, sums + model.width_sums);
+  else if (!actor_loss(call.rows, index, samples, model.head_sizes, model.num_heads, call.loss, call.common, scratch.loss,
+                       diagnostics))
     return false;
   backward<Activation>(model.actor, samples, rows, scratch.loss.gradients, scratch.network, sums);
 
@@ -142,7 +154,7 @@ static void gradient_of_chunk(GradientCall& call, unsigned chunk) {
   const int64_t count = call.rows.count, tiles = tiles_of(count), chunks = chunks_of(count);
   float* sums = model.sums[chunk];
   double* diagnostics = model.diagnostics[chunk];
-  memset(sums, 0, (model.actor.num_sums + model.critic.num_sums) * sizeof(float));
+  memset(sums, 0, all_sums(model) * sizeof(float));
   memset(diagnostics, 0, sizeof model.diagnostics[chunk]);
   for (int64_t t = tiles * chunk / chunks; t < tiles * (chunk + 1) / chunks; t++) {
     const int64_t first = t * tile;
@@ -173,7 +185,8 @@ extern "C" {
 extern const ww_kernel ww_kernel_forward = {WW_ABI, "forward", fused::run_forward};
 extern const ww_kernel ww_kernel_gradient = {WW_ABI, "gradient", fused::run_gradient};
 
-// A model of widths inputs, hidden..., outputs; null if there is no memory for it. `fused_free` takes it back.
+// A model of widths inputs, hidden..., outputs; without heads its actions lie in a Box. Null if there is no memory for it;
+// `fused_free` takes it back.
 fused::Model* fused_make(const int* actor, int num_actor_layers, const int* critic, int num_critic_layers, int relu,
                          const int* head_sizes, int num_heads, int num_workers) {
   using namespace fused;
@@ -181,6 +194,7 @@ fused::Model* fused_make(const int* actor, int num_actor_layers, const int* crit
   if (!model) return nullptr;
   model->relu = relu;
   model->num_heads = num_heads;
+  model->is_box = num_heads == 0;
   model->num_workers = num_workers;
   Arena counted{nullptr, 0};
   lay_out(*model, actor, num_actor_layers, critic, num_critic_layers, counted);
@@ -221,7 +235,7 @@ void fused_end_gradient(fused::GradientCall* call) {
   using namespace fused;
   Model& model = *call->model;
   const int chunks = chunks_of(call->rows.count);
-  const size_t size = model.actor.num_sums + model.critic.num_sums;  // whole vectors
+  const size_t size = all_sums(model);
   for (int chunk = 1; chunk < chunks; chunk++)
     for (size_t i = 0; i < size; i += lanes)
       store(model.sums[0] + i, load(model.sums[0] + i) + load(model.sums[chunk] + i));
@@ -232,6 +246,8 @@ void fused_end_gradient(fused::GradientCall* call) {
   }
   write_gradients(model.actor, model.sums[0], call->actor);
   write_gradients(model.critic, model.sums[0] + model.critic_sums, call->critic);
+  if (model.is_box)
+    memcpy(call->log_std_gradient, model.sums[0] + model.width_sums, model.actor.last().outputs * sizeof(float));
 }
 }
 #pragma GCC visibility pop

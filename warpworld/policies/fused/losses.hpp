@@ -24,7 +24,8 @@ struct Loss {
 // The rows that there are, and which of them are meant; fused/networks.py mirrors it.
 struct Rows {
   const float* observations;
-  const int32_t* actions;           // (B, heads)
+  const int32_t* actions;           // (B, heads); null with actions in a Box
+  const float* box_actions;         // (B, dimensions), as drawn; null with choices
   const float *log_probs, *advantages, *returns, *values;
   const uint8_t* action_masks;      // (B, choices), 0 for a forbidden choice; may be null
   const int64_t* index;             // (count,)

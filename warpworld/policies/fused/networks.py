@@ -44,7 +44,8 @@ class Loss(ctypes.Structure):
 
 class _Rows(ctypes.Structure):
     _fields_ = [
-        *((name, _POINTER) for name in ("observations", "actions", "log_probs", "advantages", "returns", "values")),
+        *((name, _POINTER) for name in ("observations", "actions", "box_actions", "log_probs", "advantages")),
+        *((name, _POINTER) for name in ("returns", "values")),
         *(("action_masks", _POINTER), ("index", _POINTER), ("count", _INT64)),
     ]
 
@@ -62,7 +63,8 @@ class _ForwardCall(ctypes.Structure):
 
 class _GradientCall(ctypes.Structure):
     _fields_ = [
-        *(("model", _POINTER), ("actor", _POINTER), ("critic", _POINTER), ("rows", _Rows), ("loss", Loss)),
+        *((name, _POINTER) for name in ("model", "actor", "critic", "log_std", "log_std_gradient")),
+        *(("rows", _Rows), ("loss", Loss)),
         *(("common", _Common), ("diagnostics", ctypes.c_double * len(DIAGNOSTICS)), ("bad_action", _INT)),
     ]
 
@@ -104,8 +106,10 @@ class FusedNetworks:
     Args:
         actor: linear layers with tanh or relu between each two; ``why_not`` returns what is wrong with it.
         critic: likewise, with a single output and the same kind of activation.
-        head_sizes: choices of each categorical head; the actor has as many outputs.
+        head_sizes: choices of each categorical head; the actor has as many outputs. Empty for actions in a Box.
         num_workers: threads, the calling one included; None means as many as torch has. At most 128 are used.
+        log_std: with actions in a Box, (outputs of the actor,) float32, the logarithm of each dimension's width; None
+            with choices.
 
     Raises:
         BuildError: the library does not compile here.
@@ -113,19 +117,25 @@ class FusedNetworks:
     """
 
     def __init__(
-        self, actor: nn.Sequential, critic: nn.Sequential, head_sizes: Sequence[int], num_workers: int | None = None
+        self,
+        actor: nn.Sequential,
+        critic: nn.Sequential,
+        head_sizes: Sequence[int],
+        num_workers: int | None = None,
+        log_std: nn.Parameter | None = None,
     ) -> None:
         reason = why_not(actor, critic)
         if reason:
             raise DeviceError(f"these networks have no fused kernels: {reason}; let torch run them")
-        self.head_sizes = tuple(head_sizes)
+        self.head_sizes, self._log_std = tuple(head_sizes), log_std
         self._actor, self._critic = _Network(actor), _Network(critic)
         outputs = self._actor.widths[-1], self._critic.widths[-1]
-        if outputs != (sum(self.head_sizes), 1) or self._actor.widths[0] != self._critic.widths[0]:
+        expected = sum(self.head_sizes) if log_std is None else len(log_std)
+        if outputs != (expected, 1) or self._actor.widths[0] != self._critic.widths[0]:
             raise DeviceError(
                 f"an actor of {self._actor.widths[0]} inputs and {outputs[0]} outputs and a critic of "
-                f"{self._critic.widths[0]} and {outputs[1]}: expected the same inputs, {sum(self.head_sizes)} outputs "
-                "of the actor and 1 of the critic"
+                f"{self._critic.widths[0]} and {outputs[1]}: expected the same inputs, {expected} outputs of the actor "
+                "and 1 of the critic"
             )
         workers = min(torch.get_num_threads() if num_workers is None else num_workers, MAX_WORKERS)
         relu = any(type(layer) is nn.ReLU for layer in (*actor, *critic))
@@ -191,6 +201,8 @@ class FusedNetworks:
         call = self._gradient_call
         keep = self._point_to(call.rows, batch, rows)
         call.actor, call.critic = self._actor.parameters(gradients=True), self._critic.parameters(gradients=True)
+        if self._log_std is not None:
+            call.log_std, call.log_std_gradient = _address(self._log_std), _grad(self._log_std)
         call.loss = loss
         self._run_gradient(self._begin_gradient(ctypes.addressof(call)))
         del keep  # it had to live until here
@@ -202,15 +214,17 @@ class FusedNetworks:
     def _point_to(self, call: ctypes.Structure, batch: Any, rows: Tensor) -> list[Tensor]:
         """Set the call's pointers to the batch; returns the tensors that they point into."""
         count, heads, choices = len(batch), len(self.head_sizes), sum(self.head_sizes)
+        is_box = self._log_std is not None
+        actions = (torch.float32, self._actor.widths[-1]) if is_box else (torch.int32, heads)
         shapes: dict[str, tuple[torch.dtype, tuple[int, ...]]] = {
             "observations": (torch.float32, (count, self._actor.widths[0])),
-            "actions": (torch.int32, (count, heads)),
+            "actions": (actions[0], (count, actions[1])),
             **{name: (torch.float32, (count,)) for name in ("log_probs", "advantages", "returns", "values")},
         }
         keep = [_checked(name, getattr(batch, name), *wanted) for name, wanted in shapes.items()]
         for name, tensor in zip(shapes, keep, strict=True):
-            setattr(call, name, tensor.data_ptr())
-        masks = getattr(batch, "action_masks", None)
+            setattr(call, "box_actions" if is_box and name == "actions" else name, tensor.data_ptr())
+        masks = None if is_box else getattr(batch, "action_masks", None)
         call.action_masks = None
         if masks is not None:
             keep.append(_checked("action_masks", masks, torch.bool, (count, choices)))
