@@ -15,6 +15,7 @@ from tests.trainers.replay.varied import Varied
 from tests.trainers.replay.witness import Moment, Witness
 from warpworld.config import ModelConfig
 from warpworld.policies import RecurrentPolicy, build_policy
+from warpworld.policies.cells import make_cell
 from warpworld.policies.q_network import DuelingHeads, RecurrentQNetwork
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.players import Slot
@@ -31,10 +32,12 @@ def remembering(world: World, group: str, kind: str) -> RecurrentPolicy:
     placed, generator = world.groups[group], torch.Generator().manual_seed(5)
     heads = tuple(placed.action.nvec) if hasattr(placed.action, "nvec") else (placed.action.n,)
 
-    def network(encoder: torch.nn.Module, width: int) -> RecurrentQNetwork:
-        return RecurrentQNetwork(encoder, width, kind, DuelingHeads(STATE, heads, True))
-
     model = ModelConfig(recurrent=kind, recurrent_size=STATE, hidden_sizes=[4])
+
+    def network(encoder: torch.nn.Module, width: int) -> RecurrentQNetwork:
+        of_state = DuelingHeads(STATE, heads, True)
+        return RecurrentQNetwork(encoder, make_cell(model, width), of_state)
+
     policy = build_policy(model, placed, generator, needs_critic=False, heads=network).to(world.device)
     assert isinstance(policy, RecurrentPolicy)
     return policy
