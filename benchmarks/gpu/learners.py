@@ -1,4 +1,4 @@
-"""Iterations of what learns otherwise than from a rollout of one policy: from replays, as a team, against opponents.
+"""Iterations of what learns otherwise than a plain policy from rollouts: with memory, replays, teams or opponents.
 
 Each trains a packaged config at its own sizes: its losses must be finite, and an iteration that learns is timed.
 """
@@ -29,17 +29,21 @@ class Learner:
         config: its packaged config.
         shows: what is learnt from, for people.
         replays: policies that learn from a replay.
+        overrides: of the config.
     """
 
     config: str
     shows: str
     replays: Sequence[str] = ()
+    overrides: Sequence[str] = ()
 
 
 LEARNERS = (
     Learner("tag_gridworld_dqn", "DQN of two groups", ("tagger", "runner")),
     Learner("minatar_breakout_dqn", "DQN of frames", ("agent",)),
     Learner("recall_r2d2", "R2D2, by priorities of windows", ("agent",)),
+    Learner("recall", "PPO with a GRU"),
+    Learner("recall", "PPO with a minimal GRU, by a scan over time", overrides=["policy.agent.model.recurrent=mingru"]),
     Learner("pendulum_sac", "SAC of a Box", ("agent",)),
     Learner("particles_spread_vdn", "VDN of a team", ("agent",)),
     Learner("particles_spread_qmix", "QMIX of a team", ("agent",)),
@@ -54,7 +58,7 @@ def train(context: Context) -> None:
     for learner in LEARNERS:
         seconds, losses = _train(learner, context.device, context.size(40, 2), context.quick)
         if not losses or not all(map(math.isfinite, losses.values())):
-            wrong.append(f"{learner.config}: {losses or 'nothing was learnt'}")
+            wrong.append(f"{learner.config}, {learner.shows}: {losses or 'nothing was learnt'}")
             continue
         context.row(config=learner.config, shows=learner.shows, seconds_per_iteration=seconds, losses=losses)
     if wrong:
@@ -91,7 +95,7 @@ def _all_learn(losses: dict[str, float]) -> bool:
 
 def _config(learner: Learner, device: str, quick: bool) -> RunConfig:
     """A run that reports each iteration; a quick one learns from few transitions."""
-    overrides = [f"trainer.device={device}", "saving.log_every=1"]
+    overrides = [f"trainer.device={device}", "saving.log_every=1", *learner.overrides]
     if quick:
         overrides += ["trainer.num_envs=16"]
         for policy in learner.replays:

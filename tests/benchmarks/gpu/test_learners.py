@@ -27,12 +27,14 @@ def test_an_iteration_learns_once_all_policies_do(losses: dict[str, float], lear
 
 @pytest.mark.heavy
 @pytest.mark.long
-def test_a_replay_a_team_and_a_league_are_timed(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = [learner for learner in LEARNERS if learner.config in ("particles_spread_qmix", "connect_four")]
+def test_a_replay_a_memory_a_team_and_a_league_are_timed(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = ("recall", "particles_spread_qmix", "connect_four")
+    chosen = [learner for learner in LEARNERS if learner.config in wanted]
     monkeypatch.setattr(learners, "LEARNERS", chosen)
     learners.train(context)
     rows = context.figures["rows"]
-    assert [row["config"] for row in rows] == ["particles_spread_qmix", "connect_four"]
+    assert [row["config"] for row in rows] == ["recall", *wanted]
+    assert ["minimal" in row["shows"] for row in rows] == [False, True, False, False]
     assert all(row["seconds_per_iteration"] > 0 and learners._all_learn(row["losses"]) for row in rows)
 
 
@@ -42,5 +44,5 @@ def test_what_does_not_learn_is_named(
 ) -> None:
     monkeypatch.setattr(learners, "LEARNERS", (Learner("cartpole", "PPO"),))
     monkeypatch.setattr(learners, "_train", lambda *arguments: (0.1, losses))
-    with pytest.raises(CheckError, match=r"^cartpole: (nothing was learnt|.*nan)"):
+    with pytest.raises(CheckError, match=r"^cartpole, PPO: (nothing was learnt|.*nan)"):
         learners.train(context)
