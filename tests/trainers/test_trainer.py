@@ -167,7 +167,7 @@ def test_the_number_of_workers_does_not_matter() -> None:
 @pytest.mark.parametrize("fused", ["true", "false"])
 def test_cartpole_is_learnt(fused: str) -> None:
     trainer, run = trained(cartpole(num_envs=64, num_steps=32, total_env_steps=20 * 64 * 32, fused=fused))
-    is_fused = fused == "true" and trainer.world.device.type == "cpu"  # weights on a GPU never are
+    is_fused = fused == "true" and not trainer.world.captures  # what graphs hold is torch's
     assert (fused_gradient(trainer.policies["agent"]) is not None) == is_fused
     returns = [line["charts/agent/episodic_return"] for line in run.lines]
     assert 15 < returns[0] < 30  # at random
