@@ -124,7 +124,7 @@ class MinGRU(nn.Module):
     def __init__(self, width: int, size: int, num_layers: int = 1) -> None:
         """Weights of gates and candidates are orthogonal with gain 1, as those of the other cells.
 
-        Biases of candidates are zero. Those of gates are drawn so that a layer's numbers last for 1 to ``LONGEST``
+        Biases of candidates are zero. Those of gates are drawn so that a layer's numbers last for 2 to ``LONGEST``
         steps at first (Tallec and Ollivier 2018, arXiv 1804.11188): with biases of zero each would halve what it
         remembers in every step, and gradients over some twenty steps would vanish.
         """
@@ -158,7 +158,7 @@ def _gate_and_candidate(inputs: int, size: int) -> nn.Linear:
     return layer
 
 
-CELLS: dict[str, Callable[[int, int], nn.Module]] = {"lstm": LSTM, "gru": GRU, "mingru": MinGRU}
+STEPPED_CELLS: dict[str, Callable[[int, int], nn.Module]] = {"lstm": LSTM, "gru": GRU}
 
 
 def make_cell(model: ModelConfig, width: int) -> nn.Module:
@@ -169,4 +169,4 @@ def make_cell(model: ModelConfig, width: int) -> nn.Module:
     assert model.recurrent is not None
     if model.recurrent == "mingru":
         return MinGRU(width, model.recurrent_size, model.recurrent_layers)
-    return CELLS[model.recurrent](width, model.recurrent_size)
+    return STEPPED_CELLS[model.recurrent](width, model.recurrent_size)

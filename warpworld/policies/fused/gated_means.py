@@ -47,7 +47,7 @@ class GatedMeans:
         self._run = {name: WorkerLoop(_library(), name, self._call, workers) for name in ("means", "mean_gradients")}
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
-        """A copy is None: a copied network belongs to somebody else, and torch runs it."""
+        """Copy as None: torch runs a copied network."""
         return type(None), ()
 
     def takes(self, said: Tensor, state: Tensor) -> bool:
