@@ -110,6 +110,18 @@ def _where_it_is_captured(launch: Callable[[], None]) -> Callable[[], None]:
     return launch_there
 
 
+def refuse_other_optimisers() -> None:
+    """Let torch's optimisers refuse to step into a graph unless they are made for it, as on a GPU."""
+    check = torch.optim.Optimizer._accelerator_graph_capture_health_check
+
+    def check_here_too(self: torch.optim.Optimizer) -> None:
+        check(self)
+        if RecordedGraph.recording is not None and not all(group["capturable"] for group in self.param_groups):
+            raise RuntimeError(f"Attempting CUDA graph capture of step() for an instance of {type(self).__name__}")
+
+    torch.optim.Optimizer._accelerator_graph_capture_health_check = check_here_too  # type: ignore[method-assign]
+
+
 def keep_captured_launches(function: type) -> None:
     """Let PyCUDA's class of functions keep what is launched on a stream that is being captured, not run it."""
     launch = function._launch_kernel

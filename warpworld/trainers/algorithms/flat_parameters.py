@@ -61,9 +61,12 @@ class FlatParameters:
         self.vector.detach().copy_(kept[0])
         self.gradient.copy_(kept[1])
 
-    def use_tensor_rate(self) -> None:
-        """Keep the learning rate on the device from here on, where a CUDA graph reads it in each step."""
-        self.optimizer.param_groups[0]["lr"] = torch.tensor(self.learning_rate, device=self.vector.device)
+    def prepare_for_graphs(self) -> None:
+        """Let a CUDA graph hold steps from here on: it reads the learning rate on the device."""
+        group = self.optimizer.param_groups[0]
+        group["lr"] = torch.tensor(self.learning_rate, device=self.vector.device)
+        if "capturable" in group:  # what torch's optimisers are asked for before they step into a graph
+            group["capturable"] = True
 
     @property
     def gradient(self) -> Tensor:
