@@ -145,10 +145,11 @@ def _shares(results: Results) -> str:
             f"{row['profiled_seconds'] * 1e3:.2f}",
             *(f"{row['shares'][name]:.0%}" for name in names),
             f"{max(row['largest_gap_share'].values()):.1%}",
+            str(row["host_calls"]),
         )
         for row in _rows(results, "profile")
     ]
-    table = _table(("", "ms an iteration", "ms when profiled", *names, "largest gap"), rows)
+    table = _table(("", "ms an iteration", "ms when profiled", *names, "largest gap", "host calls"), rows)
     return "\n\n".join([table, *(["Shares are of the profiled iteration."] if rows else [])])
 
 

@@ -30,7 +30,8 @@ def profile_iterations(context: Context) -> None:
     said = []
     for case in (TAG_GRIDWORLD, TAG_CONTINUOUS):
         shares = profile(context, case.smaller(4, 3) if context.quick else case)
-        said.append(f"{case.name} idle {shares['idle']:.0%}")
+        calls = context.figures["rows"][-1]["host_calls"]
+        said.append(f"{case.name} idle {shares['idle']:.0%}, {calls} calls of the host an iteration")
     context.report(headline=", ".join(said))
 
 
@@ -40,7 +41,7 @@ def profile(context: Context, case: Case) -> dict[str, float]:
     for _ in range(WARM_UP):
         trainer._iterate()
     times = [_seconds(trainer._iterate, context.device) for _ in range(REPEATS)]
-    events, seconds = record(trainer._iterate, context.device)
+    events, seconds, calls = record(trainer._iterate, context.device)
     if not events:
         raise SkippedError("the profiler sees nothing of the device here")
     shares = shares_of(events, seconds)
@@ -53,6 +54,7 @@ def profile(context: Context, case: Case) -> dict[str, float]:
         shares=shares,
         largest_gap_share=gaps_of(events, seconds),
         device_events=len(events),
+        host_calls=calls,
         longest=_longest(events),
     )
     return shares

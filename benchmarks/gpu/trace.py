@@ -13,6 +13,8 @@ from typing import Any
 from .clock import synchronise
 
 CATEGORIES = ("kernel", "gpu_memcpy", "gpu_memset")
+HOST_CATEGORIES = ("cuda_runtime", "cuda_driver")
+ASKS = tuple(f"{library}{what}" for library in ("cuda", "cu") for what in ("Launch", "GraphLaunch", "Memcpy", "Memset"))
 
 
 @dataclass(frozen=True)
@@ -32,16 +34,17 @@ class Event:
     end: float
 
 
-def record(call: Callable[[], object], device: str) -> tuple[list[Event], float]:
+def record(call: Callable[[], object], device: str) -> tuple[list[Event], float, int]:
     """Run ``call`` under the profiler and wait for the device.
 
     Returns:
-        What the device did, in order, empty where it cannot be seen; and the seconds of the call, with the waiting.
+        What the device did, in order, empty where it cannot be seen; the seconds of the call, with the waiting; and how
+        often the host asked for something: a graph, a kernel, a copy.
     """
     from torch.profiler import ProfilerActivity, profile, supported_activities
 
     if ProfilerActivity.CUDA not in supported_activities():
-        return [], 0.0
+        return [], 0.0, 0
     synchronise(device)
     with profile(activities=[ProfilerActivity.CUDA]) as profiler:
         start = time.perf_counter()
@@ -51,7 +54,8 @@ def record(call: Callable[[], object], device: str) -> tuple[list[Event], float]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.json"
         profiler.export_chrome_trace(str(path))
-        return read_events(json.loads(path.read_text())), seconds
+        trace = json.loads(path.read_text())
+        return read_events(trace), seconds, host_calls(trace)
 
 
 def read_events(trace: dict[str, Any]) -> list[Event]:
@@ -62,6 +66,12 @@ def read_events(trace: dict[str, Any]) -> list[Event]:
         if entry.get("ph") == "X" and entry.get("cat") in CATEGORIES
     ]
     return sorted(found, key=lambda event: event.start)
+
+
+def host_calls(trace: dict[str, Any]) -> int:
+    """How often the host of a trace in Chrome's format asked the device for a graph, a kernel or a copy."""
+    asked = (entry for entry in trace["traceEvents"] if entry.get("cat") in HOST_CATEGORIES)
+    return sum(entry["name"].startswith(ASKS) for entry in asked)
 
 
 def busy(events: Iterable[Event]) -> float:

@@ -33,7 +33,7 @@ class Recorded(Collector):
         world: World,
         policies: Mapping[str, Player],
         num_steps: int,
-        graph_steps: int = 16,
+        graph_steps: int = 128,
         slots: Sequence[Slot] = (),
     ) -> None:
         super().__init__(world, num_steps, graph_steps, slots)

@@ -11,6 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.trainers.algorithms.ppo_cases import Settings, make_batch, make_policy, seeded
+from tests.trainers.by_python import update_by_python
 from tests.trainers.together import Unwritten
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import TrainingError
@@ -95,6 +96,7 @@ def test_a_line_is_of_all_episodes_since_the_line_before() -> None:
 
 @pytest.mark.parametrize("stop_after", [3, None])
 def test_weights_that_are_lost_are_never_saved(stop_after: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    update_by_python(monkeypatch)
     trainer, run = Trainer(cartpole(iterations=5, log_every=50, checkpoint_every=50)), Unwritten()
     update = trainer.algorithms["agent"].update
 

@@ -159,7 +159,7 @@ def test_a_config_with_evaluations_is_measured() -> None:
 def test_captured_steps_are_tried_on_cuda() -> None:
     machine = Machine(lambda changes: speeds(100.0 + (changes.get("graph_steps") == 32) * 50, device="cuda"))
     _, search = searched(machine)
-    assert [each.changes["graph_steps"] for each in search.found.others["graph_steps"]] == [4, 8, 16, 32, 64]
+    assert [each.changes["graph_steps"] for each in search.found.others["graph_steps"]] == [8, 16, 32, 64, 128]
     assert search.found.best["graph_steps"] == 32 and "num_workers" not in search.found.others
     assert not search.found.others["envs_per_warp"]  # the device chose to give each env a block
 

@@ -41,7 +41,7 @@ class TrainerConfig(Section):
         default=True, description="on cpu, run plain networks and their gradients in C++; false leaves all to torch"
     )
     graph_steps: Annotated[int, Field(ge=0, le=1024)] = Field(
-        default=16, description="on cuda, env steps that one CUDA graph holds at most; 0 runs without graphs"
+        default=128, description="on cuda, env steps that one CUDA graph holds at most; 0 runs without graphs"
     )
     envs_per_warp: Annotated[int, Field(ge=0, le=32)] | None = Field(
         default=None, description="envs that share a warp; 0 gives each a block of its own, null lets the device choose"
@@ -160,8 +160,11 @@ class LearnerConfig(Section):
 
     def at(self, env_steps: int) -> Self:
         """The same settings, with each schedule replaced by its value after ``env_steps`` env steps."""
-        schedules = {name: value for name, value in self if _is_schedule(value)}
-        return self.model_copy(update={name: value_at(value, env_steps) for name, value in schedules.items()})
+        return self.model_copy(update={name: value_at(getattr(self, name), env_steps) for name in self.scheduled()})
+
+    def scheduled(self) -> list[str]:
+        """Names of the settings that are schedules."""
+        return [name for name, value in self if _is_schedule(value)]
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Faults of settings that contradict each other or the sizes of an iteration."""

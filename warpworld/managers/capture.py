@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from warpworld.errors import DeviceError, WarpworldError, said
+from warpworld.errors import WarpworldError, said
 from warpworld.managers.backend import Backend
 from warpworld.managers.data_manager import DataManager
 
@@ -22,7 +22,8 @@ def captured(
     """A function that does what ``run`` does, without Python where the backend captures graphs.
 
     The graph is checked before it is trusted: capturing must leave store and tensors as they were, and the first replay
-    must leave in them, bit for bit, what ``run`` does. Where it does not, ``run`` itself is returned, with a warning.
+    must leave in them, bit for bit, what ``run`` does. Where it does not, or where ``run`` does what a graph cannot
+    hold, ``run`` itself is returned, with a warning.
 
     For this ``run`` is tried twice. Afterwards the state arrays are as before, and scratch arrays hold what ``run``
     wrote. History is neither copied nor compared nor restored: it would cost as much memory again. The trials write the
@@ -36,9 +37,6 @@ def captured(
         run: puts work on the device, the same in each call: it does not wait for the device, and keeps nothing in
             Python.
         tensors: what it writes besides state and scratch arrays; restored like these.
-
-    Raises:
-        DeviceError: ``run`` does what a graph cannot hold.
     """
     import torch
 
@@ -54,15 +52,22 @@ def captured(
     expected.keep()
     expected_sums = data.checksums()
     before.restore()
+    operations = _operations()
     try:
-        replay = backend.capture(run)
+        replay = backend.capture(operations.noting(run))
     except WarpworldError:
         raise
     except Exception as error:
-        raise DeviceError(
-            f"the steps cannot be captured into a CUDA graph: {said(error)}; a model or a Python phase may wait for "
-            "the device: mark such a phase with @warpworld.eager_phase, or set trainer.graph_steps=0"
-        ) from error
+        logger.warning(
+            "%s one by one: a CUDA graph cannot hold %s (%s); a model or a Python phase that waits for the device does "
+            "this: mark such a phase with @warpworld.eager_phase, or set trainer.graph_steps=0",
+            "updates run" if tensors else "steps run",
+            operations.latest or "what was done",
+            said(error),
+        )
+        before.restore()
+        backend.set_random_state(random)
+        return run
     if not before.matches():
         logger.warning("steps run one by one: some of them ran, instead of being captured into a CUDA graph")
         before.restore()
@@ -82,6 +87,27 @@ def captured(
     before.restore()
     backend.set_random_state(random)
     return replay
+
+
+def _operations() -> Any:
+    """Knows torch's latest operation, whose name tells what a graph does not hold."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Operations(TorchDispatchMode):
+        latest = ""
+
+        def noting(self, run: Callable[[], None]) -> Callable[[], None]:
+            def noted() -> None:
+                with self:
+                    run()
+
+            return noted
+
+        def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            self.latest = str(operation.overloadpacket)
+            return operation(*args, **(kwargs or {}))
+
+    return Operations()
 
 
 class _Kept:

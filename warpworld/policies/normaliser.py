@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from warpworld.policies.moments import moments
+
 EPSILON = 1e-8  # keeps a feature that never changes from dividing by zero
 LIMIT = 10.0
 
@@ -37,13 +39,17 @@ class ObservationNormaliser(nn.Module):
         shifted = observations - self.mean.to(observations.dtype)
         return (shifted * scale.to(observations.dtype)).clamp(-LIMIT, LIMIT)
 
-    def update(self, observations: Tensor) -> None:
-        """Take in (rows, features) more."""
-        if len(observations):
-            variance, mean = torch.var_mean(observations.double(), 0, correction=0)
-            self.merge(len(observations), mean, variance)
+    def update(self, observations: Tensor, mask: Tensor | None = None) -> None:
+        """Take in (rows, features) more, of which those count that a (rows,) bool mask says; None counts all."""
+        if len(observations) == 0:
+            return
+        before = [buffer.clone() for buffer in self.buffers()] if mask is not None else []
+        count, mean, variance = moments(observations.double(), mask)
+        self.merge(count, mean, variance)
+        for buffer, old in zip(self.buffers(), before, strict=False):  # where no row counts nothing changes
+            buffer.copy_(torch.where(torch.as_tensor(count) > 0, buffer, old))
 
-    def merge(self, count: int, mean: Tensor, variance: Tensor) -> None:
+    def merge(self, count: int | Tensor, mean: Tensor, variance: Tensor) -> None:
         """Take in the moments of ``count`` more rows (Chan, Golub and LeVeque 1979, equation 2.1).
 
         Args:

@@ -135,7 +135,7 @@ class Search:
         """The other numbers that are tried, by name."""
         trainer, numbers = self._config.trainer, dict[str, list[Any]]()
         if found.sizes[0].speeds.device == "cuda":
-            numbers["graph_steps"] = _doublings(4, 64)
+            numbers["graph_steps"] = _doublings(8, 128)
             packed = found.sizes[0].speeds.envs_per_warp
             numbers["envs_per_warp"] = [*reversed(_doublings(1, packed)), 0] if packed > 1 else []
         else:

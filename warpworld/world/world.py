@@ -219,10 +219,8 @@ class World(WorldStore):
 
         Args:
             run: steps this world, or does other work on its store; the same work in each call, without waiting for the
-                device. If a phase is an ``@eager_phase``, ``run`` itself is returned, and a log line says so once.
-
-        Raises:
-            DeviceError: ``run`` does what a graph cannot hold.
+                device. If a phase is an ``@eager_phase``, ``run`` itself is returned, and a log line says so once; if
+                it does anything else that a graph cannot hold, likewise, with a warning.
         """
         eager = self._plan.eager_phases
         if eager and self._backend.captures:
@@ -243,9 +241,6 @@ class World(WorldStore):
             run: as for ``capture``, but it does not step the world.
             tensors: all that it writes besides the store's state and scratch arrays: weights, an optimiser's moments,
                 history that it changes. They are as before when this returns.
-
-        Raises:
-            DeviceError: ``run`` does what a graph cannot hold.
         """
         return captured(self._backend, self.data, run, tensors)
 

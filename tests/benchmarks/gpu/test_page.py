@@ -46,7 +46,7 @@ def test_events_are_read_in_order_and_added_up() -> None:
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_without_a_device_nothing_is_seen() -> None:
-    assert trace.record(lambda: None, "cpu") == ([], 0.0)
+    assert trace.record(lambda: None, "cpu") == ([], 0.0, 0)
 
 
 ITERATION = {  # event, and what it belongs to
@@ -85,13 +85,13 @@ def test_shares_of_an_iteration() -> None:
 def test_the_trainers_own_iteration_is_profiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     trainers = []
 
-    def record(call: Any, device: str) -> tuple[list[Event], float]:
+    def record(call: Any, device: str) -> tuple[list[Event], float, int]:
         trainer = call.__self__
         before = trainer.iteration, trainer.env_steps
         call()
         assert (trainer.iteration, trainer.env_steps) == (before[0] + 1, before[1] + 2 * 4)
         trainers.append(trainer)
-        return events_of(ITERATION), 20.0
+        return events_of(ITERATION), 20.0, 7
 
     monkeypatch.setattr(profile, "record", record)
     context = Context("cpu", quick=True, limit=60.0, path=tmp_path / "figures.json")
@@ -99,15 +99,23 @@ def test_the_trainers_own_iteration_is_profiled(monkeypatch: pytest.MonkeyPatch,
     (row,) = context.figures["rows"]
     assert trainers[0].iteration == profile.WARM_UP + profile.REPEATS + 1
     assert row["profiled_seconds"] == 20 and 0 < row["seconds_per_iteration"] < 20
+    assert row["host_calls"] == 7
     assert row["longest"][0]["seconds"] == 0.5 and row["device_events"] == len(ITERATION)
 
 
 @pytest.mark.long
 def test_where_the_profiler_sees_nothing_the_part_is_skipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(profile, "record", lambda call, device: ([], 0.0))
+    monkeypatch.setattr(profile, "record", lambda call, device: ([], 0.0, 0))
     context = Context("cpu", quick=True, limit=60.0, path=tmp_path / "figures.json")
     with pytest.raises(SkippedError, match="the profiler sees nothing"):
         profile.profile(context, TAG_GRIDWORLD.smaller(2, 4))
+
+
+def test_calls_of_the_host_are_counted() -> None:
+    names = ("cudaGraphLaunch", "cuLaunchKernel", "cudaMemcpyAsync", "cudaStreamSynchronize", "cudaEventRecord")
+    entries = [{"cat": "cuda_driver" if "cuL" in name else "cuda_runtime", "name": name} for name in names]
+    entries += [{"cat": "kernel", "name": "cudaLaunch of nobody"}, {"name": "process_name"}]
+    assert trace.host_calls({"traceEvents": entries}) == 3
 
 
 def test_what_pytest_and_the_sanitizer_print_is_read() -> None:
@@ -194,7 +202,7 @@ def made_up() -> dict[str, Any]:
     gap = {"inside": 0.01, "to the next": 0.07}
     shares = {"env": 0.2, "policy": 0.3, "sampling": 0.1, "update": 0.32, "other": 0.03, "idle": 0.05}
     profiled = {"world": "tag_gridworld", "num_envs": 2000, "num_steps": 96, "seconds_per_iteration": 0.01}
-    profiled |= {"profiled_seconds": 0.012}
+    profiled |= {"profiled_seconds": 0.012, "host_calls": 11}
     scaled = [
         speed("cartpole", "simulation", 1e9, agents=1),
         {**speed("cartpole", "simulation", 2e9, 1), "num_envs": 1},

@@ -112,6 +112,24 @@ def test_an_epoch_takes_each_counted_row_once_in_a_new_order(spy: list[Any]) -> 
     assert torch.equal(torch.cat([minibatch.actions for minibatch, _ in spy[4:]]), counted.actions[order])
 
 
+@pytest.mark.parametrize("hurt", [0.0, float("nan")])
+def test_rows_that_do_not_count_may_be_dealt_without_weight(hurt: float) -> None:
+    """With all rows in one minibatch that is the same as leaving them out, whatever stands in them."""
+    learners = [PPO(make_policy(), Settings(update_epochs=2, num_minibatches=1)) for _ in range(2)]
+    batch = make_batch(learners[0].policy, rows=70, masked=True)
+    assert batch.mask is not None
+    columns = {name: getattr(batch, name) for name in ("observations", "log_probs", "advantages", "returns", "values")}
+    for name, column in columns.items():
+        columns[name] = column.clone()
+        columns[name][~batch.mask] += hurt
+    learners[1].deals_all = True
+    found = [learner.update(batch.with_columns(**columns), seeded()) for learner in learners]
+    torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-6)
+    for one, other in zip(*(learner.policy.parameters() for learner in learners), strict=True):
+        torch.testing.assert_close(other, one, rtol=1e-5, atol=1e-6)
+    assert all(value.isfinite() for value in found[1].values())
+
+
 def test_target_kl_ends_the_update_after_the_epoch_that_exceeds_it(spy: list[Any]) -> None:
     learner = PPO(make_policy(), Settings(learning_rate=0.01, update_epochs=10, target_kl=1e-4))
     learner.update(make_batch(learner.policy), seeded())

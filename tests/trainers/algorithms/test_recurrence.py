@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from tests.trainers.algorithms.ppo_cases import JUNK, equal_weights, seeded
+from tests.trainers.by_python import update_by_python
 from tests.trainers.recall import Lives
 from tests.trainers.recorded import Recorded, batches_of
 from warpworld.config import ModelConfig, RunConfig, config_from_dict
@@ -173,6 +174,7 @@ def config(
 @pytest.mark.parametrize("algorithm", ["ppo", "a2c"])
 @pytest.mark.parametrize("counted", [1.0, 0.5])
 def test_the_first_minibatch_s_ratio_is_one(algorithm: str, counted: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    update_by_python(monkeypatch)
     ratios: list[Tensor] = []
     for module, loss in ((ppo, "ppo_loss"), (a2c, "a2c_loss")):
         real = getattr(module, loss)
@@ -197,6 +199,7 @@ def test_the_first_minibatch_s_ratio_is_one(algorithm: str, counted: float, monk
 
 
 def test_minibatches_are_whole_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
+    update_by_python(monkeypatch)
     seen: list[Sequences] = []
     evaluated = Sequences.evaluated
 

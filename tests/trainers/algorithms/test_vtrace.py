@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.trainers.by_python import update_by_python
 from tests.trainers.recorded import Discounts
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import ConfigError, StoreError
@@ -202,6 +203,7 @@ def test_a_single_pass_is_that_of_gae(model: str) -> None:
 
 
 def test_further_passes_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    update_by_python(monkeypatch)
     asked: list[int] = []
     renewed = VTraceTargets.renewed
     monkeypatch.setattr(VTraceTargets, "renewed", lambda targets: asked.append(1) or renewed(targets))

@@ -13,6 +13,7 @@ import torch
 from gymnasium.spaces import Box, Discrete
 from torch import Tensor
 
+from tests.trainers.by_python import update_by_python
 from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import Relay, space
 from warpworld.config import RunConfig, config_from_dict
@@ -113,7 +114,7 @@ def test_a_reward(tmp_path: Path) -> None:
 
 def test_rows_that_do_not_count_may_hold_anything() -> None:
     world = World(Relay(left=3, leave_at=2), 4)
-    rollout = Recorded(world, dict.fromkeys(world.groups), 6)
+    rollout = Recorded(world, dict.fromkeys(world.groups), 6, graph_steps=0)  # what it finds is changed afterwards
     world.reset()
     rollout.collect()
     world["not_finite"] = torch.ones(4, dtype=torch.bool)
@@ -127,7 +128,7 @@ def test_rows_that_do_not_count_may_hold_anything() -> None:
 
 def test_envs_of_another_process_are_counted_along() -> None:
     world = World(Relay(), 4, first_env=100)
-    rollout = Recorded(world, dict.fromkeys(world.groups), 6)
+    rollout = Recorded(world, dict.fromkeys(world.groups), 6, graph_steps=0)  # what it finds is changed afterwards
     world.reset()
     rollout.collect()
     world["rollout_rewards"][1, 2, 0] = float("nan")
@@ -136,6 +137,7 @@ def test_envs_of_another_process_are_counted_along() -> None:
 
 
 def test_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    update_by_python(monkeypatch)
     config = configured(clock=10**6)
     trainer, run = Trainer(config), Run.create(config, tmp_path)
     update = trainer.algorithms["right"].update

@@ -94,12 +94,13 @@ class Algorithm(ABC):
         return {}
 
     # ---- what several of them do -------------------------------------------------------------------------------------
-    def take_in(self, observations: Tensor, total: int) -> None:
+    def take_in(self, observations: Tensor, total: int, mask: Tensor | None = None) -> None:
         """Let the policy's normaliser, if it has one, take in the observations of all processes.
 
         Args:
             observations: (rows, entries), this process's.
             total: rows of all processes together.
+            mask: (rows,) bool, which of them count, where there is one process; None counts all.
         """
         normaliser = self.policy.normaliser
         if normaliser is None or not total:
@@ -107,7 +108,7 @@ class Algorithm(ABC):
         if self.processes.several:
             normaliser.merge(total, *self.processes.moments(self.policy.floats(observations).double(), total))
         else:
-            normaliser.update(self.policy.floats(observations))
+            normaliser.update(self.policy.floats(observations), mask)
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     @abstractmethod

@@ -82,6 +82,17 @@ class Batch:
             return self
         return dataclasses.replace(self.take(self.mask.nonzero().squeeze(1)), mask=None)
 
+    def with_blanks(self) -> Batch:
+        """The same with 0 for what is not finite in rows that do not count: of them a network makes numbers then."""
+        if self.mask is None:
+            return self
+        blanks = {
+            name: torch.where(self.mask.unsqueeze(-1) | tensor.isfinite(), tensor, 0.0)
+            for name, tensor in self.named_tensors()
+            if name in ("observations", "actions", "critic_inputs") and tensor.is_floating_point()
+        }
+        return self.with_columns(**blanks)
+
     def counted_blocks(self) -> tuple[int, ...]:
         """Rows of each block that count; reads them back to the host where there is a mask."""
         if self.mask is None or not self.blocks:

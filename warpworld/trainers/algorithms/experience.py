@@ -78,12 +78,11 @@ def ends_of(seen: Trajectories, policy: Policy) -> dict[str, Any]:
 
 def _truncated_values(seen: Trajectories, policy: Policy) -> Tensor:
     """(T, num_envs, n): the value of the final observation where an env was truncated, 0 elsewhere."""
-    values = torch.zeros_like(seen.rewards, memory_format=torch.contiguous_format)
     finals = seen.finals
-    if len(finals.envs):
-        found = values_of(policy, finals.observations, finals.states, finals.critic_inputs)
-        values[finals.rows, finals.envs] = found
-    return values
+    if len(finals.envs) == 0:
+        return torch.zeros_like(seen.rewards, memory_format=torch.contiguous_format)
+    found = values_of(policy, finals.observations, finals.states, finals.critic_inputs)
+    return finals.placed(found, *seen.rewards.shape[:2])
 
 
 def rows_at_once(observations: Tensor) -> int:

@@ -61,12 +61,15 @@ class FlatParameters:
         self.vector.detach().copy_(kept[0])
         self.gradient.copy_(kept[1])
 
-    def prepare_for_graphs(self) -> None:
-        """Let a CUDA graph hold steps from here on: it reads the learning rate on the device."""
+    def rate_on_device(self) -> Tensor:
+        """The learning rate as a tensor that each step reads, so that a CUDA graph can hold steps from here on."""
         group = self.optimizer.param_groups[0]
-        group["lr"] = torch.tensor(self.learning_rate, device=self.vector.device)
         if "capturable" in group:  # what torch's optimisers are asked for before they step into a graph
             group["capturable"] = True
+        held = group["lr"]
+        if not isinstance(held, Tensor) or held.device != self.vector.device:
+            held = group["lr"] = torch.tensor(self.learning_rate, device=self.vector.device)
+        return held
 
     @property
     def gradient(self) -> Tensor:

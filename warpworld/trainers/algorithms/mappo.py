@@ -166,7 +166,7 @@ class MAPPO(PPO):
             values=self.policy.in_rewards(values),
             first_state=torch.cat((seen.first_state, first), -1),
             next_state=kept,
-            finals=dataclasses.replace(finals, states=states[finals.rows, finals.envs]),
+            finals=dataclasses.replace(finals, states=finals.taken(states)),
         )
 
     def _read(self, observations: Tensor, declared: Tensor | None, takes_part: Tensor | None) -> Tensor:
@@ -213,6 +213,5 @@ def _takes_part_finally(seen: Trajectories) -> Tensor | None:
     """Which agents were left in the final observations of truncated episodes, (k, n) bool; None for all."""
     if seen.mask is None:
         return None
-    places = seen.finals.rows, seen.finals.envs
-    left = seen.mask[places]
-    return left if seen.agent_terminated is None else left & ~seen.agent_terminated[places]
+    left = seen.finals.taken(seen.mask)
+    return left if seen.agent_terminated is None else left & ~seen.finals.taken(seen.agent_terminated)

@@ -38,19 +38,23 @@ class Minibatches:
     its own out of every part. So the minibatches of the processes unite to those of a single one.
 
     Attributes:
-        rows: this process's rows that count.
+        rows: this process's rows that are dealt.
         total: how many there are to deal in all processes.
-        num_rows: how many single rows count in all processes.
+        num_rows: how many single rows these are in all processes.
 
     Args:
         batch: this process's rows; where there are several processes, with their blocks.
         wanted: how many minibatches; less where there are fewer rows.
         processes: those that learn together.
+        keeps_all: deal rows that do not count, too, with their mask: how many count is then not read to the host, and
+            no shape depends on it.
     """
 
-    def __init__(self, batch: Experience, wanted: int, processes: ProcessGroup) -> None:
-        self._batch, self.rows = batch, batch.counted()
-        self.total, self.num_rows = len(self.rows), self.rows.num_rows
+    def __init__(self, batch: Experience, wanted: int, processes: ProcessGroup, keeps_all: bool = False) -> None:
+        self._batch, self._keeps_all = batch, keeps_all
+        self.rows = self._dealt(batch)
+        self.total = len(self.rows)
+        self.num_rows = len(self.rows.rows) if keeps_all else self.rows.num_rows
         self._processes, self._device = processes, self.rows.rows.observations.device
         self._numbers: Tensor | None = None
         if processes.several:
@@ -65,9 +69,14 @@ class Minibatches:
         more = self.total % self._parts
         return [self.total // self._parts + (part < more) for part in range(self._parts)]
 
-    def deal(self, generator: torch.Generator) -> Epoch:
-        """The next epoch; draws one permutation of ``total`` numbers, or where the rows are on a GPU, its seed."""
-        order = self._order(generator)
+    def deal(self, orders: torch.Generator | Tensor) -> Epoch:
+        """The next epoch.
+
+        Args:
+            orders: what a permutation of ``total`` numbers is drawn from, or where the rows are on a GPU, its seed; or
+                such a permutation, on the rows' device.
+        """
+        order = orders if isinstance(orders, Tensor) else self._order(orders)
         if self._numbers is None:
             return Epoch(order, self.lengths, [1.0] * self._parts)
         own = torch.full((self.total,), -1)  # on the host, where the lengths are wanted
@@ -84,7 +93,10 @@ class Minibatches:
 
     def retarget(self, returns: Tensor) -> None:
         """Put other value targets into the rows: one for each row of the batch that was given."""
-        self.rows = self._batch.with_columns(returns=returns).counted()
+        self.rows = self._dealt(self._batch.with_columns(returns=returns))
+
+    def _dealt(self, batch: Experience) -> Experience:
+        return batch.with_blanks() if self._keeps_all else batch.counted()
 
     def _order(self, generator: torch.Generator) -> Tensor:
         """A permutation on the rows' device: shuffling on the host would keep a GPU waiting."""

@@ -248,7 +248,7 @@ class OffPolicy(Algorithm):
             world = self._collector.world
             if world.captures:  # also where nothing is captured, so that both ways round alike
                 for parameters in self.learnt.values():
-                    parameters.prepare_for_graphs()
+                    parameters.rate_on_device()
             is_captured = self._collector.graph_steps and not self.processes.several
             self._runs[variant] = world.capture_update(self._update, self.written()) if is_captured else self._update
         return self._runs[variant]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Literal
@@ -18,12 +19,14 @@ from warpworld.config.sections import Fault, Sizes
 from warpworld.config.types import Count, Flag, Fraction, NotNegativeSchedule, Positive, PositiveSchedule
 from warpworld.environment import Group
 from warpworld.errors import RunError
-from warpworld.policies import Policy
+from warpworld.policies import Policy, RecurrentPolicy
 from warpworld.policies.fused import DIAGNOSTICS as FUSED_DIAGNOSTICS
 from warpworld.policies.fused import FusedNetworks, Loss, fused_gradient
+from warpworld.policies.moments import moments
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
+from warpworld.trainers.algorithms.held_update import HeldUpdate
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.sequences import Experience
 from warpworld.trainers.algorithms.targets import TARGETS
@@ -32,6 +35,8 @@ from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.collecting.trajectories import Trajectories
 from warpworld.trainers.distributed import ALONE, ProcessGroup
+
+logger = logging.getLogger(__name__)
 
 Losses = tuple[Tensor, dict[str, Tensor]]
 
@@ -84,6 +89,9 @@ class OnPolicy(Algorithm):
     Attributes:
         loss_diagnostics: names of the numbers that the loss gives.
         now: the settings of the present update, with the values of schedules.
+        learning_rate: of the present update.
+        deals_all: whether rows that do not count are dealt too, with no weight, so that no shape depends on how many
+            there are: where CUDA graphs are captured.
         units: that values are learnt in.
         parameters: the policy's, and Adam.
         diagnostics: names of the metrics that an update gives.
@@ -95,11 +103,15 @@ class OnPolicy(Algorithm):
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)
+        self.deals_all = False
+        self._held: HeldUpdate | None = None  # where CUDA graphs are captured
         self.now = self._settings_at(0)
+        self.learning_rate: float = self.now.learning_rate
         self.units = ValueUnits(policy, self.settings.normalise_returns, processes)
         self.parameters = FlatParameters(policy, self.now.learning_rate)
         self._of_loss = (*self.loss_diagnostics, "grad_norm")
         self.diagnostics = (*self._of_loss, "explained_variance")
+        self._found = self.parameters.vector.new_zeros(len(self.diagnostics))
         self._summed = self.parameters.vector.new_zeros(len(self.parameters.vector) + len(self.loss_diagnostics))
 
     # ---- what an algorithm defines -----------------------------------------------------------------------------------
@@ -126,6 +138,11 @@ class OnPolicy(Algorithm):
         """A description of the same loss for the fused kernels; None leaves the gradient to torch."""
         return None
 
+    @property
+    def may_end_early(self) -> bool:
+        """Whether ``is_enough`` reads what stands on the device, so that no CUDA graph can hold the update."""
+        return False
+
     def is_enough(self, diagnostics: Mapping[str, Tensor]) -> bool:
         """Whether to leave further epochs out, given the diagnostics of an epoch's last minibatch."""
         return False
@@ -143,15 +160,52 @@ class OnPolicy(Algorithm):
         self._rollout = collector.shared(Rollout)
         for group in self.settings.groups:
             self._rollout.record(group, self.policy)
+        if collector.world.captures and not self.processes.several:
+            self._hold(collector)
+
+    def _hold(self, collector: Collector) -> None:
+        """Let a CUDA graph hold whole updates."""
+        sizes = [collector.world.groups[group].size for group in self.settings.groups]
+        steps = 1 if isinstance(self.policy, RecurrentPolicy) else collector.num_steps
+        rows = steps * collector.world.num_envs * sum(sizes)
+        name, numbers = "_".join(self.settings.groups), ("learning_rate", *self._scheduled)
+        self.deals_all = True
+        self._held = HeldUpdate(collector, name, self.num_epochs, rows, numbers)
+        self._is_captured = collector.graph_steps > 0 and not self.may_end_early
+        if collector.graph_steps > 0 and self.may_end_early:
+            groups = ", ".join(self.settings.groups)
+            logger.info("%s: updates are not captured: whether another pass follows is read after each", groups)
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:
         """One update from the rollout that stands in the store."""
         self.set_progress(progress.fraction, progress.env_steps)
+        if self._held is None:
+            return self._learn_from_rollout(progress.generator)
+        numbers = [self.learning_rate, *(getattr(self.now, name) for name in self._scheduled)]
+        self._held.turn(progress.generator, numbers)
+        self._held.run(self._learn_on_device, self._written, self._is_captured)
+        return dict(zip(self.diagnostics, self._found.unbind(), strict=True))
+
+    def _learn_from_rollout(self, orders: torch.Generator | Tensor) -> dict[str, Tensor]:
         targets = TARGETS[self.settings.value_targets](self.policy, self.seen(), self.settings)
         experience = targets.experience()
         self.units.follow(experience)
         learnt = self.units.of_experience(experience)
-        return self.update(learnt, progress.generator, lambda: self.units.of_returns(targets.renewed()))
+        return self.update(learnt, orders, lambda: self.units.of_returns(targets.renewed()))
+
+    def _learn_on_device(self) -> None:
+        """What a CUDA graph holds: settings that change, and the orders of rows, are read on the device."""
+        assert self._held is not None
+        numbers = self._held.numbers()
+        self.now = self.now.model_copy(update={name: numbers[name] for name in self._scheduled})
+        self.parameters.rate_on_device().copy_(numbers["learning_rate"])
+        found = self._learn_from_rollout(self._held.orders())
+        torch.stack([found[name].float() for name in self.diagnostics], out=self._found)
+
+    def _written(self) -> list[Tensor]:
+        """All that an update writes besides arrays of the store."""
+        rate = self.parameters.rate_on_device()
+        return [*self.parameters.tensors(), rate, self._found, *self.policy.buffers()]
 
     def seen(self) -> list[Trajectories]:
         """What was recorded of each group."""
@@ -159,7 +213,7 @@ class OnPolicy(Algorithm):
 
     def charts(self) -> dict[str, float]:
         """The learning rate."""
-        return {"learning_rate": self.parameters.learning_rate}
+        return {"learning_rate": self.learning_rate}
 
     # ---- what it is made of ------------------------------------------------------------------------------------------
     @classmethod
@@ -186,26 +240,38 @@ class OnPolicy(Algorithm):
         """
         self.now = self._settings_at(env_steps)
         remaining = 1.0 - min(max(fraction, 0.0), 1.0) if self.settings.anneal_lr else 1.0
-        self.parameters.learning_rate = remaining * self.now.learning_rate
+        self.learning_rate = remaining * self.now.learning_rate
+        if self._held is None:
+            self.parameters.learning_rate = self.learning_rate
 
     def _settings_at(self, env_steps: int) -> Any:
         """The settings with the values of schedules; among several processes ``update`` normalises advantages."""
         now = self.settings.at(env_steps)
         return now.model_copy(update={"norm_adv": False}) if self.processes.several else now
 
+    @property
+    def _scheduled(self) -> list[str]:
+        """Names of settings that change, but for the learning rate."""
+        return [name for name in self.settings.scheduled() if name != "learning_rate"]
+
     # ---- learning ----------------------------------------------------------------------------------------------------
     def update(
-        self, batch: Experience, generator: torch.Generator, renewed: Callable[[], Tensor | None] = lambda: None
+        self,
+        batch: Experience,
+        orders: torch.Generator | Tensor,
+        renewed: Callable[[], Tensor | None] = lambda: None,
     ) -> dict[str, Tensor]:
         """Learn from a rollout: ``num_epochs`` passes in a new order, each in ``num_minibatches`` steps of Adam.
 
-        Rows that do not count are dropped first; of a recurrent policy, sequences in which none does. The host does not
-        wait for the device, but with a mask once at the start, and with PPO's ``target_kl`` once an epoch. A normaliser
-        takes the rows in when all is done.
+        Rows that do not count are dropped first; of a recurrent policy, sequences in which none does. Where CUDA graphs
+        are captured they are dealt with the others, and count for nothing. The host does not wait for the device, but
+        elsewhere with a mask once at the start, and with PPO's ``target_kl`` once an epoch. A normaliser takes the rows
+        in when all is done.
 
         Args:
             batch: rows on the policy's device, sequences for a recurrent policy.
-            generator: what the orders are drawn from, and nothing else; in the same state in all processes.
+            orders: what the orders are drawn from, and nothing else, in the same state in all processes; or the orders
+                themselves, (epochs, rows) int64.
             renewed: what gives new value targets for all rows of the batch, by the present weights, before each pass
                 but the first, or None to keep the batch's.
 
@@ -214,7 +280,7 @@ class OnPolicy(Algorithm):
             length before clipping are means over all minibatches of the update; explained_variance is that of
             ``batch.values``, 0 where the returns do not differ. All are 0 if no row counts.
         """
-        minibatches = Minibatches(batch, self.settings.num_minibatches, self.processes)
+        minibatches = Minibatches(batch, self.settings.num_minibatches, self.processes, self.deals_all)
         if minibatches.total == 0:
             return dict(zip(self.diagnostics, self.parameters.vector.new_zeros(len(self.diagnostics)), strict=True))
         seen: list[dict[str, Tensor]] = []
@@ -222,11 +288,11 @@ class OnPolicy(Algorithm):
             returns = renewed() if number > 0 else None
             if returns is not None:
                 minibatches.retarget(returns)
-            seen += self._epoch(minibatches, minibatches.deal(generator))
+            seen += self._epoch(minibatches, minibatches.deal(orders[number] if isinstance(orders, Tensor) else orders))
             if self.is_enough(seen[-1]):
                 break
-        rows = minibatches.rows.counted_rows()
-        self.take_in(rows.observations, minibatches.num_rows)
+        rows = minibatches.rows.rows if self.deals_all else minibatches.rows.counted_rows()
+        self.take_in(rows.observations, minibatches.num_rows, rows.mask)
         found = {name: torch.stack([d[name] for d in seen]).mean() for name in self._of_loss}
         return {**found, "explained_variance": self._explained_variance(rows, minibatches.num_rows)}
 
@@ -235,7 +301,8 @@ class OnPolicy(Algorithm):
         rows = minibatches.rows
         if self.settings.norm_adv and self.processes.several:
             rows = minibatches.normalised(epoch)
-        fused, loss = fused_gradient(self.policy), self.fused_loss()
+        fused = fused_gradient(self.policy)
+        loss = None if fused is None else self.fused_loss()
         if fused is not None and loss is not None:
             gradients = self._fused_gradients(fused, loss, rows.rows, epoch)
         else:
@@ -298,7 +365,7 @@ class OnPolicy(Algorithm):
         if self.processes.several:
             _, (unexplained, variance) = self.processes.moments(torch.stack((errors, rows.returns), 1), total)
         else:
-            unexplained, variance = errors.var(correction=0), rows.returns.var(correction=0)
+            _, _, (unexplained, variance) = moments(torch.stack((errors, rows.returns), 1), rows.mask)
         return torch.where(variance > 0, 1.0 - unexplained / variance, 0.0)
 
     # ---- saving ------------------------------------------------------------------------------------------------------
@@ -319,6 +386,8 @@ class OnPolicy(Algorithm):
             RunError: the state belongs to a policy of other sizes.
         """
         self.parameters.load_state(saved["optimizer"])
+        if self._held is not None:
+            self._held.forget()
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -55,14 +55,14 @@ def ppo_loss(
     # policy: the pessimistic one of the plain and the clipped surrogate
     log_ratio = blank(log_probs, mask) - blank(batch.log_probs, mask)
     ratio = log_ratio.exp()
-    clipped_ratio = ratio.clamp(1 - settings.clip_coef, 1 + settings.clip_coef)
+    clipped_ratio = _clamp(ratio, 1 - settings.clip_coef, 1 + settings.clip_coef)
     policy_loss = mean(torch.max(-advantages * ratio, -advantages * clipped_ratio), mask)
 
     # value: half the squared error, likewise clipped around the old value
     new, old, returns = blank(values, mask), blank(batch.values, mask), blank(batch.returns, mask)
     squared_error = (new - returns) ** 2
     if settings.clip_vloss:
-        clipped = old + (new - old).clamp(-settings.clip_coef, settings.clip_coef)
+        clipped = old + _clamp(new - old, -settings.clip_coef, settings.clip_coef)
         squared_error = torch.max(squared_error, (clipped - returns) ** 2)
     value_loss = 0.5 * mean(squared_error, mask)
 
@@ -79,6 +79,13 @@ def ppo_loss(
             "clipfrac": mean(((ratio - 1.0).abs() > settings.clip_coef).to(ratio.dtype), mask),
         }
     return loss, diagnostics
+
+
+def _clamp(x: Tensor, low: Any, high: Any) -> Tensor:
+    """``x`` between two bounds, floats or () tensors; torch would read the latter back to the host as they are."""
+    if isinstance(low, Tensor):
+        low, high = low.expand_as(x), high.expand_as(x)
+    return x.clamp(low, high)
 
 
 class PPO(OnPolicy):
@@ -108,6 +115,11 @@ class PPO(OnPolicy):
             ent_coef=self.now.ent_coef,
             vf_coef=self.now.vf_coef,
         )
+
+    @property
+    def may_end_early(self) -> bool:
+        """With ``target_kl``."""
+        return self.settings.target_kl is not None
 
     def is_enough(self, diagnostics: Mapping[str, Tensor]) -> bool:
         """Whether the policy has moved so far that the update ends after this epoch; waits for the device if asked."""

@@ -111,6 +111,10 @@ class Sequences:
         """Only the sequences in which a row counts; reads their number back to the host where there is a mask."""
         return self if self.rows.mask is None else self.take(self._counted().any(1).nonzero().squeeze(1))
 
+    def with_blanks(self) -> Sequences:
+        """The same with 0 for what is not finite in rows that do not count."""
+        return self if self.rows.mask is None else dataclasses.replace(self, rows=self.rows.with_blanks())
+
     def counted_rows(self) -> Batch:
         """Only the rows that count, without their order in time."""
         return self.rows.counted()

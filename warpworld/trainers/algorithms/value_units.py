@@ -9,7 +9,9 @@ from torch import Tensor, nn
 
 from warpworld.errors import ConfigError
 from warpworld.policies import Policy
+from warpworld.policies.moments import moments
 from warpworld.policies.value_scale import ValueScale
+from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.sequences import Experience
 from warpworld.trainers.distributed import ProcessGroup
 
@@ -55,11 +57,23 @@ class ValueUnits:
         """Let the scale follow the returns of the rows that count, of all processes."""
         if self._scale is None:
             return
+        if not self._processes.several:
+            self._follow_all(self._scale, experience.rows)
+            return
         returns = experience.counted_rows().returns.double().unsqueeze(1)
         total = int(self._processes.sum(torch.tensor(float(len(returns)), dtype=torch.float64)))
         if total:
             mean, variance = self._processes.moments(returns, total)
             self._said = self._scale.follow(mean[0], variance[0], self._layer)
+
+    def _follow_all(self, scale: ValueScale, rows: Batch) -> None:
+        """The same where this process has all rows; nothing is read to the host."""
+        count, mean, variance = moments(rows.returns.double().unsqueeze(1), rows.mask)
+        if isinstance(count, Tensor):  # without a row the scale stays where it is
+            mean = torch.where(count > 0, mean, scale.mean)
+            variance = torch.where(count > 0, variance, scale.deviation**2)
+        if len(rows):
+            self._said = scale.follow(mean[0], variance[0], self._layer)
 
     def of_experience(self, experience: Experience) -> Experience:
         """The same with returns in the scale's units, and values as the critic says them now, before it learns.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import torch
+from torch import Tensor
 
 from warpworld.policies.samplers import SamplerMaker
 from warpworld.trainers.collecting.actor import Actor
@@ -45,7 +46,7 @@ class Collector:
         self,
         world: World,
         num_steps: int,
-        graph_steps: int = 16,
+        graph_steps: int = 128,
         slots: Sequence[Slot] = (),
         total_envs: int | None = None,
     ) -> None:
@@ -58,6 +59,7 @@ class Collector:
         self._recorders: list[Recorder] = [self.outcomes]
         self._steps_at_once = max((k for k in range(1, graph_steps + 1) if num_steps % k == 0), default=0)
         self._captured: tuple[list[Player], Callable[[], None]] | None = None
+        self._numbers: Tensor | None = None  # what recorders measured, where a graph writes it
         self._is_read = False
         world.when_sealed(self._find)
 
@@ -96,15 +98,34 @@ class Collector:
     def collect(self) -> None:
         """Take T steps from the world's current state."""
         self._is_read = False
-        for recorder in self._recorders:
-            recorder.begin()
+        if self._steps_at_once == self.num_steps and self.world.captures:
+            self._captured_for_players(self._iteration)()
+            return
+        self._begin()
         if self._steps_at_once:
-            steps = self._steps()
+            steps = self._captured_for_players(self._steps)
             for _ in range(self.num_steps // self._steps_at_once):
                 steps()
         else:
             for _ in range(self.num_steps):
                 self._step()
+        self._end()
+
+    def _iteration(self) -> None:
+        """All of it, and what recorders measure, whose numbers are then at one place: what a CUDA graph can hold."""
+        self._begin()
+        self._steps()
+        self._end()
+        measured = self._measured()
+        if self._numbers is None:
+            self._numbers = torch.empty_like(measured)
+        self._numbers.copy_(measured)
+
+    def _begin(self) -> None:
+        for recorder in self._recorders:
+            recorder.begin()
+
+    def _end(self) -> None:
         for recorder in self._recorders:
             recorder.end()
 
@@ -118,16 +139,16 @@ class Collector:
         for stepped in self._stepped:
             stepped()
 
-    def _steps(self) -> Callable[[], None]:
-        """Several steps at once: a CUDA graph where the device has such, captured again for other players."""
+    def _steps(self) -> None:
+        """As many steps as a graph holds."""
+        for _ in range(self._steps_at_once):
+            self._step()
+
+    def _captured_for_players(self, run: Callable[[], None]) -> Callable[[], None]:
+        """What ``run`` does: a CUDA graph where the device has such, captured again for other players."""
         players = [player for actor in self.actors.values() for player in actor.players]
         if self._captured is None or any(a is not b for a, b in zip(self._captured[0], players, strict=True)):
-
-            def steps() -> None:
-                for _ in range(self._steps_at_once):
-                    self._step()
-
-            self._captured = players, self.world.capture(steps)
+            self._captured = players, self.world.capture(run)
         return self._captured[1]
 
     # ---- what the host must know -------------------------------------------------------------------------------------
@@ -148,13 +169,18 @@ class Collector:
         if not self._is_read:
             self._read()
 
+    def _measured(self) -> Tensor:
+        """The numbers of all recorders, (numbers,) int64 on the device."""
+        measured = [recorder.measured() for recorder in self._recorders]
+        self._counts = [len(part) for part in measured]
+        return torch.stack([number.long() for part in measured for number in part])
+
     def _read(self) -> list[tuple[Recorder, bool]]:
         """Read all recorders' numbers back at once, the only waiting for the device in an iteration."""
-        measured = [recorder.measured() for recorder in self._recorders]
-        numbers = iter(torch.stack([number.long() for part in measured for number in part]).tolist())
+        numbers = iter((self._measured() if self._numbers is None else self._numbers).tolist())
         found = []
-        for recorder, part in zip(self._recorders, measured, strict=True):
-            own = list(itertools.islice(numbers, len(part)))
+        for recorder, count in zip(self._recorders, self._counts, strict=True):
+            own = list(itertools.islice(numbers, count))
             recorder.take_in(own)
             found.append((recorder, not own or bool(own[0])))
         self._is_read = True

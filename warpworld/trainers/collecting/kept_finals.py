@@ -26,7 +26,6 @@ class KeptFinals:
         self._slots = world.environment.truncations(num_steps)
         self._names: list[str] = []
         self._kept: dict[str, int] | None = None  # how many were kept, by array; None while the host does not know
-        self._truncations = 0
 
     def keep(self, name: str) -> None:
         """Keep an array, per env or per agent; a second call does nothing."""
@@ -54,37 +53,49 @@ class KeptFinals:
         return [truncations, *(world[f"kept_{name}_count"].clamp(max=self._slots).sum() for name in self._names)]
 
     def take_in(self, numbers: Sequence[int]) -> None:
-        """Receives what ``measured`` gave."""
-        self._truncations = numbers[0]
+        """Receives what ``measured`` gave.
+
+        Raises:
+            DeclarationError: an env was truncated more often than its ``truncations()`` returns.
+        """
         self._kept = dict(zip(self._names, numbers[1:], strict=True))
+        if min(self._kept.values(), default=numbers[0]) < numbers[0]:
+            raise DeclarationError(
+                f"{self._world.environment.name}: an env was truncated more often in {self._num_steps} steps than the "
+                f"{self._slots} times that its truncations() gives; let it return the most that are possible"
+            )
 
     def sums(self, names: Sequence[str]) -> list[Tensor]:
         """Sums of what stands in the slots of some arrays, () float32 each; not finite where a number there is not."""
         return [self._world[f"kept_{name}"].sum(dtype=torch.float32) for name in names]
 
     def of(self, name: str) -> Tensor:
-        """What was kept of an array: (k, *an env's part of it), env by env.
-
-        Raises:
-            DeclarationError: an env was truncated more often than its ``truncations()`` returns.
-        """
-        return self._world[f"kept_{name}"][self._places(name)]
+        """What was kept of an array: (k, *an env's part of it), env by env."""
+        kept = self._world[f"kept_{name}"]
+        return kept.flatten(0, 1) if self._world.captures else kept[self._places(name)]
 
     def rows_and_envs(self, name: str) -> tuple[Tensor, Tensor]:
-        """Of which rows and envs that is: (k,) int64 each."""
-        env, slot = self._places(name)
-        if len(env) < self._truncations:
-            raise DeclarationError(
-                f"{self._world.environment.name}: an env was truncated more often in {self._num_steps} steps than the "
-                f"{self._slots} times that its truncations() gives; let it return the most that are possible"
-            )
-        return self._world[f"kept_{name}_row"][env, slot].long(), env
+        """Of which rows and envs that is: (k,) int64 each.
+
+        Where CUDA graphs are captured, whose shapes never change, it is all slots: of those that are not in use the
+        row is the one behind the last.
+        """
+        rows = self._world[f"kept_{name}_row"]
+        if not self._world.captures:
+            env, slot = self._places(name)
+            return rows[env, slot].long(), env
+        envs = torch.arange(self._world.num_envs, device=self._world.device).repeat_interleave(self._slots)
+        return torch.where(self._used(name), rows, self._num_steps).flatten().long(), envs
 
     def _places(self, name: str) -> tuple[Tensor, Tensor]:
         """In which envs and slots what was kept of an array lies: (k,) each."""
         assert self._kept is not None
-        world, count = self._world, self._kept[name]
-        used = torch.arange(self._slots, device=world.device) < world[f"kept_{name}_count"][:, None]
+        world, count, used = self._world, self._kept[name], self._used(name)
         # where the first, second, ... of them lies: nonzero() would wait for the device to say how many there are
         place = torch.searchsorted(used.flatten().cumsum(0), torch.arange(1, count + 1, device=world.device))
         return place // self._slots, place % self._slots
+
+    def _used(self, name: str) -> Tensor:
+        """Which slots hold something of the rollout: (num_envs, slots) bool."""
+        slots = torch.arange(self._slots, device=self._world.device)
+        return slots < self._world[f"kept_{name}_count"][:, None]

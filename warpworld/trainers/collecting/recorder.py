@@ -11,8 +11,8 @@ class Recorder:
     """Records part of each step, in arrays that it adds to the store before the world is sealed.
 
     ``World.record`` records during the world's own step, for example rewards and ends. The methods below are for the
-    rest; each is optional. ``acted`` and ``stepped`` may be part of a CUDA graph: they must do the same work in each
-    call, wait for nothing and keep no state in Python.
+    rest; each is optional. All up to ``measured`` may be part of a CUDA graph: they must do the same work in each call,
+    wait for nothing and keep no state in Python.
     """
 
     def begin(self) -> None:

@@ -157,9 +157,7 @@ class Rollout(Recorder):
 
     def _final_rows(self, seen: Trajectories) -> Tensor:
         """(T, num_envs, n, entries): final observations that were kept, 0 elsewhere."""
-        final = torch.zeros_like(seen.observations, memory_format=torch.contiguous_format)
-        final[seen.finals.rows, seen.finals.envs] = seen.finals.observations
-        return final
+        return seen.finals.placed(seen.finals.observations, *seen.observations.shape[:2])
 
     # ---- what algorithms read ----------------------------------------------------------------------------------------
     def trajectories(self, group: str) -> Trajectories:

@@ -11,6 +11,9 @@ from torch import Tensor
 class Finals:
     """What a group's agents observed last in episodes that were truncated: k of them, one for each env and row.
 
+    Where CUDA graphs are captured there are places for the most that are possible; of those that are not in use the row
+    is the one behind the last, and ``placed`` leaves them out.
+
     Attributes:
         observations: (k, n, entries), rows, see ``ObservationRows``.
         rows: (k,) int64, rows of the rollout.
@@ -24,6 +27,16 @@ class Finals:
     envs: Tensor
     states: Tensor | None
     critic_inputs: Tensor | None
+
+    def taken(self, recorded: Tensor) -> Tensor:
+        """What stands at their rows and envs: (T, num_envs, ...) -> (k, ...), anything for places not in use."""
+        return recorded[self.rows.clamp(max=len(recorded) - 1), self.envs]
+
+    def placed(self, found: Tensor, num_rows: int, num_envs: int) -> Tensor:
+        """Something of each, (k, ...), at its row and env: (num_rows, num_envs, ...), 0 elsewhere."""
+        everywhere = found.new_zeros(num_rows + 1, num_envs, *found.shape[1:])
+        everywhere[self.rows, self.envs] = found
+        return everywhere[:num_rows]
 
 
 @dataclass(frozen=True)

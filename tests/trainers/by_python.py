@@ -1,0 +1,12 @@
+"""Updates by Python in every iteration, for tests that look into them: a CUDA graph would call nothing of theirs."""
+
+from __future__ import annotations
+
+import pytest
+
+from warpworld.trainers.algorithms.held_update import HeldUpdate
+
+
+def update_by_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no update be captured."""
+    monkeypatch.setattr(HeldUpdate, "run", lambda self, update, written, captured: update())
