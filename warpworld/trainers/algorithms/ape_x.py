@@ -16,7 +16,7 @@ class ApeXSettings(DQNSettings):
 
     algorithm: Literal["ape_x"] = Field(default="ape_x", description=ALGORITHM)  # type: ignore[assignment]
     learning_rate: PositiveSchedule = Field(default=6.25e-5, description="step size")
-    optimizer: Literal["adam", "rmsprop"] = Field(default="rmsprop", description="adam or rmsprop")
+    optimizer: Literal["adam", "rmsprop", "muon"] = Field(default="rmsprop", description="adam, rmsprop or muon")
     optimizer_eps: Positive = Field(default=1.5e-7, description="what the optimiser adds to its denominator")
     gamma: Fraction = Field(default=0.997, description="discount per step")
     replay_size: Count = Field(default=2_000_000, description="transitions that are kept, rounded up to whole rows")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -12,13 +13,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from warpworld.errors import RunError
+from warpworld.trainers.algorithms.muon import ADAM_EPS, Matrix, matrices_of
 
-ADAM_EPS = 1e-5
 ALIGNMENT = 4  # numbers; 16 bytes of float32, at whose multiples cuBLAS wants every matrix for its fastest kernels
 _UNFIT = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)  # what torch meets a wrong state with
 
 
-OptimizerMaker = Callable[[nn.Parameter, float], torch.optim.Optimizer]
+OptimizerMaker = Callable[[nn.Parameter, float, Sequence[Matrix]], torch.optim.Optimizer]
 
 
 class FlatParameters:
@@ -35,14 +36,15 @@ class FlatParameters:
     Args:
         module: on its device.
         learning_rate: of the first step.
-        optimizer: makes the optimiser of a vector, with a learning rate.
+        optimizer: makes the optimiser of a vector, with a learning rate and the matrices in the vector.
     """
 
     def __init__(self, module: nn.Module, learning_rate: float, optimizer: OptimizerMaker | None = None) -> None:
         self._module, self._make = module, optimizer or adam
         self.parts = _trained(module)
         self.vector = flattened(module)
-        self.optimizer = self._make(self.vector, learning_rate)
+        self._matrices = matrices_of(module, list(zip(self.parts, _places(self.parts), strict=True)))
+        self.optimizer = self._make(self.vector, learning_rate, self._matrices)
 
     def tensors(self) -> list[Tensor]:
         """All that a step writes: the parameters, their gradients, the optimiser's moments."""
@@ -108,7 +110,7 @@ class FlatParameters:
         """
         vector = nn.Parameter(torch.zeros_like(self.vector))
         vector.grad = torch.zeros_like(vector)
-        trial = self._make(vector, self.learning_rate)
+        trial = self._make(vector, self.learning_rate, self._matrices)
         try:
             trial.load_state_dict(copy.deepcopy(state))
             for key, moment in trial.state[vector].items():
@@ -156,13 +158,17 @@ def flattened(module: nn.Module) -> nn.Parameter:
     padded = [functional.pad(parameter.detach().flatten(), (0, _padding(parameter))) for parameter in parameters]
     vector = nn.Parameter(torch.cat(padded))
     vector.grad = torch.zeros_like(vector)
-    first = 0
-    for parameter in parameters:
+    for parameter, first in zip(parameters, _places(parameters), strict=True):
         part = slice(first, first + parameter.numel())
         parameter.data = vector.detach()[part].view_as(parameter)
         parameter.grad = vector.grad[part].view_as(parameter)
-        first = part.stop + _padding(parameter)
     return vector
+
+
+def _places(parameters: Sequence[Tensor]) -> list[int]:
+    """Where each begins in the vector."""
+    lengths = [parameter.numel() + _padding(parameter) for parameter in parameters]
+    return list(accumulate(lengths, initial=0))[:-1]
 
 
 def _trained(module: nn.Module) -> list[nn.Parameter]:
@@ -173,7 +179,9 @@ def _padding(parameter: Tensor) -> int:
     return -parameter.numel() % ALIGNMENT
 
 
-def adam(parameters: nn.Parameter, learning_rate: float, eps: float = ADAM_EPS) -> torch.optim.Adam:
+def adam(
+    parameters: nn.Parameter, learning_rate: float, matrices: Sequence[Matrix] = (), eps: float = ADAM_EPS
+) -> torch.optim.Adam:
     """Adam, fused into one kernel where this torch can do that for the policy's device."""
     try:
         return torch.optim.Adam([parameters], lr=learning_rate, eps=eps, fused=True)

@@ -23,7 +23,8 @@ from warpworld.managers.array_values import torch_dtype
 from warpworld.policies import ObservationRows, Policy
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters, OptimizerMaker, adam
-from warpworld.trainers.algorithms.rmsprop import RMSprop
+from warpworld.trainers.algorithms.muon import muon
+from warpworld.trainers.algorithms.rmsprop import rmsprop
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.history import History
@@ -31,7 +32,7 @@ from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import Replay, ReplaySizes, TransitionReplay
 from warpworld.trainers.replay.priorities import FAN
 
-OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": adam, "rmsprop": RMSprop}
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": adam, "rmsprop": rmsprop, "muon": muon}
 SMALL_OBSERVATION = 256  # bytes; final observations of this size are kept unless the settings say otherwise
 
 
@@ -45,7 +46,7 @@ class OffPolicySettings(LearnerConfig):
     learns_of: ClassVar[str] = "agent"
 
     learning_rate: PositiveSchedule = Field(default=2.5e-4, description="step size")
-    optimizer: Literal["adam", "rmsprop"] = Field(default="adam", description="adam or rmsprop")
+    optimizer: Literal["adam", "rmsprop", "muon"] = Field(default="adam", description="adam, rmsprop or muon")
     optimizer_eps: Positive = Field(default=1e-8, description="what the optimiser adds to its denominator")
     gamma: Fraction = Field(default=0.99, description="discount per step")
     n_step: Count = Field(default=1, le=1000, description="steps of a transition")
@@ -119,6 +120,11 @@ class OffPolicySettings(LearnerConfig):
     def optimizer_maker(self) -> OptimizerMaker:
         """What makes the optimiser of a vector."""
         return partial(OPTIMIZERS[self.optimizer], eps=self.optimizer_eps)
+
+    @property
+    def maker_without_matrices(self) -> OptimizerMaker:
+        """The same for what has no matrix, such as a temperature: Adam in place of Muon."""
+        return partial(adam, eps=self.optimizer_eps) if self.optimizer == "muon" else self.optimizer_maker
 
 
 class OffPolicy(Algorithm):

@@ -25,9 +25,10 @@ from warpworld.policies.fused import FusedNetworks, Loss, fused_gradient
 from warpworld.policies.moments import moments
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.batch import Batch
-from warpworld.trainers.algorithms.flat_parameters import FlatParameters
+from warpworld.trainers.algorithms.flat_parameters import FlatParameters, OptimizerMaker, adam
 from warpworld.trainers.algorithms.held_update import HeldUpdate
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
+from warpworld.trainers.algorithms.muon import muon
 from warpworld.trainers.algorithms.sequences import Experience
 from warpworld.trainers.algorithms.targets import TARGETS
 from warpworld.trainers.algorithms.value_units import ValueUnits, give_units
@@ -38,13 +39,15 @@ from warpworld.trainers.distributed import ALONE, ProcessGroup
 
 logger = logging.getLogger(__name__)
 
+OPTIMIZERS: dict[str, OptimizerMaker] = {"adam": adam, "muon": muon}
 Losses = tuple[Tensor, dict[str, Tensor]]
 
 
 class OnPolicySettings(LearnerConfig):
     """Settings that all on-policy algorithms have; they carry CleanRL's names and formulas."""
 
-    learning_rate: PositiveSchedule = Field(default=2.5e-4, description="step size of Adam")
+    learning_rate: PositiveSchedule = Field(default=2.5e-4, description="step size of the optimiser")
+    optimizer: Literal["adam", "muon"] = Field(default="adam", description="adam; or muon, for matrices of weights")
     anneal_lr: Flag = Field(default=True, description="lower the learning rate linearly to 0 over the run")
     gamma: Fraction = Field(default=0.99, description="discount per step")
     gae_lambda: Fraction = Field(default=0.95, description="lambda of generalised advantage estimation")
@@ -108,7 +111,7 @@ class OnPolicy(Algorithm):
         self.now = self._settings_at(0)
         self.learning_rate: float = self.now.learning_rate
         self.units = ValueUnits(policy, self.settings.normalise_returns, processes)
-        self.parameters = FlatParameters(policy, self.now.learning_rate)
+        self.parameters = FlatParameters(policy, self.now.learning_rate, OPTIMIZERS[settings.optimizer])
         self._of_loss = (*self.loss_diagnostics, "grad_norm")
         self.diagnostics = (*self._of_loss, "explained_variance")
         self._found = self.parameters.vector.new_zeros(len(self.diagnostics))

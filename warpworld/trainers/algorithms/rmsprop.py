@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -35,3 +35,8 @@ class RMSprop(torch.optim.Optimizer):
                     state["square_avg"] = torch.zeros_like(vector)
                 square = state["square_avg"].mul_(ALPHA).addcmul_(vector.grad, vector.grad, value=1 - ALPHA)
                 vector.sub_(vector.grad / square.sqrt().add_(group["eps"]) * group["lr"])
+
+
+def rmsprop(vector: nn.Parameter, learning_rate: float, matrices: Sequence[Any], eps: float) -> RMSprop:
+    """RMSprop of a vector, whatever matrices lie in it."""
+    return RMSprop(vector, learning_rate, eps)

@@ -87,9 +87,8 @@ class SAC(ActorCritic):
         self._is_learnt = settings.temperature == "auto"
         if self._is_learnt:
             self._temperature = Temperature().to(device)
-            self.learnt["temperature"] = FlatParameters(
-                self._temperature, self.now.learning_rate, settings.optimizer_maker
-            )
+            make = settings.maker_without_matrices
+            self.learnt["temperature"] = FlatParameters(self._temperature, self.now.learning_rate, make)
         else:
             self._alpha.fill_(settings.temperature)
 
