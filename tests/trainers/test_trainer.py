@@ -193,7 +193,7 @@ def minibatches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     if request.param == "fused":
         monkeypatch.setattr(FusedNetworks, "gradient", fused_spy)
         return seen
-    monkeypatch.setattr(building, "fuse", lambda policy, name: False)
+    monkeypatch.setattr(building, "fuse", lambda policy, name, required: False)
     update_by_python(monkeypatch)
 
     def spy(log_probs: Any, entropies: Any, values: Any, batch: Batch, settings: Any) -> Any:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import Self
 
 from warpworld.config.schedules import value_at
-from warpworld.config.types import Count, Device, Flag, Label, Seed, Text
+from warpworld.config.types import Count, Device, Flag, Label, Seed, Text, Wish
 
 if TYPE_CHECKING:
     from warpworld.environment import Group
@@ -37,8 +37,9 @@ class TrainerConfig(Section):
     num_workers: Count | None = Field(
         default=None, description="threads that step the envs on cpu; null takes every core"
     )
-    fused: Flag = Field(
-        default=True, description="on cpu, run plain networks and their gradients in C++; false leaves all to torch"
+    fused: Wish = Field(
+        default=True,
+        description="on cpu, run plain networks and their gradients in C++; false leaves all to torch; or required",
     )
     graph_steps: Annotated[int, Field(ge=0, le=1024)] = Field(
         default=128, description="on cuda, env steps that one CUDA graph holds at most; 0 runs without graphs"

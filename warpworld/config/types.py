@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from warpworld.managers.devices import device_names
 
+REQUIRED = "required"
 _LARGEST = 2**63 - 1
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 _WORDS = {"yes": True, "on": True, "no": False, "off": False}
@@ -53,6 +54,14 @@ def _read_device(given: Any) -> Any:
     return given
 
 
+def _read_wish(given: Any) -> Any:
+    """A flag, or that nothing else will do."""
+    wish = _read_word(given)
+    if not isinstance(wish, bool) and wish != REQUIRED:
+        raise PydanticCustomError("wish", "true, false or {required}", {"required": REQUIRED})
+    return wish
+
+
 def _read_label(given: Any) -> Any:
     """A word that may stand in a folder's name and in a table."""
     if not (isinstance(given, str) and _LABEL.match(given)):
@@ -62,6 +71,7 @@ def _read_label(given: Any) -> Any:
 
 Device = Annotated[str, BeforeValidator(_read_device)]
 Flag = Annotated[bool, BeforeValidator(_read_word)]
+Wish = Annotated[bool | str, BeforeValidator(_read_wish)]
 Label = Annotated[str, BeforeValidator(_read_label)]
 Text = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1, le=_LARGEST)]

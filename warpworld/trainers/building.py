@@ -73,8 +73,12 @@ def build_algorithms(
     return algorithms
 
 
-def fuse_policies(policies: Mapping[str, Policy | None]) -> None:
-    """Give policies on the cpu fused kernels where they can have them; elsewhere there are none, and nothing to say."""
+def fuse_policies(policies: Mapping[str, Policy | None], required: bool = False) -> None:
+    """Give policies on the cpu fused kernels where they can have them; elsewhere there are none, and nothing to say.
+
+    Raises:
+        ConfigError: they are required, and a policy cannot have them.
+    """
     for name, policy in policies.items():
         if policy is not None and all(weight.device.type == "cpu" for weight in policy.parameters()):
-            fuse(policy, name)
+            fuse(policy, name, required)

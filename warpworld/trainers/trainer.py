@@ -13,6 +13,7 @@ from torch import Tensor
 
 from warpworld.config import RunConfig
 from warpworld.config.schedules import value_at
+from warpworld.config.types import REQUIRED
 from warpworld.errors import ConfigError, RunError, StoreError
 from warpworld.runs import Run
 from warpworld.runs.checkpoints import RESUMABLE
@@ -88,8 +89,14 @@ class Trainer:
         self.league = League(config, self.world, self.policies, initial_weights, self.processes)
         self.algorithms = build_algorithms(config, self.policies, self.processes)
         self.evaluations = Evaluations(config, self.policies, self.world, self.processes, initial_weights)
+        required = trainer.fused == REQUIRED
+        if self.world.captures and required:
+            raise ConfigError(
+                f"trainer.fused is required, but the device is {self.world.device.type}, whose policies are run by "
+                "torch; set it to true, or trainer.device=cpu"
+            )
         if trainer.fused and not self.world.captures:  # a graph would not hold what the host computes
-            fuse_policies(self.policies)
+            fuse_policies(self.policies, required)
             for name, modules in self.league.modules.items():
                 for module in modules:
                     fuse_policies({name: module})

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from tests.policies.fused.fused_cases import Case, gradient_of, torch_gradient
-from warpworld.errors import BuildError, DeviceError, StoreError
+from warpworld.errors import BuildError, ConfigError, DeviceError, StoreError
 from warpworld.managers.cpu.native_library import NativeLibrary
 from warpworld.policies import MLP, Categorical, Gaussian, Policy
 from warpworld.policies.fused import DIAGNOSTICS, FusedNetworks, Loss, fuse, fused_gradient
@@ -410,6 +410,17 @@ def test_other_policies_are_left_to_torch(policy: Policy, reason: str, caplog: p
         assert not fuse(policy, "mine")
     assert f"policy 'mine' is run by torch, without fused kernels: {reason}" in caplog.text
     assert fused_gradient(policy) is None
+
+
+def test_what_is_required_and_cannot_be_had_is_refused() -> None:
+    with pytest.raises(ConfigError) as refused:
+        fuse(Policy(Own(Box(-1.0, 1.0, (4,)), 2), Categorical((2,))), "mine", required=True)
+    assert str(refused.value) == (
+        "trainer.fused is required, but policy 'mine' can be run by torch alone: its model is a Own, not the plain "
+        "MLP; set it to true, which leaves such policies to torch"
+    )
+    policy = Case().policy()
+    assert fuse(policy, required=True) and fused_gradient(policy) is not None
 
 
 def test_only_policies_on_the_cpu_are_fused(caplog: pytest.LogCaptureFixture) -> None:

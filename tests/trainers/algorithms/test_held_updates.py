@@ -12,6 +12,7 @@ from tests.stand_in.driver import StandIn
 from tests.stand_in.host_calls import HostCalls
 from tests.trainers.test_resumed_courses import COURSES, MEMORY, ONE, REMEMBERING_CRITIC
 from warpworld.config import config_from_dict, load_config
+from warpworld.errors import ConfigError
 from warpworld.trainers.algorithms.on_policy import OnPolicy
 from warpworld.trainers.trainer import Trainer
 
@@ -137,3 +138,10 @@ def test_a_loaded_state_is_learnt_from(monkeypatch: pytest.MonkeyPatch) -> None:
     after = [each.policies["agent"].state_dict() for each in (trainer, other)]  # type: ignore[union-attr]
     assert all(torch.equal(value, after[1][name]) for name, value in after[0].items())
     assert not any(torch.equal(value, before[name]) for name, value in after[0].items() if "weight" in name)
+
+
+def test_fused_networks_cannot_be_required_where_graphs_are_captured() -> None:
+    trainer = {"num_envs": 2, "num_steps": 4, "total_env_steps": 8, "fused": "required"}
+    config = config_from_dict({"name": "cartpole", "trainer": trainer, "policy": {"agent": {"num_minibatches": 1}}})
+    with pytest.raises(ConfigError, match=r"trainer.fused is required, but the device is \w+, whose policies"):
+        Trainer(config)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from warpworld.errors import BuildError, DeviceError
+from warpworld.errors import BuildError, ConfigError, DeviceError
 from warpworld.policies.cells import MinGRU
 from warpworld.policies.distributions import Categorical, Gaussian
 from warpworld.policies.fused.gated_means import GatedMeans
@@ -15,7 +15,7 @@ from warpworld.policies.policy import Policy
 logger = logging.getLogger(__name__)
 
 
-def fuse(policy: Policy, name: str = "policy") -> bool:
+def fuse(policy: Policy, name: str = "policy", required: bool = False) -> bool:
     """Let a policy's plain perceptrons run in C++ from now on, forward and gradient; torch runs all others.
 
     What is not the model "mlp" in float32 on the cpu stays as it is, but for the running means of a mingru, and so does
@@ -24,33 +24,49 @@ def fuse(policy: Policy, name: str = "policy") -> bool:
     Args:
         policy: it must not be moved to another device after.
         name: of the policy, for the log.
+        required: whether torch will not do.
 
     Returns:
         Whether its whole networks have them now.
+
+    Raises:
+        ConfigError: they have not, and it is required.
     """
-    model, distribution = policy.model, policy.distribution
+    level, reason = logging.INFO, _why_not(policy)
     try:
         _fuse_means(policy)
-    except BuildError as error:
-        logger.warning("policy '%s' is run by torch, without fused kernels: %s", name, error)
-        return False
+        if reason is None:
+            _fuse_networks(policy)
+    except (BuildError, DeviceError) as error:
+        level, reason = logging.WARNING, str(error)
+    if reason is not None and required:
+        raise ConfigError(
+            f"trainer.fused is required, but policy '{name}' can be run by torch alone: {reason}; set it to true, "
+            "which leaves such policies to torch"
+        )
+    if reason is not None:
+        logger.log(level, "policy '%s' is run by torch, without fused kernels: %s", name, reason)
+    return reason is None
+
+
+def _why_not(policy: Policy) -> str | None:
+    """Why a policy's networks cannot be run in C++; None if they can."""
+    model = policy.model
     if type(model) is not MLP:
-        return _not_fused(name, f"its model is a {type(model).__name__}, not the plain MLP")
+        return f"its model is a {type(model).__name__}, not the plain MLP"
     if policy.critic_input is not None:
-        return _not_fused(name, "its critic reads something other than its actor")
-    reason = why_not(model.actor_layers, model.critic_layers)
-    if reason:
-        return _not_fused(name, reason)
+        return "its critic reads something other than its actor"
+    return why_not(model.actor_layers, model.critic_layers)
+
+
+def _fuse_networks(policy: Policy) -> None:
+    """Give a plain perceptron its kernels."""
+    model, distribution = policy.model, policy.distribution
+    assert isinstance(model, MLP)
     heads = distribution.head_sizes if isinstance(distribution, Categorical) else (distribution.num_outputs,)
     log_std = distribution.log_std if isinstance(distribution, Gaussian) else None
-    try:
-        model.fused = FusedNetworks(
-            model.actor_layers, model.critic_layers, heads if log_std is None else (), log_std=log_std
-        )
-    except (BuildError, DeviceError) as error:
-        logger.warning("policy '%s' is run by torch, without fused kernels: %s", name, error)
-        return False
-    return True
+    of_choices = heads if log_std is None else ()
+    model.fused = FusedNetworks(model.actor_layers, model.critic_layers, of_choices, log_std=log_std)
 
 
 def _fuse_means(policy: Policy) -> None:
@@ -60,11 +76,6 @@ def _fuse_means(policy: Policy) -> None:
         native = GatedMeans()
         for cell in cells:
             cell.native = native
-
-
-def _not_fused(name: str, reason: str) -> bool:
-    logger.info("policy '%s' is run by torch, without fused kernels: %s", name, reason)
-    return False
 
 
 def fused_gradient(policy: Policy) -> FusedNetworks | None:
