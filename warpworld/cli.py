@@ -24,6 +24,7 @@ from warpworld.commands import (
     new,
     params,
     plans,
+    profile,
     report,
     run,
     runs,
@@ -39,7 +40,7 @@ from warpworld.managers.cuda.faults import explain_torch_error
 from warpworld.packaged import packaged_configs
 
 COMMANDS = (  # in the order of --help
-    *(train, sweep, tune, evaluate, league, watch, trace, runs, compare, report, board, export),
+    *(train, sweep, tune, profile, evaluate, league, watch, trace, runs, compare, report, board, export),
     *(new, params, check, plans, run, about, completion, bench),
 )
 USER_ERROR = 2  # exit statuses

@@ -87,7 +87,8 @@ def test_metrics_of_environments_are_those_of_the_page() -> None:
 
 def test_metrics_of_ppo_only(tmp_path: Path) -> None:
     frozen = logged(tmp_path, "policy.tagger.train=false", "policy.runner.train=false")
-    learning = {name for name in on_the_page() if "losses/" in name or name.endswith("learning_rate")}
+    of_learners = ("learning_rate", "<policy>/update_s")
+    learning = {name for name in on_the_page() if "losses/" in name or name.endswith(of_learners)}
     assert frozen == on_the_page() - learning - of_self_play() - own() - of_evaluations()
     text = page("metrics")
     of_ppo = set(re.findall(r"^\| `([^`]+)` \| PPO only", text, re.MULTILINE))

@@ -49,7 +49,9 @@ def test_metrics_are_read_where_they_are_logged_or_saved(monkeypatch: pytest.Mon
 
 def test_only_what_is_waited_for_is_timed() -> None:
     trainer, timed = Trainer(cartpole(iterations=9, log_every=4, checkpoint_every=6)), []
-    speed = {f"perf/{name}" for name in ("rollout_s", "update_s", "env_steps_per_s", "agent_steps_per_s")}
+    speed = {
+        f"perf/{name}" for name in ("rollout_s", "update_s", "agent/update_s", "env_steps_per_s", "agent_steps_per_s")
+    }
 
     def note(metrics: dict[str, Any]) -> None:
         found = {name for name in metrics if name.startswith("perf/")}

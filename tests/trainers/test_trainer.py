@@ -35,6 +35,7 @@ EPISODES = {"charts/episodes", "charts/episodic_length"}
 
 def of_policy(name: str, trained: bool = True) -> set[str]:
     learning = {f"losses/{name}/{key}" for key in DIAGNOSTICS} | {f"charts/{name}/learning_rate"}
+    learning.add(f"perf/{name}/update_s")
     return {f"charts/{name}/episodic_return"} | (learning if trained else set())
 
 
@@ -83,6 +84,7 @@ def test_metrics_carry_the_documented_names() -> None:
         assert set(line) == COUNTERS | SPEED | EPISODES | of_policy("agent")
         assert (line["iteration"], line["env_steps"], line["agent_steps"]) == (number, 256 * number, 256 * number)
         assert all(line[key] > 0 for key in SPEED)
+        assert 0 < line["perf/agent/update_s"] < line["perf/update_s"]
         assert all(math.isfinite(line[key]) for key in of_policy("agent") if key.startswith("losses/"))
     assert [line["time"] for line in run.lines] == sorted(line["time"] for line in run.lines)
     rates = [line["charts/agent/learning_rate"] for line in run.lines]

@@ -188,7 +188,7 @@ class Trainer:
         iteration, saving = self.iteration + 1, self.config.saving
         is_read = self._is_logged(iteration) or self._is_due(iteration, saving.checkpoint_every)
         if is_read:
-            self.world["clock"][0].item()  # what a device still does of the iteration before is not in this one's time
+            self._wait()  # what a device still does of the iteration before is not in this one's time
         began = time.perf_counter()
         self._set_scheduled()
         self.league.begin(self.iteration)
@@ -198,7 +198,7 @@ class Trainer:
         self.league.take_results()
         self.collector.check_finite()
         collected = time.perf_counter()
-        self._learn()
+        seconds = self._learn(is_read)
         self.iteration = iteration
         self.env_steps += self._env_steps_per_iteration
         measured = self._measured() if is_read else {}
@@ -206,7 +206,7 @@ class Trainer:
             self._measurements.begin()
         updated = time.perf_counter()
         self.seconds = updated - self._started
-        speed = self._speed(collected - began, updated - collected) if is_read else {}
+        speed = {**self._speed(collected - began, updated - collected), **seconds} if is_read else {}
         return {**self._counters(), **measured, **speed}
 
     def _set_scheduled(self) -> None:
@@ -223,11 +223,20 @@ class Trainer:
     def _is_evaluated(self, iteration: int) -> bool:
         return self.evaluations.is_due(iteration, iteration == self.num_iterations)
 
-    def _learn(self) -> None:
-        """Let every algorithm learn from what was collected."""
-        progress = Progress(self.iteration / self.num_iterations, self.env_steps, self.generator)
+    def _learn(self, is_timed: bool = False) -> Metrics:
+        """Let every algorithm learn from what was collected; gives the seconds of each, if the device is waited for."""
+        progress, seconds = Progress(self.iteration / self.num_iterations, self.env_steps, self.generator), Metrics()
         for name, algorithm in self.algorithms.items():
+            began = time.perf_counter()
             self._measurements.take(name, algorithm.learn(progress), algorithm.charts())
+            if is_timed:
+                self._wait()
+                seconds[f"perf/{name}/update_s"] = time.perf_counter() - began
+        return seconds
+
+    def _wait(self) -> None:
+        """Until the device has done all that it was asked for."""
+        self.world["clock"][0].item()
 
     # ---- metrics -----------------------------------------------------------------------------------------------------
     def _measured(self) -> Metrics:
