@@ -145,3 +145,11 @@ def test_fused_networks_cannot_be_required_where_graphs_are_captured() -> None:
     config = config_from_dict({"name": "cartpole", "trainer": trainer, "policy": {"agent": {"num_minibatches": 1}}})
     with pytest.raises(ConfigError, match=r"trainer.fused is required, but the device is \w+, whose policies"):
         Trainer(config)
+
+
+def test_the_learning_rate_falls_on_the_device() -> None:
+    trainer, metrics = trained({"name": "cartpole", "policy": {"agent": {**ONE, "learning_rate": 0.006}}}, 4)
+    algorithm = trainer.algorithms["agent"]
+    assert isinstance(algorithm, OnPolicy)
+    assert float(algorithm.parameters.rate_on_device()) == pytest.approx(0.001)  # a sixth of the run is left
+    assert metrics[-1]["charts/agent/learning_rate"] == pytest.approx(0.001)
