@@ -124,17 +124,17 @@ def test_what_is_read_after_each_pass_is_not_captured(
 
 def test_a_loaded_state_is_learnt_from(monkeypatch: pytest.MonkeyPatch) -> None:
     """The optimiser's moments lie elsewhere then, so that the graph of before would write to nowhere."""
-    trainer, _ = trained({"name": "cartpole", "policy": {"agent": {**ONE, "anneal_lr": False}}}, 4)
+    course = {"name": "cartpole", "policy": {"agent": {**ONE, "anneal_lr": False}}}
+    (trainer, _), (other, _) = (trained(course, 4) for _ in range(2))
     state = trainer.state_dict()
     before = {name: value.clone() for name, value in state["policies"]["agent"].items()}
-    other = Trainer(config_from_dict(trainer.config.model_dump() | {"name": "cartpole"}))
     other.load_state_dict(state)
     done = counted(monkeypatch)
     for each in (trainer, other):
         each.collector.collect()
         each.collector.check_finite()
         each._learn()
-    assert len(done) == 2
+    assert len(done) == 2  # the other's, to be captured again
     after = [each.policies["agent"].state_dict() for each in (trainer, other)]  # type: ignore[union-attr]
     assert all(torch.equal(value, after[1][name]) for name, value in after[0].items())
     assert not any(torch.equal(value, before[name]) for name, value in after[0].items() if "weight" in name)
