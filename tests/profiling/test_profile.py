@@ -49,6 +49,7 @@ def test_a_layer_with_its_activation_counts_as_its_product() -> None:
     assert counted.read()[0] == 2 * 9 * 6 * 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fused", [True, False])
 def test_an_iteration_of_ppo(fused: bool) -> None:
     found = profile(load_endless("cartpole", [*SMALL, f"trainer.fused={fused}", "trainer.device=cpu"]), 0.0)
@@ -65,6 +66,7 @@ def test_an_iteration_of_ppo(fused: bool) -> None:
     assert found.peak.operations > 1e8 and found.peak.nbytes > 1e7
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["cartpole_dqn", "recall_r2d2", "pendulum_sac"])
 def test_an_iteration_of_off_policy_learners(name: str) -> None:
     found = profile(load_endless(name, ["trainer.num_envs=16", "policy.*.updates=2", "trainer.device=cpu"]), 0.0)
@@ -115,6 +117,7 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
         assert picture.size[0] == 832 and len(picture.getcolors(1 << 20) or []) > 10
 
 
+@pytest.mark.long
 def test_the_command_prints_a_table_and_advice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "profile.png"
     words = ["profile", "cartpole", *SMALL, "--seconds", "0.1", "--device", "cpu"]

@@ -126,6 +126,7 @@ def config(name: str, **settings: Any) -> Any:
     return config_from_dict({"name": made["name"], "trainer": trainer, "policy": policy})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MODELS)
 def test_every_learner_takes_it_and_resumes(name: str) -> None:
     whole, stopped, resumed = (Trainer(config(name)) for _ in range(3))
