@@ -28,14 +28,25 @@ class HostCalls(TorchDispatchMode):
         self._of_host: dict[int, torch.Tensor] = {}
 
     def __enter__(self) -> HostCalls:
-        self._before = RecordedGraph.replayed
+        self._before, self._tolist = RecordedGraph.replayed, torch.Tensor.tolist
+        torch.Tensor.tolist = self._reading()  # type: ignore[method-assign]
         RecordedGraph.replayed = staticmethod(self._replayed)  # type: ignore[method-assign]
         super().__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
+        torch.Tensor.tolist = self._tolist  # type: ignore[method-assign]
         RecordedGraph.replayed = staticmethod(self._before)  # type: ignore[method-assign]
+
+    def _reading(self) -> Any:
+        """Tensor.tolist, counted: torch dispatches nothing for it."""
+
+        def tolist(tensor: torch.Tensor) -> Any:
+            self.counts["read"] += id(tensor) not in self._of_host
+            return self._tolist(tensor)
+
+        return tolist
 
     def _replayed(self, graph: RecordedGraph) -> None:
         self.counts["graph"] += 1

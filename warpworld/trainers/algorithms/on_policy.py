@@ -96,7 +96,7 @@ class OnPolicy(Algorithm):
         deals_all: whether rows that do not count are dealt too, with no weight, so that no shape depends on how many
             there are: where CUDA graphs are captured.
         units: that values are learnt in.
-        parameters: the policy's, and Adam.
+        parameters: the policy's, and their optimiser.
         diagnostics: names of the metrics that an update gives.
     """
 

@@ -59,6 +59,7 @@ class Collector:
         self._recorders: list[Recorder] = [self.outcomes]
         self._steps_at_once = max((k for k in range(1, graph_steps + 1) if num_steps % k == 0), default=0)
         self._captured: tuple[list[Player], Callable[[], None]] | None = None
+        self._counts: list[int] = []  # how many numbers each recorder measures
         self._numbers: Tensor | None = None  # what recorders measured, where a graph writes it
         self._is_read = False
         world.when_sealed(self._find)
