@@ -39,7 +39,7 @@ class TrainerConfig(Section):
     )
     fused: Wish = Field(
         default=True,
-        description="on cpu, run plain networks and their gradients in C++; false leaves all to torch; or required",
+        description="on cpu, run packaged networks and their gradients in C++; false leaves all to torch; or required",
     )
     graph_steps: Annotated[int, Field(ge=0, le=1024)] = Field(
         default=128, description="on cuda, env steps that one CUDA graph holds at most; 0 runs without graphs"

@@ -24,6 +24,8 @@ class BranchEncoder(nn.Module):
     vector goes through a linear layer. Each layer has an activation behind it.
 
     Attributes:
+        shapes: of the parts.
+        branch_size: numbers that each branch gives.
         branches: one for each part, in the order in which they lie in an observation.
         joined: layers over what all branches say, behind each other.
     """
@@ -64,13 +66,13 @@ class BranchEncoder(nn.Module):
                 features = first(torch.zeros(1, *shape)).numel()
             last = linear(features, branch_size, HIDDEN_GAIN)
             self.branches.append(nn.Sequential(first, nn.Flatten(), Layers(last, ACTIVATIONS[activation]())))
-        self._shapes = list(shapes.values())
+        self.shapes, self.branch_size = list(shapes.values()), branch_size
         self.joined = hidden_layers((branch_size * len(shapes), *hidden_sizes), activation)
 
     def forward(self, observations: Tensor) -> Tensor:
         """(..., features) float32, the parts behind each other -> (..., the last width)."""
         rows = observations.reshape(-1, observations.shape[-1])
-        parts = zip(self.branches, rows.split(self._sizes, -1), self._shapes, strict=True)
+        parts = zip(self.branches, rows.split(self._sizes, -1), self.shapes, strict=True)
         said = [branch(part.reshape(-1, *shape)) for branch, part, shape in parts]
         return self.joined(torch.cat(said, -1)).view(*observations.shape[:-1], -1)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+import torch
 from gymnasium.spaces import Space
 from torch import Tensor, nn
 
@@ -11,6 +12,9 @@ from warpworld.environment.observation_parts import feature_shapes
 from warpworld.errors import ConfigError
 from warpworld.policies.encoders import BranchEncoder
 from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, Width, check_hidden, linear
+
+if TYPE_CHECKING:
+    from warpworld.policies.fused import FusedNetworks
 
 
 class MultiInput(nn.Module):
@@ -22,6 +26,7 @@ class MultiInput(nn.Module):
     Attributes:
         actor_layers: (..., features) -> (..., num_outputs).
         critic_layers: (..., features) -> (..., 1).
+        fused: runs both where no gradient is asked for; None leaves that to torch. See ``warpworld.policies.fused``.
     """
 
     def __init__(
@@ -53,6 +58,7 @@ class MultiInput(nn.Module):
             ConfigError: the settings do not go together, or not with the observation.
         """
         super().__init__()
+        self.fused: FusedNetworks | None = None
         settings = dict(channels=channels, kernel_sizes=kernel_sizes, strides=strides, branch_size=branch_size)
         width = hidden_sizes[-1] if hidden_sizes else branch_size * len(feature_shapes(observation))
 
@@ -98,8 +104,12 @@ class MultiInput(nn.Module):
 
     def actor(self, observations: Tensor) -> Tensor:
         """(..., features) float32 -> (..., num_outputs) float32."""
+        if self.fused is not None and not torch.is_grad_enabled():
+            return self.fused.outputs(observations)
         return self.actor_layers(observations)
 
     def critic(self, observations: Tensor) -> Tensor:
         """(..., features) float32 -> (...) float32."""
+        if self.fused is not None and not torch.is_grad_enabled():
+            return self.fused.value(observations)
         return self.critic_layers(observations).squeeze(-1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from gymnasium.spaces import Box
 from torch import Tensor, nn
@@ -13,6 +15,9 @@ from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, linear
 from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.preprocessing import Preprocessing
 from warpworld.policies.remembering import RememberingPolicy
+
+if TYPE_CHECKING:
+    from warpworld.policies.fused import FusedNetworks
 
 
 class RecurrentNetwork(nn.Module):
@@ -90,11 +95,13 @@ class Recurrent(RecurrentNetwork):
     Attributes:
         actor_layer: (..., size) -> (..., num_outputs); it begins as in the model "mlp", and so does the critic.
         critic_layer: (..., size) -> (..., 1).
+        fused: runs it where no gradient is asked for; None leaves that to torch. See ``warpworld.policies.fused``.
     """
 
     def __init__(self, encoder: nn.Module, cell: nn.Module, num_outputs: int) -> None:
         """Arguments as those of ``RecurrentNetwork``; ``num_outputs`` is how many the action distribution takes."""
         super().__init__(encoder, cell)
+        self.fused: FusedNetworks | None = None
         self.actor_layer = linear(self.size, num_outputs, POLICY_GAIN)
         self.critic_layer = linear(self.size, 1, VALUE_GAIN)
 
@@ -105,11 +112,15 @@ class Recurrent(RecurrentNetwork):
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """See ``RecurrentNetwork``."""
+        if self.fused is not None and not torch.is_grad_enabled():
+            return self.fused.step(observations, state)
         hidden, after = self.remember(observations, state)
         return *self._said(hidden), after
 
     def replay(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """Outputs (T, S, num_outputs) and values (T, S) of several steps; arguments as those of ``unroll``."""
+        if self.fused is not None and not torch.is_grad_enabled():
+            return self.fused.replay(observations, state, starts)
         return self._said(self.unroll(observations, state, starts)[0])
 
     def critic(self, observations: Tensor) -> Tensor:

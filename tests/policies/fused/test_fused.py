@@ -20,8 +20,8 @@ from torch import Tensor, nn
 from tests.policies.fused.fused_cases import Case, gradient_of, torch_gradient
 from warpworld.errors import BuildError, ConfigError, DeviceError, StoreError
 from warpworld.managers.cpu.native_library import NativeLibrary
-from warpworld.policies import MLP, Categorical, Gaussian, Policy
-from warpworld.policies.fused import DIAGNOSTICS, FusedNetworks, Loss, fuse, fused_gradient
+from warpworld.policies import MLP, Categorical, Policy
+from warpworld.policies.fused import DIAGNOSTICS, FusedNetworks, Loss, fuse, fused_gradient, fused_networks
 from warpworld.policies.fused.networks import SOURCE
 from warpworld.trainers.algorithms.a2c import A2CSettings
 from warpworld.trainers.algorithms.batch import Batch
@@ -33,10 +33,7 @@ ERROR = 1e-5  # relative, L2: float32's own is about 1e-6
 
 
 def networks(policy: Policy, workers: int = 1) -> FusedNetworks:
-    model, distribution = policy.model, policy.distribution
-    if isinstance(distribution, Gaussian):
-        return FusedNetworks(model.actor_layers, model.critic_layers, (), workers, distribution.log_std)
-    return FusedNetworks(model.actor_layers, model.critic_layers, distribution.head_sizes, workers)
+    return fused_networks(policy, workers)
 
 
 def loss_of(settings: PPOSettings | A2CSettings) -> Loss:
@@ -341,8 +338,10 @@ def test_rows_that_do_not_exist_are_refused(rows: list[int]) -> None:
 
 def test_networks_that_do_not_fit_together_are_refused() -> None:
     model = Case(heads=(3,)).policy().model
-    with pytest.raises(DeviceError, match="expected the same inputs, 5 outputs"):
-        FusedNetworks(model.actor_layers, model.critic_layers, (5,))
+    with pytest.raises(DeviceError, match="an actor of 3 outputs and a critic of 1: expected 5 outputs"):
+        FusedNetworks(model, (5,))
+    with pytest.raises(DeviceError, match="no fused kernels: its model is a Linear, none of the packaged ones"):
+        FusedNetworks(nn.Linear(4, 3), (3,))
 
 
 # --- which policies are fused -----------------------------------------------------------------------------------------
@@ -394,15 +393,30 @@ def changed(**modules: nn.Module) -> Policy:
     return policy
 
 
+def layers(*modules: nn.Module) -> nn.Sequential:
+    return nn.Sequential(*modules)
+
+
 @pytest.mark.parametrize(
     ("policy", "reason"),
     [
-        (Policy(Own(Box(-1.0, 1.0, (4,)), 2), Categorical((2,))), "its model is a Own, not the plain MLP"),
-        (Case().policy().double(), "the actor is not float32 on the cpu"),
-        (changed(critic_layers=nn.Linear(4, 1)), "the critic is a Linear, not a sequence of layers"),
-        (changed(actor_layers=nn.Sequential(nn.Linear(4, 2), nn.Tanh())), "the actor is not linear layers with"),
-        (changed(actor_layers=nn.Sequential(nn.Linear(4, 2), nn.GELU(), nn.Linear(2, 2))), "activations other than"),
-        (Case(hidden=(2,) * 16).policy(), "the actor has 17 layers, more than 16"),
+        (Policy(Own(Box(-1.0, 1.0, (4,)), 2), Categorical((2,))), "its model is a Own, none of the packaged ones"),
+        (Case().policy().double(), "it is not float32 on the cpu"),
+        (
+            changed(critic_layers=layers(nn.Linear(4, 1, bias=False))),
+            "it has a Linear where a linear layer with a",
+        ),
+        (changed(actor_layers=layers(nn.Linear(4, 2), nn.Tanh())), "it has a Tanh where a linear layer with a"),
+        (changed(actor_layers=layers(nn.Linear(4, 2), nn.GELU(), nn.Linear(2, 2))), "it has a GELU where tanh"),
+        (
+            changed(actor_layers=layers(*(nn.Linear(2, 2) for _ in range(3)))),
+            "it has a Linear where tanh",
+        ),
+        (
+            changed(actor_layers=layers(*(nn.Linear(2, 2) for _ in range(2)))),
+            "it has 1 modules where layers with an",
+        ),
+        (Case(hidden=(2,) * 49).policy(), "it has 49 layers before its last, more than 48"),
     ],
 )
 def test_other_policies_are_left_to_torch(policy: Policy, reason: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -416,8 +430,8 @@ def test_what_is_required_and_cannot_be_had_is_refused() -> None:
     with pytest.raises(ConfigError) as refused:
         fuse(Policy(Own(Box(-1.0, 1.0, (4,)), 2), Categorical((2,))), "mine", required=True)
     assert str(refused.value) == (
-        "trainer.fused is required, but policy 'mine' can be run by torch alone: its model is a Own, not the plain "
-        "MLP; set it to true, which leaves such policies to torch"
+        "trainer.fused is required, but policy 'mine' can be run by torch alone: its model is a Own, none of the "
+        "packaged ones; set it to true, which leaves such policies to torch"
     )
     policy = Case().policy()
     assert fuse(policy, required=True) and fused_gradient(policy) is not None

@@ -9,7 +9,7 @@ import torch
 
 from tests.policies.fused.fused_cases import Case, gradient_of, torch_gradient
 from warpworld.policies import Policy
-from warpworld.policies.fused import FusedNetworks, Loss
+from warpworld.policies.fused import Loss, fused_networks
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPOSettings
 
@@ -18,8 +18,7 @@ LOSS = Loss(surrogate=True, clip_value_loss=True, clip_coef=0.25, ent_coef=0.5, 
 
 
 def fused_gradient_of(policy: Policy, batch: Batch) -> torch.Tensor:
-    model = policy.model
-    net = FusedNetworks(model.actor_layers, model.critic_layers, policy.distribution.head_sizes)
+    net = fused_networks(policy)
     net.gradient(batch, torch.arange(len(batch)), LOSS)
     return gradient_of(policy)
 

@@ -18,6 +18,7 @@ from warpworld.config import ModelConfig, RunConfig, config_from_dict
 from warpworld.environment import Environment
 from warpworld.errors import StoreError
 from warpworld.policies import RecurrentPolicy, build_policy
+from warpworld.policies.fused import DIAGNOSTICS, FusedNetworks
 from warpworld.trainers.algorithms import a2c, ppo
 from warpworld.trainers.algorithms.sequences import Sequences
 from warpworld.trainers.collecting.actor import Actor
@@ -157,15 +158,17 @@ def config(
     num_envs: int = 8,
     num_steps: int = 8,
     updates: int = 2,
+    fused: bool = True,
     **settings: Any,
 ) -> RunConfig:
     entry = {"num_minibatches": 4, "model": recurrent().model_dump(), **settings}
     total = num_envs * num_steps * updates
+    sizes = {"num_envs": num_envs, "num_steps": num_steps, "total_env_steps": total}
     return config_from_dict(
         {
             "name": name,
             "env": env or {},
-            "trainer": {"device": "cpu", "num_envs": num_envs, "num_steps": num_steps, "total_env_steps": total},
+            "trainer": {"device": "cpu", "fused": fused, **sizes},
             "policy": policy or {"both": {"groups": ["left", "right"], **entry}},
         }
     )
@@ -186,9 +189,8 @@ def test_the_first_minibatch_s_ratio_is_one(algorithm: str, counted: float, monk
 
         monkeypatch.setattr(module, loss, recorded)
     model = recurrent(normalise_observations=True).model_dump()
-    trainer = Trainer(
-        config(env={"counted": counted, "dying": 0.1}, algorithm=algorithm, model=model, learning_rate=0.01)
-    )
+    settings = {"algorithm": algorithm, "model": model, "learning_rate": 0.01}
+    trainer = Trainer(config(env={"counted": counted, "dying": 0.1}, fused=False, **settings))
     for iteration in range(2):
         trainer.collector.collect()
         ratios.clear()
@@ -196,6 +198,28 @@ def test_the_first_minibatch_s_ratio_is_one(algorithm: str, counted: float, monk
         assert ratios[0].abs().max() < MARGIN, iteration
         assert ratios[-1].abs().max() > 50 * MARGIN  # and moves
         assert len(ratios) == (16 if algorithm == "ppo" else 4)
+
+
+@pytest.mark.cpu_backend
+@pytest.mark.parametrize("cell", ["lstm", "gru", "mingru"])
+def test_so_it_is_where_cpp_plays_and_learns(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of steps that follow ends of episodes, too: a state that one of both reset a step late would show."""
+    found: list[Tensor] = []
+    gradient = FusedNetworks.gradient
+
+    def recorded(*given: Any) -> Tensor:
+        found.append(gradient(*given))
+        return found[-1]
+
+    monkeypatch.setattr(FusedNetworks, "gradient", recorded)
+    model = {**recurrent().model_dump(), "recurrent": cell}
+    trainer = Trainer(config(env={"counted": 0.5, "dying": 0.1}, model=model, learning_rate=0.01))
+    for _ in range(2):
+        trainer.collector.collect()
+        found.clear()
+        trainer._learn()
+        kl = [each[DIAGNOSTICS.index("approx_kl")].item() for each in found]
+        assert abs(kl[0]) < 1e-6 < 1e-4 < max(kl)
 
 
 def test_minibatches_are_whole_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +231,7 @@ def test_minibatches_are_whole_sequences(monkeypatch: pytest.MonkeyPatch) -> Non
         seen.append(sequences)
         return evaluated(sequences, policy)
 
-    trainer = Trainer(config(update_epochs=2))
+    trainer = Trainer(config(update_epochs=2, fused=False))
     trainer.collector.collect()
     batches = batches_of(trainer, "both")
     whole = torch.cat([rows.rows.observations.view(-1, 8, 3) for rows in batches.values()])

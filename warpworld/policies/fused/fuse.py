@@ -8,17 +8,17 @@ from warpworld.errors import BuildError, ConfigError, DeviceError
 from warpworld.policies.cells import MinGRU
 from warpworld.policies.distributions import Categorical, Gaussian
 from warpworld.policies.fused.gated_means import GatedMeans
-from warpworld.policies.fused.networks import FusedNetworks, why_not
-from warpworld.policies.mlp import MLP
+from warpworld.policies.fused.networks import FusedNetworks
+from warpworld.policies.fused.plan import why_not
 from warpworld.policies.policy import Policy
 
 logger = logging.getLogger(__name__)
 
 
 def fuse(policy: Policy, name: str = "policy", required: bool = False) -> bool:
-    """Let a policy's plain perceptrons run in C++ from now on, forward and gradient; torch runs all others.
+    """Let a policy's networks run in C++ from now on, forward and gradient, if they are packaged; torch runs others.
 
-    What is not the model "mlp" in float32 on the cpu stays as it is, but for the running means of a mingru, and so does
+    What is no packaged model in float32 on the cpu stays as it is, but for the running means of a mingru, and so does
     everything where the C++ does not compile; the log gives the reason.
 
     Args:
@@ -36,7 +36,7 @@ def fuse(policy: Policy, name: str = "policy", required: bool = False) -> bool:
     try:
         _fuse_means(policy)
         if reason is None:
-            _fuse_networks(policy)
+            policy.model.fused = fused_networks(policy)  # type: ignore[assignment]
     except (BuildError, DeviceError) as error:
         level, reason = logging.WARNING, str(error)
     if reason is not None and required:
@@ -51,22 +51,19 @@ def fuse(policy: Policy, name: str = "policy", required: bool = False) -> bool:
 
 def _why_not(policy: Policy) -> str | None:
     """Why a policy's networks cannot be run in C++; None if they can."""
-    model = policy.model
-    if type(model) is not MLP:
-        return f"its model is a {type(model).__name__}, not the plain MLP"
     if policy.critic_input is not None:
         return "its critic reads something other than its actor"
-    return why_not(model.actor_layers, model.critic_layers)
+    if not isinstance(policy.distribution, Categorical | Gaussian):
+        return f"its actions are those of a {type(policy.distribution).__name__}"
+    return why_not(policy.model)
 
 
-def _fuse_networks(policy: Policy) -> None:
-    """Give a plain perceptron its kernels."""
-    model, distribution = policy.model, policy.distribution
-    assert isinstance(model, MLP)
-    heads = distribution.head_sizes if isinstance(distribution, Categorical) else (distribution.num_outputs,)
+def fused_networks(policy: Policy, num_workers: int | None = None) -> FusedNetworks:
+    """The networks of a policy in C++, which it does not use yet; arguments and errors as those of FusedNetworks."""
+    distribution = policy.distribution
+    heads = distribution.head_sizes if isinstance(distribution, Categorical) else ()
     log_std = distribution.log_std if isinstance(distribution, Gaussian) else None
-    of_choices = heads if log_std is None else ()
-    model.fused = FusedNetworks(model.actor_layers, model.critic_layers, of_choices, log_std=log_std)
+    return FusedNetworks(policy.model, heads, num_workers, log_std)
 
 
 def _fuse_means(policy: Policy) -> None:
@@ -79,6 +76,6 @@ def _fuse_means(policy: Policy) -> None:
 
 
 def fused_gradient(policy: Policy) -> FusedNetworks | None:
-    """What computes a whole gradient for a fused policy, of choices or of actions in a Box; None for others."""
-    fused = policy.model.fused if type(policy.model) is MLP else None
-    return fused if isinstance(policy.distribution, Categorical | Gaussian) else None
+    """What computes a whole gradient for a fused policy; None for others."""
+    fused = getattr(policy.model, "fused", None)
+    return fused if isinstance(fused, FusedNetworks) else None

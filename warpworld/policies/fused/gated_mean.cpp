@@ -3,7 +3,7 @@
 // are the same, bit for bit, on any number of them.
 
 #include "cpu/abi.hpp"
-#include "vectors.hpp"
+#include "mean.hpp"
 
 namespace fused {
 
@@ -18,8 +18,6 @@ struct MeanCall {
   float* of_said;        // backward: (steps, agents, 2 * size)
   float* of_state;       // backward: (agents, size)
 };
-
-FUSED_INLINE Vector sigmoid(Vector x) { return 1.0f / (1.0f + exp(-x)); }
 
 // The first n numbers, and zeros.
 FUSED_INLINE Vector load_part(const float* from, int n) {
@@ -47,8 +45,8 @@ static void run_means(const ww_launch* launch, unsigned first, unsigned end) {
       float* mean = call.means + row * size;
       for (int k = 0; k < size; k += lanes) {
         const Vector kept = call.starts[row] ? Vector{} : load_part(before + k, size - k);
-        const Vector z = sigmoid(load_part(gates + k, size - k));
-        store_part(mean + k, kept + z * (load_part(candidates + k, size - k) - kept), size - k);
+        const Vector gate = load_part(gates + k, size - k), candidate = load_part(candidates + k, size - k);
+        store_part(mean + k, mean_after(kept, gate, candidate), size - k);
       }
       before = mean;
     }
@@ -72,10 +70,10 @@ static void run_mean_gradients(const ww_launch* launch, unsigned first, unsigned
         const int n = size - k;
         const Vector gradient = load_part(later + k, n) + load_part(given + k, n);
         const Vector kept = begins ? Vector{} : load_part(before + k, n);
-        const Vector z = sigmoid(load_part(gates + k, n)), closed = 1.0f - z;
-        store_part(of_candidates + k, gradient * z, n);
-        store_part(of_gates + k, gradient * (load_part(candidates + k, n) - kept) * z * closed, n);
-        store_part(later + k, begins ? Vector{} : gradient * closed, n);
+        const MeanGradient of = mean_gradient(kept, load_part(gates + k, n), load_part(candidates + k, n), gradient);
+        store_part(of_candidates + k, of.candidate, n);
+        store_part(of_gates + k, of.gate, n);
+        store_part(later + k, begins ? Vector{} : of.kept, n);
       }
     }
   }

@@ -1,10 +1,10 @@
 // Losses of actor and critic on one tile of samples, and their gradients at the networks' outputs.
 //
-// The formulas are those of trainers/algorithms/ppo.py and policies/distributions.py, which say where they are from; gradients are
-// their derivatives, equal to torch's also where a maximum has two equal sides.
+// The formulas are those of trainers/algorithms/ppo.py and policies/distributions.py, which name their sources; gradients
+// are their derivatives, equal to torch's also where a maximum has two equal sides.
 #pragma once
 
-#include "network.hpp"
+#include "strip.hpp"
 
 namespace fused {
 
@@ -15,46 +15,58 @@ enum Diagnostic { policy_loss, value_loss, entropy, approx_kl, old_approx_kl, cl
 
 // What a gradient is taken of; fused/networks.py mirrors it.
 struct Loss {
-  int surrogate;       // 1: PPO's clipped surrogate; 0: advantage actor-critic, -log_prob * advantage
+  int surrogate;  // 1: PPO's clipped surrogate; 0: advantage actor-critic, -log_prob * advantage
   int clip_value_loss;
   int normalise_advantages;
   float clip_coef, ent_coef, vf_coef;
 };
 
-// The rows that there are, and which of them are meant; fused/networks.py mirrors it.
+// The rows that there are, (B, ...); fused/networks.py mirrors it.
 struct Rows {
   const float* observations;
-  const int32_t* actions;           // (B, heads); null with actions in a Box
-  const float* box_actions;         // (B, dimensions), as drawn; null with choices
+  const int32_t* actions;    // (B, heads); null with actions in a Box
+  const float* box_actions;  // (B, dimensions), as drawn; null with choices
   const float *log_probs, *advantages, *returns, *values;
-  const uint8_t* action_masks;      // (B, choices), 0 for a forbidden choice; may be null
-  const int64_t* index;             // (count,)
-  int64_t count;
+  const uint8_t* action_masks;  // (B, choices), 0 for a forbidden choice; may be null
+  const uint8_t* counts;        // (B,), 0 for a row that does not count; may be null
 };
 
 // What a minibatch's rows have in common.
 struct Common {
   float mean, scale;  // normalised advantage: (advantage - mean) * scale
   float weight;       // of a row: 1 / count
+  int64_t count;      // of the rows that count
 };
+
+// Calls `use` with each row that counts.
+template <class Use>
+FUSED_INLINE void for_rows(const Rows& rows, const Places& places, Use use) {
+  for (int64_t i = 0; i < places.count; i++)
+    for (int64_t t = 0; t < places.steps; t++) {
+      const int64_t row = places.row(places.sequence(i), t);
+      if (!rows.counts || rows.counts[row]) use(row);
+    }
+}
 
 // Mean and unbiased standard deviation, in double, of differences from the first advantage: in four sums each, so that
 // additions need not wait for one another.
-static Common common_of(const Rows& rows, const Loss& loss) {
-  Common common{0.0f, 1.0f, 1.0f / rows.count};
-  if (!loss.normalise_advantages) return common;
-  const double first = rows.advantages[rows.index[0]];
-  double totals[4] = {}, squares[4] = {};
-  for (int64_t i = 0; i < rows.count; i++) {
-    const double difference = rows.advantages[rows.index[i]] - first;
-    totals[i & 3] += difference;
-    squares[i & 3] += difference * difference;
-  }
+static Common common_of(const Rows& rows, const Places& places, const Loss& loss) {
+  double first = 0, totals[4] = {}, squares[4] = {};
+  int64_t count = 0;
+  for_rows(rows, places, [&](int64_t row) {
+    if (count == 0) first = rows.advantages[row];
+    const double difference = rows.advantages[row] - first;
+    totals[count & 3] += difference;
+    squares[count & 3] += difference * difference;
+    count++;
+  });
+  Common common{0.0f, 1.0f, count ? 1.0f / count : 0.0f, count};
+  if (!loss.normalise_advantages || !count) return common;
   const double total = (totals[0] + totals[1]) + (totals[2] + totals[3]);
   const double square = (squares[0] + squares[1]) + (squares[2] + squares[3]);
-  const double spare = square - total * (total / rows.count);
-  const double variance = (spare < 0 ? 0 : spare) / (rows.count > 1 ? rows.count - 1 : 1);
-  common.mean = first + total / rows.count;
+  const double spare = square - total * (total / count);
+  const double variance = (spare < 0 ? 0 : spare) / (count > 1 ? count - 1 : 1);
+  common.mean = first + total / count;
   common.scale = 1.0 / (__builtin_sqrt(variance) + normalisation_eps);
   return common;
 }
@@ -62,12 +74,50 @@ static Common common_of(const Rows& rows, const Loss& loss) {
 // Arrays of `tile` floats each, but for logits (choices, tile), their gradients, and entropies (heads, tile).
 struct LossScratch {
   float *logits, *gradients, *entropies;
-  float *log_ratio, *ratio, *pull;
+  float *log_ratio, *pull;
+  float *weights, *log_probs, *advantages, *returns, *values;  // of the tile's rows; weight 0 where none counts
 };
 
+// A tile's rows of a batch.
+struct TileRows {
+  const int64_t* rows;
+  const uint8_t* counts;  // 0 for what is no row, or one that does not count
+  int samples;
+};
+
+// Copies a column of a batch's for the tile's rows; zeros where none counts.
+static void take_column(const float* column, const TileRows& those, float* to) {
+  for (int s = 0; s < tile; s++) to[s] = s < those.samples && those.counts[s] ? column[those.rows[s]] : 0.0f;
+}
+
+static void take_weights(const TileRows& those, const Common& common, const LossScratch& scratch) {
+  for (int s = 0; s < tile; s++) scratch.weights[s] = s < those.samples && those.counts[s] ? common.weight : 0.0f;
+}
+
+// What the actor's loss reads of a batch, advantages normalised.
+static void take_actors_columns(const Rows& rows, const TileRows& those, const Common& common,
+                                const LossScratch& scratch) {
+  take_weights(those, common, scratch);
+  take_column(rows.log_probs, those, scratch.log_probs);
+  take_column(rows.advantages, those, scratch.advantages);
+  for (int s = 0; s < tile; s += lanes)
+    store(scratch.advantages + s, (load(scratch.advantages + s) - common.mean) * common.scale);
+}
+
+// What the critic's loss reads.
+static void take_critics_columns(const Rows& rows, const TileRows& those, const Common& common,
+                                 const LossScratch& scratch) {
+  take_weights(those, common, scratch);
+  take_column(rows.returns, those, scratch.returns);
+  take_column(rows.values, those, scratch.values);
+}
+
+// `value` where a row counts, and 0 elsewhere, whatever it is.
+FUSED_INLINE Vector where_counted(Vector weight, Vector value) { return select(weight > 0.0f, value, (Vector){}); }
+
 // Turns logits into log-probabilities, puts probabilities into `gradients`, and the head's entropy into `entropies`.
-static void normalise_head(int choices, int samples, float* logits, float* probabilities, float* entropies) {
-  for (int s = 0; s < samples; s += lanes) {
+static void normalise_head(int choices, float* logits, float* probabilities, float* entropies) {
+  for (int s = 0; s < tile; s += lanes) {
     Vector highest = load(logits + s);
     for (int a = 1; a < choices; a++) highest = larger(load(logits + a * tile + s), highest);
     Vector total = {}, head_entropy = {};
@@ -89,54 +139,67 @@ static void normalise_head(int choices, int samples, float* logits, float* proba
 }
 
 // Log-probabilities of the actions taken, less those at the time; returns false if there is no such action.
-static bool take_actions(const Rows& rows, const int64_t* index, int samples, const int* head_sizes, int num_heads,
-                         const float* log_probs, float* log_ratio) {
-  for (int s = 0; s < samples; s++) {
-    const int32_t* action = rows.actions + index[s] * num_heads;
+static bool take_actions(const Rows& rows, const TileRows& those, const int* head_sizes, int num_heads,
+                         const LossScratch& scratch) {
+  for (int s = 0; s < tile; s++) {
+    scratch.log_ratio[s] = 0.0f;
+    if (scratch.weights[s] == 0.0f) continue;
+    const int32_t* action = rows.actions + those.rows[s] * num_heads;
     float taken = 0.0f;
     for (int head = 0, first = 0; head < num_heads; first += head_sizes[head++]) {
       if (action[head] < 0 || action[head] >= head_sizes[head]) return false;
-      taken += log_probs[(first + action[head]) * tile + s];
+      taken += scratch.logits[(first + action[head]) * tile + s];
     }
-    log_ratio[s] = taken - rows.log_probs[index[s]];
+    scratch.log_ratio[s] = taken - scratch.log_probs[s];
   }
   return true;
 }
 
 // The loss's derivative by the log-probability of each sample's action: its pull.
-static void pull_of_surrogate(const Rows& rows, const int64_t* index, int samples, const Loss& loss,
-                              const Common& common, const LossScratch& scratch, double* sums) {
-  for (int s = 0; s < samples; s += lanes) store(scratch.ratio + s, exp(load(scratch.log_ratio + s)));
-  for (int s = 0; s < samples; s++) {
-    const float advantage = (rows.advantages[index[s]] - common.mean) * common.scale, ratio = scratch.ratio[s];
-    const float low = 1 - loss.clip_coef, high = 1 + loss.clip_coef;
-    const float clipped = ratio < low ? low : ratio > high ? high : ratio;
-    const float plain_loss = -advantage * ratio, clipped_loss = -advantage * clipped;
-    const bool outside = ratio < low || ratio > high;  // there the clipped side has no slope
-    // Times the ratio, so that an infinite one gives NaN, as it does with torch.
-    const float slope = plain_loss < clipped_loss && outside ? 0.0f : -advantage;
-    scratch.pull[s] = slope * ratio * common.weight;
-    sums[policy_loss] += plain_loss < clipped_loss ? clipped_loss : plain_loss;
-    sums[approx_kl] += (ratio - 1.0f) - scratch.log_ratio[s];
-    sums[old_approx_kl] -= scratch.log_ratio[s];
-    const float away = ratio - 1.0f;
-    sums[clipfrac] += (away < 0 ? -away : away) > loss.clip_coef;
+static void pull_of_surrogate(const Loss& loss, const LossScratch& scratch, double* sums) {
+  const Vector low = all(1 - loss.clip_coef), high = all(1 + loss.clip_coef);
+  Vector losses = {}, kl = {}, old_kl = {}, clipped_ones = {};
+  for (int s = 0; s < tile; s += lanes) {
+    const Vector weight = load(scratch.weights + s), log_ratio = load(scratch.log_ratio + s), ratio = exp(log_ratio);
+    const Vector advantage = load(scratch.advantages + s);
+    const Vector plain_loss = -advantage * ratio, clipped_loss = -advantage * clamp(ratio, low, high);
+    const Mask is_clipped = plain_loss < clipped_loss, outside = (ratio < low) | (ratio > high);
+    // Outside the clipped side has no slope. Times the ratio, so that an infinite one gives NaN, as it does with torch.
+    const Vector slope = select(is_clipped & outside, (Vector){}, -advantage);
+    store(scratch.pull + s, where_counted(weight, slope * ratio * weight));
+    losses += where_counted(weight, select(is_clipped, clipped_loss, plain_loss));
+    kl += where_counted(weight, (ratio - 1.0f) - log_ratio);
+    old_kl -= where_counted(weight, log_ratio);
+    const Vector away = ratio - 1.0f;
+    const Mask is_far = (away > loss.clip_coef) | (-away > loss.clip_coef);
+    clipped_ones += where_counted(weight, select(is_far, all(1.0f), (Vector){}));
   }
+  sums[policy_loss] += sum(losses);
+  sums[approx_kl] += sum(kl);
+  sums[old_approx_kl] += sum(old_kl);
+  sums[clipfrac] += sum(clipped_ones);
 }
 
-static void pull_of_advantage(const Rows& rows, const int64_t* index, int samples, const Common& common,
-                              const LossScratch& scratch, double* sums) {
-  for (int s = 0; s < samples; s++) {
-    const float advantage = (rows.advantages[index[s]] - common.mean) * common.scale;
-    scratch.pull[s] = -advantage * common.weight;
-    sums[policy_loss] -= advantage * (scratch.log_ratio[s] + rows.log_probs[index[s]]);
+static void pull_of_advantage(const LossScratch& scratch, double* sums) {
+  Vector losses = {};
+  for (int s = 0; s < tile; s += lanes) {
+    const Vector weight = load(scratch.weights + s), advantage = load(scratch.advantages + s);
+    store(scratch.pull + s, where_counted(weight, -advantage * weight));
+    losses -= where_counted(weight, advantage * (load(scratch.log_ratio + s) + load(scratch.log_probs + s)));
   }
+  sums[policy_loss] += sum(losses);
 }
 
-static void forbid(const Rows& rows, const int64_t* index, int samples, int choices, float value, float* of_choices) {
+static void pull_of(const Loss& loss, const LossScratch& scratch, double* sums) {
+  loss.surrogate ? pull_of_surrogate(loss, scratch, sums) : pull_of_advantage(scratch, sums);
+}
+
+static void forbid(const Rows& rows, const TileRows& those, int choices, float value, const LossScratch& scratch,
+                   float* of_choices) {
   if (!rows.action_masks) return;
-  for (int s = 0; s < samples; s++) {
-    const uint8_t* allowed = rows.action_masks + index[s] * choices;
+  for (int s = 0; s < those.samples; s++) {
+    if (scratch.weights[s] == 0.0f) continue;
+    const uint8_t* allowed = rows.action_masks + those.rows[s] * choices;
     for (int a = 0; a < choices; a++)
       if (!allowed[a]) of_choices[a * tile + s] = value;
   }
@@ -144,66 +207,69 @@ static void forbid(const Rows& rows, const int64_t* index, int samples, int choi
 
 // From probabilities p to the gradient at the logits: of -ent_coef * entropy it is ent_coef * p (log p + entropy), of
 // the action's log-probability 1 - p for its own logit and -p for the others.
-static void gradient_at_logits(int choices, int samples, float ent_weight, const float* log_probs,
-                               const float* entropies, const float* pull, float* gradients) {
+static void gradient_at_logits(int choices, float ent_coef, const float* log_probs, const float* entropies,
+                               const LossScratch& scratch, float* gradients) {
   for (int a = 0; a < choices; a++)
-    for (int s = 0; s < samples; s += lanes) {
-      const Vector bonus = ent_weight * (load(log_probs + a * tile + s) + load(entropies + s));
-      store(gradients + a * tile + s, load(gradients + a * tile + s) * (bonus - load(pull + s)));
+    for (int s = 0; s < tile; s += lanes) {
+      const Vector weight = load(scratch.weights + s), pull = load(scratch.pull + s);
+      const Vector bonus = ent_coef * weight * (load(log_probs + a * tile + s) + load(entropies + s));
+      store(gradients + a * tile + s, where_counted(weight, load(gradients + a * tile + s) * (bonus - pull)));
     }
 }
 
-// From logits to scratch.gradients, 0 for samples that are none; returns false if an action does not exist.
-static bool actor_loss(const Rows& rows, const int64_t* index, int samples, const int* head_sizes, int num_heads,
-                       const Loss& loss, const Common& common, const LossScratch& scratch, double* sums) {
+static void gradient_of_head(const Rows& rows, const TileRows& those, int head, int num_heads, int choices, int first,
+                             float ent_coef, const LossScratch& scratch, double* sums) {
+  const float* entropies = scratch.entropies + head * tile;
+  Vector total = {};
+  for (int s = 0; s < tile; s += lanes) total += where_counted(load(scratch.weights + s), load(entropies + s));
+  sums[entropy] += sum(total);
+  float* gradients = scratch.gradients + first * tile;
+  gradient_at_logits(choices, ent_coef, scratch.logits + first * tile, entropies, scratch, gradients);
+  for (int s = 0; s < those.samples; s++)
+    if (scratch.weights[s] != 0.0f) gradients[rows.actions[those.rows[s] * num_heads + head] * tile + s] += scratch.pull[s];
+}
+
+// From logits to scratch.gradients, 0 where no row counts; returns false if an action does not exist.
+static bool actor_loss(const Rows& rows, const TileRows& those, const int* head_sizes, int num_heads, const Loss& loss,
+                       const LossScratch& scratch, double* sums) {
   int choices = 0;
   for (int head = 0; head < num_heads; head++) choices += head_sizes[head];
-  forbid(rows, index, samples, choices, forbidden, scratch.logits);
+  forbid(rows, those, choices, forbidden, scratch, scratch.logits);
   for (int head = 0, first = 0; head < num_heads; first += head_sizes[head++])
-    normalise_head(head_sizes[head], samples, scratch.logits + first * tile, scratch.gradients + first * tile,
+    normalise_head(head_sizes[head], scratch.logits + first * tile, scratch.gradients + first * tile,
                    scratch.entropies + head * tile);
-  if (!take_actions(rows, index, samples, head_sizes, num_heads, scratch.logits, scratch.log_ratio)) return false;
-  if (loss.surrogate)
-    pull_of_surrogate(rows, index, samples, loss, common, scratch, sums);
-  else
-    pull_of_advantage(rows, index, samples, common, scratch, sums);
-
-  for (int head = 0, first = 0; head < num_heads; first += head_sizes[head++]) {
-    const float* entropies = scratch.entropies + head * tile;
-    for (int s = 0; s < samples; s++) sums[entropy] += entropies[s];
-    gradient_at_logits(head_sizes[head], samples, loss.ent_coef * common.weight, scratch.logits + first * tile,
-                       entropies, scratch.pull, scratch.gradients + first * tile);
-    for (int s = 0; s < samples; s++)
-      scratch.gradients[(first + rows.actions[index[s] * num_heads + head]) * tile + s] += scratch.pull[s];
-  }
-  forbid(rows, index, samples, choices, 0.0f, scratch.gradients);
-  for (int a = 0; a < choices; a++)
-    for (int s = samples; s < tile; s++) scratch.gradients[a * tile + s] = 0.0f;
+  if (!take_actions(rows, those, head_sizes, num_heads, scratch)) return false;
+  pull_of(loss, scratch, sums);
+  for (int head = 0, first = 0; head < num_heads; first += head_sizes[head++])
+    gradient_of_head(rows, those, head, num_heads, head_sizes[head], first, loss.ent_coef, scratch, sums);
+  forbid(rows, those, choices, 0.0f, scratch, scratch.gradients);
   return true;
 }
 
 // Half the squared error; clipped, the larger one of the plain and that of a value near the old one.
-static void critic_loss(const Rows& rows, const int64_t* index, int samples, const Loss& loss, const Common& common,
-                        const float* values, float* gradients, double* sums) {
-  const float weight = loss.vf_coef * common.weight, limit = loss.clip_coef;
-  for (int s = 0; s < samples; s++) {
-    const float error = values[s] - rows.returns[index[s]];
-    float squared = error * error, slope = error;
+static void critic_loss(const Loss& loss, const LossScratch& scratch, const float* values, float* gradients,
+                        double* sums) {
+  const Vector limit = all(loss.clip_coef);
+  Vector total = {};
+  for (int s = 0; s < tile; s += lanes) {
+    const Vector weight = load(scratch.weights + s), value = load(values + s), right = load(scratch.returns + s);
+    const Vector error = value - right;
+    Vector squared = error * error, slope = error;
     if (loss.clip_value_loss) {
-      const float old = rows.values[index[s]], moved = values[s] - old;
-      const bool outside = moved < -limit || moved > limit;
-      const float clipped = old + (moved < -limit ? -limit : moved > limit ? limit : moved);
-      const float clipped_error = clipped - rows.returns[index[s]], clipped_squared = clipped_error * clipped_error;
-      const float clipped_slope = outside ? 0.0f : clipped_error;
+      const Vector old = load(scratch.values + s), moved = value - old;
+      const Mask outside = (moved < -limit) | (moved > limit);
+      const Vector clipped_error = old + clamp(moved, -limit, limit) - right;
+      const Vector clipped_squared = clipped_error * clipped_error;
+      const Vector clipped_slope = select(outside, (Vector){}, clipped_error);
       slope = 0.5f * (error + clipped_slope);  // where both are equal, or NaN
-      if (squared > clipped_squared) slope = error;
-      if (squared < clipped_squared) slope = clipped_slope;
-      if (!(clipped_squared <= squared)) squared = clipped_squared;  // also if it is NaN
+      slope = select(squared > clipped_squared, error, slope);
+      slope = select(squared < clipped_squared, clipped_slope, slope);
+      squared = select(clipped_squared <= squared, squared, clipped_squared);  // also if that is NaN
     }
-    gradients[s] = weight * slope;
-    sums[value_loss] += 0.5f * squared;
+    store(gradients + s, where_counted(weight, loss.vf_coef * weight * slope));
+    total += where_counted(weight, 0.5f * squared);
   }
-  for (int s = samples; s < tile; s++) gradients[s] = 0.0f;
+  sums[value_loss] += sum(total);
 }
 
 }  // namespace fused

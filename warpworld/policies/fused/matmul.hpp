@@ -59,14 +59,14 @@ FUSED_INLINE void product(int rows, const float* a, int row_stride, int step, in
 // row that is left.
 template <int Rows, int Vectors>
 FUSED_INLINE int add_transposed_block(int samples, const float* __restrict a, int sample_stride, int step, int row,
-                                      int rows, const float* __restrict d, int columns, int column,
-                                      float* __restrict sums_out) {
+                                      int rows, const float* __restrict d, int d_stride, int column,
+                                      float* __restrict sums_out, int sums_stride) {
   for (; rows - row >= Rows; row += Rows) {
     Vector sums[Rows][Vectors];
     FUSED_UNROLL for (int r = 0; r < Rows; r++)
       FUSED_UNROLL for (int v = 0; v < Vectors; v++) sums[r][v] = (Vector){};
     const float *first = a + row * step, *from = d + column;
-    for (int s = 0; s < samples; s++, first += sample_stride, from += columns) {
+    for (int s = 0; s < samples; s++, first += sample_stride, from += d_stride) {
       Vector terms[Vectors];
       FUSED_UNROLL for (int v = 0; v < Vectors; v++) terms[v] = load(from + v * lanes);
       FUSED_UNROLL for (int r = 0; r < Rows; r++) {
@@ -75,36 +75,38 @@ FUSED_INLINE int add_transposed_block(int samples, const float* __restrict a, in
       }
     }
     FUSED_UNROLL for (int r = 0; r < Rows; r++) FUSED_UNROLL for (int v = 0; v < Vectors; v++) {
-      float* out = sums_out + (row + r) * columns + column + v * lanes;
+      float* out = sums_out + (row + r) * sums_stride + column + v * lanes;
       store(out, load(out) + sums[r][v]);
     }
   }
   return row;
 }
 
-// G += A^T D: A[s][r] = a[s * sample_stride + r * step], D[s][c] = d[s * columns + c], G (rows, columns); columns is a
-// multiple of lanes.
+// G += A^T D: A[s][r] = a[s * sample_stride + r * step], D[s][c] = d[s * d_stride + c], G[r][c] = sums[r * sums_stride +
+// c], for c < columns, a multiple of lanes.
 FUSED_INLINE void add_transposed_product(int samples, const float* a, int sample_stride, int step, int rows,
-                                         const float* d, int columns, float* sums) {
+                                         const float* d, int d_stride, int columns, float* sums, int sums_stride) {
   int c = 0;
+#define FUSED_BLOCK(ROWS, VECTORS, FROM) \
+  add_transposed_block<ROWS, VECTORS>(samples, a, sample_stride, step, FROM, rows, d, d_stride, c, sums, sums_stride)
   if constexpr (registers == 32) {
     for (; columns - c >= 4 * lanes; c += 4 * lanes) {
-      int row = add_transposed_block<6, 4>(samples, a, sample_stride, step, 0, rows, d, columns, c, sums);
-      row = add_transposed_block<4, 4>(samples, a, sample_stride, step, row, rows, d, columns, c, sums);
-      add_transposed_block<1, 4>(samples, a, sample_stride, step, row, rows, d, columns, c, sums);
+      int row = FUSED_BLOCK(6, 4, 0);
+      row = FUSED_BLOCK(4, 4, row);
+      FUSED_BLOCK(1, 4, row);
     }
   }
   for (; columns - c >= 2 * lanes; c += 2 * lanes) {
     int row = 0;
-    if constexpr (registers == 32)
-      row = add_transposed_block<8, 2>(samples, a, sample_stride, step, 0, rows, d, columns, c, sums);
-    row = add_transposed_block<4, 2>(samples, a, sample_stride, step, row, rows, d, columns, c, sums);
-    add_transposed_block<1, 2>(samples, a, sample_stride, step, row, rows, d, columns, c, sums);
+    if constexpr (registers == 32) row = FUSED_BLOCK(8, 2, 0);
+    row = FUSED_BLOCK(4, 2, row);
+    FUSED_BLOCK(1, 2, row);
   }
   for (; c < columns; c += lanes) {
-    const int row = add_transposed_block<4, 1>(samples, a, sample_stride, step, 0, rows, d, columns, c, sums);
-    add_transposed_block<1, 1>(samples, a, sample_stride, step, row, rows, d, columns, c, sums);
+    const int row = FUSED_BLOCK(4, 1, 0);
+    FUSED_BLOCK(1, 1, row);
   }
+#undef FUSED_BLOCK
 }
 
 }  // namespace fused

@@ -96,6 +96,8 @@ FUSED_INLINE Vector exp(Vector x) {
   return select(x == x, scaled, x);
 }
 
+FUSED_INLINE Vector sigmoid(Vector x) { return 1.0f / (1.0f + exp(-x)); }
+
 // For normal, positive, finite x. x = m 2^n with m in [sqrt(1/2), sqrt(2)); log(m) = 2 artanh(s), s = (m - 1) / (m + 1),
 // by its series to s^9, whose next term is 1e-9 at most.
 FUSED_INLINE Vector log(Vector x) {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -307,7 +306,7 @@ class OnPolicy(Algorithm):
         fused = fused_gradient(self.policy)
         loss = None if fused is None else self.fused_loss()
         if fused is not None and loss is not None:
-            gradients = self._fused_gradients(fused, loss, rows.rows, epoch)
+            gradients = self._fused_gradients(fused, loss, rows, epoch)
         else:
             gradients = self._gradients(rows, epoch)
         return [self._step(found, share) for found, share in zip(gradients, epoch.shares, strict=True)]
@@ -323,23 +322,22 @@ class OnPolicy(Algorithm):
             yield diagnostics
 
     def _fused_gradients(
-        self, fused: FusedNetworks, loss: Loss, rows: Batch, epoch: Epoch
+        self, fused: FusedNetworks, loss: Loss, rows: Experience, epoch: Epoch
     ) -> Iterator[dict[str, Tensor]]:
         """The same without autograd, and without a copy of the rows, but of those of bytes."""
         is_plain = self.policy.preprocessing is None
-        if is_plain:
-            rows = dataclasses.replace(rows, observations=self.policy.features(rows.observations))
+        rows = self._with_features(rows) if is_plain else rows
         with _one_torch_thread():
             for part in epoch.order.split(epoch.lengths):
-                batch, index = (rows, part) if is_plain else self._features_of(rows, part)
-                found = fused.gradient(batch, index, loss).float() if len(part) else ()
+                taken, index = rows, part
+                if not is_plain:  # images get four times as large: of one minibatch at a time
+                    taken, index = self._with_features(rows.take(part)), torch.arange(len(part))
+                found = fused.gradient(taken, index, loss).float() if len(part) else ()
                 yield dict(zip(FUSED_DIAGNOSTICS, found, strict=False))
 
-    def _features_of(self, rows: Batch, part: Tensor) -> tuple[Batch, Tensor]:
-        """Some rows with features in place of bytes, and the numbers of all these; images get four times as large."""
-        taken = rows.take(part)
-        features = self.policy.features(taken.observations)
-        return dataclasses.replace(taken, observations=features), torch.arange(len(part))
+    def _with_features(self, rows: Experience) -> Experience:
+        """The same rows with features in place of raw observations."""
+        return rows.with_columns(observations=self.policy.features(rows.rows.observations))
 
     def _step(self, diagnostics: dict[str, Tensor], share: float) -> dict[str, Tensor]:
         """One step of Adam along the present gradient; adds its length to the loss's diagnostics."""

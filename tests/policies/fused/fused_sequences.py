@@ -1,0 +1,128 @@
+"""Policies with a memory or with several parts to see, their rows, and the float64 gradient to measure kernels by."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space
+from torch import Tensor
+
+from tests.policies.fused.fused_cases import gradient_of
+from warpworld.config import ModelConfig
+from warpworld.environment import Group
+from warpworld.policies import Policy, build_policy
+from warpworld.policies.cells import MinGRU
+from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.ppo import PPOSettings, ppo_loss
+from warpworld.trainers.algorithms.sequences import Experience, Sequences
+
+VECTOR = Box(-1.0, 1.0, (5,))
+PIXELS = Dict({"far": Box(0.0, 1.0, (2, 17)), "near": Box(0.0, 1.0, (3, 20)), "speed": Box(-1.0, 1.0, (4,))})
+CHOICES = MultiDiscrete([3, 2])
+KINDS = ("lstm", "gru", "mingru", "three mingrus")
+PERCEPTRON = {"type": "mlp", "hidden_sizes": (16, 24)}
+BRANCHES = {
+    **{"type": "multi_input", "channels": (6, 10), "kernel_sizes": (4, 3), "strides": (2, 2)},
+    **{"branch_size": 12, "hidden_sizes": (24,)},
+}
+
+
+def policy_of(kind: str | None = None, seen: Space = VECTOR, action: Space = CHOICES, **model: Any) -> Policy:
+    """One whose biases and last layers are not what they are at first, so that a lost one would show."""
+    name, layers = ("mingru", 3) if kind == "three mingrus" else (kind, 1)
+    shape = PERCEPTRON if seen is VECTOR else BRANCHES
+    recurrent = {"recurrent": name, "recurrent_layers": layers, "recurrent_size": 16}
+    settings = ModelConfig(**{**shape, **(recurrent if kind else {}), **model})
+    policy = build_policy(settings, Group("a", 1, observation=seen, action=action), torch.Generator().manual_seed(1))
+    generator = torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        for parameter in policy.parameters():
+            parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
+    return policy
+
+
+@dataclass(frozen=True)
+class Seen:
+    """T steps of S agents, with beginnings of episodes.
+
+    Attributes:
+        observations: (T, S, features).
+        states: (S, state size), before the first step.
+        starts: (T, S) bool.
+    """
+
+    observations: Tensor
+    states: Tensor
+    starts: Tensor
+
+    @staticmethod
+    def random(policy: Policy, steps: int, agents: int) -> Seen:
+        generator = torch.Generator().manual_seed(3)
+        features = sum(part.numel() for part in _sample(policy))
+        return Seen(
+            torch.randn(steps, agents, features, generator=generator),
+            torch.randn(agents, max(policy.state_size, 1), generator=generator),
+            torch.rand(steps, agents, generator=generator) < 0.2,
+        )
+
+    def experience(self, policy: Policy, is_masked: bool = False) -> Experience:
+        """Rows whose ratios and values lie on either side of the clip limits."""
+        generator = torch.Generator().manual_seed(4)
+        rows = self.observations.transpose(0, 1).flatten(0, 1)
+
+        def normal(*shape: int) -> Tensor:
+            return torch.randn(shape, generator=generator)
+
+        n, distribution = len(rows), policy.distribution
+        blank = Batch(rows, *(torch.zeros(n, 1), *(torch.zeros(n) for _ in range(4))))
+        with torch.no_grad():
+            outputs, values = self._as_experience(policy, blank).evaluated(policy)
+        heads = getattr(distribution, "head_sizes", ())
+        choices = [torch.randint(size, (n,), generator=generator) for size in heads]
+        actions = torch.stack(choices, 1).int() if heads else outputs + normal(*outputs.shape)
+        log_probs, _ = distribution.log_prob_and_entropy(outputs, actions, None)
+        batch = Batch(
+            observations=rows,
+            actions=actions,
+            log_probs=(log_probs + 0.2 * normal(n)).detach(),
+            advantages=3 * normal(n) + 1,
+            returns=values + normal(n),
+            values=values + 0.2 * normal(n),
+            mask=torch.rand(n, generator=generator) < 0.7 if is_masked else None,
+        )
+        return self._as_experience(policy, batch)
+
+    def _as_experience(self, policy: Policy, batch: Batch) -> Experience:
+        return Sequences(batch, self.states, self.starts.t()) if policy.state_size else batch
+
+
+def _sample(policy: Policy) -> list[Tensor]:
+    """An observation, part by part."""
+    assert policy.spaces is not None
+    seen = policy.spaces.observation.sample()
+    return [torch.as_tensor(part) for part in (seen.values() if isinstance(seen, dict) else [seen])]
+
+
+def exact_gradient(policy: Policy, experience: Experience, settings: PPOSettings) -> tuple[Tensor, dict[str, float]]:
+    """Gradient of all parameters as one vector, and diagnostics, by autograd in float64."""
+    twin = copy.deepcopy(policy).double()
+    for module in twin.modules():
+        if isinstance(module, MinGRU):
+            module.native = None
+    floats = {name: tensor.double() for name, tensor in experience.rows.named_tensors() if tensor.is_floating_point()}
+    experience = experience.with_columns(**floats)
+    if isinstance(experience, Sequences):
+        experience = dataclasses.replace(experience, states=experience.states.double())
+    outputs, values = experience.evaluated(twin)
+    rows = experience.rows
+    terms = twin.distribution.log_prob_and_entropy(outputs, rows.actions, rows.action_masks)
+    loss, diagnostics = ppo_loss(*terms, values, rows, settings)
+    loss.backward()
+    return gradient_of(twin), {name: value.item() for name, value in diagnostics.items()}
+
+
+__all__ = ["KINDS", "PIXELS", "VECTOR", "Discrete", "Seen", "exact_gradient", "policy_of"]

@@ -1,0 +1,110 @@
+// A last layer: from a trunk's top slab to outputs, which lie the other way round, outputs[o * tile + s], since losses work
+// on vectors of samples.
+#pragma once
+
+#include "trunk.hpp"
+
+namespace fused {
+
+constexpr int narrow = 4;  // up to so many outputs are dot products; more are a matrix product
+
+// fused/layout.py mirrors it.
+struct HeadShape {
+  int trunk, inputs, outputs;  // `inputs` are the columns of the trunk's top slab
+  int weight_columns;
+  const int *rows, *columns;  // as a layer's
+};
+
+// Its weights' copies are a layer's, with as many outputs as there are; its sums are [outputs][inputs], then [outputs].
+struct Head {
+  Layer layer;
+  int trunk, outputs;
+};
+
+static void lay_out(Head& head, const HeadShape& shape, size_t& num_sums, Arena& arena) {
+  head.trunk = shape.trunk;
+  head.outputs = shape.outputs;
+  LayerShape& layer = head.layer.shape;
+  layer = LayerShape{};
+  layer.inputs = shape.inputs;
+  layer.outputs = rounded_up(shape.outputs, lanes);
+  layer.positions = 1;
+  layer.weight_rows = shape.outputs;
+  layer.weight_columns = shape.weight_columns;
+  layer.rows = shape.rows;
+  layer.columns = shape.columns;
+  lay_out(head.layer, num_sums, arena);
+}
+
+static void few_outputs(const Head& head, int rows, const float* x, float* outputs) {
+  const int columns = head.layer.in_columns;
+  for (int s = 0; s < rows; s++)
+    for (int o = 0; o < head.outputs; o++) {
+      Vector products = {};
+      for (int c = 0; c < columns; c += lanes)
+        products += load(x + s * columns + c) * load(head.layer.straight + o * columns + c);
+      outputs[o * tile + s] = sum(products) + head.layer.bias[o];
+    }
+}
+
+static void many_outputs(const Head& head, int rows, const float* x, float* outputs) {
+  const Layer& layer = head.layer;
+  product(
+      rows, x, layer.in_columns, 1, layer.shape.inputs, layer.transposed, layer.shape.outputs, layer.shape.outputs,
+      [&](int c) { return load(layer.bias + c); },
+      [&](int r, int c, Vector value) {
+        for (int i = 0; i < lanes && c + i < head.outputs; i++) outputs[(c + i) * tile + r] = value[i];
+      });
+}
+
+// x: (rows, columns of the top slab); `rows` is a multiple of row_block, and at most a tile.
+static void forward(const Head& head, int rows, const float* x, float* outputs) {
+  if (head.outputs <= narrow)
+    few_outputs(head, rows, x, outputs);
+  else
+    many_outputs(head, rows, x, outputs);
+}
+
+// Adds the gradients of its weights, given those of its outputs, (outputs, tile), which are 0 for rows beyond `samples`.
+static void add_gradients(const Head& head, int samples, const float* x, const float* of_outputs, float* sums) {
+  const int columns = head.layer.in_columns;
+  float *weights = sums + head.layer.sums, *biases = weights + (size_t)head.outputs * columns;
+  add_transposed_product(samples, of_outputs, 1, tile, head.outputs, x, columns, columns, weights, columns);
+  for (int o = 0; o < head.outputs; o++) {
+    Vector total = {};
+    for (int s = 0; s < tile; s += lanes) total += load(of_outputs + o * tile + s);
+    biases[o] += sum(total);
+  }
+}
+
+// The gradient at the top slab: see backward_linear.
+static void backward(const Head& head, int rows, const float* of_outputs, const float* x, float* to, int activation,
+                     bool adds) {
+  const int columns = head.layer.in_columns;
+  const auto at_inputs = [&](auto finish) {
+    product(
+        rows, of_outputs, 1, tile, head.outputs, head.layer.straight, columns, columns, [](int) { return (Vector){}; },
+        [&](int r, int c, Vector value) { finish(r * columns + c, value); });
+  };
+  if (adds) {
+    at_inputs([&](int at, Vector value) { store(to + at, load(to + at) + value); });
+    return;
+  }
+  with_gradient_of(activation, [&](auto through) {
+    at_inputs([&](int at, Vector value) { store(to + at, through(load(x + at), value)); });
+  });
+}
+
+static void write_gradients(const Head& head, const float* sums, const LayerParameters& parameters) {
+  const LayerShape& shape = head.layer.shape;
+  const int columns = head.layer.in_columns;
+  const float *weights = sums + head.layer.sums, *biases = weights + (size_t)head.outputs * columns;
+  for (int o = 0; o < head.outputs; o++) {
+    float* row = parameters.weight_gradient + (size_t)o * shape.weight_columns;
+    for (int k = 0; k < shape.inputs; k++)
+      if (head.layer.columns[k] >= 0) row[head.layer.columns[k]] = weights[(size_t)o * columns + k];
+    parameters.bias_gradient[o] = biases[o];
+  }
+}
+
+}  // namespace fused

@@ -1,0 +1,189 @@
+// A linear layer on a tile of samples, once a sample or at several positions along it: forward, and backward into sums of
+// weight gradients. A one-dimensional convolution is a linear layer at several positions.
+//
+// Activations lie in slabs: row-major, (samples, columns). A layer reads some of a slab's columns and writes some of
+// another one's, whole vectors of them, so that branches are joined without a copy. What torch keeps in another order is
+// put in ours as weights are copied. The copy lies padded with zeros, and transposed for the forward product.
+#pragma once
+
+#include "matmul.hpp"
+
+namespace fused {
+
+enum Activation { plain, tanh_of, relu_of };
+
+// Calls `use` with what takes an activation's result and the gradient there to the gradient at its argument.
+template <class Use>
+FUSED_INLINE void with_gradient_of(int activation, Use use) {
+  if (activation == tanh_of)
+    use([](Vector result, Vector g) { return g * (1.0f - result * result); });
+  else if (activation == relu_of)
+    use([](Vector result, Vector g) { return select(result <= 0.0f, (Vector){}, g); });
+  else
+    use([](Vector, Vector g) { return g; });
+}
+
+// Pieces of one block of memory. Without a block it only counts.
+struct Arena {
+  char* block;
+  size_t used;
+
+  float* take(size_t floats) {
+    float* piece = block ? (float*)(block + used) : nullptr;
+    used += (floats * sizeof(float) + 63) / 64 * 64;
+    return piece;
+  }
+};
+
+// Pointers into torch's memory; fused/networks.py mirrors it.
+struct LayerParameters {
+  const float *weight, *bias;  // (weight_rows, weight_columns), (weight_rows,)
+  float *weight_gradient, *bias_gradient;
+};
+
+enum Kind { linear, gated_mean, lstm, gru };
+
+// fused/layout.py mirrors it, and says what the fields mean.
+struct LayerShape {
+  int kind, activation;
+  int in_slab, in_column, in_step, inputs;  // a patch of `inputs` columns for each position, in_step apart
+  int out_slab, out_column, outputs;        // whole vectors for each position, behind each other
+  int positions;
+  int before_slab, extra_slab, state_column, size;  // of cells
+  int weight_rows, weight_columns;                  // 0 for what has no weights
+  const int *rows, *columns;  // of the weight matrix, for each of ours; -1 for padding
+};
+
+struct Layer {
+  LayerShape shape;
+  int in_columns;     // of the copies below: `inputs` in whole vectors
+  int* rows;          // as in the shape
+  int* columns;
+  float* given;       // (weight_rows, weight_columns), as they were when they were copied
+  float* straight;    // [outputs][in_columns]
+  float* transposed;  // [inputs][outputs]
+  float* bias;        // [outputs]
+  size_t sums;        // where its part of a chunk's gradients begins: [inputs][outputs], then [outputs]
+};
+
+// Memory for a layer's weights; its shape is set.
+static void lay_out(Layer& layer, size_t& num_sums, Arena& arena) {
+  const LayerShape& shape = layer.shape;
+  layer.in_columns = rounded_up(shape.inputs, lanes);
+  if (!shape.weight_rows) return;
+  layer.rows = (int*)arena.take(shape.outputs);
+  layer.columns = (int*)arena.take(shape.inputs);
+  layer.given = arena.take((size_t)shape.weight_rows * shape.weight_columns);
+  layer.straight = arena.take((size_t)shape.outputs * layer.in_columns);
+  layer.transposed = arena.take((size_t)shape.inputs * shape.outputs);
+  layer.bias = arena.take(shape.outputs);
+  layer.sums = num_sums;
+  num_sums += rounded_up(shape.inputs * shape.outputs + shape.outputs, lanes);
+  if (!arena.block) return;
+  memcpy(layer.rows, shape.rows, shape.outputs * sizeof(int));
+  memcpy(layer.columns, shape.columns, shape.inputs * sizeof(int));
+}
+
+// Copies what has changed since the last call. Comparing is quick, and no caller has to announce changed weights.
+static void pack(Layer& layer, const LayerParameters& parameters) {
+  const LayerShape& shape = layer.shape;
+  const size_t width = shape.weight_columns, bytes = width * sizeof(float);
+  for (int o = 0; o < shape.outputs; o++) {
+    if (layer.rows[o] < 0) continue;
+    layer.bias[o] = parameters.bias[layer.rows[o]];
+    const float* row = parameters.weight + layer.rows[o] * width;
+    float* given = layer.given + layer.rows[o] * width;
+    if (memcmp(given, row, bytes) == 0) continue;
+    memcpy(given, row, bytes);
+    float* straight = layer.straight + (size_t)o * layer.in_columns;
+    for (int k = 0; k < shape.inputs; k++) {
+      if (layer.columns[k] < 0) continue;
+      straight[k] = layer.transposed[(size_t)k * shape.outputs + o] = row[layer.columns[k]];
+    }
+  }
+}
+
+// Writes gradients to where torch keeps them.
+static void write_gradients(const Layer& layer, const float* sums, const LayerParameters& parameters) {
+  const LayerShape& shape = layer.shape;
+  const float *weights = sums + layer.sums, *biases = weights + (size_t)shape.inputs * shape.outputs;
+  for (int o = 0; o < shape.outputs; o++) {
+    if (layer.rows[o] < 0) continue;
+    float* row = parameters.weight_gradient + (size_t)layer.rows[o] * shape.weight_columns;
+    for (int k = 0; k < shape.inputs; k++)
+      if (layer.columns[k] >= 0) row[layer.columns[k]] = weights[(size_t)k * shape.outputs + o];
+    parameters.bias_gradient[layer.rows[o]] = biases[o];
+  }
+}
+
+// Adds the sums over samples of `columns` columns.
+static void add_up(int samples, const float* d, int stride, int columns, float* sums) {
+  for (int c = 0; c < columns; c += lanes) {
+    Vector total = load(sums + c);
+    for (int s = 0; s < samples; s++) total += load(d + s * stride + c);
+    store(sums + c, total);
+  }
+}
+
+// A tanh has a loop of its own: behind a product, whose sums fill the registers, it takes several times as long.
+static void apply_tanh(int rows, int columns, float* y, int stride) {
+  for (int r = 0; r < rows; r++, y += stride)
+    for (int c = 0; c < columns; c += lanes) store(y + c, tanh(load(y + c)));
+}
+
+// From x, a slab's rows, to those of another, y; `rows` is a multiple of row_block.
+static void forward_linear(const Layer& layer, int rows, const float* x, int x_stride, float* y, int y_stride) {
+  const LayerShape& shape = layer.shape;
+  const auto at_positions = [&](auto apply) {
+    for (int p = 0; p < shape.positions; p++) {
+      float* out = y + shape.out_column + p * shape.outputs;
+      product(
+          rows, x + shape.in_column + p * shape.in_step, x_stride, 1, shape.inputs, layer.transposed, shape.outputs,
+          shape.outputs, [&](int c) { return load(layer.bias + c); },
+          [&](int r, int c, Vector value) { store(out + r * y_stride + c, apply(value)); });
+    }
+  };
+  if (shape.activation == relu_of)
+    at_positions([](Vector x) { return select(x < 0.0f, (Vector){}, x); });
+  else
+    at_positions([](Vector x) { return x; });
+  if (shape.activation == tanh_of) apply_tanh(rows, shape.positions * shape.outputs, y + shape.out_column, y_stride);
+}
+
+// Adds the gradients of weights and biases, given those of what the layer gave, d.
+static void add_gradients(const Layer& layer, int samples, const float* x, int x_stride, const float* d, int d_stride,
+                          float* sums) {
+  const LayerShape& shape = layer.shape;
+  float *weights = sums + layer.sums, *biases = weights + (size_t)shape.inputs * shape.outputs;
+  for (int p = 0; p < shape.positions; p++) {
+    const float* of_position = d + shape.out_column + p * shape.outputs;
+    add_transposed_product(samples, x + shape.in_column + p * shape.in_step, x_stride, 1, shape.inputs, of_position,
+                           d_stride, shape.outputs, weights, shape.outputs);
+    add_up(samples, of_position, d_stride, shape.outputs, biases);
+  }
+}
+
+// The gradient at what a layer read: written to `to`, through the activation that made it, where nothing else reads that;
+// or else added there.
+static void backward_linear(const Layer& layer, int rows, const float* d, int d_stride, const float* x, float* to,
+                            int x_stride, int activation, bool adds) {
+  const LayerShape& shape = layer.shape;
+  const auto at_inputs = [&](auto finish) {
+    for (int p = 0; p < shape.positions; p++) {
+      const int from = shape.in_column + p * shape.in_step;
+      product(
+          rows, d + shape.out_column + p * shape.outputs, d_stride, 1, shape.outputs, layer.straight, layer.in_columns,
+          layer.in_columns, [](int) { return (Vector){}; },
+          [&](int r, int c, Vector value) { finish(r * x_stride + from + c, value); });
+    }
+  };
+  if (adds) {
+    at_inputs([&](int at, Vector value) { store(to + at, load(to + at) + value); });
+    return;
+  }
+  with_gradient_of(activation, [&](auto through) {
+    at_inputs([&](int at, Vector value) { store(to + at, through(load(x + at), value)); });
+  });
+}
+
+}  // namespace fused

@@ -1,0 +1,333 @@
+"""A policy's networks as the C++ side takes them: layers that read and write columns of slabs.
+
+A slab has a row for each sample, in whole vectors of floats. What torch keeps in another order, such as the channels of
+a convolution, lies where a product reads it without a copy: position by position, channels side by side.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+from torch import Tensor, nn
+
+from warpworld.policies.cells import GRU, LSTM, MinGRU
+from warpworld.policies.fused.modules import Activation
+
+_INT, _POINTER = ctypes.c_int, ctypes.c_void_p
+PADDING = -1
+
+Weights = tuple[Tensor, Tensor]  # a matrix, perhaps of more dimensions, and a bias
+
+
+class Kind(IntEnum):
+    """Of layer.hpp."""
+
+    LINEAR = 0
+    GATED_MEAN = 1
+    LSTM = 2
+    GRU = 3
+
+
+# ---- structs of layer.hpp, trunk.hpp and head.hpp --------------------------------------------------------------------
+class _SlabShape(ctypes.Structure):
+    _fields_ = [(name, _INT) for name in ("columns", "activation", "is_summed", "is_kept")]
+
+
+class _LayerShape(ctypes.Structure):
+    _fields_ = [
+        *((name, _INT) for name in ("kind", "activation", "in_slab", "in_column", "in_step", "inputs")),
+        *((name, _INT) for name in ("out_slab", "out_column", "outputs", "positions")),
+        *((name, _INT) for name in ("before_slab", "extra_slab", "state_column", "size")),
+        *((name, _INT) for name in ("weight_rows", "weight_columns")),
+        *((name, _POINTER) for name in ("rows", "columns")),
+    ]
+
+
+class TrunkShape(ctypes.Structure):
+    """Of trunk.hpp."""
+
+    _fields_ = [
+        *(("num_slabs", _INT), ("num_layers", _INT), ("slabs", _POINTER), ("layers", _POINTER)),
+        *(("features", _INT), ("gathered", _POINTER), ("top", _INT)),
+        *(("state_parts", _INT), ("part_size", _INT), ("steps_multiply", _INT)),
+    ]
+
+
+class HeadShape(ctypes.Structure):
+    """Of head.hpp."""
+
+    _fields_ = [
+        *((name, _INT) for name in ("trunk", "inputs", "outputs", "weight_columns")),
+        *((name, _POINTER) for name in ("rows", "columns")),
+    ]
+
+
+# ---- where numbers lie -----------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class View:
+    """Some columns of a slab.
+
+    Attributes:
+        slab: its number.
+        first: of the columns.
+        holds: (columns,) int32, which of the numbers, in torch's order, lies in each column; ``PADDING`` for zeros.
+        positions: the numbers are so many channels at each of these positions; 1 for a vector.
+    """
+
+    slab: int
+    first: int
+    holds: np.ndarray
+    positions: int = 1
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers there are."""
+        return int((self.holds >= 0).sum())
+
+
+@dataclass
+class _Slab:
+    columns: int
+    activation: Activation = Activation.PLAIN
+    readers: int = 0  # times that something reads some of it: more than one adds up gradients
+    is_kept: bool = False
+
+
+@dataclass
+class _Layer:
+    kind: Kind
+    activation: Activation
+    read: View
+    inputs: int  # columns at each position
+    step: int
+    written: View
+    outputs: int
+    rows: np.ndarray
+    columns: np.ndarray
+    weights: Weights | None = None
+    before_slab: int = 0
+    extra_slab: int = 0
+    state_column: int = 0
+    size: int = 0
+
+    def shape(self) -> _LayerShape:
+        matrix = None if self.weights is None else self.weights[0]
+        return _LayerShape(
+            kind=self.kind,
+            activation=self.activation,
+            in_slab=self.read.slab,
+            in_column=self.read.first,
+            in_step=self.step,
+            inputs=self.inputs,
+            out_slab=self.written.slab,
+            out_column=self.written.first,
+            outputs=self.outputs,
+            positions=self.written.positions,
+            before_slab=self.before_slab,
+            extra_slab=self.extra_slab,
+            state_column=self.state_column,
+            size=self.size,
+            weight_rows=0 if matrix is None else len(matrix),
+            weight_columns=0 if matrix is None else matrix[0].numel(),
+            rows=self.rows.ctypes.data,
+            columns=self.columns.ctypes.data,
+        )
+
+
+@dataclass
+class Trunk:
+    """Layers in order, from an observation to what heads read.
+
+    Attributes:
+        features: numbers in an observation.
+        lanes: floats of a vector.
+        weights: of the layers that have some, in their order.
+        state_parts, part_size: numbers in an agent's state, and how they are made up.
+    """
+
+    features: int
+    lanes: int
+    weights: list[Weights] = field(default_factory=list)
+    state_parts: int = 0
+    part_size: int = 0
+    steps_multiply: bool = False
+
+    def __post_init__(self) -> None:
+        self._slabs, self._layers = [_Slab(self.features)], list[_Layer]()
+        self._observed: np.ndarray | None = None
+        self.top = self.observation()
+
+    @property
+    def num_layers(self) -> int:
+        """Cells and layers before the heads."""
+        return len(self._layers)
+
+    @property
+    def num_slabs(self) -> int:
+        """The observations' included."""
+        return len(self._slabs)
+
+    def rounded(self, count: int) -> int:
+        """In whole vectors."""
+        return -(-count // self.lanes) * self.lanes
+
+    # ---- from an observation -----------------------------------------------------------------------------------------
+    def observation(self) -> View:
+        """All features as they are."""
+        return View(0, 0, np.arange(self.features, dtype=np.int32))
+
+    def parts(self, shapes: Sequence[tuple[int, ...]]) -> list[View]:
+        """The parts of an observation; what has channels and pixels lies pixel by pixel."""
+        views, order, first = [], list[int](), 0
+        for shape in shapes:
+            channels, positions = (shape[0], shape[1]) if len(shape) == 2 else (shape[0], 1)
+            holds = np.arange(channels * positions, dtype=np.int32).reshape(channels, positions).T.ravel()
+            views.append(View(0, first, np.ascontiguousarray(holds), positions))
+            order += [first + int(number) for number in holds]
+            first += len(holds)
+        if order != sorted(order):
+            self._observed = np.array(order, np.int32)
+        return views
+
+    # ---- layers ------------------------------------------------------------------------------------------------------
+    def slab(self, columns: int, activation: Activation = Activation.PLAIN, is_kept: bool = False) -> int:
+        """A new one; returns its number."""
+        self._slabs.append(_Slab(columns, activation, is_kept=is_kept))
+        return len(self._slabs) - 1
+
+    def linear(
+        self, layer: nn.Linear, read: View, activation: Activation, into: tuple[int, int] | None = None, groups: int = 1
+    ) -> View:
+        """A linear layer.
+
+        Args:
+            layer: in float32, with a bias.
+            read: what it reads.
+            activation: behind it.
+            into: slab and first column that it writes to; None makes a slab.
+            groups: parts of its outputs that each begin with a whole vector.
+        """
+        return self._linear((layer.weight, layer.bias), read, activation, into, groups)
+
+    def _linear(
+        self, weights: Weights, read: View, activation: Activation, into: tuple[int, int] | None, groups: int
+    ) -> View:
+        rows = self.padded(len(weights[0]), groups)
+        slab, first = into or (self.slab(len(rows), activation), 0)
+        written = View(slab, first, rows)
+        self._add(Kind.LINEAR, activation, read, len(read.holds), 0, written, rows, read.holds, weights)
+        return written
+
+    def convolution(self, layer: nn.Conv1d, read: View, activation: Activation) -> View:
+        """A one-dimensional convolution without padding."""
+        kernel, stride, outputs = layer.kernel_size[0], layer.stride[0], layer.out_channels
+        width = len(read.holds) // read.positions  # columns at a position
+        positions = (read.positions - kernel) // stride + 1
+        channel = np.where(np.arange(width) < layer.in_channels, np.arange(width), PADDING)
+        places = channel[None, :] * kernel + np.arange(kernel)[:, None]  # of the weights of an output
+        columns = np.where(channel[None, :] < 0, PADDING, places).astype(np.int32).ravel()
+        rows = self.padded(outputs)
+        at_positions = np.arange(positions)[:, None]
+        holds = np.where(rows[None, :] < 0, PADDING, rows[None, :] * positions + at_positions).astype(np.int32).ravel()
+        written = View(self.slab(len(holds), activation), 0, holds, positions)
+        assert layer.bias is not None
+        weights = layer.weight, layer.bias
+        self._add(Kind.LINEAR, activation, read, kernel * width, stride * width, written, rows, columns, weights)
+        self._slabs[read.slab].readers += 1  # patches overlap, or leave something out: gradients are added to zeros
+        return written
+
+    def _add(
+        self,
+        kind: Kind,
+        activation: Activation,
+        read: View,
+        inputs: int,
+        step: int,
+        written: View,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        weights: Weights,
+    ) -> None:
+        self._slabs[read.slab].readers += 1
+        self._layers.append(
+            _Layer(
+                kind, activation, read, inputs, step, written, len(rows), rows, np.ascontiguousarray(columns), weights
+            )
+        )
+        self.weights.append(weights)
+
+    def padded(self, count: int, groups: int = 1) -> np.ndarray:
+        """Numbers of ``count`` outputs in parts of whole vectors: (columns,) int32."""
+        size = count // groups
+        parts = np.full((groups, self.rounded(size)), PADDING, np.int32)
+        parts[:, :size] = np.arange(count, dtype=np.int32).reshape(groups, size)
+        return parts.ravel()
+
+    # ---- cells -------------------------------------------------------------------------------------------------------
+    def cell(self, cell: nn.Module, read: View) -> View:
+        """A recurrent cell, one of those of ``cells.py``."""
+        if isinstance(cell, MinGRU):
+            for number, layer in enumerate(cell.layers):
+                gates = self.linear(layer, read, Activation.PLAIN, groups=2)  # type: ignore[arg-type]
+                read = self._recurrent(Kind.GATED_MEAN, gates, cell.size, number, None)
+            self.state_parts, self.part_size = len(cell.layers), cell.size
+            return read
+        assert isinstance(cell, LSTM | GRU)
+        kind, gates_count = (Kind.LSTM, 4) if isinstance(cell, LSTM) else (Kind.GRU, 3)
+        gates = self._linear((cell.weight_ih, cell.bias_ih), read, Activation.PLAIN, None, gates_count)
+        self.state_parts, self.part_size = 2 if kind is Kind.LSTM else 1, cell.size
+        self.steps_multiply = True
+        return self._recurrent(kind, gates, cell.size, 0, (cell.weight_hh, cell.bias_hh))
+
+    def _recurrent(self, kind: Kind, gates: View, size: int, part: int, weights: Weights | None) -> View:
+        columns = self.rounded(size)
+        holds = self.padded(size)
+        written = View(self.slab(columns, is_kept=True), 0, holds)
+        before, extra = (0, 0) if weights is None else (self.slab(columns), self.slab(columns))
+        self._layers.append(
+            _Layer(
+                *(kind, Activation.PLAIN, gates, columns, 0, written, len(gates.holds), gates.holds, holds, weights),
+                *(before, extra, part * size, size),
+            )
+        )
+        if weights is not None:
+            self.weights.append(weights)
+        return written
+
+    # ---- what C++ reads ----------------------------------------------------------------------------------------------
+    def finish(self, top: View, heads: int) -> None:
+        """Say what heads read, and how many of them do."""
+        self._slabs[top.slab].readers += heads
+        if top.slab == 0:  # whole vectors, of whatever order
+            order = np.arange(self.features, dtype=np.int32) if self._observed is None else self._observed
+            self._observed = np.pad(order, (0, self.rounded(len(order)) - len(order)), constant_values=PADDING)
+            top = View(0, 0, self._observed)
+            self._slabs[0].columns = len(self._observed)
+        self.top = top
+
+    def shape(self) -> TrunkShape:
+        """For ``fused_make``; what it points to lives as long as this object."""
+        slabs = [
+            _SlabShape(slab.columns, slab.activation, slab.readers > 1, slab.is_kept or slab.readers > 1)
+            for slab in self._slabs
+        ]
+        self._native = (
+            (_SlabShape * len(slabs))(*slabs),
+            (_LayerShape * len(self._layers))(*(layer.shape() for layer in self._layers)),
+        )
+        return TrunkShape(
+            num_slabs=len(slabs),
+            num_layers=len(self._layers),
+            slabs=ctypes.addressof(self._native[0]),
+            layers=ctypes.addressof(self._native[1]),
+            features=self.features,
+            gathered=None if self._observed is None else self._observed.ctypes.data,
+            top=self.top.slab,
+            state_parts=self.state_parts,
+            part_size=self.part_size,
+            steps_multiply=self.steps_multiply,
+        )

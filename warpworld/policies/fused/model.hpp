@@ -1,0 +1,161 @@
+// Actor and critic, with all the memory that they need: two trunks with a head each, or one trunk that both heads read.
+#pragma once
+
+#include <stdlib.h>
+
+#include "cpu/abi.hpp"
+#include "gaussian.hpp"
+#include "head.hpp"
+
+namespace fused {
+
+constexpr int max_chunks = 16;
+constexpr int rows_per_chunk = 2 * tile;  // at least: a chunk's gradient has to be cleared and added up
+constexpr int agents_per_product = 2 * row_block;  // of a strip whose cells multiply each step's rows
+
+// fused/networks.py mirrors it.
+struct ModelShape {
+  int num_trunks, num_heads, num_workers;
+  const TrunkShape* trunks;
+  const HeadShape* heads;  // the actor's and the critic's
+  const int* head_sizes;   // choices of each categorical head; none where actions lie in a Box
+};
+
+struct Model {
+  Trunk trunks[2];
+  Head actor, critic;
+  int num_trunks, num_heads;
+  const int* head_sizes;
+  int is_box;               // actions lie in a Box, of as many dimensions as the actor has outputs
+  float* sums[max_chunks];  // all weights', then those of the widths
+  double diagnostics[max_chunks][num_diagnostics];
+  LossScratch loss[WW_MAX_WORKERS];
+  Scratch scratch[WW_MAX_WORKERS];
+  void *block, *scratch_block;
+  int scratch_rows, num_workers;  // rows of a strip that there is room for
+  size_t width_sums, all_sums;    // where those begin, and how many floats one chunk's gradients are
+
+  const Trunk& trunk_of(const Head& head) const { return trunks[head.trunk]; }
+};
+
+static void lay_out(Model& model, const ModelShape& shape, Arena& arena) {
+  size_t num_sums = 0;
+  for (int i = 0; i < shape.num_trunks; i++) lay_out(model.trunks[i], shape.trunks[i], num_sums, arena);
+  lay_out(model.actor, shape.heads[0], num_sums, arena);
+  lay_out(model.critic, shape.heads[1], num_sums, arena);
+  int* head_sizes = (int*)arena.take(shape.num_heads);
+  model.head_sizes = head_sizes;
+  if (arena.block) memcpy(head_sizes, shape.head_sizes, shape.num_heads * sizeof(int));
+  model.width_sums = num_sums;
+  model.all_sums = num_sums + (model.is_box ? rounded_up(model.actor.outputs, lanes) : 0);
+  for (float*& sums : model.sums) sums = arena.take(model.all_sums);
+  const size_t outputs = model.actor.outputs > 1 ? model.actor.outputs : 1;
+  for (int i = 0; i < shape.num_workers; i++) {
+    LossScratch& loss = model.loss[i];
+    loss = {arena.take(tile * outputs), arena.take(tile * outputs), arena.take((size_t)tile * model.num_heads)};
+    float** const of_samples[] = {&loss.log_ratio, &loss.pull,    &loss.weights, &loss.log_probs,
+                                  &loss.advantages, &loss.returns, &loss.values};
+    for (float** array : of_samples) *array = arena.take(tile);
+  }
+}
+
+static void lay_out_scratch(Model& model, int rows, Arena& arena) {
+  size_t row_floats = 0, gates = 0, cell = 0, state = 0;
+  for (int i = 0; i < model.num_trunks; i++) {
+    const Trunk& trunk = model.trunks[i];
+    if (trunk.row_floats > row_floats) row_floats = trunk.row_floats;
+    if ((size_t)trunk.widest_gates > gates) gates = trunk.widest_gates;
+    if ((size_t)trunk.widest_cell > cell) cell = trunk.widest_cell;
+    if ((size_t)trunk.state_columns() > state) state = trunk.state_columns();
+  }
+  for (int i = 0; i < model.num_workers; i++) {
+    Scratch& scratch = model.scratch[i];
+    scratch.slabs = arena.take(row_floats * rows);
+    scratch.cell = {arena.take(gates * rows), arena.take(2 * cell * rows)};
+    scratch.state = arena.take(state * rows);
+    scratch.after = arena.take(state * rows);
+    scratch.begins = (uint8_t*)arena.take(rows / 4 + 1);
+    scratch.counts = (uint8_t*)arena.take(rows / 4 + 1);
+    scratch.rows = (int64_t*)arena.take(2 * (size_t)rows);
+  }
+}
+
+// Zeroed memory for what `lay` takes from an arena; null if there is none.
+template <class Lay>
+static char* allocated(Lay lay) {
+  Arena counted{nullptr, 0};
+  lay(counted);
+  void* block = nullptr;
+  if (posix_memalign(&block, 64, counted.used + 64) != 0) return nullptr;
+  memset(block, 0, counted.used + 64);
+  Arena arena{(char*)block, 0};
+  lay(arena);
+  return (char*)block;
+}
+
+// Makes room for strips of so many rows; returns whether there is.
+static bool make_room(Model& model, int rows) {
+  if (rows <= model.scratch_rows) return true;
+  free(model.scratch_block);
+  model.scratch_block = allocated([&](Arena& arena) { lay_out_scratch(model, rows, arena); });
+  model.scratch_rows = model.scratch_block ? rows : 0;
+  return model.scratch_block;
+}
+
+// ---- strips ---------------------------------------------------------------------------------------------------------
+// How many sequences of so many steps a strip takes.
+static int agents_at_once(const Model& model, int64_t steps) {
+  if (model.trunks[0].shape.steps_multiply) return agents_per_product;
+  if (steps == 1) return tile;
+  return steps < tile ? (int)(tile / steps) : 1;
+}
+
+static int64_t strips_of(const Model& model, const Places& places) {
+  const int agents = agents_at_once(model, places.steps);
+  return (places.count + agents - 1) / agents;
+}
+
+// Rows of the largest strip.
+static int strip_rows(const Model& model, const Places& places) {
+  return (int)places.steps * rounded_up(agents_at_once(model, places.steps), row_block);
+}
+
+static int chunks_of(const Model& model, const Places& places) {
+  const int64_t strips = strips_of(model, places), rows = places.steps * agents_at_once(model, places.steps);
+  const int64_t chunks = rows >= rows_per_chunk ? strips : strips * rows / rows_per_chunk;
+  return chunks < 1 ? 1 : chunks > max_chunks ? max_chunks : (int)chunks;
+}
+
+// The strip of that number: finds its rows, and copies the state that it begins with.
+static Strip strip_of(const Model& model, const Places& places, int64_t number, const uint8_t* starts,
+                      const float* states, const Scratch& scratch) {
+  const TrunkShape& shape = model.trunks[0].shape;
+  const int at_once = agents_at_once(model, places.steps), size = shape.part_size;
+  const int64_t first = number * at_once, left = places.count - first;
+  Strip strip{};
+  strip.steps = (int)places.steps;
+  strip.agents = left < at_once ? (int)left : at_once;
+  strip.spread = shape.steps_multiply ? rounded_up(strip.agents, row_block) : strip.agents;
+  strip.rows = rounded_up(strip.live_rows(), row_block);
+  strip.state = scratch.state;
+  strip.state_stride = model.trunks[0].state_columns();
+  if (starts) strip.begins = scratch.begins;
+  const int64_t stride = places.step_stride;
+  for (int a = 0; a < strip.agents; a++) {
+    const int64_t row = places.row(places.sequence(first + a), 0);
+    for (int t = 0; t < strip.steps; t++) scratch.rows[t * strip.spread + a] = row + t * stride;
+  }
+  for (int t = 0; t < strip.steps; t++)
+    for (int a = strip.agents; a < strip.spread; a++) scratch.rows[t * strip.spread + a] = -1;
+  for (int r = strip.live_rows(); r < strip.rows; r++) scratch.rows[r] = -1;
+  for (int r = 0; starts && r < strip.rows; r++) scratch.begins[r] = scratch.rows[r] < 0 || starts[scratch.rows[r]];
+  const int columns = rounded_up(size, lanes);
+  for (int a = 0; states && a < strip.agents; a++) {
+    const float* state = states + places.sequence(first + a) * shape.state_parts * size;
+    for (int part = 0; part < shape.state_parts; part++)
+      memcpy(scratch.state + a * strip.state_stride + part * columns, state + part * size, size * sizeof(float));
+  }
+  return strip;
+}
+
+}  // namespace fused

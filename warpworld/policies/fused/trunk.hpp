@@ -1,0 +1,213 @@
+// Everything before the last layers of an actor, of a critic, or of both: layers and cells in order, on one strip.
+#pragma once
+
+#include "cell.hpp"
+
+namespace fused {
+
+// fused/layout.py mirrors it, and says what the fields mean.
+struct SlabShape {
+  int columns, activation;
+  int is_summed;  // several things read it: its gradient is added up, in memory of its own
+  int is_kept;    // its gradient has memory of its own, since its numbers are wanted to the end
+};
+
+// fused/layout.py mirrors it.
+struct TrunkShape {
+  int num_slabs, num_layers;
+  const SlabShape* slabs;
+  const LayerShape* layers;
+  int features;          // numbers in an observation
+  const int* gathered;   // (columns of slab 0,): which feature lies there, -1 for padding; null where all lie in order
+  int top;               // the slab that heads read
+  int state_parts, part_size;  // of the recurrent state
+  int steps_multiply;    // a cell multiplies each step's rows
+};
+
+struct Slab {
+  SlabShape shape;
+  float *values, *deltas;  // set for each worker, at the beginning of a strip
+};
+
+constexpr int max_layers = 48, max_slabs = 64;
+
+struct Trunk {
+  TrunkShape shape;
+  Layer layers[max_layers];
+  SlabShape slabs[max_slabs];
+  int* gathered;
+  size_t row_floats;  // of all slabs and gradients, a row
+  int widest_gates, widest_cell;
+
+  int state_columns() const { return shape.state_parts * rounded_up(shape.part_size, lanes); }
+  bool has_cells() const { return shape.state_parts > 0; }
+};
+
+// What one worker computes in; for `rows` rows.
+struct Scratch {
+  float* slabs;
+  CellScratch cell;
+  float *state, *after;
+  uint8_t *begins, *counts;
+  int64_t* rows;
+};
+
+// Pointers to a worker's slabs, for a trunk.
+struct Slabs {
+  float *values[max_slabs], *deltas[max_slabs];
+};
+
+static void lay_out(Trunk& trunk, const TrunkShape& shape, size_t& num_sums, Arena& arena) {
+  trunk.shape = shape;
+  trunk.row_floats = 0;
+  trunk.widest_gates = trunk.widest_cell = 0;
+  for (int i = 0; i < shape.num_slabs; i++) {
+    trunk.slabs[i] = shape.slabs[i];
+    trunk.row_floats += rounded_up(shape.slabs[i].columns, lanes) * (i > 0 && shape.slabs[i].is_kept ? 2 : 1);
+  }
+  for (int i = 0; i < shape.num_layers; i++) {
+    trunk.layers[i].shape = shape.layers[i];
+    lay_out(trunk.layers[i], num_sums, arena);
+    if (shape.layers[i].kind == linear) continue;
+    const int size = rounded_up(shape.layers[i].size, lanes);
+    if (shape.layers[i].outputs > trunk.widest_gates) trunk.widest_gates = shape.layers[i].outputs;
+    if (size > trunk.widest_cell) trunk.widest_cell = size;
+  }
+  trunk.gathered = nullptr;
+  if (!shape.gathered) return;
+  trunk.gathered = (int*)arena.take(shape.slabs[0].columns);
+  if (arena.block) memcpy(trunk.gathered, shape.gathered, shape.slabs[0].columns * sizeof(int));
+}
+
+static Slabs slabs_of(const Trunk& trunk, const Scratch& scratch, int rows) {
+  Slabs slabs;
+  float* next = scratch.slabs;
+  const auto take = [&](int columns) {
+    float* piece = next;
+    next += (size_t)rounded_up(columns, lanes) * rows;
+    return piece;
+  };
+  for (int i = 0; i < trunk.shape.num_slabs; i++) {
+    slabs.values[i] = take(trunk.slabs[i].columns);
+    slabs.deltas[i] = i > 0 && trunk.slabs[i].is_kept ? take(trunk.slabs[i].columns) : slabs.values[i];
+  }
+  return slabs;
+}
+
+// Puts the observations at `places` into slab 0; zeros where there is none.
+static void gather(const Trunk& trunk, int rows, const int64_t* places, const float* observations, float* x) {
+  const int columns = trunk.slabs[0].columns, features = trunk.shape.features;
+  for (int r = 0; r < rows; r++, x += columns) {
+    const float* row = observations + places[r] * features;
+    if (places[r] < 0)
+      memset(x, 0, columns * sizeof(float));
+    else if (!trunk.gathered)
+      memcpy(x, row, columns * sizeof(float));
+    else
+      for (int c = 0; c < columns; c++) x[c] = trunk.gathered[c] < 0 ? 0.0f : row[trunk.gathered[c]];
+  }
+}
+
+// Whether what one trunk reads lies where another one reads the same.
+static bool is_gathered_alike(const Trunk& one, const Trunk& other) {
+  const int columns = one.slabs[0].columns;
+  if (columns != other.slabs[0].columns || !one.gathered != !other.gathered) return false;
+  return !one.gathered || memcmp(one.gathered, other.gathered, columns * sizeof(int)) == 0;
+}
+
+static CellSlabs cell_slabs(const Slabs& slabs, const LayerShape& shape) {
+  return {slabs.values[shape.in_slab],     slabs.values[shape.out_slab],  slabs.values[shape.before_slab],
+          slabs.values[shape.extra_slab], slabs.deltas[shape.out_slab], rounded_up(shape.size, lanes)};
+}
+
+static int part_of(const LayerShape& shape) { return shape.state_column / shape.size; }
+
+// Calls `use(first row, rows)` for each tile of a strip.
+template <class Use>
+FUSED_INLINE void for_tiles(int rows, Use use) {
+  for (int first = 0; first < rows; first += tile) use(first, rows - first < tile ? rows - first : tile);
+}
+
+static void keep_state(const Strip& strip, int part, const float* slab, int size) {
+  for (int a = 0; a < strip.spread; a++)
+    memcpy(strip.last(part, size, a), slab + ((size_t)(strip.steps - 1) * strip.spread + a) * size, size * sizeof(float));
+}
+
+static void forward_cell(const Layer& layer, const Strip& strip, const CellSlabs& slabs, const CellScratch& scratch) {
+  const int part = part_of(layer.shape);
+  if (layer.shape.kind == gated_mean) forward_mean(strip, part, slabs);
+  if (layer.shape.kind == lstm) forward_lstm(strip, part, layer, slabs);
+  if (layer.shape.kind == gru) forward_gru(strip, part, layer, slabs, scratch.product);
+  if (!strip.after) return;
+  keep_state(strip, part, slabs.hidden, slabs.size);
+  if (layer.shape.kind == lstm) keep_state(strip, part + 1, slabs.extra, slabs.size);
+}
+
+// From slab 0 to the top one.
+static void forward(const Trunk& trunk, const Strip& strip, const Slabs& slabs, const Scratch& scratch) {
+  for (int i = 0; i < trunk.shape.num_layers; i++) {
+    const Layer& layer = trunk.layers[i];
+    const LayerShape& shape = layer.shape;
+    if (shape.kind != linear) {
+      forward_cell(layer, strip, cell_slabs(slabs, shape), scratch.cell);
+      continue;
+    }
+    const int from = trunk.slabs[shape.in_slab].columns, to = trunk.slabs[shape.out_slab].columns;
+    for_tiles(strip.rows, [&](int first, int rows) {
+      forward_linear(layer, rows, slabs.values[shape.in_slab] + (size_t)first * from, from,
+                     slabs.values[shape.out_slab] + (size_t)first * to, to);
+    });
+  }
+}
+
+static void backward_cell(const Layer& layer, const Strip& strip, const CellSlabs& slabs, float* carry, float* sums) {
+  if (layer.shape.kind == gated_mean) backward_mean(strip, part_of(layer.shape), slabs, carry);
+  if (layer.shape.kind == lstm) backward_lstm(strip, part_of(layer.shape), layer, slabs, carry, sums);
+  if (layer.shape.kind == gru) backward_gru(strip, layer, slabs, carry, sums);
+}
+
+// A gradient that was added up goes through the activation that made its slab.
+static void through_activation(int activation, const float* x, float* d, size_t count) {
+  with_gradient_of(activation, [&](auto through) {
+    for (size_t i = 0; i < count; i += lanes) store(d + i, through(load(x + i), load(d + i)));
+  });
+}
+
+// Gradients that are added up begin with zeros.
+static void clear_sums(const Trunk& trunk, const Strip& strip, const Slabs& slabs) {
+  for (int i = 1; i < trunk.shape.num_slabs; i++)
+    if (trunk.slabs[i].is_summed)
+      memset(slabs.deltas[i], 0, (size_t)strip.rows * trunk.slabs[i].columns * sizeof(float));
+}
+
+// Adds the weights' gradients to `sums`, given the gradient of the top slab. `samples` rows of the strip are live.
+static void backward(const Trunk& trunk, const Strip& strip, int samples, const Slabs& slabs, const Scratch& scratch,
+                     float* sums) {
+  bool is_through[max_slabs] = {};
+  for (int i = trunk.shape.num_layers - 1; i >= 0; i--) {
+    const Layer& layer = trunk.layers[i];
+    const LayerShape& shape = layer.shape;
+    const SlabShape &in = trunk.slabs[shape.in_slab], &out = trunk.slabs[shape.out_slab];
+    float* const d = slabs.deltas[shape.out_slab];
+    if (out.is_summed && !is_through[shape.out_slab]) {
+      through_activation(out.activation, slabs.values[shape.out_slab], d, (size_t)strip.rows * out.columns);
+      is_through[shape.out_slab] = true;
+    }
+    if (shape.kind != linear) {
+      backward_cell(layer, strip, cell_slabs(slabs, shape), scratch.cell.carry, sums);
+      continue;
+    }
+    const float* const x = slabs.values[shape.in_slab];
+    float* const to = slabs.deltas[shape.in_slab];
+    for_tiles(strip.rows, [&](int first, int rows) {
+      const int live = samples - first < rows ? samples - first : rows;
+      const float *of_tile = d + (size_t)first * out.columns, *read = x + (size_t)first * in.columns;
+      add_gradients(layer, live, read, in.columns, of_tile, out.columns, sums);
+      if (shape.in_slab)
+        backward_linear(layer, rows, of_tile, out.columns, read, to + (size_t)first * in.columns, in.columns,
+                        in.activation, in.is_summed);
+    });
+  }
+}
+
+}  // namespace fused
