@@ -65,7 +65,9 @@ class ModelConfig(Section):
 
     type: Text = Field(default="mlp", description="kind of network: mlp, multi_input, or module:Class of your own")
     normalise_observations: Flag = Field(default=False, description="shift and scale features to mean 0 and variance 1")
-
+    shared: Flag = Field(
+        default=False, description="actor and critic share all layers but their last; with a memory they always do"
+    )
     recurrent: Literal["lstm", "gru", "mingru"] | None = Field(
         default=None,
         description="recurrent cell between its encoder and its heads: lstm, gru or mingru; null for no memory",
@@ -173,6 +175,9 @@ class LearnerConfig(Section):
             cell = "null" if self.model.recurrent is None else self.model.recurrent
             text = f"model.recurrent_layers is {self.model.recurrent_layers}, but model.recurrent is {cell}"
             yield Fault(("model.recurrent_layers",), f"{text}, expected 1; a mingru may have several layers")
+        if self.model.shared and self.model.recurrent is not None:
+            text = f"model.shared is true, but model.recurrent is {self.model.recurrent}"
+            yield Fault(("model.shared",), f"{text}, whose actor and critic share a memory anyway, expected false")
 
     def misfits(self, group: Group) -> Iterator[Fault]:
         """Faults of settings that contradict the spaces of its groups, of which ``group`` is the first."""

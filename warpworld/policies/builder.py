@@ -25,6 +25,7 @@ from warpworld.policies.observation_rows import ObservationRows
 from warpworld.policies.policy import Policy
 from warpworld.policies.preprocessing import Preprocessing
 from warpworld.policies.recurrent import Recurrent, RecurrentNetwork, RecurrentPolicy, check_encoder, encoded_width
+from warpworld.policies.shared import Shared
 
 if TYPE_CHECKING:
     from warpworld.config import ModelConfig
@@ -90,8 +91,15 @@ def build_policy(
     """
     cls, features = get_model(model.type, needs_critic), observation_size(group)
     distribution = distribution or action_distribution(group)
-    if heads is not None or model.recurrent is not None:
-        check_encoder(cls, model.type, "made recurrent" if heads is None else "given heads of the algorithm's own")
+    if model.shared and (heads is not None or critic_input is not None):
+        raise ConfigError(
+            "model.shared is true, but this algorithm's actor and critic cannot share an encoder: "
+            f"{'it gives the encoder heads of its own' if critic_input is None else 'its critic reads other inputs'}; "
+            "set it to false"
+        )
+    if heads is not None or model.recurrent is not None or model.shared:
+        purpose = "given heads of the algorithm's own" if heads else "made recurrent" if model.recurrent else "shared"
+        check_encoder(cls, model.type, purpose)
     if critic_input is not None and heads is None:
         _check_critic_input(cls, model, group)
     seed = int(torch.randint(2**63 - 1, (), generator=generator))
@@ -141,8 +149,8 @@ def _network(
     critic_input: Box | None,
     heads: HeadsMaker | None,
 ) -> nn.Module:
-    """The model itself, or its encoder with other heads, or a recurrent cell and heads, behind it."""
-    if heads is None and model.recurrent is None:
+    """The model itself, or its encoder with other heads, shared ones, or a recurrent cell and heads, behind it."""
+    if heads is None and model.recurrent is None and not model.shared:
         read = () if critic_input is None else (critic_input,)
         return cls(group.observation, num_outputs, *read, **model.settings)
     defaults = {name: p.default for name, p in inspect.signature(cls).parameters.items() if p.kind is p.KEYWORD_ONLY}
@@ -150,6 +158,8 @@ def _network(
     width = encoded_width(encoder.eval(), observation_size(group), model.type)
     if heads is not None:
         return heads(encoder, width)
+    if model.shared:
+        return Shared(encoder, width, num_outputs)
     return Recurrent(encoder, make_cell(model, width), num_outputs)
 
 

@@ -15,6 +15,7 @@ from warpworld.policies.central_inputs import CentralInputs
 from warpworld.policies.distributions import ActionDistribution, Categorical
 from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.preprocessing import Preprocessing
+from warpworld.policies.shared import Shared
 from warpworld.policies.value_scale import ValueScale
 
 
@@ -32,7 +33,8 @@ class Model(Protocol):
     the Box of what the critic reads in place of observations. A critic of actions takes them as its second argument.
 
     One that has ``encoder(observation, **settings)`` as well, a static or class method that gives a module
-    (rows, features) -> (rows, width), can be made recurrent: the cell, actor and critic then stand behind that module.
+    (rows, features) -> (rows, width), can be made recurrent or shared: the cell, actor and critic, or actor and critic
+    alone, then stand behind that module.
 
     It has parameters, all of them float32 and at least one of them with ``requires_grad``; those without keep their
     values, and buffers may be anything. Modules are in eval mode throughout, while acting, learning and evaluating:
@@ -199,6 +201,8 @@ class Policy(nn.Module):
             critic_inputs: (..., numbers) float32, if the critic reads anything other than observations.
         """
         seen = self.features(observations)
+        if isinstance(self.model, Shared):
+            return self.model.both(seen)
         read = seen if critic_inputs is None else critic_inputs
         return self.model.actor(seen), self.model.critic(read)  # type: ignore[operator]
 

@@ -36,7 +36,8 @@ def policy_of(kind: str | None = None, seen: Space = VECTOR, action: Space = CHO
     name, layers = ("mingru", 3) if kind == "three mingrus" else (kind, 1)
     shape = PERCEPTRON if seen is VECTOR else BRANCHES
     recurrent = {"recurrent": name, "recurrent_layers": layers, "recurrent_size": 16}
-    settings = ModelConfig(**{**shape, **(recurrent if kind else {}), **model})
+    kinds: dict[str | None, dict[str, Any]] = {None: {}, "shared": {"shared": True}}
+    settings = ModelConfig(**{**shape, **kinds.get(kind, recurrent), **model})
     policy = build_policy(settings, Group("a", 1, observation=seen, action=action), torch.Generator().manual_seed(1))
     generator = torch.Generator().manual_seed(2)
     with torch.no_grad():

@@ -165,16 +165,28 @@ def test_states_of_another_size_are_refused() -> None:
         {"branch_size": 16, "channels": (16, 32), "hidden_sizes": (32, 16)},
     ],
 )
-@pytest.mark.parametrize("kind", [None, "lstm", "mingru"])
+@pytest.mark.parametrize("kind", [None, "shared", "lstm", "mingru"])
 def test_gradient_through_branches(kind: str | None, model: dict[str, Any]) -> None:
     policy = policy_of(kind, PIXELS, **model)
     seen = Seen.random(policy, 4, 60)
     assert_gradient(policy, seen.experience(policy))
-    if kind is None:
+    if kind in (None, "shared"):
         networks, rows = fused_networks(policy, 1), seen.observations
         with torch.no_grad():
             torch.testing.assert_close(networks.outputs(rows), policy.outputs(rows), rtol=1e-5, atol=1e-5)
             torch.testing.assert_close(networks.value(rows), policy.value(rows), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize("hidden", [(16, 24), (9,), ()])
+def test_gradient_through_a_shared_encoder(hidden: tuple[int, ...], activation: str) -> None:
+    policy = policy_of("shared", hidden_sizes=hidden, activation=activation)
+    seen = Seen.random(policy, 4, 60)
+    assert_gradient(policy, seen.experience(policy))
+    networks = fused_networks(policy, 1)
+    with torch.no_grad():
+        torch.testing.assert_close(networks.outputs(seen.observations), policy.outputs(seen.observations))
+        torch.testing.assert_close(networks.value(seen.observations), policy.value(seen.observations))
 
 
 class Eye(nn.Module):

@@ -21,7 +21,7 @@ from warpworld.trainers.league.side import Side
 class Plain:
     """What build_policy reads of a model's settings."""
 
-    type, normalise_observations, recurrent, recurrent_size = "mlp", False, None, 8
+    type, normalise_observations, shared, recurrent, recurrent_size = "mlp", False, False, None, 8
     settings: dict[str, Any] = {"hidden_sizes": (4,)}  # noqa: RUF012
 
 

@@ -17,6 +17,7 @@ from warpworld.policies.layers import Layers
 from warpworld.policies.mlp import MLP
 from warpworld.policies.multi_input import MultiInput
 from warpworld.policies.recurrent import Recurrent
+from warpworld.policies.shared import Shared
 
 MAX_LAYERS, MAX_SLABS = 48, 64  # of trunk.hpp
 
@@ -93,16 +94,17 @@ def plan(model: nn.Module, lanes: int) -> Plan:
     """What a packaged model in float32 on the cpu is made of in C++.
 
     Args:
-        model: "mlp" or "multi_input", or one of them with a memory.
+        model: "mlp" or "multi_input", or one of them that is shared or has a memory.
         lanes: floats of a vector.
 
     Raises:
         UnfitError: another model, or one that sees pictures of two dimensions.
     """
     _check(model)
-    if isinstance(model, Recurrent):
-        trunk = Trunk(_features(model.encoder), lanes)
-        trunk.finish(trunk.cell(_cell(model.cell), encoded(trunk, model.encoder)), heads=2)
+    if isinstance(model, Recurrent | Shared):
+        trunk = Trunk(_features(model.encoder) or model.actor_layer.in_features, lanes)
+        top = encoded(trunk, model.encoder)
+        trunk.finish(trunk.cell(_cell(model.cell), top) if isinstance(model, Recurrent) else top, heads=2)
         built = Plan([trunk], _head(0, trunk, model.actor_layer), _head(0, trunk, model.critic_layer))
     else:
         assert isinstance(model, MLP | MultiInput)
@@ -128,7 +130,7 @@ def why_not(model: nn.Module) -> str | None:
 
 
 def _check(model: nn.Module) -> None:
-    if type(model) not in (MLP, MultiInput, Recurrent):
+    if type(model) not in (MLP, MultiInput, Recurrent, Shared):
         raise UnfitError(f"its model is a {type(model).__name__}, none of the packaged ones")
     if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):
         raise UnfitError("it is not float32 on the cpu")
