@@ -22,7 +22,7 @@ from warpworld.errors import BuildError, ConfigError, DeviceError, StoreError
 from warpworld.managers.cpu.native_library import NativeLibrary
 from warpworld.policies import MLP, Categorical, Policy
 from warpworld.policies.fused import DIAGNOSTICS, FusedNetworks, Loss, fuse, fused_gradient, fused_networks
-from warpworld.policies.fused.networks import SOURCE
+from warpworld.policies.fused.library import SOURCE
 from warpworld.trainers.algorithms.a2c import A2CSettings
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPOSettings
@@ -214,7 +214,7 @@ def test_a_forbidden_choice_has_no_gradient() -> None:
 @pytest.mark.parametrize("flags", ["-mno-avx512f", "-mno-avx512f -mno-avx2 -mno-avx"])
 def test_narrower_vectors(flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WARPWORLD_CXXFLAGS", flags)
-    monkeypatch.setattr("warpworld.policies.fused.networks._library", lambda: library)
+    monkeypatch.setattr("warpworld.policies.fused.networks.library", lambda: library)
     library = NativeLibrary(SOURCE)
     for hidden, heads in (((64, 64), (2,)), ((37, 10, 5), (3, 9)), ((), (6,))):
         policy = (case := Case(features=7, hidden=hidden, heads=heads, masked=True)).policy()
@@ -452,7 +452,7 @@ def test_without_a_compiler_torch_does_the_work(
     def fail(*arguments: Any) -> None:
         raise BuildError("no C++ compiler found")
 
-    monkeypatch.setattr("warpworld.policies.fused.networks._library", fail)
+    monkeypatch.setattr("warpworld.policies.fused.networks.library", fail)
     policy = Case().policy()
     assert not fuse(policy, "mine")
     assert [record.levelname for record in caplog.records] == ["WARNING"]

@@ -15,7 +15,7 @@ from tests.policies.fused.fused_cases import Case
 from tests.trainers.algorithms.ppo_cases import FEATURES, Settings, equal_weights, make_batch, make_policy, seeded
 from warpworld.errors import StoreError
 from warpworld.policies import ObservationNormaliser
-from warpworld.policies.fused import FusedNetworks, fuse
+from warpworld.policies.fused import FusedGradients, fuse
 from warpworld.trainers.algorithms.a2c import A2C
 from warpworld.trainers.algorithms.ppo import PPO
 
@@ -102,13 +102,13 @@ def test_a_restored_learner_goes_on_in_the_same_way() -> None:
 def test_torch_keeps_to_one_thread_only_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = PPO(make_policy(), Settings())
     fuse(learner.policy)
-    gradient, seen = FusedNetworks.gradient, []
+    gradient, seen = FusedGradients.__call__, []
 
     def spy(*arguments: Any) -> torch.Tensor:
         seen.append(torch.get_num_threads())
         return gradient(*arguments)
 
-    monkeypatch.setattr(FusedNetworks, "gradient", spy)
+    monkeypatch.setattr(FusedGradients, "__call__", spy)
     learner.update(make_batch(learner.policy), seeded())
     assert set(seen) == {1}
     assert torch.get_num_threads() == 2

@@ -18,7 +18,7 @@ from warpworld.config import ModelConfig, RunConfig, config_from_dict
 from warpworld.environment import Environment
 from warpworld.errors import StoreError
 from warpworld.policies import RecurrentPolicy, build_policy
-from warpworld.policies.fused import DIAGNOSTICS, FusedNetworks
+from warpworld.policies.fused import DIAGNOSTICS, FusedGradients
 from warpworld.trainers.algorithms import a2c, ppo
 from warpworld.trainers.algorithms.sequences import Sequences
 from warpworld.trainers.collecting.actor import Actor
@@ -205,13 +205,13 @@ def test_the_first_minibatch_s_ratio_is_one(algorithm: str, counted: float, monk
 def test_so_it_is_where_cpp_plays_and_learns(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of steps that follow ends of episodes, too: a state that one of both reset a step late would show."""
     found: list[Tensor] = []
-    gradient = FusedNetworks.gradient
+    gradient = FusedGradients.__call__
 
     def recorded(*given: Any) -> Tensor:
         found.append(gradient(*given))
         return found[-1]
 
-    monkeypatch.setattr(FusedNetworks, "gradient", recorded)
+    monkeypatch.setattr(FusedGradients, "__call__", recorded)
     model = {**recurrent().model_dump(), "recurrent": cell}
     trainer = Trainer(config(env={"counted": 0.5, "dying": 0.1}, model=model, learning_rate=0.01))
     for _ in range(2):

@@ -1,6 +1,18 @@
 """Packaged networks in C++ for training on the cpu: forward, and the whole gradient of a loss."""
 
+from warpworld.policies.fused.adam import FusedAdam
+from warpworld.policies.fused.calls import DIAGNOSTICS, Loss
 from warpworld.policies.fused.fuse import fuse, fused_gradient, fused_networks
-from warpworld.policies.fused.networks import DIAGNOSTICS, FusedNetworks, Loss
+from warpworld.policies.fused.gradients import FusedGradients
+from warpworld.policies.fused.networks import FusedNetworks
 
-__all__ = ["DIAGNOSTICS", "FusedNetworks", "Loss", "fuse", "fused_gradient", "fused_networks"]
+__all__ = [
+    "DIAGNOSTICS",
+    "FusedAdam",
+    "FusedGradients",
+    "FusedNetworks",
+    "Loss",
+    "fuse",
+    "fused_gradient",
+    "fused_networks",
+]

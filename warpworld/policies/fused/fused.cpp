@@ -5,6 +5,7 @@
 // are added up in order: results are the same, bit for bit, on any number of workers. The cpu backend's workers run strips
 // and chunks as they run the blocks of a kernel.
 
+#include "adam.hpp"
 #include "model.hpp"
 
 namespace fused {
@@ -27,6 +28,7 @@ struct GradientCall {
   const float* log_std;  // (outputs of the actor,); null with choices
   float* log_std_gradient;
   Rows rows;
+  int64_t sequences;  // that there are, or rows without a memory
   Places places;
   const uint8_t* starts;
   const float* states;
@@ -213,6 +215,8 @@ fused::Model* fused_make(const fused::ModelShape* shape) {
   return nullptr;
 }
 
+void fused_adam_step(fused::AdamStep* call) { fused::adam_step(*call); }
+
 // Before the strips of a forward; returns their number, -1 if there is no memory for them.
 int fused_begin_forward(fused::ForwardCall* call) {
   if (!fused::make_room(*call->model, fused::strip_rows(*call->model, call->places))) return -1;
@@ -220,8 +224,10 @@ int fused_begin_forward(fused::ForwardCall* call) {
   return fused::strips_of(*call->model, call->places);
 }
 
-// Before the chunks of a gradient; returns their number, -1 if there is no memory for them.
+// Before the chunks of a gradient; returns their number, -1 if there is no memory for them, -2 if a row does not exist.
 int fused_begin_gradient(fused::GradientCall* call) {
+  for (int64_t i = 0; i < call->places.count; i++)
+    if (call->places.index[i] < 0 || call->places.index[i] >= call->sequences) return -2;
   if (!fused::make_room(*call->model, fused::strip_rows(*call->model, call->places))) return -1;
   fused::pack(*call->model, call->parameters);
   call->common = fused::common_of(call->rows, call->places, call->loss);

@@ -19,21 +19,6 @@ struct MeanCall {
   float* of_state;       // backward: (agents, size)
 };
 
-// The first n numbers, and zeros.
-FUSED_INLINE Vector load_part(const float* from, int n) {
-  if (n >= lanes) return load(from);
-  Vector part{};
-  memcpy(&part, from, n * sizeof(float));
-  return part;
-}
-
-FUSED_INLINE void store_part(float* to, Vector value, int n) {
-  if (n >= lanes)
-    store(to, value);
-  else
-    memcpy(to, &value, n * sizeof(float));
-}
-
 static void run_means(const ww_launch* launch, unsigned first, unsigned end) {
   const MeanCall& call = *(const MeanCall*)launch->args[0];
   const int size = (int)call.size;

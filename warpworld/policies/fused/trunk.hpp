@@ -94,11 +94,16 @@ static Slabs slabs_of(const Trunk& trunk, const Scratch& scratch, int rows) {
   return slabs;
 }
 
+constexpr int ahead = 12, most_ahead = 128;  // rows and features that are fetched before they are copied
+
 // Puts the observations at `places` into slab 0; zeros where there is none.
 static void gather(const Trunk& trunk, int rows, const int64_t* places, const float* observations, float* x) {
   const int columns = trunk.slabs[0].columns, features = trunk.shape.features;
   for (int r = 0; r < rows; r++, x += columns) {
     const float* row = observations + places[r] * features;
+    if (r + ahead < rows && places[r + ahead] >= 0)
+      for (int c = 0; c < features && c < most_ahead; c += 16)
+        __builtin_prefetch(observations + places[r + ahead] * features + c);
     if (places[r] < 0)
       memset(x, 0, columns * sizeof(float));
     else if (!trunk.gathered)

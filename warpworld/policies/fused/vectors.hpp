@@ -56,6 +56,27 @@ FUSED_INLINE float sum(Vector x) {
   return part[0];
 }
 
+FUSED_INLINE Vector square_root(Vector x) {
+  FUSED_UNROLL
+  for (int i = 0; i < lanes; i++) x[i] = __builtin_sqrtf(x[i]);
+  return x;
+}
+
+// The first n numbers, and zeros.
+FUSED_INLINE Vector load_part(const float* from, int n) {
+  if (n >= lanes) return load(from);
+  Vector part{};
+  memcpy(&part, from, n * sizeof(float));
+  return part;
+}
+
+FUSED_INLINE void store_part(float* to, Vector value, int n) {
+  if (n >= lanes)
+    store(to, value);
+  else
+    memcpy(to, &value, n * sizeof(float));
+}
+
 FUSED_INLINE int rounded_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
 
 // x * P(x^2) / Q(x^2), fitted to tanh on [0, 8] for the least relative error (6e-9, below that of float); beyond 8,

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from warpworld.errors import RunError
+from warpworld.policies.fused import FusedAdam
 from warpworld.trainers.algorithms.muon import ADAM_EPS, Matrix, matrices_of
 
 ALIGNMENT = 4  # numbers; 16 bytes of float32, at whose multiples cuBLAS wants every matrix for its fastest kernels
@@ -32,6 +33,7 @@ class FlatParameters:
         parts: the parameters.
         vector: all of them.
         optimizer: of the vector.
+        native: takes the steps of a plain Adam on the cpu; None leaves them to torch.
 
     Args:
         module: on its device.
@@ -41,6 +43,7 @@ class FlatParameters:
 
     def __init__(self, module: nn.Module, learning_rate: float, optimizer: OptimizerMaker | None = None) -> None:
         self._module, self._make = module, optimizer or adam
+        self.native: FusedAdam | None = None
         self.parts = _trained(module)
         self.vector = flattened(module)
         self._matrices = matrices_of(module, list(zip(self.parts, _places(self.parts), strict=True)))
@@ -94,6 +97,8 @@ class FlatParameters:
 
     def step(self, max_grad_norm: float = math.inf) -> Tensor:
         """One step along the present gradient, which is scaled down to a length first; gives its length before that."""
+        if self.native is not None and self.native.takes(self.optimizer, self.vector):
+            return self.native(self.optimizer, self.vector, max_grad_norm)
         if max_grad_norm == math.inf:
             norm = torch.linalg.vector_norm(self.gradient)
         else:

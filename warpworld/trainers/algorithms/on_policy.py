@@ -20,7 +20,7 @@ from warpworld.environment import Group
 from warpworld.errors import RunError
 from warpworld.policies import Policy, RecurrentPolicy
 from warpworld.policies.fused import DIAGNOSTICS as FUSED_DIAGNOSTICS
-from warpworld.policies.fused import FusedNetworks, Loss, fused_gradient
+from warpworld.policies.fused import FusedAdam, FusedNetworks, Loss, fused_gradient
 from warpworld.policies.moments import moments
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.batch import Batch
@@ -325,15 +325,21 @@ class OnPolicy(Algorithm):
         self, fused: FusedNetworks, loss: Loss, rows: Experience, epoch: Epoch
     ) -> Iterator[dict[str, Tensor]]:
         """The same without autograd, and without a copy of the rows, but of those of bytes."""
-        is_plain = self.policy.preprocessing is None
-        rows = self._with_features(rows) if is_plain else rows
+        if self.parameters.native is None:
+            self.parameters.native = FusedAdam()
+        of_all = None  # images get four times as large: their features are made of one minibatch at a time
+        if self.policy.preprocessing is None:
+            of_all = fused.gradients(self._with_features(rows))
         with _one_torch_thread():
             for part in epoch.order.split(epoch.lengths):
-                taken, index = rows, part
-                if not is_plain:  # images get four times as large: of one minibatch at a time
-                    taken, index = self._with_features(rows.take(part)), torch.arange(len(part))
-                found = fused.gradient(taken, index, loss).float() if len(part) else ()
-                yield dict(zip(FUSED_DIAGNOSTICS, found, strict=False))
+                if not len(part):
+                    yield {}
+                    continue
+                if of_all is not None:
+                    found = of_all(part, loss)
+                else:
+                    found = fused.gradient(self._with_features(rows.take(part)), torch.arange(len(part)), loss)
+                yield dict(zip(FUSED_DIAGNOSTICS, found.unbind(), strict=True))
 
     def _with_features(self, rows: Experience) -> Experience:
         """The same rows with features in place of raw observations."""

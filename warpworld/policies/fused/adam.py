@@ -1,0 +1,54 @@
+"""Steps of Adam in C++: on a CPU one of torch's takes longer than a small network's whole gradient."""
+
+from __future__ import annotations
+
+import ctypes
+
+import torch
+from torch import Tensor, nn
+
+from warpworld.policies.fused.library import library
+
+_POINTER = ctypes.c_void_p
+
+
+class _AdamStep(ctypes.Structure):
+    """Of adam.hpp."""
+
+    _fields_ = [
+        ("count", ctypes.c_int64),
+        *((name, _POINTER) for name in ("weights", "gradient", "mean", "square", "step")),
+        *((name, ctypes.c_double) for name in ("rate", "beta1", "beta2", "eps", "max_norm", "norm")),
+    ]
+
+
+class FusedAdam:
+    """Clips a gradient's length and takes a step, on what torch's optimiser keeps: its state stays torch's own.
+
+    Raises:
+        BuildError: the library does not compile here.
+    """
+
+    def __init__(self) -> None:
+        self._call = _AdamStep()
+        self._run = library().function("fused_adam_step", _POINTER)
+
+    @staticmethod
+    def takes(optimizer: torch.optim.Optimizer, vector: nn.Parameter) -> bool:
+        """Whether these are a plain Adam that has taken a step, or could, and float32 on the cpu."""
+        group = optimizer.param_groups[0]
+        is_plain = not any(group.get(name) for name in ("weight_decay", "amsgrad", "maximize"))
+        on_cpu = vector.device.type == "cpu" and vector.dtype == torch.float32
+        return type(optimizer) is torch.optim.Adam and is_plain and on_cpu and bool(optimizer.state)
+
+    def __call__(self, optimizer: torch.optim.Optimizer, vector: nn.Parameter, max_norm: float) -> Tensor:
+        """One step along the vector's gradient, which is scaled down to ``max_norm`` first; gives its length before."""
+        group, state, gradient = optimizer.param_groups[0], optimizer.state[vector], vector.grad
+        assert gradient is not None
+        call = self._call
+        call.count, call.weights, call.gradient = vector.numel(), vector.data_ptr(), gradient.data_ptr()
+        call.mean, call.square = state["exp_avg"].data_ptr(), state["exp_avg_sq"].data_ptr()
+        call.step, call.rate = state["step"].data_ptr(), float(group["lr"])
+        (call.beta1, call.beta2), call.eps, call.max_norm = group["betas"], group["eps"], max_norm
+        self._run(ctypes.addressof(call))
+        return torch.tensor(call.norm, dtype=torch.float32)

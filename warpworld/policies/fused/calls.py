@@ -1,0 +1,98 @@
+"""What passes between Python and the C++ side: structs of the headers beside this file."""
+
+from __future__ import annotations
+
+import ctypes
+
+import torch
+from torch import Tensor
+
+from warpworld.errors import StoreError
+
+DIAGNOSTICS = ("policy_loss", "value_loss", "entropy", "approx_kl", "old_approx_kl", "clipfrac")
+
+_POINTER, _INT, _INT64, _FLOAT = ctypes.c_void_p, ctypes.c_int, ctypes.c_int64, ctypes.c_float
+
+
+class LayerParameters(ctypes.Structure):
+    """Of layer.hpp: pointers into torch's memory."""
+
+    _fields_ = [(name, _POINTER) for name in ("weight", "bias", "weight_gradient", "bias_gradient")]
+
+
+class Loss(ctypes.Structure):
+    """What a gradient is taken of.
+
+    Attributes:
+        surrogate: True for PPO's clipped surrogate, False for advantage actor-critic's ``-log_prob * advantage``.
+        clip_value_loss, normalise_advantages, clip_coef, ent_coef, vf_coef: as PPO's settings.
+    """
+
+    _fields_ = [
+        *((name, _INT) for name in ("surrogate", "clip_value_loss", "normalise_advantages")),
+        *((name, _FLOAT) for name in ("clip_coef", "ent_coef", "vf_coef")),
+    ]
+
+
+class Rows(ctypes.Structure):
+    """Of losses.hpp: the rows that there are."""
+
+    _fields_ = [
+        *((name, _POINTER) for name in ("observations", "actions", "box_actions", "log_probs", "advantages")),
+        *((name, _POINTER) for name in ("returns", "values", "action_masks", "mask")),
+    ]
+
+
+class Places(ctypes.Structure):
+    """Of strip.hpp: where a strip's rows are among them."""
+
+    _fields_ = [
+        *((name, _INT64) for name in ("count", "steps", "sequence_stride", "step_stride")),
+        ("index", _POINTER),
+    ]
+
+
+class Common(ctypes.Structure):
+    """Of losses.hpp: what a minibatch's rows have in common."""
+
+    _fields_ = [*((name, _FLOAT) for name in ("mean", "scale", "weight")), ("count", _INT64)]
+
+
+class ModelShape(ctypes.Structure):
+    """Of model.hpp."""
+
+    _fields_ = [
+        *((name, _INT) for name in ("num_trunks", "num_heads", "num_workers")),
+        *((name, _POINTER) for name in ("trunks", "heads", "head_sizes")),
+    ]
+
+
+class ForwardCall(ctypes.Structure):
+    """Of fused.cpp."""
+
+    _fields_ = [
+        *((name, _POINTER) for name in ("model", "parameters", "observations")),
+        ("places", Places),
+        *((name, _POINTER) for name in ("starts", "states", "outputs", "values", "after")),
+    ]
+
+
+class GradientCall(ctypes.Structure):
+    """Of fused.cpp."""
+
+    _fields_ = [
+        *((name, _POINTER) for name in ("model", "parameters", "log_std", "log_std_gradient")),
+        *(("rows", Rows), ("sequences", _INT64), ("places", Places), ("starts", _POINTER), ("states", _POINTER)),
+        ("loss", Loss),
+        *(("common", Common), ("diagnostics", ctypes.c_double * len(DIAGNOSTICS)), ("bad_action", _INT)),
+    ]
+
+
+def checked(name: str, tensor: Tensor, dtype: torch.dtype, shape: tuple[int, ...]) -> Tensor:
+    """The tensor, contiguous and on the cpu; integers of another width are converted."""
+    if tensor.shape != shape or tensor.device.type != "cpu" or tensor.is_floating_point() != dtype.is_floating_point:
+        raise StoreError(
+            f"{name}: shape {tuple(tensor.shape)} of {tensor.dtype} on {tensor.device}, expected {shape} of {dtype} "
+            "on cpu"
+        )
+    return tensor.to(dtype).contiguous()

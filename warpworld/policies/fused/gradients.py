@@ -1,0 +1,92 @@
+"""The gradients of an experience's minibatches, in C++."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from warpworld.errors import StoreError
+from warpworld.policies.fused.calls import Loss, Places, Rows, checked
+
+if TYPE_CHECKING:
+    from warpworld.policies.fused.networks import FusedNetworks
+    from warpworld.trainers.algorithms.sequences import Experience
+
+
+class FusedGradients:
+    """The gradients of the minibatches of one experience, by the weights of the moment.
+
+    While it is used weights, gradients and rows stay where they are.
+
+    Args:
+        networks: whose weights.
+        experience: a batch of B rows whose mask is not read, or B sequences, whose mask is.
+
+    Raises:
+        StoreError: a tensor of another shape or dtype.
+    """
+
+    def __init__(self, networks: FusedNetworks, experience: Experience) -> None:
+        self._networks, self._rows, self._keep = networks, Rows(), list[Tensor]()
+        self._count, self._steps = len(experience), 1
+        self._starts: int | None = None
+        self._states: int | None = None
+        self._point_to(experience.rows)
+        if networks.state_size:
+            self._point_to_sequences(experience)
+        networks._point_to_weights(gradients=True)
+
+    def __call__(self, index: Tensor, loss: Loss) -> Tensor:
+        """Write the gradient of a minibatch's loss into the parameters' ``grad``, whatever was there before.
+
+        Args:
+            index: (count,) int64, the rows or sequences that the minibatch has, of 0 .. B-1; at least one.
+            loss: which loss.
+
+        Returns:
+            (6,) float32: means of ``DIAGNOSTICS`` over the rows, from before the step. Without the surrogate, those
+            about its ratio are 0.
+
+        Raises:
+            StoreError: a row or an action that does not exist.
+        """
+        rows = checked("rows", index, torch.int64, (len(index),))
+        if len(index) == 0:
+            raise StoreError(f"rows: expected at least one, each of 0 to {self._count - 1}")
+        call = self._networks._gradient_call
+        call.rows, call.sequences, call.loss = self._rows, self._count, loss
+        call.places = Places(len(index), self._steps, self._steps, 1, rows.data_ptr())
+        call.starts, call.states = self._starts, self._states
+        self._networks._run(call)
+        return torch.tensor(call.diagnostics[:])
+
+    def _point_to(self, batch: Any) -> None:
+        networks = self._networks
+        count, heads, is_box = len(batch), len(networks.head_sizes), networks.is_box
+        shapes: dict[str, tuple[torch.dtype, tuple[int, ...]]] = {
+            "observations": (torch.float32, (count, networks.features)),
+            "actions": (torch.float32, (count, networks.num_outputs)) if is_box else (torch.int32, (count, heads)),
+            **{name: (torch.float32, (count,)) for name in ("log_probs", "advantages", "returns", "values")},
+        }
+        for name, (dtype, shape) in shapes.items():
+            field = "box_actions" if is_box and name == "actions" else name
+            setattr(self._rows, field, self._kept(name, getattr(batch, name), dtype, shape))
+        masks = None if is_box else getattr(batch, "action_masks", None)
+        if masks is not None:
+            wanted = (count, networks.num_outputs)
+            self._rows.action_masks = self._kept("action_masks", masks, torch.bool, wanted)
+
+    def _point_to_sequences(self, sequences: Any) -> None:
+        self._steps = sequences.starts.shape[1]
+        states, starts = (self._count, self._networks.state_size), (self._count, self._steps)
+        self._states = self._kept("states", sequences.states, torch.float32, states)
+        self._starts = self._kept("starts", sequences.starts, torch.bool, starts)
+        if sequences.rows.mask is not None:
+            self._rows.mask = self._kept("mask", sequences.rows.mask, torch.bool, (len(sequences.rows),))
+
+    def _kept(self, name: str, tensor: Tensor, dtype: torch.dtype, shape: tuple[int, ...]) -> int:
+        """Address of a tensor, which lives as long as this object."""
+        self._keep.append(checked(name, tensor, dtype, shape))
+        return self._keep[-1].data_ptr()
