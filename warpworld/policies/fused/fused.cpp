@@ -38,25 +38,24 @@ struct GradientCall {
   int bad_action;  // 1 if an action does not exist
 };
 
-// Calls `use` with each layer's weights and torch's.
-template <class Use>
-static void for_layers(Model& model, const LayerParameters* parameters, Use use) {
-  for (int i = 0; i < model.num_trunks; i++)
-    for (int l = 0; l < model.trunks[i].shape.num_layers; l++)
-      if (model.trunks[i].layers[l].shape.weight_rows) use(model.trunks[i].layers[l], *parameters++);
-}
-
-static const LayerParameters* of_heads(const Model& model, const LayerParameters* parameters) {
-  for (int i = 0; i < model.num_trunks; i++)
-    for (int l = 0; l < model.trunks[i].shape.num_layers; l++) parameters += model.trunks[i].layers[l].shape.weight_rows > 0;
+// Calls `use` with each layer of a trunk that has weights, and torch's; returns what comes behind them.
+template <class TrunkType, class Use>
+static const LayerParameters* for_layers(TrunkType& trunk, const LayerParameters* parameters, Use use) {
+  for (int i = 0; i < trunk.shape.num_layers; i++)
+    if (trunk.layers[i].shape.weight_rows) use(trunk.layers[i], *parameters++);
   return parameters;
 }
 
-static void pack(Model& model, const LayerParameters* parameters) {
-  for_layers(model, parameters, [](Layer& layer, const LayerParameters& given) { pack(layer, given); });
-  const LayerParameters* heads = of_heads(model, parameters);
-  pack(model.actor.layer, heads[0]);
-  pack(model.critic.layer, heads[1]);
+// Copies the weights of the trunks that these heads read, and theirs.
+static void pack(Model& model, const LayerParameters* parameters, bool acts, bool judges) {
+  for (int i = 0; i < model.num_trunks; i++) {
+    const bool is_read = (acts && model.actor.trunk == i) || (judges && model.critic.trunk == i);
+    parameters = for_layers(model.trunks[i], parameters, [=](Layer& layer, const LayerParameters& given) {
+      if (is_read) pack(layer, given);
+    });
+  }
+  if (acts) pack(model.actor.layer, parameters[0]);
+  if (judges) pack(model.critic.layer, parameters[1]);
 }
 
 // ---- forward --------------------------------------------------------------------------------------------------------
@@ -220,7 +219,7 @@ void fused_adam_step(fused::AdamStep* call) { fused::adam_step(*call); }
 // Before the strips of a forward; returns their number, -1 if there is no memory for them.
 int fused_begin_forward(fused::ForwardCall* call) {
   if (!fused::make_room(*call->model, fused::strip_rows(*call->model, call->places))) return -1;
-  fused::pack(*call->model, call->parameters);
+  fused::pack(*call->model, call->parameters, call->outputs, call->values);
   return fused::strips_of(*call->model, call->places);
 }
 
@@ -229,7 +228,7 @@ int fused_begin_gradient(fused::GradientCall* call) {
   for (int64_t i = 0; i < call->places.count; i++)
     if (call->places.index[i] < 0 || call->places.index[i] >= call->sequences) return -2;
   if (!fused::make_room(*call->model, fused::strip_rows(*call->model, call->places))) return -1;
-  fused::pack(*call->model, call->parameters);
+  fused::pack(*call->model, call->parameters, true, true);
   call->common = fused::common_of(call->rows, call->places, call->loss);
   call->bad_action = 0;
   return fused::chunks_of(*call->model, call->places);
@@ -248,11 +247,13 @@ void fused_end_gradient(fused::GradientCall* call) {
     for (int chunk = 0; chunk < chunks; chunk++) total += model.diagnostics[chunk][d];
     call->diagnostics[d] = call->common.count ? total / call->common.count : 0;
   }
-  for_layers(model, call->parameters,
-             [&](const Layer& layer, const LayerParameters& given) { write_gradients(layer, sums, given); });
-  const LayerParameters* heads = of_heads(model, call->parameters);
-  write_gradients(model.actor, sums, heads[0]);
-  write_gradients(model.critic, sums, heads[1]);
+  const LayerParameters* parameters = call->parameters;
+  for (int i = 0; i < model.num_trunks; i++)
+    parameters = for_layers(model.trunks[i], parameters, [&](const Layer& layer, const LayerParameters& given) {
+      write_gradients(layer, sums, given);
+    });
+  write_gradients(model.actor, sums, parameters[0]);
+  write_gradients(model.critic, sums, parameters[1]);
   if (model.is_box) memcpy(call->log_std_gradient, sums + model.width_sums, model.actor.outputs * sizeof(float));
 }
 }
