@@ -200,6 +200,16 @@ def test_commands_that_only_print_load_no_library(words: list[str]) -> None:
     assert HEAVY & set(loaded) == set()
 
 
+@pytest.mark.heavy
+@pytest.mark.cpu_backend
+def test_training_begins_without_torch_s_compiler(tmp_path: Path) -> None:
+    small = ["trainer.num_envs=8", "trainer.num_steps=4", "trainer.total_env_steps=32", "trainer.device=cpu"]
+    words = ["train", "cartpole", "--run", str(tmp_path / "run"), *small]
+    loaded = json.loads(run([sys.executable, "-c", COMMAND, *words], cwd=ROOT).stderr.splitlines()[-1])
+    assert "torch.optim" in loaded
+    assert {"torch._dynamo", "torch._inductor", "sympy"} & set(loaded) == set()
+
+
 @pytest.mark.parametrize("first", ["warpworld", "gymnasium"])
 def test_gymnasium_knows_the_environments_in_either_order_of_imports(first: str) -> None:
     second = {"warpworld": "gymnasium", "gymnasium": "warpworld"}[first]

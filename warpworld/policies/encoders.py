@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.errors import ConfigError
-from warpworld.policies.layers import ACTIVATIONS, HIDDEN_GAIN, Layers, hidden_layers, linear
+from warpworld.policies.layers import ACTIVATIONS, HIDDEN_GAIN, Layers, hidden_layers, linear, undrawn
 
 Convolution = type[nn.Conv1d] | type[nn.Conv2d]
 _CONVOLUTIONS: dict[int, Convolution] = {2: nn.Conv1d, 3: nn.Conv2d}  # by the dimensions of a part
@@ -107,7 +107,7 @@ def _convolutions(
 
 def _convolution(kind: Convolution, inputs: int, outputs: int, kernel_size: int, stride: int) -> nn.Module:
     """A convolution with orthogonal weights and zero biases."""
-    layer = nn.utils.skip_init(kind, inputs, outputs, kernel_size, stride)
+    layer = undrawn(kind, inputs, outputs, kernel_size, stride)
     nn.init.orthogonal_(layer.weight, HIDDEN_GAIN)
     assert layer.bias is not None
     nn.init.zeros_(layer.bias)

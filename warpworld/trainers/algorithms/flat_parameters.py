@@ -15,6 +15,7 @@ from torch.nn import functional
 from warpworld.errors import RunError
 from warpworld.policies.fused import FusedAdam
 from warpworld.trainers.algorithms.muon import ADAM_EPS, Matrix, matrices_of
+from warpworld.trainers.algorithms.optimizers import Adam
 
 ALIGNMENT = 4  # numbers; 16 bytes of float32, at whose multiples cuBLAS wants every matrix for its fastest kernels
 _UNFIT = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)  # what torch meets a wrong state with
@@ -186,9 +187,9 @@ def _padding(parameter: Tensor) -> int:
 
 def adam(
     parameters: nn.Parameter, learning_rate: float, matrices: Sequence[Matrix] = (), eps: float = ADAM_EPS
-) -> torch.optim.Adam:
+) -> Adam:
     """Adam, fused into one kernel where this torch can do that for the policy's device."""
     try:
-        return torch.optim.Adam([parameters], lr=learning_rate, eps=eps, fused=True)
+        return Adam([parameters], lr=learning_rate, eps=eps, fused=True)
     except RuntimeError:
-        return torch.optim.Adam([parameters], lr=learning_rate, eps=eps)
+        return Adam([parameters], lr=learning_rate, eps=eps)

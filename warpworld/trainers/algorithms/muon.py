@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from warpworld.errors import ConfigError
 from warpworld.policies.ensemble import Ensemble
+from warpworld.trainers.algorithms.optimizers import Adam
 
 MOMENTUM = 0.95
 ADAM_EPS = 1e-5
@@ -50,7 +51,7 @@ def matrices_of(module: nn.Module, places: Sequence[tuple[nn.Parameter, int]]) -
     return [matrix for matrix in found if min(matrix.rows, matrix.columns) > 1]
 
 
-class Muon(torch.optim.Adam):
+class Muon(Adam):
     """torch's Muon (Jordan et al. 2024) for matrices of weights, and Adam for biases and single rows.
 
     A matrix moves along the gradient's momentum, whose singular values are all made about 1. The step is as long as one

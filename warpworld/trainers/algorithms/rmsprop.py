@@ -8,10 +8,12 @@ from typing import Any
 import torch
 from torch import nn
 
+from warpworld.trainers.algorithms.optimizers import UncompiledOptimizer
+
 ALPHA = 0.99  # share of the mean square that a step keeps; torch's default
 
 
-class RMSprop(torch.optim.Optimizer):
+class RMSprop(UncompiledOptimizer):
     """RMSprop without momentum (Tieleman and Hinton 2012), the numbers of ``torch.optim.RMSprop``.
 
     Torch's own reads a learning rate that is a tensor back to the host, unless all lies on a GPU.
