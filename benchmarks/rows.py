@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -53,35 +54,82 @@ class LearningRow:
     Attributes:
         world: what is learnt.
         system: who learns it.
+        cores: of networks and envs.
         num_envs: envs that step together.
         num_steps: steps of each between two updates.
         update_epochs: passes over them.
         num_minibatches: gradient steps of a pass.
-        threads: of networks and envs.
         seconds_per_iteration: of a rollout and its update, median.
-        rollout_share: part of it that the rollout takes.
-        spread: between the quartiles, relative to the median.
+        seconds_per_update: of the update, median.
+        spread: of iterations, between the quartiles, relative to the median.
+        update_operations: of products and convolutions, in an update.
+        product: operations per second of a plain product in the same process.
     """
 
     world: str
     system: str
+    cores: int
     num_envs: int
     num_steps: int
     update_epochs: int
     num_minibatches: int
-    threads: int
     seconds_per_iteration: float
-    rollout_share: float
+    seconds_per_update: float
     spread: float
+    update_operations: float
+    product: float
 
     @property
     def env_steps_per_s(self) -> float:
         """Envs included, and all that learning from their steps costs."""
         return self.num_envs * self.num_steps / self.seconds_per_iteration
 
+    @property
+    def operations_per_s(self) -> float:
+        """Of the update."""
+        return self.update_operations / self.seconds_per_update
+
+    @property
+    def share_of_product(self) -> float:
+        """The update's operations per second, in parts of a plain product's."""
+        return self.operations_per_s / self.product
+
+    def is_like(self, other: LearningRow) -> bool:
+        """Whether both do the same work in the same setting on as many cores."""
+        return self.world == other.world and self.is_sized_like(other)
+
+    def is_sized_like(self, other: LearningRow) -> bool:
+        """Whether both learn from as many rows in as many steps on as many cores."""
+        sizes = "cores", "num_envs", "num_steps", "update_epochs", "num_minibatches"
+        return all(getattr(self, name) == getattr(other, name) for name in sizes)
+
     def as_dict(self) -> dict[str, object]:
         """For JSON."""
-        return {**dataclasses.asdict(self), "env_steps_per_s": self.env_steps_per_s}
+        derived = {name: getattr(self, name) for name in ("env_steps_per_s", "operations_per_s", "share_of_product")}
+        return {**dataclasses.asdict(self), **derived}
+
+
+@dataclass(frozen=True)
+class StartRow:
+    """How long a command takes to the end of its first update, with kernels in the cache.
+
+    Attributes:
+        config: that is trained.
+        cores: that the process may use.
+        seconds: wall time, median.
+        cpu_seconds: of all threads, median.
+        spread: of the wall times, relative to the median.
+    """
+
+    config: str
+    cores: int
+    seconds: float
+    cpu_seconds: float
+    spread: float
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        return dataclasses.asdict(self)
 
 
 @dataclass(frozen=True)
@@ -239,36 +287,46 @@ def print_table(rows: Iterable[Row]) -> None:
 
 
 def print_learning(rows: Iterable[LearningRow]) -> None:
-    """Print rows, each with its speed as a multiple of the first system's in the same setting."""
+    """Print rows, each with the speed of the first system of the same work and setting as a multiple of its own."""
     rows = list(rows)
-    table = Table(title="PPO end to end, envs included, two tanh networks 2 x 64; medians")
-    table.add_column("learning")
+    table = Table(title="training end to end, envs included; medians")
+    table.add_column("work")
     table.add_column("system")
     for name in (
-        "envs x steps",
-        "epochs x parts",
-        "threads",
-        "ms/iteration",
-        "rollout",
-        "M env steps/s",
-        "spread",
-        "x",
+        *("cores", "envs x steps", "epochs x parts", "ms", "ms update"),
+        *("k env steps/s", "spread", "first / it", "GFLOP/s", "of product"),
     ):
         table.add_column(name, justify="right")
     for row in rows:
-        same = [r for r in rows if (r.num_envs, r.update_epochs) == (row.num_envs, row.update_epochs)]
+        first = next(each for each in rows if each.is_like(row))
         table.add_row(
             row.world,
             row.system,
+            f"{row.cores}",
             f"{row.num_envs} x {row.num_steps}",
             f"{row.update_epochs} x {row.num_minibatches}",
-            f"{row.threads}",
             f"{row.seconds_per_iteration * 1e3:.1f}",
-            f"{row.rollout_share:.0%}",
-            f"{row.env_steps_per_s / 1e6:.3g}",
+            f"{row.seconds_per_update * 1e3:.1f}",
+            f"{row.env_steps_per_s / 1e3:,.0f}",
             f"{row.spread:.0%}",
-            f"{row.env_steps_per_s / same[0].env_steps_per_s:.1f}",
+            f"{first.env_steps_per_s / row.env_steps_per_s:.2f}",
+            f"{row.operations_per_s / 1e9:.0f}",
+            f"{row.share_of_product:.0%}",
         )
+    Console(width=160).print(table)
+    for cores in sorted({row.cores for row in rows}):
+        product = statistics.median(row.product for row in rows if row.cores == cores)
+        print(f"a plain product makes {product / 1e9:.0f} GFLOP/s on {cores} core{'s' * (cores != 1)}, median")
+
+
+def print_starts(rows: Iterable[StartRow]) -> None:
+    """Print rows."""
+    table = Table(title="from the command `warpworld train CONFIG` to the end of the first update; medians")
+    table.add_column("config")
+    for name in ("cores", "s", "CPU s", "spread"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(row.config, f"{row.cores}", f"{row.seconds:.2f}", f"{row.cpu_seconds:.2f}", f"{row.spread:.0%}")
     Console(width=140).print(table)
 
 

@@ -7,26 +7,11 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import eager, learning, main, rows, shares
-from benchmarks.learning import Setting
+from benchmarks import main, shares
+from benchmarks.learning import eager
 from warpworld.policies import Categorical
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPOSettings, ppo_loss
-
-SMALL = Setting(num_envs=8, num_steps=4, update_epochs=2)
-
-
-@pytest.fixture(autouse=True)
-def untuned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests' own process is left as it is."""
-    monkeypatch.setattr(learning, "tune_for_cpu", lambda: None)
-
-
-@pytest.mark.parametrize("system", list(learning.SYSTEMS))
-def test_every_system_gives_times_of_its_iterations(system: str) -> None:
-    times = learning.SYSTEMS[system](SMALL, 1e-6)
-    assert len(times) == 8
-    assert all(rollout > 0 and update > 0 for rollout, update in times)
 
 
 def test_the_usual_ppo_has_our_loss() -> None:
@@ -59,15 +44,10 @@ def test_the_usual_ppo_learns(make: Any) -> None:
     assert ends[-1] < 0.6 * ends[0]  # episodes are longer
 
 
-def test_shares_and_tables(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_shares(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(shares, "NUM_ENVS", 20)
     monkeypatch.setattr(shares, "NUM_STEPS", 2)
     before = torch.get_num_threads()
     main.run(only="rollout", seconds=1e-4)
     assert "rollout, tag_gridworld" in capsys.readouterr().out
     assert torch.get_num_threads() == before
-    first = rows.LearningRow("ppo", "usual", 10, 10, 4, 4, 1, 0.02, 0.5, 0.0)
-    rows.print_learning([first, rows.LearningRow("ppo", "ours", 10, 10, 4, 4, 1, 0.01, 0.5, 0.0)])
-    printed = capsys.readouterr().out
-    assert first.env_steps_per_s == pytest.approx(5000)
-    assert "2.0" in printed

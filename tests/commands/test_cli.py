@@ -340,7 +340,7 @@ def test_a_benchmark_that_is_unknown(capsys: pytest.CaptureFixture[str]) -> None
     assert err == (
         "error: no benchmark's name contains 'cartpol_e'. Did you mean 'cartpole'? "
         "Known: cartpole, pendulum, recall, minatar_breakout, minatar_freeway, tag_gridworld, tag_continuous, "
-        "explorer, deathmatch, adapters, export, gallery, ppo, off-policy, replay, rollout\n"
+        "explorer, deathmatch, adapters, export, gallery, learning, off-policy, replay, rollout\n"
     )
 
 

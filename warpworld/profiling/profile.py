@@ -118,6 +118,15 @@ def profile(config: RunConfig, seconds: float) -> Profile:
     )
 
 
+def operations_of(config: RunConfig) -> dict[Part, float]:
+    """Operations of products and convolutions in an iteration, by part, as torch does them; nothing is written.
+
+    Raises:
+        WarpworldError: the config cannot be trained.
+    """
+    return {part: counts[0] for part, counts in _counted(_without_pauses(config, fused=False)).items()}
+
+
 def _warm_up(trainer: Trainer, iterations: int) -> None:
     """Do what happens only once, until all algorithms learn."""
     replays = [each for each in trainer.algorithms.values() if isinstance(each, OffPolicy)]

@@ -1,0 +1,85 @@
+"""Iterations of a training run by warpworld."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from warpworld.config import RunConfig
+from warpworld.config.endless import load_endless
+from warpworld.profiling.profile import operations_of
+from warpworld.profiling.seams import POLICY, VALUES
+from warpworld.trainers.cpu_tuning import tune_for_cpu
+from warpworld.trainers.trainer import Trainer
+
+from .settings import WARM_UP, Setting, Times, Watch
+
+
+@dataclass(frozen=True)
+class Task:
+    """A config to train.
+
+    Attributes:
+        config: a packaged one.
+        policy: whose epochs and minibatches a setting has.
+        overrides: of the config, besides those of a setting, as a command line has them.
+    """
+
+    config: str
+    policy: str
+    overrides: tuple[str, ...] = ()
+
+    def loaded(self, setting: Setting, fused: bool = True) -> RunConfig:
+        """The config with the sizes of a setting, without an end, on as many threads as torch has."""
+        threads = torch.get_num_threads()
+        sizes = {
+            "trainer.num_envs": setting.num_envs,
+            "trainer.num_steps": setting.num_steps,
+            "trainer.device": "cpu",
+            "trainer.num_workers": threads,
+            "trainer.torch_threads": threads,
+            "trainer.fused": str(fused).lower(),
+            f"policy.{self.policy}.update_epochs": setting.update_epochs,
+            f"policy.{self.policy}.num_minibatches": setting.num_minibatches,
+        }
+        return load_endless(self.config, [*(f"{key}={value}" for key, value in sizes.items()), *self.overrides])
+
+
+def of_warpworld(task: Task, fused: bool = True) -> Callable[[Setting, float], Times]:
+    """Measures a training run, by C++ where it can or by torch alone."""
+
+    def measured(setting: Setting, seconds: float) -> Times:
+        tune_for_cpu()
+        trainer, watch = Trainer(task.loaded(setting, fused)), Watch(seconds)
+        seen: list[tuple[float, float]] = []
+        trainer.train(
+            None,  # it leaves nothing behind
+            on_iteration=lambda metrics: seen.append((metrics["perf/rollout_s"], metrics["perf/update_s"])),
+            stop=watch.is_over,
+        )
+        counted = seen[WARM_UP:]
+        return Times([sum(each) for each in counted], [update for _, update in counted])
+
+    return measured
+
+
+@dataclass(frozen=True)
+class Operations:
+    """Multiplications and additions of the products and convolutions of an update.
+
+    Attributes:
+        gradients: forward and backward, of all minibatches.
+        values: of the rollout's rows, where they are computed after the rollout.
+    """
+
+    gradients: float
+    values: float
+
+
+def counted(task: Task, setting: Setting) -> Operations:
+    """What an update computes, whoever does it."""
+    found = operations_of(task.loaded(setting))
+    values = sum(count for part, count in found.items() if part.name == VALUES)
+    return Operations(sum(count for part, count in found.items() if part.name not in (POLICY, VALUES)), values)
