@@ -75,7 +75,7 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
         print_shares(shared)
     if courses:
         print_courses(courses)
-    found = ", ".join(peers.installed()) or "none"
+    found = ", ".join([*peers.installed(), *learning.libraries()]) or "none"
     print(f"{_processor()}, {available_cores()} cores; {find_compiler().version}; peers installed: {found}")
     if save:
         path = Path(save)

@@ -286,6 +286,11 @@ def print_table(rows: Iterable[Row]) -> None:
     Console(width=140).print(table)
 
 
+def thousands(number: float) -> str:
+    """In thousands, with a decimal where there are few."""
+    return f"{number / 1e3:,.{0 if number >= 1e4 else 1}f}"
+
+
 def print_learning(rows: Iterable[LearningRow]) -> None:
     """Print rows, each with the speed of the first system of the same work and setting as a multiple of its own."""
     rows = list(rows)
@@ -307,7 +312,7 @@ def print_learning(rows: Iterable[LearningRow]) -> None:
             f"{row.update_epochs} x {row.num_minibatches}",
             f"{row.seconds_per_iteration * 1e3:.1f}",
             f"{row.seconds_per_update * 1e3:.1f}",
-            f"{row.env_steps_per_s / 1e3:,.0f}",
+            thousands(row.env_steps_per_s),
             f"{row.spread:.0%}",
             f"{first.env_steps_per_s / row.env_steps_per_s:.2f}",
             f"{row.operations_per_s / 1e9:.0f}",
@@ -321,7 +326,7 @@ def print_learning(rows: Iterable[LearningRow]) -> None:
 
 def print_starts(rows: Iterable[StartRow]) -> None:
     """Print rows."""
-    table = Table(title="from the command `warpworld train CONFIG` to the end of the first update; medians")
+    table = Table(title="`warpworld train` to its first update; medians")
     table.add_column("config")
     for name in ("cores", "s", "CPU s", "spread"):
         table.add_column(name, justify="right")

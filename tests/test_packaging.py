@@ -154,6 +154,15 @@ def test_every_requirement_is_pinned() -> None:
     assert names([line for path in ROOT.glob("requirements*.txt") for line in listed(path.name)]) - pinned == set()
 
 
+def test_every_package_of_the_benchmarks_is_installed() -> None:
+    text = (ROOT / "setup.py").read_text(encoding="utf-8")
+    folders = [path.parent.relative_to(ROOT) for path in (ROOT / "benchmarks").rglob("__init__.py")]
+    assert len(folders) > 5
+    for folder in folders:
+        name = ".".join(("warpworld", *folder.parts))
+        assert f'"{name}",' in text and f'"{name}": "{folder.as_posix()}",' in text
+
+
 # What neither `import warpworld` nor a command that only prints may load: each takes longer than all the rest.
 HEAVY = {
     *("torch", "numpy", "gymnasium", "pydantic", "matplotlib", "pycuda", "gym", "rich", "tensorboard"),

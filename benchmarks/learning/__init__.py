@@ -51,6 +51,12 @@ def chosen(only: str | None) -> list[str]:
     return found
 
 
+def libraries() -> list[str]:
+    """Peers that are installed and can be measured."""
+    systems = [system for work in WORKS.values() for system in work.systems.values() if system.library is not None]
+    return sorted({str(system.library) for system in systems if system.is_installed})
+
+
 def rows(seconds: float, only: str | None = NAME) -> Iterator[LearningRow | StartRow]:
     """Measure works; ``seconds`` is a fifth of what is measured of each system, at least."""
     for cores in sorted({1, min(2, available_cores())}):

@@ -45,25 +45,28 @@ class Watch:
 
     Args:
         seconds: see above.
+        least: iterations.
+        warm_up: iterations.
     """
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds, self._began, self._done = seconds, 0.0, 0
+    def __init__(self, seconds: float, least: int = LEAST, warm_up: int = WARM_UP) -> None:
+        self._seconds, self._least, self._warm_up = seconds, least, warm_up
+        self._began, self._done = 0.0, 0
 
     def is_over(self) -> bool:
         """Asked before each iteration."""
-        if self._done == WARM_UP:
+        if self._done == self._warm_up:
             self._began = time.perf_counter()
         self._done += 1
-        measured = self._done - 1 - WARM_UP
-        return measured >= LEAST and time.perf_counter() - self._began >= self._seconds
+        measured = self._done - 1 - self._warm_up
+        return measured >= self._least and time.perf_counter() - self._began >= self._seconds
 
 
-def timed(iterate: Callable[[], None], seconds: float) -> list[float]:
-    """Seconds of each call that counts."""
-    watch, seen = Watch(seconds), []
+def timed(run: Callable[[], object], seconds: float, least: int = LEAST, warm_up: int = WARM_UP) -> list[float]:
+    """Seconds of each call that counts; the others as in ``Watch``."""
+    watch, seen = Watch(seconds, least, warm_up), list[float]()
     while not watch.is_over():
         start = time.perf_counter()
-        iterate()
+        run()
         seen.append(time.perf_counter() - start)
-    return seen[WARM_UP:]
+    return seen[warm_up:]

@@ -42,15 +42,19 @@ def of_jax(network: str) -> Callable[[Setting, float], Times]:
 
         sizes = setting.num_envs, setting.num_steps, setting.update_epochs, setting.num_minibatches
         ppo = PPO(NETWORKS[network](), *sizes)
-        run = list(ppo.start(seed=1))
+        learner, acting = ppo.start(seed=1)
 
         def iterate() -> None:
-            run[:] = jax.block_until_ready(ppo.iterate(*run))
+            nonlocal learner, acting
+            learner, acting = jax.block_until_ready(ppo.iterate(learner, acting))
 
         totals = timed(iterate, seconds)
-        learner, acting = run
         after, rollout = ppo.collect(learner.weights, acting)
-        updates = timed(lambda: jax.block_until_ready(ppo.update(learner, acting.memory, after, rollout)), seconds / 4)
+
+        def update() -> None:
+            jax.block_until_ready(ppo.update(learner, acting.memory, after, rollout))
+
+        updates = timed(update, seconds / 4, least=3, warm_up=1)
         return Times(totals, updates)
 
     return measured

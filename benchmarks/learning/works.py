@@ -79,7 +79,7 @@ def _boxed(config: str) -> Task:
 _SEEING = Task("deathmatch", "fighter", ("policy.fighter.model.type=multi_input",))
 WORKS = {
     "plain": Work(
-        "PPO, two networks 2 x 64",
+        "PPO, 2 x 64",
         LONG_AND_WIDE,
         {
             "warpworld": _ours(_cartpole()),
@@ -104,17 +104,17 @@ WORKS = {
         {"warpworld": _ours(_cartpole("lstm")), "JAX, scan": _jax("lstm", "lstm")},
     ),
     "gaussian": Work(
-        "PPO, choices and a Box",
+        "PPO on a Box",
         LONG_AND_WIDE[:1],
         {"warpworld, cartpole": _ours(_boxed("cartpole")), "warpworld, pendulum": _ours(_boxed("pendulum"))},
     ),
     "deathmatch": Work(
-        "deathmatch, convolutions",
+        "deathmatch, 1-D conv",
         (Setting(128, 16, 4, 4),),
         {"warpworld": _ours(_SEEING), "warpworld, fused: false": _ours(_SEEING, fused=False)},
     ),
     "tag_gridworld": Work(
-        "tag_gridworld, as packaged",
+        "tag_gridworld",
         (Setting(400, 100, 4, 40),),
         {"warpworld": _ours(Task("tag_gridworld", "*"))},
     ),

@@ -9,6 +9,7 @@ import pytest
 from benchmarks import learning, main, rows
 from benchmarks.learning import starts, usual
 from benchmarks.learning.ours import Task, counted
+from benchmarks.learning.page import page
 from benchmarks.learning.settings import LEAST, Setting
 from benchmarks.learning.works import WORKS
 from warpworld.errors import DeclarationError
@@ -36,7 +37,7 @@ def test_every_system_gives_times_of_its_iterations(work: str, system: str) -> N
 def test_jax_gives_times_of_its_iterations() -> None:
     pytest.importorskip("jax")
     times = usual.of_jax("mingru")(SMALL, 1e-6)
-    assert len(times.totals) == len(times.updates) == LEAST
+    assert (len(times.totals), len(times.updates)) == (LEAST, 3)
     assert all(seconds > 0 for seconds in (*times.totals, *times.updates))
 
 
@@ -98,3 +99,19 @@ def test_rows_are_compared_with_the_first_of_their_cores(capsys: pytest.CaptureF
     assert printed.count("1.00") == 2 and printed.count("2.50") == 1
     rows.print_starts([rows.StartRow("cartpole", 2, 1.5, 1.4, 0.1)])
     assert "1.50" in capsys.readouterr().out
+
+
+def test_the_page_has_a_line_for_each_system() -> None:
+    learnt = [
+        row(system, cores=cores, seconds_per_iteration=seconds / cores)
+        for cores in (1, 2)
+        for system, seconds in (("ours", 0.01), ("theirs", 0.04))
+    ]
+    started = [rows.StartRow("cartpole", cores, 3.0 / cores, 1.0, 0.0) for cores in (1, 2)]
+    other = rows.AdapterRow("cartpole", "warpworld", 1, 1.0, 1.0, 0.0)
+    lines = page([each.as_dict() for each in (*learnt, other, *started)]).splitlines()
+    assert lines[2:4] == [
+        "| work; 4 epochs, 10 x 10 | ours | 10 k | 20 k | 1.00 | 2, 25% of a plain product |",
+        "| work; 4 epochs, 10 x 10 | theirs | 2.5 k | 5.0 k | 4.00 | 2, 25% of a plain product |",
+    ]
+    assert lines[-1] == "| cartpole | 3.0 s | 1.5 s |"

@@ -51,7 +51,7 @@ def add_parsers(commands: Any) -> None:
         "--only",
         metavar="WORLD",
         help="without a name: only worlds whose name contains this; leaves the peers out; adapters, export, gallery, "
-        "learning, off-policy, replay and rollout are tables of their own. learning takes about seven minutes; "
+        "learning, off-policy, replay and rollout are tables of their own. learning takes about ten minutes; "
         "learning:WORK measures one of its works, which are plain, mingru, lstm, gaussian, deathmatch, tag_gridworld "
         "and start",
     )
