@@ -60,6 +60,7 @@ class LearningRow:
         update_epochs: passes over them.
         num_minibatches: gradient steps of a pass.
         seconds_per_iteration: of a rollout and its update, median.
+        cpu_seconds_per_iteration: of all threads, median; other programs change it less.
         seconds_per_update: of the update, median.
         spread: of iterations, between the quartiles, relative to the median.
         update_operations: of products and convolutions, in an update.
@@ -74,6 +75,7 @@ class LearningRow:
     update_epochs: int
     num_minibatches: int
     seconds_per_iteration: float
+    cpu_seconds_per_iteration: float
     seconds_per_update: float
     spread: float
     update_operations: float
@@ -298,7 +300,7 @@ def print_learning(rows: Iterable[LearningRow]) -> None:
     table.add_column("work")
     table.add_column("system")
     for name in (
-        *("cores", "envs x steps", "epochs x parts", "ms", "ms update"),
+        *("cores", "envs x steps", "epochs x parts", "ms", "CPU ms", "ms update"),
         *("k env steps/s", "spread", "first / it", "GFLOP/s", "of product"),
     ):
         table.add_column(name, justify="right")
@@ -311,6 +313,7 @@ def print_learning(rows: Iterable[LearningRow]) -> None:
             f"{row.num_envs} x {row.num_steps}",
             f"{row.update_epochs} x {row.num_minibatches}",
             f"{row.seconds_per_iteration * 1e3:.1f}",
+            f"{row.cpu_seconds_per_iteration * 1e3:.1f}",
             f"{row.seconds_per_update * 1e3:.1f}",
             thousands(row.env_steps_per_s),
             f"{row.spread:.0%}",

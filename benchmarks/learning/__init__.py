@@ -86,6 +86,7 @@ def _row(work: Work, label: str, system: System, setting: Setting, cores: int, f
         update_epochs=setting.update_epochs,
         num_minibatches=setting.num_minibatches,
         seconds_per_iteration=middle,
+        cpu_seconds_per_iteration=statistics.median(found["cpus"]),
         seconds_per_update=statistics.median(found["updates"]),
         spread=(quarters[2] - quarters[0]) / middle,
         update_operations=operations.gradients + (operations.values if system.counts_values else 0.0),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 
@@ -12,6 +14,7 @@ from warpworld.config.endless import load_endless
 from warpworld.profiling.profile import operations_of
 from warpworld.profiling.seams import POLICY, VALUES
 from warpworld.trainers.cpu_tuning import tune_for_cpu
+from warpworld.trainers.measurements import Metrics
 from warpworld.trainers.trainer import Trainer
 
 from .settings import WARM_UP, Setting, Times, Watch
@@ -53,14 +56,16 @@ def of_warpworld(task: Task, fused: bool = True) -> Callable[[Setting, float], T
     def measured(setting: Setting, seconds: float) -> Times:
         tune_for_cpu()
         trainer, watch = Trainer(task.loaded(setting, fused)), Watch(seconds)
-        seen: list[tuple[float, float]] = []
-        trainer.train(
-            None,  # it leaves nothing behind
-            on_iteration=lambda metrics: seen.append((metrics["perf/rollout_s"], metrics["perf/update_s"])),
-            stop=watch.is_over,
-        )
-        counted = seen[WARM_UP:]
-        return Times([sum(each) for each in counted], [update for _, update in counted])
+        totals, updates, clock = list[float](), list[float](), [time.process_time()]
+
+        def note(metrics: Metrics) -> None:
+            totals.append(metrics["perf/rollout_s"] + metrics["perf/update_s"])
+            updates.append(metrics["perf/update_s"])
+            clock.append(time.process_time())
+
+        trainer.train(None, on_iteration=note, stop=watch.is_over)  # it leaves nothing behind
+        cpus = [after - before for before, after in pairwise(clock)]
+        return Times(totals[WARM_UP:], cpus[WARM_UP:], updates[WARM_UP:])
 
     return measured
 

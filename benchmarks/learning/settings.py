@@ -33,10 +33,12 @@ class Times:
 
     Attributes:
         totals: of each, rollout and update.
+        cpus: the same in CPU time of all threads.
         updates: of updates.
     """
 
     totals: list[float]
+    cpus: list[float]
     updates: list[float]
 
 
@@ -62,11 +64,14 @@ class Watch:
         return measured >= self._least and time.perf_counter() - self._began >= self._seconds
 
 
-def timed(run: Callable[[], object], seconds: float, least: int = LEAST, warm_up: int = WARM_UP) -> list[float]:
-    """Seconds of each call that counts; the others as in ``Watch``."""
-    watch, seen = Watch(seconds, least, warm_up), list[float]()
+def timed(
+    run: Callable[[], object], seconds: float, least: int = LEAST, warm_up: int = WARM_UP
+) -> tuple[list[float], list[float]]:
+    """Seconds of each call that counts, and its CPU seconds; arguments as those of ``Watch``."""
+    watch, walls, cpus = Watch(seconds, least, warm_up), list[float](), list[float]()
     while not watch.is_over():
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.process_time()
         run()
-        seen.append(time.perf_counter() - start)
-    return seen[warm_up:]
+        walls.append(time.perf_counter() - start)
+        cpus.append(time.process_time() - cpu)
+    return walls[warm_up:], cpus[warm_up:]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import eager
-from .settings import WARM_UP, Setting, Times, Watch, timed
+from .settings import WARM_UP, Setting, Times, timed
 
 
 def of_torch(make_env: Callable[[int], Any]) -> Callable[[Setting, float], Times]:
@@ -17,15 +17,15 @@ def of_torch(make_env: Callable[[int], Any]) -> Callable[[Setting, float], Times
     def measured(setting: Setting, seconds: float) -> Times:
         env = make_env(setting.num_envs)
         ppo = eager.PPO(env, setting.num_steps, setting.update_epochs, setting.num_minibatches)
-        watch, totals, updates = Watch(seconds), [], []
-        while not watch.is_over():
-            start = time.perf_counter()
+        updates: list[float] = []
+
+        def iterate() -> None:
             ppo.rollout()
             collected = time.perf_counter()
             ppo.update()
-            totals.append(time.perf_counter() - start)
             updates.append(time.perf_counter() - collected)
-        return Times(totals[WARM_UP:], updates[WARM_UP:])
+
+        return Times(*timed(iterate, seconds), updates[WARM_UP:])
 
     return measured
 
@@ -48,13 +48,12 @@ def of_jax(network: str) -> Callable[[Setting, float], Times]:
             nonlocal learner, acting
             learner, acting = jax.block_until_ready(ppo.iterate(learner, acting))
 
-        totals = timed(iterate, seconds)
+        totals, cpus = timed(iterate, seconds)
         after, rollout = ppo.collect(learner.weights, acting)
 
         def update() -> None:
             jax.block_until_ready(ppo.update(learner, acting.memory, after, rollout))
 
-        updates = timed(update, seconds / 4, least=3, warm_up=1)
-        return Times(totals, updates)
+        return Times(totals, cpus, timed(update, seconds / 4, least=3, warm_up=1)[0])
 
     return measured

@@ -29,7 +29,8 @@ def untuned(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("work", "system"), [each for each in SYSTEMS if not each[1].startswith("JAX")])
 def test_every_system_gives_times_of_its_iterations(work: str, system: str) -> None:
     times = WORKS[work].systems[system].measure(SMALL, 1e-6)
-    assert len(times.totals) == len(times.updates) == LEAST
+    assert len(times.totals) == len(times.cpus) == len(times.updates) == LEAST
+    assert all(cpu > 0 for cpu in times.cpus)
     assert all(0 < update < total for total, update in zip(times.totals, times.updates, strict=True))
 
 
@@ -37,7 +38,7 @@ def test_every_system_gives_times_of_its_iterations(work: str, system: str) -> N
 def test_jax_gives_times_of_its_iterations() -> None:
     pytest.importorskip("jax")
     times = usual.of_jax("mingru")(SMALL, 1e-6)
-    assert (len(times.totals), len(times.updates)) == (LEAST, 3)
+    assert (len(times.totals), len(times.cpus), len(times.updates)) == (LEAST, LEAST, 3)
     assert all(seconds > 0 for seconds in (*times.totals, *times.updates))
 
 
@@ -85,8 +86,8 @@ def test_a_training_that_fails_has_no_start() -> None:
 
 def row(system: str, **changes: float) -> rows.LearningRow:
     sizes = {"num_envs": 10, "num_steps": 10, "update_epochs": 4, "num_minibatches": 4}
-    measured = {"seconds_per_iteration": 0.02, "seconds_per_update": 0.01, "spread": 0.0, "product": 1e10}
-    given = {"cores": 1, **sizes, **measured, "update_operations": 2.5e7, **changes}
+    seconds = {"seconds_per_iteration": 0.02, "cpu_seconds_per_iteration": 0.02, "seconds_per_update": 0.01}
+    given = {"cores": 1, **sizes, **seconds, "spread": 0.0, "product": 1e10, "update_operations": 2.5e7, **changes}
     return rows.LearningRow("work", system, **given)  # type: ignore[arg-type]
 
 
