@@ -296,12 +296,12 @@ def thousands(number: float) -> str:
 def print_learning(rows: Iterable[LearningRow]) -> None:
     """Print rows, each with the speed of the first system of the same work and setting as a multiple of its own."""
     rows = list(rows)
-    table = Table(title="training end to end, envs included; medians")
+    table = Table(title="training end to end, in env steps and ms of an iteration; medians")
     table.add_column("work")
     table.add_column("system")
     for name in (
-        *("cores", "envs x steps", "epochs x parts", "ms", "CPU ms", "ms update"),
-        *("k env steps/s", "spread", "first / it", "GFLOP/s", "of product"),
+        *("cores", "envs x steps", "epochs x parts", "ms", "CPU ms", "update"),
+        *("k steps/s", "spread", "first / it", "GFLOP/s", "of product"),
     ):
         table.add_column(name, justify="right")
     for row in rows:

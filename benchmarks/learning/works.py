@@ -85,8 +85,8 @@ WORKS = {
             "warpworld": _ours(_cartpole()),
             "warpworld, fused: false": _ours(_cartpole(), fused=False),
             "JAX, jitted": _jax("plain"),
-            "torch as usual, our world": _torch(eager.OurCartPole),
-            "torch as usual, gymnasium": _torch(eager.GymnasiumCartPole),
+            "torch, our world": _torch(eager.OurCartPole),
+            "torch, gymnasium": _torch(eager.GymnasiumCartPole),
         },
     ),
     "mingru": Work(
