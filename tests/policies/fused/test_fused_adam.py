@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from warpworld.policies.fused import FusedAdam
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters, adam
+from warpworld.trainers.algorithms.muon import muon
 
 SIZES = [3, 16, 1000, 5001]
 
@@ -75,8 +76,15 @@ def test_other_optimisers_are_left_to_torch() -> None:
     vector.grad = torch.ones(4)
     plain, decayed = torch.optim.Adam([vector]), torch.optim.Adam([vector], weight_decay=0.1)
     assert not FusedAdam.takes(plain, vector)  # it has no moments yet
-    for optimizer in (plain, decayed, torch.optim.AdamW([vector])):
+    for optimizer in (plain, decayed):
         optimizer.step()
     assert FusedAdam.takes(plain, vector)
     assert not FusedAdam.takes(decayed, vector)
-    assert not FusedAdam.takes(torch.optim.AdamW([vector]), vector)
+    muons = [FlatParameters(nn.Linear(8, 8), 1e-2, muon) for _ in range(2)]
+    muons[1].vector.data.copy_(muons[0].vector.detach())
+    muons[0].native = FusedAdam()
+    for each in muons:
+        for _ in range(3):
+            each.gradient.copy_(torch.arange(float(len(each.vector))))
+            each.step(0.5)
+    assert torch.equal(muons[0].vector, muons[1].vector)

@@ -35,11 +35,11 @@ class FusedAdam:
 
     @staticmethod
     def takes(optimizer: torch.optim.Optimizer, vector: nn.Parameter) -> bool:
-        """Whether these are a plain Adam that has taken a step, or could, and float32 on the cpu."""
+        """Whether an Adam has no other terms and has made its moments, of float32 on the cpu."""
         group = optimizer.param_groups[0]
         is_plain = not any(group.get(name) for name in ("weight_decay", "amsgrad", "maximize"))
         on_cpu = vector.device.type == "cpu" and vector.dtype == torch.float32
-        return type(optimizer) is torch.optim.Adam and is_plain and on_cpu and bool(optimizer.state)
+        return is_plain and on_cpu and bool(optimizer.state)
 
     def __call__(self, optimizer: torch.optim.Optimizer, vector: nn.Parameter, max_norm: float) -> Tensor:
         """One step along the vector's gradient, which is scaled down to ``max_norm`` first; gives its length before."""

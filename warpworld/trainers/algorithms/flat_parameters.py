@@ -98,7 +98,8 @@ class FlatParameters:
 
     def step(self, max_grad_norm: float = math.inf) -> Tensor:
         """One step along the present gradient, which is scaled down to a length first; gives its length before that."""
-        if self.native is not None and self.native.takes(self.optimizer, self.vector):
+        is_adam = type(self.optimizer) is Adam  # and nothing that is made of one
+        if self.native is not None and is_adam and self.native.takes(self.optimizer, self.vector):
             return self.native(self.optimizer, self.vector, max_grad_norm)
         if max_grad_norm == math.inf:
             norm = torch.linalg.vector_norm(self.gradient)
