@@ -134,6 +134,12 @@ def stand_in(request: pytest.FixtureRequest) -> "StandIn":
     return request.config.stash[STAND_IN]
 
 
+@pytest.fixture
+def bf16_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any device counts as one that multiplies in bfloat16: where it does not, torch computes the same without."""
+    monkeypatch.setattr("warpworld.trainers.bf16_products.products_of", lambda device: (True, "a test"))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """What kernels need on a GPU, where tests/cuda/test_nvcc.py compiled them, also in parallel workers."""
     reports = (report for group in terminalreporter.stats.values() for report in group)

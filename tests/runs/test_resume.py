@@ -261,9 +261,9 @@ def test_a_longer_budget(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
     assert sessions[0]["torch"] == metadata.version("torch")  # torch.__version__ may name its build as well
 
 
-def test_another_device_or_other_threads_are_warned_about(run: Run, caplog: pytest.LogCaptureFixture) -> None:
-    resumed_config(run, ["trainer.torch_threads=2", "trainer.device=auto"])
-    for key in ("torch_threads", "device"):
+def test_another_device_precision_or_thread_count_is_warned_about(run: Run, caplog: pytest.LogCaptureFixture) -> None:
+    resumed_config(run, ["trainer.torch_threads=2", "trainer.device=auto", "trainer.precision=bf16"])
+    for key in ("torch_threads", "device", "precision"):
         assert f"with another trainer.{key} the run continues, but not bit for bit as it would have" in caplog.text
     caplog.clear()
     resumed_config(run, ["trainer.num_workers=2", "trainer.envs_per_warp=2", "saving.keep_checkpoints=2"])

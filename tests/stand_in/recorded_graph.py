@@ -60,8 +60,8 @@ class RecordedGraph(TorchDispatchMode):
         graph.repeat()
 
     def repeat(self) -> None:
-        """Do all of it, in order."""
-        with torch.no_grad():
+        """Do all of it, in order, in the dtypes of then: autocast is no matter of a graph's."""
+        with torch.no_grad(), torch.autocast("cpu", enabled=False):
             for work in self._work:
                 work()
 

@@ -115,6 +115,11 @@ COURSES: dict[str, dict[str, Any]] = {
             }
         },
     },
+    "bf16": {
+        "name": "tag_gridworld",
+        "trainer": {"precision": "bf16"},
+        "policy": {"tagger": {**ONE, "model": MEMORY}, "runner": DQN},
+    },
     "dqn on final observations": {
         "name": "cartpole",
         "env": {"episode_length": 7},
@@ -137,7 +142,9 @@ COURSES: dict[str, dict[str, Any]] = {
 
 def trained(data: dict[str, Any], directory: Path, interrupted: bool) -> tuple[Trainer, Run]:
     """A run of six iterations; if interrupted, by two trainers, the second with a random state of its own."""
-    config = config_from_dict({**data, "trainer": TRAINER, "saving": {"checkpoint_every": 100}})
+    config = config_from_dict(
+        {**data, "trainer": {**TRAINER, **data.get("trainer", {})}, "saving": {"checkpoint_every": 100}}
+    )
     run, trainer = Run.create(config, directory), Trainer(config)
     if interrupted:
         trainer.train(run, stop=lambda: trainer.iteration == 3)
@@ -152,6 +159,7 @@ def trained(data: dict[str, Any], directory: Path, interrupted: bool) -> tuple[T
 
 
 @pytest.mark.heavy
+@pytest.mark.usefixtures("bf16_everywhere")
 @pytest.mark.parametrize("course", COURSES)
 def test_resumed_halfway(tmp_path: Path, course: str) -> None:
     (whole, whole_run), (halves, halves_run) = (trained(COURSES[course], tmp_path, cut) for cut in (False, True))

@@ -76,10 +76,11 @@ def _info(_: argparse.Namespace) -> int:
     rows += [
         (name, version(name)) for name in ("torch", "numpy", "gymnasium", "pydantic", "tree-sitter-cuda", "pycuda")
     ]
-    rows.append(("compiler", _compiler()))
-    print_columns(rows)
     from warpworld.managers.devices import describe_devices
+    from warpworld.trainers.bf16_products import describe_products
 
+    rows += [("compiler", _compiler()), ("bf16", describe_products())]
+    print_columns(rows)
     print("\n".join(describe_devices()))
     return 0
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from warpworld.policies.ensemble import Ensemble
 from warpworld.policies.layers import POLICY_GAIN, Layers, linear
+from warpworld.policies.precision import in_float32
 
 LOG_STD_MIN, LOG_STD_MAX = -5.0, 2.0  # of the logarithms of squashed distributions, as in CleanRL
 
@@ -86,7 +87,7 @@ class TanhHead(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """See above."""
-        return self.means(features).tanh()
+        return in_float32(self.means, features).tanh()
 
 
 class SquashedHead(nn.Module):
@@ -101,6 +102,6 @@ class SquashedHead(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """See above."""
-        means, log_stds = self.layer(features).chunk(2, -1)
+        means, log_stds = in_float32(self.layer, features).chunk(2, -1)
         middle, half = (LOG_STD_MAX + LOG_STD_MIN) / 2, (LOG_STD_MAX - LOG_STD_MIN) / 2
         return torch.cat((means, middle + half * log_stds.tanh()), -1)

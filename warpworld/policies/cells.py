@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from warpworld.policies.gated_mean import gated_mean
 from warpworld.policies.layers import linear
+from warpworld.policies.precision import is_reduced, widened
 
 if TYPE_CHECKING:
     from warpworld.config import ModelConfig
@@ -81,6 +83,16 @@ class _SteppedCell(nn.Module):
         raise NotImplementedError
 
 
+def _products(cell: nn.RNNCellBase, encoded: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+    """Both products of a step, for bfloat16: torch's own step would round the state with them on a GPU.
+
+    (rows, width) and (rows, size) -> twice (rows, gates * size) float32, in torch's order of gates.
+    """
+    of_input = functional.linear(encoded, cell.weight_ih, cell.bias_ih)
+    of_hidden = functional.linear(hidden, cell.weight_hh, cell.bias_hh)
+    return widened(of_input), widened(of_hidden)
+
+
 class LSTM(_SteppedCell, nn.LSTMCell):
     """An LSTM (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000)."""
 
@@ -92,7 +104,12 @@ class LSTM(_SteppedCell, nn.LSTMCell):
     def advanced(self, encoded: Tensor, parts: Sequence[Tensor]) -> Sequence[Tensor]:
         """See ``_SteppedCell``."""
         hidden, memory = parts
-        return self(encoded, (hidden, memory))
+        if not is_reduced(encoded):
+            return self(encoded, (hidden, memory))
+        of_input, of_hidden = _products(self, encoded, hidden)
+        into, forget, cell, out = (of_input + of_hidden).chunk(4, -1)
+        memory = forget.sigmoid() * memory + into.sigmoid() * cell.tanh()
+        return out.sigmoid() * memory.tanh(), memory
 
 
 class GRU(_SteppedCell, nn.GRUCell):
@@ -105,7 +122,14 @@ class GRU(_SteppedCell, nn.GRUCell):
 
     def advanced(self, encoded: Tensor, parts: Sequence[Tensor]) -> Sequence[Tensor]:
         """See ``_SteppedCell``."""
-        return (self(encoded, parts[0]),)
+        (hidden,) = parts
+        if not is_reduced(encoded):
+            return (self(encoded, hidden),)
+        of_input, of_hidden = _products(self, encoded, hidden)
+        both = 2 * self.size
+        reset, update = (of_input[:, :both] + of_hidden[:, :both]).sigmoid().chunk(2, -1)
+        new = (of_input[:, both:] + reset * of_hidden[:, both:]).tanh()
+        return (torch.lerp(new, hidden, update),)
 
 
 class MinGRU(nn.Module):
@@ -136,7 +160,7 @@ class MinGRU(nn.Module):
         """See ``Cell``."""
         hidden, after = encoded, []
         for layer, before in zip(self.layers, state.split(self.size, -1), strict=True):
-            gates, candidates = layer(hidden).chunk(2, -1)
+            gates, candidates = widened(layer(hidden)).chunk(2, -1)
             hidden = torch.lerp(before, candidates, gates.sigmoid())
             after.append(hidden)
         return hidden, torch.cat(after, -1)
@@ -145,7 +169,7 @@ class MinGRU(nn.Module):
         """See ``Cell``."""
         hidden, after = encoded, []
         for layer, before in zip(self.layers, state.split(self.size, -1), strict=True):
-            hidden = gated_mean(layer(hidden), before, starts, self.native)
+            hidden = gated_mean(widened(layer(hidden)), before, starts, self.native)
             after.append(hidden[-1])
         return hidden, torch.cat(after, -1)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, linear
+from warpworld.policies.linear_tanh import run_layers
+from warpworld.policies.precision import in_float32
 from warpworld.policies.recurrent import RecurrentNetwork
 
 
@@ -24,7 +26,7 @@ class CentralCritic:
 
     def critic(self, inputs: Tensor) -> Tensor:
         """(..., numbers) float32 -> (...) float32."""
-        return self.critic_layers(inputs).squeeze(-1)
+        return run_layers(self.critic_layers, inputs).squeeze(-1)
 
 
 class ActorWithCritic(CentralCritic, nn.Module):
@@ -48,7 +50,7 @@ class ActorWithCritic(CentralCritic, nn.Module):
     def actor(self, observations: Tensor) -> Tensor:
         """(..., features) float32 -> (..., num_outputs) float32."""
         rows = observations.reshape(-1, observations.shape[-1])
-        return self.actor_layers(rows).view(*observations.shape[:-1], -1)
+        return run_layers(self.actor_layers, rows).view(*observations.shape[:-1], -1)
 
 
 class RecurrentActorWithCritic(CentralCritic, RecurrentNetwork):
@@ -67,7 +69,7 @@ class RecurrentActorWithCritic(CentralCritic, RecurrentNetwork):
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """See ``RecurrentNetwork``; values are 0, since what the critic reads is not here."""
         hidden, after = self.remember(observations, state)
-        return self.actor_layer(hidden), hidden.new_zeros(hidden.shape[:-1]), after
+        return in_float32(self.actor_layer, hidden), hidden.new_zeros(hidden.shape[:-1]), after
 
     def replay(self, observations: Tensor, state: Tensor, starts: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Outputs (T, S, num_outputs) and values (T, S) of several steps.
@@ -78,7 +80,8 @@ class RecurrentActorWithCritic(CentralCritic, RecurrentNetwork):
             starts: see there.
             inputs: (T, S, numbers) float32, what the critic reads.
         """
-        return self.actor_layer(self.unroll(observations, state, starts)[0]), self.critic(inputs)
+        outputs = in_float32(self.actor_layer, self.unroll(observations, state, starts)[0])
+        return outputs, self.critic(inputs)
 
 
 class CriticThatRemembers(RecurrentNetwork):
@@ -95,7 +98,7 @@ class CriticThatRemembers(RecurrentNetwork):
 
     def values(self, hidden: Tensor) -> Tensor:
         """(..., size) float32 -> (...) float32."""
-        return self.layer(hidden).squeeze(-1)
+        return in_float32(self.layer, hidden).squeeze(-1)
 
 
 class RecurrentActorAndCritic(RecurrentNetwork):
@@ -123,7 +126,7 @@ class RecurrentActorAndCritic(RecurrentNetwork):
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """See ``RecurrentNetwork``; values are 0, since what the critic reads is not here."""
         hidden, after = self.remember(observations, state)
-        return self.actor_layer(hidden), hidden.new_zeros(hidden.shape[:-1]), after
+        return in_float32(self.actor_layer, hidden), hidden.new_zeros(hidden.shape[:-1]), after
 
     def critic(self, inputs: Tensor) -> Tensor:
         """(..., numbers) float32, each the first of an episode -> (...) float32."""
@@ -145,5 +148,5 @@ class RecurrentActorAndCritic(RecurrentNetwork):
     def replay(self, observations: Tensor, state: Tensor, starts: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """As ``RecurrentActorWithCritic.replay``; ``state`` holds the actor's and, behind it, the critic's."""
         of_actor, of_critic = state.split([self.state_size, self.memory.state_size], -1)
-        outputs = self.actor_layer(self.unroll(observations, of_actor, starts)[0])
+        outputs = in_float32(self.actor_layer, self.unroll(observations, of_actor, starts)[0])
         return outputs, self.memory.values(self.memory.unroll(inputs, of_critic, starts)[0])

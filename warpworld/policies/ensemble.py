@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.policies.layers import HIDDEN_GAIN, VALUE_GAIN, linear
+from warpworld.policies.precision import in_float32
 
 
 class Ensemble(nn.Module):
@@ -42,4 +43,4 @@ class Ensemble(nn.Module):
         x = inputs.expand(last.shape[0], -1, -1)
         for weight, offset in hidden:
             x = self.activation(torch.baddbmm(offset, x, weight))
-        return torch.baddbmm(bias, x, last).squeeze(-1)
+        return in_float32(lambda hidden: torch.baddbmm(bias, hidden, last), x).squeeze(-1)

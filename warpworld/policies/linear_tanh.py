@@ -11,12 +11,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from warpworld.policies.precision import in_float32
+
 Pointwise = Callable[..., Tensor]
 PROBE_ERROR = 1e-5  # of numbers around 1; a product in bfloat16 would be off by more than 1e-3
 
 
 def run_layers(layers: nn.Sequential, x: Tensor) -> Tensor:
-    """The same as ``layers(x)``, quicker on the cpu: (..., inputs) -> (..., outputs)."""
+    """The same as ``layers(x)``, quicker on the cpu; a linear layer at the end is float32 in any precision.
+
+    (..., inputs) -> (..., outputs).
+    """
     modules = list(layers)
     i = 0
     while i < len(modules):
@@ -25,7 +30,8 @@ def run_layers(layers: nn.Sequential, x: Tensor) -> Tensor:
             x = linear_tanh(x, layer.weight, layer.bias)
             i += 2
         else:
-            x = layer(x)
+            is_head = type(layer) is nn.Linear and i + 1 == len(modules)
+            x = in_float32(layer, x) if is_head else layer(x)
             i += 1
     return x
 

@@ -7,6 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from warpworld.policies.layers import HIDDEN_GAIN, linear
+from warpworld.policies.linear_tanh import run_layers
+from warpworld.policies.precision import in_float32
 from warpworld.policies.q_network import DuelingHeads, QNetwork
 
 HYPERNETWORK_GAIN = 0.01  # of what computes weights from a state
@@ -69,9 +71,10 @@ class MonotonicMixer(nn.Module):
 
     def forward(self, values: Tensor, state: Tensor) -> Tensor:
         """See ``TeamQNetwork``."""
-        weights = self.first(state).abs().unflatten(-1, self._shape)
-        hidden = functional.elu((values.unsqueeze(-1) * weights).sum(-2) + self.bias(state))
-        return (hidden * self.second(state).abs()).sum(-1) + self.base(state).squeeze(-1)
+        weights = run_layers(self.first, state).abs().unflatten(-1, self._shape)
+        hidden = functional.elu((values.unsqueeze(-1) * weights).sum(-2) + in_float32(self.bias, state))
+        second, base = run_layers(self.second, state), run_layers(self.base, state)
+        return (hidden * second.abs()).sum(-1) + base.squeeze(-1)
 
 
 def _weights(inputs: int, hidden: int, outputs: int, first: float) -> nn.Sequential:

@@ -12,6 +12,7 @@ from warpworld.environment.observation_parts import feature_shapes
 from warpworld.errors import ConfigError
 from warpworld.policies.encoders import BranchEncoder
 from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, Width, check_hidden, linear
+from warpworld.policies.linear_tanh import run_layers
 
 if TYPE_CHECKING:
     from warpworld.policies.fused import FusedNetworks
@@ -106,10 +107,10 @@ class MultiInput(nn.Module):
         """(..., features) float32 -> (..., num_outputs) float32."""
         if self.fused is not None and not torch.is_grad_enabled():
             return self.fused.outputs(observations)
-        return self.actor_layers(observations)
+        return run_layers(self.actor_layers, observations)
 
     def critic(self, observations: Tensor) -> Tensor:
         """(..., features) float32 -> (...) float32."""
         if self.fused is not None and not torch.is_grad_enabled():
             return self.fused.value(observations)
-        return self.critic_layers(observations).squeeze(-1)
+        return run_layers(self.critic_layers, observations).squeeze(-1)

@@ -14,6 +14,7 @@ from warpworld.policies.callers_spaces import CallersSpaces, Observed
 from warpworld.policies.central_inputs import CentralInputs
 from warpworld.policies.distributions import ActionDistribution, Categorical
 from warpworld.policies.normaliser import ObservationNormaliser
+from warpworld.policies.precision import widened
 from warpworld.policies.preprocessing import Preprocessing
 from warpworld.policies.shared import Shared
 from warpworld.policies.value_scale import ValueScale
@@ -172,7 +173,7 @@ class Policy(nn.Module):
         Returns:
             (..., distribution.num_outputs) float32.
         """
-        return self.model.actor(self.features(observations))  # type: ignore[operator]
+        return widened(self.model.actor(self.features(observations)))  # type: ignore[operator]
 
     def value(self, inputs: Tensor, actions: Tensor | None = None) -> Tensor:
         """Expected discounted return.
@@ -186,8 +187,8 @@ class Policy(nn.Module):
         """
         read = self.features(inputs) if self.critic_input is None else inputs
         if actions is not None:
-            return self.model.critic(read, actions)  # type: ignore[operator]
-        return self.in_rewards(self.model.critic(read))  # type: ignore[operator]
+            return widened(self.model.critic(read, actions))  # type: ignore[operator]
+        return self.in_rewards(widened(self.model.critic(read)))  # type: ignore[operator]
 
     def in_rewards(self, values: Tensor) -> Tensor:
         """Values as the critic says them, in units of reward."""
@@ -204,7 +205,7 @@ class Policy(nn.Module):
         if isinstance(self.model, Shared):
             return self.model.both(seen)
         read = seen if critic_inputs is None else critic_inputs
-        return self.model.actor(seen), self.model.critic(read)  # type: ignore[operator]
+        return widened(self.model.actor(seen)), widened(self.model.critic(read))  # type: ignore[operator]
 
     def features(self, observations: Tensor) -> Tensor:
         """What the model reads of rows of raw observations: (..., features) float32."""

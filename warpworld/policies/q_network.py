@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.policies.layers import VALUE_GAIN, linear
+from warpworld.policies.precision import in_float32
 from warpworld.policies.recurrent import RecurrentNetwork
 
 
@@ -31,11 +32,11 @@ class DuelingHeads(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """(..., width) float32 -> (..., num_outputs) float32, head after head."""
-        advantages = self.advantages(features)
+        advantages = in_float32(self.advantages, features)
         if self.value is None:
             return advantages
         heads = [head - head.mean(-1, keepdim=True) for head in advantages.split(self.head_sizes, -1)]
-        return self.value(features) + torch.cat(heads, -1)
+        return in_float32(self.value, features) + torch.cat(heads, -1)
 
 
 class QNetwork(nn.Module):

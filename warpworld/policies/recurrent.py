@@ -13,6 +13,7 @@ from warpworld.policies.cells import Cell
 from warpworld.policies.distributions import ActionDistribution
 from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, linear
 from warpworld.policies.normaliser import ObservationNormaliser
+from warpworld.policies.precision import in_float32
 from warpworld.policies.preprocessing import Preprocessing
 from warpworld.policies.remembering import RememberingPolicy
 
@@ -128,7 +129,7 @@ class Recurrent(RecurrentNetwork):
         return self.step(observations, self.no_state(observations))[1]
 
     def _said(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
-        return self.actor_layer(hidden), self.critic_layer(hidden).squeeze(-1)
+        return in_float32(self.actor_layer, hidden), in_float32(self.critic_layer, hidden).squeeze(-1)
 
 
 class RecurrentPolicy(RememberingPolicy):

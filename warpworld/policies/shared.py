@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, linear
+from warpworld.policies.precision import in_float32
 
 if TYPE_CHECKING:
     from warpworld.policies.fused import FusedNetworks
@@ -44,18 +45,18 @@ class Shared(nn.Module):
         """(..., features) float32 -> (..., num_outputs) float32."""
         if self.fused is not None and not torch.is_grad_enabled():
             return self.fused.outputs(observations)
-        return self.actor_layer(self._encoded(observations))
+        return in_float32(self.actor_layer, self._encoded(observations))
 
     def critic(self, observations: Tensor) -> Tensor:
         """(..., features) float32 -> (...) float32."""
         if self.fused is not None and not torch.is_grad_enabled():
             return self.fused.value(observations)
-        return self.critic_layer(self._encoded(observations)).squeeze(-1)
+        return in_float32(self.critic_layer, self._encoded(observations)).squeeze(-1)
 
     def both(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """What actor and critic give, from one pass through the encoder."""
         encoded = self._encoded(observations)
-        return self.actor_layer(encoded), self.critic_layer(encoded).squeeze(-1)
+        return in_float32(self.actor_layer, encoded), in_float32(self.critic_layer, encoded).squeeze(-1)
 
     def _encoded(self, observations: Tensor) -> Tensor:
         rows = observations.reshape(-1, observations.shape[-1])

@@ -19,7 +19,7 @@ def describe_machine(device: str) -> dict[str, str | int]:
     return {
         "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "device": device,
-        "cpu": _processor(),
+        "cpu": processor_name(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         "platform": platform.platform(),
         "python": platform.python_version(),
@@ -44,7 +44,7 @@ def _release(version: str) -> list[int]:
     return [int(part) for part in version.split(".")]
 
 
-def _processor() -> str:
+def processor_name() -> str:
     """The processor's name, where the system reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

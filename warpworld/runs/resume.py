@@ -26,6 +26,7 @@ FREE_KEYS = (
     "trainer.device",
     "trainer.num_workers",
     "trainer.envs_per_warp",
+    "trainer.precision",
     "trainer.torch_threads",
     "trainer.stop_when",
     "trainer.patience",
@@ -100,7 +101,7 @@ def _warn_of_changes(before: RunConfig, after: RunConfig) -> None:
             f"{before.trainer.total_env_steps:,}",
             f"{after.trainer.total_env_steps:,}",
         )
-    for key in ("device", "torch_threads"):
+    for key in ("device", "precision", "torch_threads"):
         if getattr(before.trainer, key) != getattr(after.trainer, key):
             logger.warning("with another trainer.%s the run continues, but not bit for bit as it would have", key)
 

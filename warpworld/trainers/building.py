@@ -10,6 +10,7 @@ from warpworld.config import LearnerConfig, RunConfig
 from warpworld.environment import Environment, get_environment, placed_groups
 from warpworld.policies import Policy
 from warpworld.policies.fused import fuse
+from warpworld.policies.precision import FLOAT32
 from warpworld.trainers.algorithms import Algorithm, get_algorithm
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.world import World
@@ -73,12 +74,17 @@ def build_algorithms(
     return algorithms
 
 
-def fuse_policies(policies: Mapping[str, Policy | None], required: bool = False) -> None:
+def fuse_policies(policies: Mapping[str, Policy | None], required: bool = False, precision: str = FLOAT32) -> None:
     """Give policies on the cpu fused kernels where they can have them; elsewhere there are none, and nothing to say.
+
+    Args:
+        policies: by name.
+        required: whether torch will not do.
+        precision: of their products.
 
     Raises:
         ConfigError: they are required, and a policy cannot have them.
     """
     for name, policy in policies.items():
         if policy is not None and all(weight.device.type == "cpu" for weight in policy.parameters()):
-            fuse(policy, name, required)
+            fuse(policy, name, required, precision)

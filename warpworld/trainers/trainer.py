@@ -15,10 +15,12 @@ from warpworld.config import RunConfig
 from warpworld.config.schedules import value_at
 from warpworld.config.types import REQUIRED
 from warpworld.errors import ConfigError, RunError, StoreError
+from warpworld.policies.precision import products
 from warpworld.runs import Run
 from warpworld.runs.checkpoints import RESUMABLE
 from warpworld.runs.resume import check_counters, check_same_course
 from warpworld.trainers.algorithms import Progress
+from warpworld.trainers.bf16_products import check_precision
 from warpworld.trainers.building import build_algorithms, build_policies, build_world, fuse_policies
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EpisodeStatistics
@@ -80,7 +82,9 @@ class Trainer:
     def _build(self, config: RunConfig, initial_weights: bool) -> None:
         """Make whatever compiles; no process waits for another meanwhile."""
         trainer = config.trainer
+        check_precision(trainer)
         self.world = build_world(config, processes=self.processes)
+        self._products = partial(products, trainer.precision, self.world.device)
         self.policies = build_policies(config, self.world.environment, self.generator, self.world.device)
         for policy in filter(None, self.policies.values()):
             policy.needs_mask = "action_mask" in self.world.data
@@ -96,10 +100,10 @@ class Trainer:
                 "torch; set it to true, or trainer.device=cpu"
             )
         if trainer.fused and not self.world.captures:  # a graph would not hold what the host computes
-            fuse_policies(self.policies, required)
+            fuse_policies(self.policies, required, trainer.precision)
             for name, modules in self.league.modules.items():
                 for module in modules:
-                    fuse_policies({name: module})
+                    fuse_policies({name: module}, precision=trainer.precision)
         slots = self.league.slots
         self.collector = Collector(self.world, trainer.num_steps, trainer.graph_steps, slots, trainer.num_envs)
         self._declare(config)
@@ -171,7 +175,8 @@ class Trainer:
         while not self.is_finished and not self.processes.any(stop()):
             metrics = self._iterate()
             if self._is_evaluated(self.iteration):
-                metrics |= self.evaluations.take(self.iteration, self.env_steps, run)
+                with self._products():
+                    metrics |= self.evaluations.take(self.iteration, self.env_steps, run)
             if run is not None and self._is_logged(self.iteration):
                 run.log(metrics)
             if self._is_due(self.iteration, saving.checkpoint_every):
@@ -192,7 +197,8 @@ class Trainer:
         began = time.perf_counter()
         self._set_scheduled()
         self.league.begin(self.iteration)
-        self.collector.collect()
+        with self._products():
+            self.collector.collect()
         self.episodes.add_up()
         self.own_metrics.add_up()
         self.league.take_results()
@@ -228,7 +234,9 @@ class Trainer:
         progress, seconds = Progress(self.iteration / self.num_iterations, self.env_steps, self.generator), Metrics()
         for name, algorithm in self.algorithms.items():
             began = time.perf_counter()
-            self._measurements.take(name, algorithm.learn(progress), algorithm.charts())
+            with self._products():
+                found = algorithm.learn(progress)
+            self._measurements.take(name, found, algorithm.charts())
             if is_timed:
                 self._wait()
                 seconds[f"perf/{name}/update_s"] = time.perf_counter() - began

@@ -45,6 +45,7 @@ WAYS: dict[str, dict[str, Any]] = {
         },
     },
     "mingru": {"name": "cartpole", "policy": {"agent": {**ONE, "model": {**MEMORY, "recurrent": "mingru"}}}},
+    "bf16, beside an off-policy learner": COURSES["bf16"],
     "a Box": {"name": "pendulum", "env": {"episode_length": 5}, "policy": {"agent": ONE}},
     "mappo": {"name": "tag_gridworld", "policy": {"tagger": {**ONE, "algorithm": "mappo"}, "runner": ONE}},
     "a critic with memory": {
@@ -58,11 +59,13 @@ WAYS: dict[str, dict[str, Any]] = {
 def trained(course: dict[str, Any], graph_steps: int) -> tuple[Trainer, list[dict[str, Any]]]:
     """A trainer after six updates, and its metrics."""
     trainer = {"num_envs": 6, "num_steps": 8, "total_env_steps": 288, "graph_steps": graph_steps, "seed": 3}
-    made, metrics = Trainer(config_from_dict({**course, "trainer": trainer})), list[dict[str, Any]]()
+    settings = {**course, "trainer": {**trainer, **course.get("trainer", {})}}
+    made, metrics = Trainer(config_from_dict(settings)), list[dict[str, Any]]()
     made.train(None, metrics.append)
     return made, metrics
 
 
+@pytest.mark.usefixtures("bf16_everywhere")
 @pytest.mark.parametrize("way", WAYS)
 def test_captured_updates_equal_eager_ones(way: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):

@@ -11,11 +11,12 @@ from warpworld.policies.fused.gated_means import GatedMeans
 from warpworld.policies.fused.networks import FusedNetworks
 from warpworld.policies.fused.plan import why_not
 from warpworld.policies.policy import Policy
+from warpworld.policies.precision import FLOAT32
 
 logger = logging.getLogger(__name__)
 
 
-def fuse(policy: Policy, name: str = "policy", required: bool = False) -> bool:
+def fuse(policy: Policy, name: str = "policy", required: bool = False, precision: str = FLOAT32) -> bool:
     """Let a policy's networks run in C++ from now on, forward and gradient, if they are packaged; torch runs others.
 
     What is no packaged model in float32 on the cpu stays as it is, but for the running means of a mingru, and so does
@@ -25,6 +26,7 @@ def fuse(policy: Policy, name: str = "policy", required: bool = False) -> bool:
         policy: it must not be moved to another device after.
         name: of the policy, for the log.
         required: whether torch will not do.
+        precision: of the policy's products.
 
     Returns:
         Whether its whole networks have them now.
@@ -32,7 +34,7 @@ def fuse(policy: Policy, name: str = "policy", required: bool = False) -> bool:
     Raises:
         ConfigError: they have not, and it is required.
     """
-    level, reason = logging.INFO, _why_not(policy)
+    level, reason = logging.INFO, _why_not(policy, precision)
     try:
         _fuse_means(policy)
         if reason is None:
@@ -40,17 +42,20 @@ def fuse(policy: Policy, name: str = "policy", required: bool = False) -> bool:
     except (BuildError, DeviceError) as error:
         level, reason = logging.WARNING, str(error)
     if reason is not None and required:
+        either = "set it" if precision == FLOAT32 else "set trainer.precision to float32, or trainer.fused"
         raise ConfigError(
-            f"trainer.fused is required, but policy '{name}' can be run by torch alone: {reason}; set it to true, "
-            "which leaves such policies to torch"
+            f"trainer.fused is required, but policy '{name}' can be run by torch alone: {reason}; {either} to "
+            "true, which leaves such policies to torch"
         )
     if reason is not None:
         logger.log(level, "policy '%s' is run by torch, without fused kernels: %s", name, reason)
     return reason is None
 
 
-def _why_not(policy: Policy) -> str | None:
+def _why_not(policy: Policy, precision: str) -> str | None:
     """Why a policy's networks cannot be run in C++; None if they can."""
+    if precision != FLOAT32:
+        return f"trainer.precision is {precision}, and the C++ multiplies in float32"
     if policy.critic_input is not None:
         return "its critic reads something other than its actor"
     if not isinstance(policy.distribution, Categorical | Gaussian):

@@ -20,6 +20,7 @@ from warpworld.environment.spaces import action_layout
 from warpworld.policies import Policy, build_policy, observation_size
 from warpworld.policies.actor_critics import ActorCritics, Critics, SquashedHead, TanhHead
 from warpworld.policies.deterministic import Deterministic
+from warpworld.policies.precision import backward
 from warpworld.policies.samplers import Sampler, Seat, scaling_to
 from warpworld.policies.squashed_gaussian import SquashedGaussian
 from warpworld.policies.stacking import of_stacks
@@ -198,7 +199,7 @@ class ActorCritic(OffPolicy):
     def step(self, parameters: FlatParameters, loss: Tensor) -> Tensor:
         """A gradient step of these parameters alone; gives the gradient's length."""
         parameters.gradient.zero_()
-        loss.backward(inputs=parameters.parts)
+        backward(loss, parameters.parts)
         self.share_gradient(parameters)
         return parameters.step(self.settings.max_grad_norm or math.inf)
 

@@ -22,6 +22,7 @@ from warpworld.policies import Policy, RecurrentPolicy
 from warpworld.policies.fused import DIAGNOSTICS as FUSED_DIAGNOSTICS
 from warpworld.policies.fused import FusedAdam, FusedNetworks, Loss, fused_gradient
 from warpworld.policies.moments import moments
+from warpworld.policies.precision import backward
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters, OptimizerMaker, adam
@@ -318,7 +319,7 @@ class OnPolicy(Algorithm):
             if len(minibatch):
                 loss, diagnostics = self.losses(minibatch)
                 self.parameters.gradient.zero_()
-                loss.backward()
+                backward(loss)
             yield diagnostics
 
     def _fused_gradients(

@@ -18,6 +18,7 @@ from warpworld.environment import Group
 from warpworld.policies import Categorical, Policy, build_policy
 from warpworld.policies.builder import HeadsMaker
 from warpworld.policies.distributions import FORBIDDEN
+from warpworld.policies.precision import backward
 from warpworld.policies.q_network import of_choices
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.exploration import Epsilon
@@ -142,7 +143,7 @@ class QLearning(OffPolicy):
         """One gradient step."""
         found = self.evaluate()
         self.parameters.gradient.zero_()
-        found.loss.backward()
+        backward(found.loss)
         self.share_gradient(self.parameters)
         norm = self.parameters.step(self.settings.max_grad_norm or float("inf"))
         if self.settings.tau is not None:

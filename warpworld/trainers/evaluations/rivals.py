@@ -66,7 +66,7 @@ def build_rivals(config: RunConfig, names: set[str], device: torch.device) -> li
             rival.policies = {name: policy for name, policy in built.items() if policy is not None and name in names}
             _check_played(text, names, rival.policies)
             if config.trainer.fused:
-                fuse_policies(rival.policies)
+                fuse_policies(rival.policies, precision=config.trainer.precision)
         found.append(rival)
     return found
 
