@@ -157,3 +157,15 @@ def test_gradients_of_a_weight_with_several_uses_are_added_in_float32() -> None:
     weights = dict(policy.named_parameters())
     assert not representable(weights["model.cell.weight_hh"].grad)  # type: ignore[arg-type]
     assert not representable(weights["model.actor_layer.weight"].grad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["tanh", "a user's", "lstm"])
+def test_a_callers_own_autocast_gives_float32_too(kind: str) -> None:
+    policy = policy_of(kind)
+    read = inputs(policy)
+    exact = evaluated(policy, read)
+    with torch.autocast("cpu", torch.float16):
+        found = evaluated(policy, read)
+    for number, expected in zip(found, exact, strict=True):
+        assert number.dtype == torch.float32
+        assert 1e-6 < error(number, expected.double()) < MOST

@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_leaves
 from tests.trainers.test_resumed_courses import COURSES, ONE, TRAINER
 from warpworld.config import config_from_dict
 from warpworld.errors import ConfigError
+from warpworld.policies.precision import is_reduced
 from warpworld.trainers.trainer import Trainer
 
 pytestmark = [pytest.mark.cpu_backend, pytest.mark.usefixtures("bf16_everywhere")]
@@ -61,6 +62,29 @@ def test_nothing_but_networks_reads_bfloat16(learner: str) -> None:
     forward = {"addmm", "baddbmm", "linear"}
     assert forward & seen.reduced and "mm" in seen.reduced
     assert forward & seen.exact and {"mm", "bmm"} & seen.exact
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("precision", ["bf16", "float32"])
+def test_acting_learning_and_evaluations_have_the_precision(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    course = {"name": "cartpole", "policy": {"agent": ONE}, "saving": {"eval_every": 6, "eval_episodes": 2}}
+    trainer, seen = trainer_of(course, precision=precision), dict[str, bool]()
+
+    def note(owner: Any, name: str) -> None:
+        called = getattr(owner, name)
+
+        def noted(*given: Any) -> Any:
+            seen[name] = is_reduced(torch.zeros(1))
+            return called(*given)
+
+        monkeypatch.setattr(owner, name, noted)
+
+    note(trainer.collector, "collect")
+    note(trainer.algorithms["agent"], "learn")
+    note(trainer.evaluations, "take")
+    trainer.train(None)
+    assert seen == dict.fromkeys(("collect", "learn", "take"), precision == "bf16")
+    assert not is_reduced(torch.zeros(1))
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-FLOAT32, BF16 = "float32", "bf16"
+FLOAT32 = "float32"
 
 
 def products(precision: str, device: torch.device) -> AbstractContextManager[Any]:
@@ -35,8 +35,8 @@ def is_reduced(x: Tensor) -> bool:
 
 
 def widened(x: Tensor) -> Tensor:
-    """``x`` as float32 if it is bfloat16."""
-    return x.float() if x.dtype == torch.bfloat16 else x
+    """``x`` as float32 if it has half as many bits, be it by a caller's own autocast."""
+    return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
 
 
 def in_float32(layer: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
