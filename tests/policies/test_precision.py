@@ -27,6 +27,7 @@ SEEN = Dict({"eye": Box(-1.0, 1.0, (2, 24)), "self": Box(-1.0, 1.0, (3,))})
 MODELS: dict[str, dict[str, Any]] = {
     "tanh": {"hidden_sizes": [48, 32]},
     "relu": {"hidden_sizes": [48, 32], "activation": "relu"},
+    "shared": {"hidden_sizes": [48, 32], "shared": True},
     "convolutions": {"type": "multi_input"},
     "lstm": {"recurrent": "lstm", "recurrent_size": 24},
     "gru": {"recurrent": "gru", "recurrent_size": 24},
