@@ -116,13 +116,22 @@ static void write_gradients(const Layer& layer, const float* sums, const LayerPa
   }
 }
 
-// Adds the sums over samples of `columns` columns.
-static void add_up(int samples, const float* d, int stride, int columns, float* sums) {
-  for (int c = 0; c < columns; c += lanes) {
-    Vector total = load(sums + c);
-    for (int s = 0; s < samples; s++) total += load(d + s * stride + c);
-    store(sums + c, total);
+template <int Vectors>
+static int add_up_some(int samples, const float* d, int stride, int column, int columns, float* sums) {
+  for (; columns - column >= Vectors * lanes; column += Vectors * lanes) {
+    Vector totals[Vectors];
+    FUSED_UNROLL for (int v = 0; v < Vectors; v++) totals[v] = load(sums + column + v * lanes);
+    for (int s = 0; s < samples; s++)
+      FUSED_UNROLL for (int v = 0; v < Vectors; v++) totals[v] += load(d + s * stride + column + v * lanes);
+    FUSED_UNROLL for (int v = 0; v < Vectors; v++) store(sums + column + v * lanes, totals[v]);
   }
+  return column;
+}
+
+// Adds the sums over samples of `columns` columns: of several at once, so that additions need not wait for one another.
+static void add_up(int samples, const float* d, int stride, int columns, float* sums) {
+  const int column = add_up_some<4>(samples, d, stride, 0, columns, sums);
+  add_up_some<1>(samples, d, stride, column, columns, sums);
 }
 
 // A tanh has a loop of its own: behind a product, whose sums fill the registers, it takes several times as long.
@@ -132,7 +141,7 @@ static void apply_tanh(int rows, int columns, float* y, int stride) {
 }
 
 // From x, a slab's rows, to those of another, y; `rows` is a multiple of row_block.
-static void forward_linear(const Layer& layer, int rows, const float* x, int x_stride, float* y, int y_stride) {
+FUSED_ALONE void forward_linear(const Layer& layer, int rows, const float* x, int x_stride, float* y, int y_stride) {
   const LayerShape& shape = layer.shape;
   const auto at_positions = [&](auto apply) {
     for (int p = 0; p < shape.positions; p++) {
@@ -151,7 +160,7 @@ static void forward_linear(const Layer& layer, int rows, const float* x, int x_s
 }
 
 // Adds the gradients of weights and biases, given those of what the layer gave, d.
-static void add_gradients(const Layer& layer, int samples, const float* x, int x_stride, const float* d, int d_stride,
+FUSED_ALONE void add_gradients(const Layer& layer, int samples, const float* x, int x_stride, const float* d, int d_stride,
                           float* sums) {
   const LayerShape& shape = layer.shape;
   float *weights = sums + layer.sums, *biases = weights + (size_t)shape.inputs * shape.outputs;
@@ -165,7 +174,7 @@ static void add_gradients(const Layer& layer, int samples, const float* x, int x
 
 // The gradient at what a layer read: written to `to`, through the activation that made it, where nothing else reads that;
 // or else added there.
-static void backward_linear(const Layer& layer, int rows, const float* d, int d_stride, const float* x, float* to,
+FUSED_ALONE void backward_linear(const Layer& layer, int rows, const float* d, int d_stride, const float* x, float* to,
                             int x_stride, int activation, bool adds) {
   const LayerShape& shape = layer.shape;
   const auto at_inputs = [&](auto finish) {

@@ -85,6 +85,17 @@ struct TileRows {
   int samples;
 };
 
+// Asks the memory for what the losses of these rows read.
+static void fetch_columns(const Rows& rows, int count, const int64_t* places) {
+  for (int r = 0; r < count; r++) {
+    const int64_t row = places[r] < 0 ? 0 : places[r];
+    __builtin_prefetch(rows.log_probs + row);
+    __builtin_prefetch(rows.advantages + row);
+    __builtin_prefetch(rows.returns + row);
+    __builtin_prefetch(rows.values + row);
+  }
+}
+
 // Copies a column of a batch's for the tile's rows; zeros where none counts.
 static void take_column(const float* column, const TileRows& those, float* to) {
   for (int s = 0; s < tile; s++) to[s] = s < those.samples && those.counts[s] ? column[those.rows[s]] : 0.0f;

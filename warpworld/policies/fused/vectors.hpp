@@ -19,6 +19,8 @@ constexpr int lanes = 4, registers = 16;
 #endif
 
 #define FUSED_INLINE static inline __attribute__((always_inline))
+// A loop of products of its own: among others it would not get all registers.
+#define FUSED_ALONE static __attribute__((noinline))
 #if defined(__clang__)
 #define FUSED_UNROLL _Pragma("clang loop unroll(full)")
 #else
