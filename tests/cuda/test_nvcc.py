@@ -375,7 +375,7 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     EpisodeStatistics(world, num_steps=2)
     EpisodeMetrics(world, num_steps=2)
     captured = Collector(warpworld.make("cartpole", num_envs=2, device="cpu"), 2)
-    HeldUpdate(captured, "agent", epochs=2, rows=33, numbers=[])
+    HeldUpdate(captured, "agent", rows=33, numbers=[])
     warpworld.make("cartpole", num_envs=2, device="cpu", randomize={"gravity": (8.0, 12.0)})
     steered = [Group("agent", 3, observation=box(2), action=Box(-1.0, 1.0, (2,)))]
     still = environment(None, groups=steered, phases=[lambda arrays, active: None], resets=[])

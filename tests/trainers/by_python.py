@@ -9,4 +9,4 @@ from warpworld.trainers.algorithms.held_update import HeldUpdate
 
 def update_by_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no update be captured."""
-    monkeypatch.setattr(HeldUpdate, "run", lambda self, update, written, captured: update())
+    monkeypatch.setattr(HeldUpdate, "run", lambda self, update, written, captured: update.run())

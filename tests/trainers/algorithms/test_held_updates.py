@@ -13,6 +13,8 @@ from tests.stand_in.host_calls import HostCalls
 from tests.trainers.test_resumed_courses import COURSES, MEMORY, ONE, REMEMBERING_CRITIC
 from warpworld.config import config_from_dict, load_config
 from warpworld.errors import ConfigError
+from warpworld.trainers.algorithms.algorithm import Progress
+from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.on_policy import OnPolicy
 from warpworld.trainers.trainer import Trainer
 
@@ -23,6 +25,41 @@ ON_POLICY = (
     *("gru, frozen gru and v-trace", "named observations"),
 )
 RELAY = "tests.trainers.small_worlds:Relay"
+ONCE = {"kernels": 1, "read": 1}  # calls of the host in an iteration, whatever is learnt
+SEVERAL = {"num_minibatches": 2, "update_epochs": 4}  # epochs, of which target_kl leaves some out
+
+# what ends some updates early
+ENDING: dict[str, dict[str, Any]] = {
+    "normalised, popart": {
+        "name": "cartpole",
+        "policy": {
+            "agent": {
+                **SEVERAL,
+                "target_kl": 0.01,
+                "learning_rate": 0.01,
+                "normalise_returns": "popart",
+                "model": {"normalise_observations": True},
+            }
+        },
+    },
+    "v-trace, agents that leave": {
+        "name": RELAY,
+        "policy": {
+            "left": {**SEVERAL, "target_kl": 0.015, "value_targets": "vtrace", "learning_rate": 0.01},
+            "right": ONE,
+        },
+    },
+    "v-trace of a gru": {
+        "name": "tests.trainers.recall:Lives",
+        "policy": {
+            "left": {
+                **{**SEVERAL, "target_kl": 0.005, "value_targets": "vtrace", "learning_rate": 0.01},
+                "model": {"recurrent": "gru", "normalise_observations": True},
+            },
+            "right": {"train": False},
+        },
+    },
+}
 WAYS: dict[str, dict[str, Any]] = {
     **{name: COURSES[name] for name in ON_POLICY},
     "all that may change": {
@@ -53,6 +90,7 @@ WAYS: dict[str, dict[str, Any]] = {
         "env": {"episode_length": 6},
         "policy": {"tagger": REMEMBERING_CRITIC, "runner": {"algorithm": "random"}},
     },
+    **{f"target_kl, {name}": way for name, way in ENDING.items()},
 }
 
 
@@ -82,47 +120,85 @@ def test_captured_updates_equal_eager_ones(way: str, caplog: pytest.LogCaptureFi
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Grows with each update that Python does."""
-    done, learn = list[int](), OnPolicy._learn_on_device
+    """Grows with each pass over rows that Python does."""
+    done, make_pass = list[int](), OnPolicy._pass
 
     def count(self: OnPolicy) -> None:
         done.append(1)
-        learn(self)
+        make_pass(self)
 
-    monkeypatch.setattr(OnPolicy, "_learn_on_device", count)
+    monkeypatch.setattr(OnPolicy, "_pass", count)
     return done
 
 
-def test_python_does_no_update_once_it_is_captured(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("way", ["agents that leave", "target_kl, normalised, popart"])
+def test_python_does_no_pass_once_it_is_captured(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two passes without a read between them, or of the first and of all that may follow."""
     done = counted(monkeypatch)
-    trained(WAYS["agents that leave"], 4)
-    assert len(done) == 2  # to warm up, and to be captured
+    trained(WAYS[way], 4)
+    assert len(done) == 2 * 2  # to warm up, and to be captured
 
 
-@pytest.mark.stand_in
-def test_few_calls_of_the_host_make_an_iteration(stand_in: StandIn) -> None:
-    """With all of the packaged config's steps, passes and minibatches, and fewer envs, whose number adds no call."""
-    overrides = ["trainer.num_envs=8", "trainer.total_env_steps=4800", "saving.log_every=5"]
-    trainer = Trainer(load_config("tag_gridworld", overrides))
+@pytest.mark.parametrize("way", ENDING)
+def test_the_same_graphs_serve_updates_of_any_number_of_epochs(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers, learn = list[int](), OnPolicy.learn
+
+    def note(self: OnPolicy, progress: Progress) -> Any:
+        found = learn(self, progress)
+        if self.may_end_early:
+            numbers.append(int(self._passes.tensors()[0]))
+        return found
+
+    monkeypatch.setattr(OnPolicy, "learn", note)
+    trained(ENDING[way], 4)
+    assert len(numbers) == 6 and {1, 2, 4} <= set(numbers)
+
+
+def test_each_epoch_of_an_update_has_an_order_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    orders, deal = list[torch.Tensor](), Minibatches.deal
+
+    def note(self: Minibatches, given: torch.Tensor) -> Epoch:
+        orders.append(given)
+        return deal(self, given)
+
+    monkeypatch.setattr(Minibatches, "deal", note)
+    trained(WAYS["agents that leave"], 0)
+    assert len({tuple(order.tolist()) for order in orders}) == len(orders) == 6 * 2
+
+
+def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
+    """What the host asks for in an iteration of the packaged config, with few envs, whose number adds no call."""
+    fewer = ["trainer.num_envs=8", "trainer.total_env_steps=4800", "saving.log_every=5"]
+    trainer = Trainer(load_config("tag_gridworld", [*fewer, *overrides]))
     for _ in range(2):
         trainer._iterate()
     calls = HostCalls()
     with stand_in.recording() as launches, calls:
         trainer._iterate()
-    held = trainer.collector.num_steps * 4 + len(trainer.algorithms)  # kernels of steps, and of orders
-    counts = {**calls.counts, "kernels": len(launches) - held}
-    assert counts == {"graph": 3, "aten.copy_": 2, "kernels": 1, "read": 1}
+    epochs = sum(int(each._passes.tensors()[0]) for each in trainer.algorithms.values())  # type: ignore[attr-defined]
+    held = trainer.collector.num_steps * 4 + epochs  # kernels of steps, and of orders
+    return {**calls.counts, "kernels": len(launches) - held}
+
+
+@pytest.mark.stand_in
+def test_few_calls_of_the_host_make_an_iteration(stand_in: StandIn) -> None:
+    """With all of the config's steps, passes and minibatches."""
+    counts = calls_of_an_iteration(stand_in)
+    assert counts == {"graph": 3, "aten.copy_": 2, **ONCE}
     assert sum(counts.values()) <= 12
 
 
-def test_what_is_read_after_each_pass_is_not_captured(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.stand_in
+@pytest.mark.parametrize(("target_kl", "epochs"), [(1e9, 4), (1e-9, 1)])
+def test_a_graph_and_a_read_more_are_called_for_each_further_epoch(
+    target_kl: float, epochs: int, stand_in: StandIn
 ) -> None:
-    done = counted(monkeypatch)
-    with caplog.at_level(logging.INFO):
-        trained(COURSES["target_kl"], 4)
-    assert len(done) == 6
-    assert "agent: updates are not captured: whether another pass follows is read after each" in caplog.text
+    """Of each of two policies, the first epoch and what follows the last have a graph, too."""
+    limits = [f"policy.{name}.target_kl={target_kl}" for name in ("tagger", "runner")]
+    fewer = ["trainer.num_steps=4", *(f"policy.{name}.num_minibatches=2" for name in ("tagger", "runner"))]
+    counts = calls_of_an_iteration(stand_in, *limits, *fewer)
+    reads = 2 * min(epochs, 3)
+    assert counts == {"graph": 1 + 2 * (epochs + 1), "aten._local_scalar_dense": reads, "aten.copy_": 2, **ONCE}
 
 
 def test_a_loaded_state_is_learnt_from(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +213,7 @@ def test_a_loaded_state_is_learnt_from(monkeypatch: pytest.MonkeyPatch) -> None:
         each.collector.collect()
         each.collector.check_finite()
         each._learn()
-    assert len(done) == 2  # the other's, to be captured again
+    assert len(done) == 2 * 2  # the other's two passes, to be captured again
     after = [each.policies["agent"].state_dict() for each in (trainer, other)]  # type: ignore[union-attr]
     assert all(torch.equal(value, after[1][name]) for name, value in after[0].items())
     assert not any(torch.equal(value, before[name]) for name, value in after[0].items() if "weight" in name)

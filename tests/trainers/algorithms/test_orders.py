@@ -13,14 +13,14 @@ EPOCHS, ROWS = 3, 41
 
 def held(rows: int = ROWS) -> HeldUpdate:
     world = warpworld.make("cartpole", num_envs=5)
-    made = HeldUpdate(Collector(world, 4), "agent", EPOCHS, rows, ["rate", "weight"])
+    made = HeldUpdate(Collector(world, 4), "agent", rows, ["rate", "weight"])
     world.reset()
     return made
 
 
 def drawn(update: HeldUpdate, seed: int) -> torch.Tensor:
     update.turn(torch.Generator().manual_seed(seed), [0.25, -3.0])
-    return update.orders().clone()
+    return torch.stack([update.order(torch.tensor([epoch])) for epoch in range(EPOCHS)])
 
 
 def test_each_epoch_has_all_rows_in_an_order_of_its_own() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,13 @@ import torch
 from gymnasium.spaces import Box, Discrete
 from torch import Tensor
 
-from tests.trainers.by_python import update_by_python
 from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import Relay, space
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.environment import Environment, Group
 from warpworld.errors import TrainingError
 from warpworld.runs import Run
+from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World
 
@@ -137,17 +137,16 @@ def test_envs_of_another_process_are_counted_along() -> None:
 
 
 def test_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    update_by_python(monkeypatch)
     config = configured(clock=10**6)
     trainer, run = Trainer(config), Run.create(config, tmp_path)
-    update = trainer.algorithms["right"].update
+    learn = trainer.algorithms["right"].learn
 
-    def diverge(*given: Any) -> dict[str, float]:
+    def diverge(progress: Progress) -> Mapping[str, torch.Tensor]:
         if trainer.iteration == 2:
             trainer.policies["right"].model.critic_layers[0].weight[0, 0].data.fill_(float("nan"))
-        return update(*given)
+        return learn(progress)
 
-    monkeypatch.setattr(trainer.algorithms["right"], "update", diverge)
+    monkeypatch.setattr(trainer.algorithms["right"], "learn", diverge)
     with pytest.raises(TrainingError, match=r"policy 'right': (policy|value)_loss is nan after this update"):
         trainer.train(run)
     assert run.checkpoints() == [0, 1, 2]

@@ -92,8 +92,9 @@ class Minibatches:
         return (own / self._processes.sum(own.clone())).tolist()
 
     def retarget(self, returns: Tensor) -> None:
-        """Put other value targets into the rows: one for each row of the batch that was given."""
-        self.rows = self._dealt(self._batch.with_columns(returns=returns))
+        """Write other value targets over those of the rows: one for each row of the batch that was given."""
+        dealt = returns if self._keeps_all else self._dealt(self._batch.with_columns(returns=returns)).rows.returns
+        self.rows.rows.returns.copy_(dealt)
 
     def _dealt(self, batch: Experience) -> Experience:
         return batch.with_blanks() if self._keeps_all else batch.counted()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Literal
@@ -29,15 +28,15 @@ from warpworld.trainers.algorithms.flat_parameters import FlatParameters, Optimi
 from warpworld.trainers.algorithms.held_update import HeldUpdate
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.muon import muon
+from warpworld.trainers.algorithms.passes import Orders, Passes
 from warpworld.trainers.algorithms.sequences import Experience
 from warpworld.trainers.algorithms.targets import TARGETS
+from warpworld.trainers.algorithms.update_parts import Part, UpdateParts
 from warpworld.trainers.algorithms.value_units import ValueUnits, give_units
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.collecting.trajectories import Trajectories
 from warpworld.trainers.distributed import ALONE, ProcessGroup
-
-logger = logging.getLogger(__name__)
 
 OPTIMIZERS: dict[str, OptimizerMaker] = {"adam": adam, "muon": muon}
 Losses = tuple[Tensor, dict[str, Tensor]]
@@ -114,6 +113,7 @@ class OnPolicy(Algorithm):
         self.parameters = FlatParameters(policy, self.now.learning_rate, OPTIMIZERS[settings.optimizer])
         self._of_loss = (*self.loss_diagnostics, "grad_norm")
         self.diagnostics = (*self._of_loss, "explained_variance")
+        self._passes = Passes(self._of_loss, self.parameters.gradient)
         self._found = self.parameters.vector.new_zeros(len(self.diagnostics))
         self._summed = self.parameters.vector.new_zeros(len(self.parameters.vector) + len(self.loss_diagnostics))
 
@@ -143,11 +143,11 @@ class OnPolicy(Algorithm):
 
     @property
     def may_end_early(self) -> bool:
-        """Whether ``is_enough`` reads what stands on the device, so that no CUDA graph can hold the update."""
+        """Whether ``is_enough`` is asked after each epoch that another may follow; each then has its CUDA graph."""
         return False
 
     def is_enough(self, diagnostics: Mapping[str, Tensor]) -> bool:
-        """Whether to leave further epochs out, given the diagnostics of an epoch's last minibatch."""
+        """Whether to leave further epochs out, given the diagnostics of an epoch's last minibatch, on the device."""
         return False
 
     def losses(self, minibatch: Experience) -> Losses:
@@ -173,42 +173,39 @@ class OnPolicy(Algorithm):
         rows = steps * collector.world.num_envs * sum(sizes)
         name, numbers = "_".join(self.settings.groups), ("learning_rate", *self._scheduled)
         self.deals_all = True
-        self._held = HeldUpdate(collector, name, self.num_epochs, rows, numbers)
-        self._is_captured = collector.graph_steps > 0 and not self.may_end_early
-        if collector.graph_steps > 0 and self.may_end_early:
-            groups = ", ".join(self.settings.groups)
-            logger.info("%s: updates are not captured: whether another pass follows is read after each", groups)
+        self._held = HeldUpdate(collector, name, rows, numbers)
+        self._is_captured = collector.graph_steps > 0
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:
         """One update from the rollout that stands in the store."""
         self.set_progress(progress.fraction, progress.env_steps)
         if self._held is None:
-            return self._learn_from_rollout(progress.generator)
-        numbers = [self.learning_rate, *(getattr(self.now, name) for name in self._scheduled)]
-        self._held.turn(progress.generator, numbers)
-        self._held.run(self._learn_on_device, self._written, self._is_captured)
-        return dict(zip(self.diagnostics, self._found.unbind(), strict=True))
+            self._parts(lambda: self._begin_with_rollout(progress.generator)).run()
+            self._passes.drop()
+        else:
+            numbers = [self.learning_rate, *(getattr(self.now, name) for name in self._scheduled)]
+            self._held.turn(progress.generator, numbers)
+            self._held.run(self._parts(self._begin_on_device), self._written, self._is_captured)
+        return self._diagnosed()
 
-    def _learn_from_rollout(self, orders: torch.Generator | Tensor) -> dict[str, Tensor]:
+    def _begin_with_rollout(self, orders: Orders) -> None:
         targets = TARGETS[self.settings.value_targets](self.policy, self.seen(), self.settings)
         experience = targets.experience()
         self.units.follow(experience)
-        learnt = self.units.of_experience(experience)
-        return self.update(learnt, orders, lambda: self.units.of_returns(targets.renewed()))
+        self._begin(self.units.of_experience(experience), orders, lambda: self.units.of_returns(targets.renewed()))
 
-    def _learn_on_device(self) -> None:
-        """What a CUDA graph holds: settings that change, and the orders of rows, are read on the device."""
+    def _begin_on_device(self) -> None:
+        """The same where a CUDA graph holds it: settings that change, and orders of rows, are read on the device."""
         assert self._held is not None
         numbers = self._held.numbers()
         self.now = self.now.model_copy(update={name: numbers[name] for name in self._scheduled})
         self.parameters.rate_on_device().copy_(numbers["learning_rate"])
-        found = self._learn_from_rollout(self._held.orders())
-        torch.stack([found[name].float() for name in self.diagnostics], out=self._found)
+        self._begin_with_rollout(self._held.order)
 
     def _written(self) -> list[Tensor]:
         """All that an update writes besides arrays of the store."""
         rate = self.parameters.rate_on_device()
-        return [*self.parameters.tensors(), rate, self._found, *self.policy.buffers()]
+        return [*self.parameters.tensors(), rate, *self._passes.tensors(), self._found, *self.policy.buffers()]
 
     def seen(self) -> list[Trajectories]:
         """What was recorded of each group."""
@@ -259,45 +256,69 @@ class OnPolicy(Algorithm):
 
     # ---- learning ----------------------------------------------------------------------------------------------------
     def update(
-        self,
-        batch: Experience,
-        orders: torch.Generator | Tensor,
-        renewed: Callable[[], Tensor | None] = lambda: None,
+        self, batch: Experience, orders: Orders, renewed: Callable[[], Tensor | None] = lambda: None
     ) -> dict[str, Tensor]:
         """Learn from a rollout: ``num_epochs`` passes in a new order, each in ``num_minibatches`` steps of Adam.
 
         Rows that do not count are dropped first; of a recurrent policy, sequences in which none does. Where CUDA graphs
         are captured they are dealt with the others, and count for nothing. The host does not wait for the device, but
-        elsewhere with a mask once at the start, and with PPO's ``target_kl`` once an epoch. A normaliser takes the rows
-        in when all is done.
+        elsewhere with a mask once at the start, and with PPO's ``target_kl`` between two epochs. A normaliser takes the
+        rows in when all is done.
 
         Args:
             batch: rows on the policy's device, sequences for a recurrent policy.
-            orders: what the orders are drawn from, and nothing else, in the same state in all processes; or the orders
-                themselves, (epochs, rows) int64.
+            orders: what the orders are drawn from, and nothing else, in the same state in all processes; or what gives
+                them.
             renewed: what gives new value targets for all rows of the batch, by the present weights, before each pass
-                but the first, or None to keep the batch's.
+                but the first, or None to keep the batch's. They are written over the batch's.
 
         Returns:
             ``diagnostics`` by name, () float32 each, on the policy's device. Those of the loss and the gradient's
             length before clipping are means over all minibatches of the update; explained_variance is that of
             ``batch.values``, 0 where the returns do not differ. All are 0 if no row counts.
         """
+        self._parts(lambda: self._begin(batch, orders, renewed)).run()
+        self._passes.drop()
+        return {name: value.clone() for name, value in self._diagnosed().items()}
+
+    def _parts(self, begin: Part) -> UpdateParts:
+        """An update from the rows that ``begin`` settles."""
+
+        def first() -> None:
+            begin()
+            self._pass()
+
+        def another() -> None:
+            self._passes.renew()
+            self._pass()
+
+        def is_enough() -> bool:
+            return self.is_enough(self._passes.latest())
+
+        return UpdateParts(first, another, self._end, self.num_epochs, is_enough if self.may_end_early else None)
+
+    def _begin(self, batch: Experience, orders: Orders, renewed: Callable[[], Tensor | None]) -> None:
         minibatches = Minibatches(batch, self.settings.num_minibatches, self.processes, self.deals_all)
+        self._passes.begin(minibatches, orders, renewed)
+
+    def _pass(self) -> None:
+        if self._passes.minibatches.total:
+            self._passes.end(self._epoch(self._passes.minibatches, self._passes.deal()))
+
+    def _end(self) -> None:
+        """Let a normaliser take the rows in, and leave the diagnostics at their place."""
+        minibatches = self._passes.minibatches
         if minibatches.total == 0:
-            return dict(zip(self.diagnostics, self.parameters.vector.new_zeros(len(self.diagnostics)), strict=True))
-        seen: list[dict[str, Tensor]] = []
-        for number in range(self.num_epochs):
-            returns = renewed() if number > 0 else None
-            if returns is not None:
-                minibatches.retarget(returns)
-            seen += self._epoch(minibatches, minibatches.deal(orders[number] if isinstance(orders, Tensor) else orders))
-            if self.is_enough(seen[-1]):
-                break
+            self._found.zero_()
+            return
         rows = minibatches.rows.rows if self.deals_all else minibatches.rows.counted_rows()
         self.take_in(rows.observations, minibatches.num_rows, rows.mask)
-        found = {name: torch.stack([d[name] for d in seen]).mean() for name in self._of_loss}
-        return {**found, "explained_variance": self._explained_variance(rows, minibatches.num_rows)}
+        found = {**self._passes.means(), "explained_variance": self._explained_variance(rows, minibatches.num_rows)}
+        torch.stack([found[name].float() for name in self.diagnostics], out=self._found)
+
+    def _diagnosed(self) -> dict[str, Tensor]:
+        """The diagnostics of the latest update, until the next."""
+        return dict(zip(self.diagnostics, self._found.unbind(), strict=True))
 
     def _epoch(self, minibatches: Minibatches, epoch: Epoch) -> list[dict[str, Tensor]]:
         """One pass; returns the diagnostics of each minibatch."""

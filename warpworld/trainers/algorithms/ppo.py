@@ -118,10 +118,10 @@ class PPO(OnPolicy):
 
     @property
     def may_end_early(self) -> bool:
-        """With ``target_kl``."""
-        return self.settings.target_kl is not None
+        """With ``target_kl``, and epochs that it may leave out."""
+        return self.settings.target_kl is not None and self.num_epochs > 1
 
     def is_enough(self, diagnostics: Mapping[str, Tensor]) -> bool:
-        """Whether the policy has moved so far that the update ends after this epoch; waits for the device if asked."""
+        """Whether the policy has moved so far that the update ends after this epoch; waits for the device."""
         limit = self.settings.target_kl
         return limit is not None and diagnostics["approx_kl"].item() > limit
