@@ -46,6 +46,8 @@ from warpworld.managers.cuda.compiler import _load_nvrtc, _nvccs, _nvrtcs, _read
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
 from warpworld.managers.signature import read_signatures
 from warpworld.templates.writing import MODULE, TEMPLATE
+from warpworld.trainers.algorithms.a2c import A2CSettings
+from warpworld.trainers.algorithms.held_estimates import HeldEstimates
 from warpworld.trainers.algorithms.held_update import HeldUpdate
 from warpworld.trainers.building import build_algorithms, build_policies, build_world
 from warpworld.trainers.collecting.collector import Collector
@@ -376,6 +378,7 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     EpisodeMetrics(world, num_steps=2)
     captured = Collector(warpworld.make("cartpole", num_envs=2, device="cpu"), 2)
     HeldUpdate(captured, "agent", rows=33, numbers=[])
+    HeldEstimates(captured, "agent", A2CSettings())
     warpworld.make("cartpole", num_envs=2, device="cpu", randomize={"gravity": (8.0, 12.0)})
     steered = [Group("agent", 3, observation=box(2), action=Box(-1.0, 1.0, (2,)))]
     still = environment(None, groups=steered, phases=[lambda arrays, active: None], resets=[])

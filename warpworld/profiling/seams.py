@@ -5,6 +5,8 @@ from __future__ import annotations
 from warpworld.profiling.ledger import Ledger, Part
 from warpworld.trainers.algorithms import targets
 from warpworld.trainers.algorithms.algorithm import Algorithm
+from warpworld.trainers.algorithms.estimates import TorchEstimates
+from warpworld.trainers.algorithms.held_estimates import HeldEstimates
 from warpworld.trainers.algorithms.minibatches import Minibatches
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.on_policy import OnPolicy
@@ -36,8 +38,9 @@ def watch_iterations(ledger: Ledger, trainer: Trainer) -> None:
         _watch_algorithm(ledger, name, algorithm)
     for function in ("step_values", "ends_of"):
         ledger.watch(targets, function, Part(VALUES))
-    for function in ("gae", "vtrace"):
-        ledger.watch(targets, function, Part(RETURNS))
+    for estimates in (TorchEstimates, HeldEstimates):
+        for function in ("gae", "vtrace"):
+            ledger.watch(estimates, function, Part(RETURNS))
     ledger.watch(Minibatches, "deal", Part(ORDER))
 
 

@@ -14,8 +14,10 @@ from tests.trainers.test_resumed_courses import COURSES, MEMORY, ONE, REMEMBERIN
 from warpworld.config import config_from_dict, load_config
 from warpworld.errors import ConfigError
 from warpworld.trainers.algorithms.algorithm import Progress
+from warpworld.trainers.algorithms.gae import gae
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.on_policy import OnPolicy
+from warpworld.trainers.algorithms.vtrace import vtrace
 from warpworld.trainers.trainer import Trainer
 
 pytestmark = pytest.mark.cuda_backend
@@ -119,6 +121,34 @@ def test_captured_updates_equal_eager_ones(way: str, caplog: pytest.LogCaptureFi
     assert losses and any(losses)
 
 
+def test_captured_targets_are_those_of_the_functions() -> None:
+    """From what networks gave the kernels in the latest update; GAE's for one policy, V-trace's for the other."""
+    world = trained(WAYS["popart, normalised, agents that leave"], 4)[0].world
+    for group, discounts in (("left", {}), ("right", {"rho_bar": 1.0, "c_bar": 1.0})):
+        agents = world.groups[group].slice
+        array = {name: world[f"estimate_{name}_{group}"].double() for name in ("values", "next_values", "final_values")}
+        mask, terminated = world["rollout_agent_mask"][:, :, agents], world["rollout_terminated"]
+        given = {
+            "rewards": world["rollout_rewards"][:, :, agents].where(mask, 0.0).double(),
+            "values": array["values"],
+            "terminated": terminated,
+            "truncated": world["rollout_truncated"] & ~terminated,
+            "agent_terminated": world["rollout_agent_terminated"][:, :, agents],
+            "next_value": array["next_values"],
+            "truncated_values": array["final_values"],
+            **{"gamma": 0.99, "gae_lambda": 0.95, **discounts},
+        }
+        if discounts:
+            log_ratios = world[f"estimate_log_ratios_{group}"].double()
+            assert log_ratios.any()
+            expected = {"returns": vtrace(**given, log_ratios=log_ratios)}
+        else:
+            expected = dict(zip(("advantages", "returns"), gae(**given), strict=True))
+        for name, wanted in expected.items():
+            found = world[f"estimate_{name}_{group}"].double()
+            torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)
+
+
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows with each pass over rows that Python does."""
     done, make_pass = list[int](), OnPolicy._pass
@@ -176,7 +206,7 @@ def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
     with stand_in.recording() as launches, calls:
         trainer._iterate()
     epochs = sum(int(each._passes.tensors()[0]) for each in trainer.algorithms.values())  # type: ignore[attr-defined]
-    held = trainer.collector.num_steps * 4 + epochs  # kernels of steps, and of orders
+    held = trainer.collector.num_steps * 4 + epochs + len(trainer.algorithms)  # kernels of steps, orders, advantages
     return {**calls.counts, "kernels": len(launches) - held}
 
 

@@ -25,6 +25,7 @@ from warpworld.policies.precision import backward
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters, OptimizerMaker, adam
+from warpworld.trainers.algorithms.held_estimates import HeldEstimates
 from warpworld.trainers.algorithms.held_update import HeldUpdate
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.muon import muon
@@ -106,7 +107,8 @@ class OnPolicy(Algorithm):
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)
         self.deals_all = False
-        self._held: HeldUpdate | None = None  # where CUDA graphs are captured
+        self._held: HeldUpdate | None = None  # where CUDA graphs are captured, and so are
+        self._estimates: list[HeldEstimates] | None = None
         self.now = self._settings_at(0)
         self.learning_rate: float = self.now.learning_rate
         self.units = ValueUnits(policy, self.settings.normalise_returns, processes)
@@ -174,6 +176,7 @@ class OnPolicy(Algorithm):
         name, numbers = "_".join(self.settings.groups), ("learning_rate", *self._scheduled)
         self.deals_all = True
         self._held = HeldUpdate(collector, name, rows, numbers)
+        self._estimates = [HeldEstimates(collector, group, self.settings) for group in self.settings.groups]
         self._is_captured = collector.graph_steps > 0
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:
@@ -189,7 +192,8 @@ class OnPolicy(Algorithm):
         return self._diagnosed()
 
     def _begin_with_rollout(self, orders: Orders) -> None:
-        targets = TARGETS[self.settings.value_targets](self.policy, self.seen(), self.settings)
+        kind = TARGETS[self.settings.value_targets]
+        targets = kind(self.policy, self.seen(), self.settings, self._estimates)
         experience = targets.experience()
         self.units.follow(experience)
         self._begin(self.units.of_experience(experience), orders, lambda: self.units.of_returns(targets.renewed()))

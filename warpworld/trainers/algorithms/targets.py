@@ -4,38 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from warpworld.policies import Policy
 from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.estimates import Estimates, TargetSettings, TorchEstimates
 from warpworld.trainers.algorithms.experience import ends_of, experience_of, rows_at_once, step_values
-from warpworld.trainers.algorithms.gae import gae
 from warpworld.trainers.algorithms.sequences import Experience, joined
-from warpworld.trainers.algorithms.vtrace import vtrace
 from warpworld.trainers.collecting.trajectories import Trajectories
-
-
-class TargetSettings(Protocol):
-    """What targets read of a policy's settings."""
-
-    @property
-    def gamma(self) -> float:
-        """Discount per step."""
-
-    @property
-    def gae_lambda(self) -> float:
-        """Weight of longer looks ahead."""
-
-    @property
-    def rho_bar(self) -> float:
-        """V-trace's limit of the ratios that weigh TD errors."""
-
-    @property
-    def c_bar(self) -> float:
-        """V-trace's limit of the ratios that carry them back."""
 
 
 class Targets(ABC):
@@ -45,10 +24,18 @@ class Targets(ABC):
         policy: that acted, and learns.
         seen: what was recorded of each of its groups.
         settings: discount and limits.
+        estimates: what computes those of each group; None for torch.
     """
 
-    def __init__(self, policy: Policy, seen: Sequence[Trajectories], settings: TargetSettings) -> None:
-        self.policy, self.seen, self.settings = policy, seen, settings
+    def __init__(
+        self,
+        policy: Policy,
+        seen: Sequence[Trajectories],
+        settings: TargetSettings,
+        estimates: Sequence[Estimates] | None = None,
+    ) -> None:
+        self.policy, self.seen = policy, seen
+        self.estimates = [TorchEstimates(settings)] * len(seen) if estimates is None else estimates
 
     @abstractmethod
     def experience(self) -> Experience:
@@ -64,12 +51,12 @@ class GAETargets(Targets):
 
     def experience(self) -> Experience:
         """See ``Targets``."""
-        return joined([self._rows(seen, ends_of(seen, self.policy)) for seen in self.seen])
+        groups = zip(self.seen, self.estimates, strict=True)
+        return joined([self._rows(seen, ends_of(seen, self.policy), estimates) for seen, estimates in groups])
 
-    def _rows(self, seen: Trajectories, ends: dict[str, Any]) -> Experience:
+    def _rows(self, seen: Trajectories, ends: dict[str, Any], estimates: Estimates) -> Experience:
         values = step_values(seen, self.policy)
-        gamma, gae_lambda = self.settings.gamma, self.settings.gae_lambda
-        advantages, returns = gae(values=values, **ends, gamma=gamma, gae_lambda=gae_lambda)
+        advantages, returns = estimates.gae(values, ends)
         return experience_of(seen, self.policy, values, advantages, returns)
 
 
@@ -83,37 +70,32 @@ class VTraceTargets(GAETargets):
     def experience(self) -> Experience:
         """See ``Targets``: on-policy every ratio is 1."""
         self._parts: list[Experience] = []
-        for seen in self.seen:
+        for seen, estimates in zip(self.seen, self.estimates, strict=True):
             ends = ends_of(seen, self.policy)
-            rows = self._rows(seen, ends)
+            rows = self._rows(seen, ends, estimates)
             values = rows.rows.values
-            self._parts.append(rows.with_columns(returns=self._targets(rows, ends, values, torch.zeros_like(values))))
+            targets = self._targets(rows, ends, estimates, values, torch.zeros_like(values))
+            self._parts.append(rows.with_columns(returns=targets))
         return joined(self._parts)
 
     def renewed(self) -> Tensor:
         """See ``Targets``; call ``experience`` before."""
         found = []
-        for seen, rows in zip(self.seen, self._parts, strict=True):
+        for seen, estimates, rows in zip(self.seen, self.estimates, self._parts, strict=True):
             log_probs, values = self._evaluated(rows)
             log_ratios = log_probs - rows.rows.log_probs
             if rows.rows.mask is not None:  # what acts where no row counts is another policy
                 log_ratios = torch.where(rows.rows.mask, log_ratios, 0.0)
-            found.append(self._targets(rows, ends_of(seen, self.policy), values, log_ratios))
+            found.append(self._targets(rows, ends_of(seen, self.policy), estimates, values, log_ratios))
         return torch.cat(found)
 
-    def _targets(self, rows: Experience, ends: dict[str, Any], values: Tensor, log_ratios: Tensor) -> Tensor:
+    def _targets(
+        self, rows: Experience, ends: dict[str, Any], estimates: Estimates, values: Tensor, log_ratios: Tensor
+    ) -> Tensor:
         """Targets of one group's rows, from values and log-ratios in the rows' order: (rows,) in that order."""
         shape = ends["rewards"].shape
         values, log_ratios = (_by_step(rows, column).reshape(shape) for column in (values, log_ratios))
-        targets = vtrace(
-            values=values,
-            log_ratios=log_ratios,
-            **ends,
-            gamma=self.settings.gamma,
-            gae_lambda=self.settings.gae_lambda,
-            rho_bar=self.settings.rho_bar,
-            c_bar=self.settings.c_bar,
-        )
+        targets = estimates.vtrace(values, log_ratios, ends)
         return targets.flatten() if isinstance(rows, Batch) else targets.flatten(1).t().flatten()
 
     def _evaluated(self, rows: Experience) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,83 @@
+"""What computes advantages and value targets of a group from values and from what its rollout recorded."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from warpworld.trainers.algorithms.gae import gae
+from warpworld.trainers.algorithms.vtrace import vtrace
+
+
+class TargetSettings(Protocol):
+    """What targets read of a policy's settings."""
+
+    @property
+    def gamma(self) -> float:
+        """Discount per step."""
+
+    @property
+    def gae_lambda(self) -> float:
+        """Weight of longer looks ahead."""
+
+    @property
+    def rho_bar(self) -> float:
+        """V-trace's limit of the ratios that weigh TD errors."""
+
+    @property
+    def c_bar(self) -> float:
+        """V-trace's limit of the ratios that carry them back."""
+
+
+class Estimates(ABC):
+    """GAE and V-trace of one group."""
+
+    @abstractmethod
+    def gae(self, values: Tensor, ends: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
+        """Advantages and returns, (T, num_envs, n) float32 each, which may be written over at the next call.
+
+        Args:
+            values: (T, num_envs, n) float32, of what was observed.
+            ends: what ``ends_of`` gives.
+        """
+
+    @abstractmethod
+    def vtrace(self, values: Tensor, log_ratios: Tensor, ends: Mapping[str, Any]) -> Tensor:
+        """Targets, (T, num_envs, n) float32, which may be written over at the next call.
+
+        Args:
+            values: as for ``gae``, of the present weights.
+            log_ratios: (T, num_envs, n) float32, of the actions' probabilities now to those when they were taken.
+            ends: as for ``gae``.
+        """
+
+
+class TorchEstimates(Estimates):
+    """By torch's operations, some for each step.
+
+    Args:
+        settings: discount and limits.
+    """
+
+    def __init__(self, settings: TargetSettings) -> None:
+        self._settings = settings
+
+    def gae(self, values: Tensor, ends: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
+        """See ``Estimates``."""
+        return gae(values=values, **ends, gamma=self._settings.gamma, gae_lambda=self._settings.gae_lambda)
+
+    def vtrace(self, values: Tensor, log_ratios: Tensor, ends: Mapping[str, Any]) -> Tensor:
+        """See ``Estimates``."""
+        settings = self._settings
+        return vtrace(
+            values=values,
+            log_ratios=log_ratios,
+            **ends,
+            gamma=settings.gamma,
+            gae_lambda=settings.gae_lambda,
+            rho_bar=settings.rho_bar,
+            c_bar=settings.c_bar,
+        )
