@@ -23,6 +23,7 @@ from benchmarks.brute_force import BruteDeathmatch, BruteExplorer, BrutePointGoa
 from tests.cuda.warpdrive import warpdrive_worlds
 from tests.toys import HEADER, agents, box, environment
 from tests.trainers.recorded import Recorded
+from tests.trainers.small_worlds import Relay
 from warpworld import Array, Environment, Group, Kernel, World
 from warpworld.checking.symbols import _symbols
 from warpworld.config import RunConfig, config_from_dict, load_config
@@ -378,7 +379,7 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     EpisodeMetrics(world, num_steps=2)
     captured = Collector(warpworld.make("cartpole", num_envs=2, device="cpu"), 2)
     HeldUpdate(captured, "agent", rows=33, numbers=[])
-    HeldEstimates(captured, "agent", A2CSettings())
+    HeldEstimates(Collector(World(Relay(), 2, device="cpu"), 2), "left", A2CSettings())
     warpworld.make("cartpole", num_envs=2, device="cpu", randomize={"gravity": (8.0, 12.0)})
     steered = [Group("agent", 3, observation=box(2), action=Box(-1.0, 1.0, (2,)))]
     still = environment(None, groups=steered, phases=[lambda arrays, active: None], resets=[])

@@ -18,6 +18,23 @@ __device__ double sum_of(const Number* numbers, int block, int count) {
   return sum;
 }
 
+// ---- the best of a batch -----------------------------------------------------------------------------------------------
+// The lanes of env 0 find the largest of BATCH numbers: each looks at a part of them, then one half of the lanes compares what
+// it found with what the other half found, until one lane is left. A maximum does not depend on the order.
+constexpr int MOST_LANES = 256;  // as in priorities.py
+
+// The largest of the numbers that the lanes of an env have; lane 0 knows it then. `found` has room for all lanes.
+__device__ float largest_of_lanes(float own, float* found) {
+  found[lane()] = own;
+  sync_env();  // all have written theirs
+  for (int left = num_lanes(); left > 1; left = (left + 1) / 2) {
+    const int other = lane() + (left + 1) / 2;
+    if (other < left) found[lane()] = fmaxf(found[lane()], found[other]);
+    sync_env();  // the first half has what the next round compares
+  }
+  return found[0];
+}
+
 // ---- new leaves of a batch that was drawn --------------------------------------------------------------------------
 // batch_leaves receives (|error| + SMALLEST_PRIORITY)^alpha, 0 where that is not finite. Draws ascend, so equal items stand
 // side by side: the first of them writes. Three kinds of leaves are not written: one that is not finite, one of a row that
@@ -35,12 +52,14 @@ extern "C" __global__ void set_leaves(const int* batch_items, const int* batch_g
   }
 }
 
-// One lane, since a batch is small: the largest leaf of all that were set.
-extern "C" __global__ void find_largest(const float* batch_leaves, float* largest_leaf, int num_envs) {
-  if (first_lane() != 0) return;
-  float largest = largest_leaf[0];
-  for (int i = 0; i < BATCH; ++i) largest = fmaxf(largest, batch_leaves[i]);
-  largest_leaf[0] = largest;
+// The largest leaf of all that were ever set.
+extern "C" __global__ void find_largest(const float* batch_leaves, float* largest_leaf) {
+  if (env_id() != 0) return;
+  ENV_SHARED(float, found, MOST_LANES);
+  float largest = 0.0f;
+  for (int i = lane(); i < BATCH; i += num_lanes()) largest = fmaxf(largest, batch_leaves[i]);
+  largest = largest_of_lanes(largest, found);
+  if (lane() == 0) largest_leaf[0] = fmaxf(largest_leaf[0], largest);
 }
 
 extern "C" __global__ void add_up_batch_1(const int* batch_items, const float* leaves, double* sums_1, int num_envs) {
@@ -162,12 +181,15 @@ extern "C" __global__ void draw(const float* leaves, const double* sums_1, const
 }
 
 // ---- weights -----------------------------------------------------------------------------------------------------------
-// One lane: the smallest share of a batch; infinite where nothing could be drawn.
-extern "C" __global__ void find_smallest(const float* batch_shares, float* smallest_share, int num_envs) {
-  if (first_lane() != 0) return;
+// The smallest share of a batch; infinite where nothing could be drawn.
+extern "C" __global__ void find_smallest(const float* batch_shares, float* smallest_share) {
+  if (env_id() != 0) return;
+  ENV_SHARED(float, found, MOST_LANES);
   float smallest = INFINITY;
-  for (int i = 0; i < BATCH; ++i) smallest = batch_shares[i] > 0.0f ? fminf(smallest, batch_shares[i]) : smallest;
-  smallest_share[0] = smallest;
+  for (int i = lane(); i < BATCH; i += num_lanes())
+    if (batch_shares[i] > 0.0f) smallest = fminf(smallest, batch_shares[i]);
+  smallest = -largest_of_lanes(-smallest, found);
+  if (lane() == 0) smallest_share[0] = smallest;
 }
 
 // The weights that make up for priorities, divided by the largest; 0 where nothing could be drawn.

@@ -130,6 +130,20 @@ def test_extreme_leaves(leaves: dict[int, float], expected: set[int]) -> None:
     assert (drawn.priorities.weights(0.5) == 1).all()
 
 
+def test_the_smallest_share_and_the_largest_leaf_are_found_at_any_place() -> None:
+    batch = 70  # lanes have different numbers of them
+    drawn = Drawn(random_leaves(), batch=batch)
+    drawn.draw()
+    for place in range(batch):
+        special = torch.arange(batch) == place
+        drawn.array("batch_shares").copy_(torch.where(special, 0.25, 0.5))
+        weights = drawn.priorities.weights(1.0).cpu()
+        assert torch.equal(weights, torch.where(special, 1.0, 0.5))
+        drawn.array("largest_leaf").zero_()
+        drawn.update(torch.where(special, 2.0, 1.0))
+        assert drawn.numpy("largest_leaf") == pytest.approx(2.0**0.6, rel=1e-5)
+
+
 def test_sums_do_not_drift() -> None:
     drawn, errors = Drawn(random_leaves()), torch.rand(100, BATCH, generator=torch.Generator().manual_seed(0))
     errors = errors.to(drawn.world.device)

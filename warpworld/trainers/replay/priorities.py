@@ -19,7 +19,7 @@ from warpworld.world import World
 CUDA_FOLDER = Path(__file__).resolve().parents[2] / "cuda"
 FAN = 32  # as in cuda/replay.cuh
 SMALLEST_PRIORITY = 1e-6  # added to every error, so that what was learnt well is drawn again (Schaul et al. 2016)
-MOST_LANES = 256
+MOST_LANES = 256  # as in cuda/priorities.cu
 
 
 class Priorities:
@@ -61,8 +61,9 @@ class Priorities:
         constants = {**sizes, "NUM_AGENTS": 1, "SMALLEST_PRIORITY": SMALLEST_PRIORITY}
         source, scalars = CUDA_FOLDER / "priorities.cu", {"alpha": alpha}
         self._kernels = world.kernels(source, constants, scalars=scalars, aliases=self.aliases)
-        lanes = lanes_for(max(batch_size, block), world.num_envs)
-        self._kernels.build([Kernel(name, lanes, own_env_only=False) for name in self._kernels.signatures])
+        lanes = dict.fromkeys(self._kernels.signatures, lanes_for(max(batch_size, block), world.num_envs))
+        lanes |= dict.fromkeys(("find_largest", "find_smallest"), lanes_for(batch_size, 1))  # env 0's do it all
+        self._kernels.build([Kernel(name, number, own_env_only=False) for name, number in lanes.items()])
         world.when_sealed(self._bind)
 
     def _add_arrays(self, name: str, blocks: int) -> dict[str, str]:
