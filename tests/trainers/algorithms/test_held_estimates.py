@@ -50,9 +50,9 @@ def random_rollout(world: World, group: str) -> dict[str, Any]:
     if mask is not None:
         rewards[~world["rollout_agent_mask"].cpu()] = NAN
     world["rollout_rewards"].copy_(rewards)
-    own = rewards[:, :, agents]
-    values, finals, following = (torch.randn(own.shape, generator=generator) for _ in range(3))
-    values[chance(*own.shape)] = NAN
+    own = rewards[:, :, agents].to(world.device)
+    values, finals, following = (torch.randn(own.shape, generator=generator).to(world.device) for _ in range(3))
+    values[chance(*own.shape).to(world.device)] = NAN
     truncated = world["rollout_truncated"]
     return {
         "rewards": own if mask is None else own.nan_to_num(0.0),
@@ -87,7 +87,7 @@ def test_kernels_equal_the_functions(kind: str, settings: Discounts) -> None:
         assert 0.2 < wanted.isfinite().double().mean() < 0.9
         torch.testing.assert_close(found, wanted, **close)
 
-    log_ratios = torch.randn(values.shape, generator=torch.Generator().manual_seed(5))
+    log_ratios = torch.randn(values.shape, generator=torch.Generator().manual_seed(5)).to(world.device)
     log_ratios[1, 2] = NAN
     bars = {"rho_bar": settings.rho_bar, "c_bar": settings.c_bar}
     wanted = vtrace(**in_float64({**given, "log_ratios": log_ratios}), **weights, **bars)
