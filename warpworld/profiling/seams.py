@@ -48,8 +48,7 @@ def _watch_algorithm(ledger: Ledger, policy: str, algorithm: Algorithm) -> None:
     ledger.watch(algorithm, "learn", Part(ROWS, policy))
     ledger.watch(algorithm, "take_in", Part(NORMALISER))
     if isinstance(algorithm, OnPolicy):
-        for function in ("_gradients", "_fused_gradients"):
-            ledger.watch(algorithm, function, Part(GRADIENT))
+        ledger.watch(algorithm, "_gradients", Part(GRADIENT))
         ledger.watch(algorithm, "losses", Part(LOSS))
         ledger.watch(algorithm.parameters, "step", Part(STEP))
     if isinstance(algorithm, OffPolicy):

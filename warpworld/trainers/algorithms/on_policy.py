@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Literal
@@ -18,13 +17,12 @@ from warpworld.config.types import Count, Flag, Fraction, NotNegativeSchedule, P
 from warpworld.environment import Group
 from warpworld.errors import RunError
 from warpworld.policies import Policy, RecurrentPolicy
-from warpworld.policies.fused import DIAGNOSTICS as FUSED_DIAGNOSTICS
-from warpworld.policies.fused import FusedAdam, FusedNetworks, Loss, fused_gradient
+from warpworld.policies.fused import Loss, fused_gradient
 from warpworld.policies.moments import moments
-from warpworld.policies.precision import backward
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters, OptimizerMaker, adam
+from warpworld.trainers.algorithms.gradients import by_autograd, in_cpp
 from warpworld.trainers.algorithms.held_estimates import HeldEstimates
 from warpworld.trainers.algorithms.held_update import HeldUpdate
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
@@ -329,47 +327,16 @@ class OnPolicy(Algorithm):
         rows = minibatches.rows
         if self.settings.norm_adv and self.processes.several:
             rows = minibatches.normalised(epoch)
-        fused = fused_gradient(self.policy)
-        loss = None if fused is None else self.fused_loss()
-        if fused is not None and loss is not None:
-            gradients = self._fused_gradients(fused, loss, rows, epoch)
-        else:
-            gradients = self._gradients(rows, epoch)
+        gradients = self._gradients(rows, epoch)
         return [self._step(found, share) for found, share in zip(gradients, epoch.shares, strict=True)]
 
     def _gradients(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
         """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, none without a row."""
-        for minibatch in rows.take(epoch.order).split(epoch.lengths):
-            diagnostics: dict[str, Tensor] = {}
-            if len(minibatch):
-                loss, diagnostics = self.losses(minibatch)
-                self.parameters.gradient.zero_()
-                backward(loss)
-            yield diagnostics
-
-    def _fused_gradients(
-        self, fused: FusedNetworks, loss: Loss, rows: Experience, epoch: Epoch
-    ) -> Iterator[dict[str, Tensor]]:
-        """The same without autograd, and without a copy of the rows, but of those of bytes."""
-        if self.parameters.native is None:
-            self.parameters.native = FusedAdam()
-        of_all = None  # images get four times as large: their features are made of one minibatch at a time
-        if self.policy.preprocessing is None:
-            of_all = fused.gradients(self._with_features(rows))
-        with _one_torch_thread():
-            for part in epoch.order.split(epoch.lengths):
-                if not len(part):
-                    yield {}
-                    continue
-                if of_all is not None:
-                    found = of_all(part, loss)
-                else:
-                    found = fused.gradient(self._with_features(rows.take(part)), torch.arange(len(part)), loss)
-                yield dict(zip(FUSED_DIAGNOSTICS, found.unbind(), strict=True))
-
-    def _with_features(self, rows: Experience) -> Experience:
-        """The same rows with features in place of raw observations."""
-        return rows.with_columns(observations=self.policy.features(rows.rows.observations))
+        fused = fused_gradient(self.policy)
+        loss = None if fused is None else self.fused_loss()
+        if fused is None or loss is None:
+            return by_autograd(rows, epoch, self.losses, self.parameters)
+        return in_cpp(rows, epoch, fused, loss, self.policy, self.parameters)
 
     def _step(self, diagnostics: dict[str, Tensor], share: float) -> dict[str, Tensor]:
         """One step of Adam along the present gradient; adds its length to the loss's diagnostics."""
@@ -421,14 +388,3 @@ class OnPolicy(Algorithm):
         self.parameters.load_state(saved["optimizer"])
         if self._held is not None:
             self._held.forget()
-
-
-@contextlib.contextmanager
-def _one_torch_thread() -> Iterator[None]:
-    """Keep torch to the calling thread: after an operation its others spin, on the cores that fused kernels want."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
