@@ -7,11 +7,7 @@
 
 #include "sampling.cuh"
 
-__device__ float in_box(const float* box, int i, float drawn) {
-  const float centre = box[i], scale = box[ACTION_SIZE + i], low = box[2 * ACTION_SIZE + i];
-  const float high = box[3 * ACTION_SIZE + i];
-  return fminf(fmaxf(centre + scale * drawn, low), high);
-}
+__device__ inline float in_box(const float* box, int i, float drawn) { return scaled_to_box<ACTION_SIZE>(box, i, drawn); }
 
 // Uniformly between finite bounds, else from the standard normal distribution.
 __device__ void draw_in_box(const float* box, Random& random, float* actions) {

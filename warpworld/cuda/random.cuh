@@ -32,6 +32,8 @@ class Random {
   static WW_METHOD Random env() { return Random(0xFFFFu); }
   // Numbers of an agent known by another index, for kernels whose threads are not the env's agents.
   static WW_METHOD Random of(int agent) { return Random((uint32_t)agent); }
+  // The same as another kernel's numbers, for one kernel that does the work of several.
+  static WW_METHOD Random of(int agent, int kernel) { return Random((uint32_t)agent, kernel); }
 
   // 32 random bits.
   WW_METHOD uint32_t bits() {
@@ -63,11 +65,12 @@ class Random {
   }
 
  private:
-  WW_METHOD explicit Random(uint32_t agent) : key_(0u), words_{0u, 0u, 0u, 0u}, left_(0) {
+  WW_METHOD explicit Random(uint32_t agent) : Random(agent, ww_kernel_index()) {}
+  WW_METHOD Random(uint32_t agent, int kernel) : key_(0u), words_{0u, 0u, 0u, 0u}, left_(0) {
     const int env = env_id();
     const uint64_t clock = ww_world().clock[env];
     key_ = ww_world().key[env];
-    counter_ = ww_uint4{(uint32_t)ww_kernel_index() << 28, ww_world().stream[env], (uint32_t)clock,
+    counter_ = ww_uint4{(uint32_t)kernel << 28, ww_world().stream[env], (uint32_t)clock,
                         agent | (uint32_t)(clock >> 32) << 16};
   }
 

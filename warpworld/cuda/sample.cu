@@ -13,42 +13,13 @@
 // is written. not_finite (envs,): set where an observation holds NaN or an infinity, for the host to look into.
 #include "choices.cuh"
 
-// The middle of one of 2^23 equal parts. With 0 among the numbers, the first action would be taken once in 2^24 draws,
-// however unlikely it is.
-__device__ float between_0_and_1(Random& random) {
-  return ((float)(random.bits() >> 9) + 0.5f) * 1.1920928955078125e-7f;
-}
-
-constexpr float FORBIDDEN = -1e8f;  // the logit of a forbidden choice, as in policies/distributions.py
+__device__ int* own_actions(int* actions) { return actions + action_index() * NUM_HEADS; }
 
 // The agent's logits: those of the policy, or with FORBIDDEN where its mask is false.
 __device__ const float* allowed(const float* logits, const bool* mask, float* masked) {
   if (!mask) return logits;
   for (int i = 0; i < LOGITS; ++i) masked[i] = mask[i] ? logits[i] : FORBIDDEN;
   return masked;
-}
-
-// A choice with probability exp(logits[i]) / sum, by inverting the cumulated weights at a uniform number: the first
-// whose cumulated weight is above the target. An action whose weight is 0 adds nothing, so it is never the first; and
-// the target is below the sum, since the number is at most 1 - 2^-24. Where a logit is NaN the choice is 0.
-__device__ int choose(const float* logits, int count, Random& random, float* log_prob) {
-  float highest = logits[0];
-  for (int i = 1; i < count; ++i) highest = logits[i] > highest ? logits[i] : highest;
-  float cumulated[LOGITS];
-  for (int i = 0; i < count; ++i) cumulated[i] = expf(logits[i] - highest);
-  for (int i = 1; i < count; ++i) cumulated[i] += cumulated[i - 1];
-  const float total = cumulated[count - 1], target = between_0_and_1(random) * total;
-  int chosen = 0;
-  for (int i = 0; i < count; ++i) chosen += cumulated[i] <= target;
-  *log_prob = logits[chosen] - highest - logf(total);
-  return chosen;
-}
-
-__device__ int most_likely(const float* logits, int count) {
-  int best = 0;
-  for (int i = 1; i < count; ++i)
-    if (logits[i] > logits[best]) best = i;
-  return best;
 }
 
 // Draws, and records observation, action, log-probability and, where there is one, the mask.
@@ -63,41 +34,21 @@ __device__ void draw_and_record(const float* logits, const bool* mask, const int
   const float* mine = allowed(own_outputs(logits), mask, masked);
   if (mask)
     for (int i = 0; i < LOGITS; ++i) rollout_action_mask[recorded * LOGITS + i] = mask[i];
-  Random random = random_numbers();
-  float log_prob = 0.0f;
-  for (int head = 0; head < NUM_HEADS; ++head) {
-    float part;
-    const int size = size_of(head_sizes, head), action = choose(mine, size, random, &part);
-    actions[action_index() * NUM_HEADS + head] = action;
-    rollout_actions[recorded * NUM_HEADS + head] = action;
-    log_prob += part;
-    mine += size;
-  }
-  rollout_log_probs[recorded] = log_prob;
+  rollout_log_probs[recorded] = choose_all<OwnHeads>(mine, head_sizes, random_numbers(), own_actions(actions),
+                                                     rollout_actions + recorded * NUM_HEADS);
 }
 
 // Draws, and records nothing.
 __device__ void draw(const float* logits, const bool* mask, const int* head_sizes, int* actions) {
   float masked[LOGITS];
   const float* mine = allowed(own_outputs(logits), mask, masked);
-  Random random = random_numbers();
-  for (int head = 0; head < NUM_HEADS; ++head) {
-    float log_prob;
-    const int size = size_of(head_sizes, head);
-    actions[action_index() * NUM_HEADS + head] = choose(mine, size, random, &log_prob);
-    mine += size;
-  }
+  choose_all<OwnHeads>(mine, head_sizes, random_numbers(), own_actions(actions), nullptr);
 }
 
 // Takes the most likely action of each head.
-__device__ void take_most_likely(const float* logits, const bool* mask, const int* head_sizes, int* actions) {
+__device__ void take_likeliest(const float* logits, const bool* mask, const int* head_sizes, int* actions) {
   float masked[LOGITS];
-  const float* mine = allowed(own_outputs(logits), mask, masked);
-  for (int head = 0; head < NUM_HEADS; ++head) {
-    const int size = size_of(head_sizes, head);
-    actions[action_index() * NUM_HEADS + head] = most_likely(mine, size);
-    mine += size;
-  }
+  take_most_likely<OwnHeads>(allowed(own_outputs(logits), mask, masked), head_sizes, own_actions(actions));
 }
 
 extern "C" __global__ void sample(const float* logits, const int* head_sizes, const float* observations, const int* row,
@@ -147,11 +98,11 @@ extern "C" __global__ void act_masked(const float* logits, const bool* action_ma
 
 extern "C" __global__ void act_greedily(const float* logits, const int* head_sizes, int* actions) {
   if (!is_active()) return;  // guard
-  take_most_likely(logits, nullptr, head_sizes, actions);
+  take_likeliest(logits, nullptr, head_sizes, actions);
 }
 
 extern "C" __global__ void act_greedily_masked(const float* logits, const bool* action_mask, const int* head_sizes,
                                                int* actions) {
   if (!is_active()) return;  // guard
-  take_most_likely(logits, own_mask(action_mask), head_sizes, actions);
+  take_likeliest(logits, own_mask(action_mask), head_sizes, actions);
 }

@@ -6,9 +6,9 @@
 // rollout_actions holds what was drawn.
 #include "box.cuh"
 
-constexpr float HALF_LOG_2_PI = 0.91893853320467274f;
-
 __device__ const float* own_means(const float* means) { return means + (size_t)agent_index() * ACTION_SIZE; }
+
+__device__ float* own_actions(float* actions) { return actions + action_index() * ACTION_SIZE; }
 
 // Draws, and records observation, what was drawn and its log-density.
 template <class Number>
@@ -17,15 +17,9 @@ __device__ void draw_and_record(const float* means, const float* log_stds, const
                                 float* rollout_log_probs, bool* not_finite, int num_envs) {
   const size_t recorded = recorded_index(row, num_envs);
   record_observation(observations, recorded, rollout_observations, not_finite);
-  Random random = random_numbers();
-  float log_prob = 0.0f;
-  for (int i = 0; i < ACTION_SIZE; ++i) {
-    const float normal = random.normal(), drawn = own_means(means)[i] + expf(log_stds[i]) * normal;
-    rollout_actions[recorded * ACTION_SIZE + i] = drawn;
-    actions[action_index() * ACTION_SIZE + i] = in_box(box, i, drawn);
-    log_prob -= 0.5f * normal * normal + log_stds[i] + HALF_LOG_2_PI;
-  }
-  rollout_log_probs[recorded] = log_prob;
+  float* drawn = rollout_actions + recorded * ACTION_SIZE;
+  rollout_log_probs[recorded] = draw_normal<ACTION_SIZE>(own_means(means), log_stds, random_numbers(), drawn);
+  take_scaled<ACTION_SIZE>(drawn, box, own_actions(actions));
 }
 
 extern "C" __global__ void sample(const float* means, const float* log_stds, const float* box,
@@ -49,18 +43,15 @@ extern "C" __global__ void sample_bytes(const float* means, const float* log_std
 // Draws, and records nothing.
 extern "C" __global__ void act(const float* means, const float* log_stds, const float* box, float* actions) {
   if (!is_active()) return;  // guard
-  Random random = random_numbers();
-  for (int i = 0; i < ACTION_SIZE; ++i) {
-    const float drawn = own_means(means)[i] + expf(log_stds[i]) * random.normal();
-    actions[action_index() * ACTION_SIZE + i] = in_box(box, i, drawn);
-  }
+  float drawn[ACTION_SIZE];
+  draw_normal<ACTION_SIZE>(own_means(means), log_stds, random_numbers(), drawn);
+  take_scaled<ACTION_SIZE>(drawn, box, own_actions(actions));
 }
 
 // Takes the most likely action: the mean.
 extern "C" __global__ void act_greedily(const float* means, const float* box, float* actions) {
   if (!is_active()) return;  // guard
-  for (int i = 0; i < ACTION_SIZE; ++i)
-    actions[action_index() * ACTION_SIZE + i] = in_box(box, i, own_means(means)[i]);
+  take_scaled<ACTION_SIZE>(own_means(means), box, own_actions(actions));
 }
 
 // Draws without a policy.

@@ -2,7 +2,7 @@
 // there.
 #pragma once
 
-#include "finite.cuh"
+#include "drawing.cuh"
 
 // The agent's place in the actions array, in agents.
 __device__ inline size_t action_index() { return (size_t)env_id() * ACTION_AGENTS + ACTION_FIRST + agent_id(); }
@@ -18,8 +18,6 @@ __device__ inline int number_in_env() { return AGENT_FIRST + AGENT_STRIDE * agen
 // Numbers of the agent as the env knows it, so that two groups draw different ones.
 __device__ inline Random random_numbers() { return Random::of(number_in_env()); }
 
-__device__ inline bool is_finite(unsigned char) { return true; }  // the host looks at floats among bytes
-
 // Copies the agents' observations into the rollout, and marks envs in which one is not finite.
 template <class Number>
 __device__ void record_observation(const Number* observations, size_t recorded, Number* rollout_observations,
@@ -30,10 +28,5 @@ __device__ void record_observation(const Number* observations, size_t recorded, 
   // an env's lanes side by side take neighbouring numbers of all its rows, one that has its turn takes its own row
   const int first = LANES_SIDE_BY_SIDE ? lane() : self * size, stride = LANES_SIDE_BY_SIDE ? num_lanes() : 1;
   const int end = LANES_SIDE_BY_SIDE ? NUM_AGENTS * size : first + size;
-  bool all_finite = true;
-  for (int i = first; i < end; i += stride) {
-    kept[i] = seen[i];
-    all_finite &= is_finite(seen[i]);
-  }
-  if (!all_finite) not_finite[env_id()] = true;  // lanes that do so write the same
+  if (!copy_finite(seen, kept, first, end, stride)) not_finite[env_id()] = true;  // lanes that do so write the same
 }
