@@ -22,12 +22,13 @@ import warpworld
 from benchmarks.brute_force import BruteDeathmatch, BruteExplorer, BrutePointGoal
 from tests.cuda.warpdrive import warpdrive_worlds
 from tests.toys import HEADER, agents, box, environment
+from tests.trainers.acting import Kinds, declared
 from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import Relay
 from warpworld import Array, Environment, Group, Kernel, World
 from warpworld.checking.symbols import _symbols
 from warpworld.config import RunConfig, config_from_dict, load_config
-from warpworld.environment import packaged_names
+from warpworld.environment import get_environment, packaged_names
 from warpworld.eyes.blocks import (
     IMU,
     RGB,
@@ -51,6 +52,7 @@ from warpworld.trainers.algorithms.a2c import A2CSettings
 from warpworld.trainers.algorithms.held_estimates import HeldEstimates
 from warpworld.trainers.algorithms.held_update import HeldUpdate
 from warpworld.trainers.building import build_algorithms, build_policies, build_world
+from warpworld.trainers.collecting.acting_kernel import SOURCE as ACTING_SOURCE
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EpisodeStatistics
 from warpworld.trainers.collecting.metrics import EpisodeMetrics
@@ -371,6 +373,31 @@ def declare(config: RunConfig) -> None:
         algorithm.declare(collector)
 
 
+# policies that act in one kernel: an environment, and what their networks are
+ACTING: dict[str, tuple[Callable[[], Environment], dict[str, Any]]] = {
+    "choices, masks and boxes": (Kinds, {"hidden": (128, 128), "activation": "relu", "normalises": True}),
+    "no hidden layer": (Kinds, {"hidden": ()}),
+    "a Box": (lambda: get_environment("pendulum")(), {"hidden": (64,)}),
+    "the packaged config's": (lambda: get_environment("tag_gridworld")(), {"hidden": (32, 32)}),
+    "100 agents": (
+        lambda: get_environment("tag_continuous")(num_runners=95, use_full_observation=False),
+        {"hidden": (48, 80)},
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ACTING)
+def test_policies_that_act_in_a_kernel(
+    way: str, sources: list[KernelSource], check: Callable[[KernelSource], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CpuBackend, "side_by_side", True)  # as many threads as on a GPU
+    made, kinds = ACTING[way]
+    declared(World(made(), num_envs=2, device="cpu"), fuse=True, **kinds)
+    assert sources[-1].path.name == "perceptrons.cu" and sources[-1].envs_per_warp == 0
+    check(sources[-1])
+
+
 @pytest.mark.slow
 def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable[[KernelSource], None]) -> None:
     world = warpworld.make("tag_continuous", num_envs=2, device="cpu")
@@ -388,7 +415,7 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
         declare(load_config(name))
     declare(config_from_dict(TEAM))
     core = {source.path: source for source in sources if source.path.parent == INCLUDE_FOLDER}
-    assert sorted(core) == sorted(INCLUDE_FOLDER.glob("*.cu"))
+    assert sorted(core) == sorted(path for path in INCLUDE_FOLDER.glob("*.cu") if path != ACTING_SOURCE)
     for source in core.values():
         check(source)
 

@@ -19,6 +19,10 @@ INCLUDE_FOLDER = Path(__file__).resolve().parent.parent / "cuda"
 SIGNATURE_FILE, STRUCTS_FILE = "warpworld-signatures", "warpworld-structs"
 CONSTANTS_FILE, ENTRIES_FILE = "warpworld-constants", "warpworld-kernels"
 
+# A constant of a file: how many of its blocks a multiprocessor must hold. Without it compilers save registers for one
+# block more, where that costs no more than a few spills.
+LEAST_BLOCKS = "WW_LEAST_BLOCKS"
+
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 _WARP_WORDS = re.compile(r"__(syncwarp|shfl\w*_sync|ballot_sync|any_sync|all_sync)\b")
 # Names of a thread's place in its block or warp, or of the block: they change their meaning where envs share one.
@@ -158,6 +162,7 @@ class KernelSource:
         signature, lanes = self.signatures[i], self.threads[i]
         threads = threads_of_block(lanes, warp_size)
         bounds = "WW_BLOCK" if self.envs_per_warp else str(threads)
+        bounds += f", {LEAST_BLOCKS}" if LEAST_BLOCKS in self.constants else ""
         call = f"WW_TAKE_TURNS({lanes}, {threads}) {call_of(signature)}" if takes_turns(lanes) else call_of(signature)
         start = "ww_take_turn(0, (int)blockDim.x); " if any(map(takes_turns, self.threads)) else ""
         listed = ", ".join(["const __grid_constant__ ww_launch launch", *declared(signature.slots)])

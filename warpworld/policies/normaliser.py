@@ -33,11 +33,15 @@ class ObservationNormaliser(nn.Module):
         self.register_buffer("variance", torch.ones(features, dtype=torch.float64))
         self.register_buffer("count", torch.zeros((), dtype=torch.float64))
 
+    @property
+    def scale(self) -> Tensor:
+        """What a shifted feature is multiplied by, (features,) float64."""
+        return (self.variance + EPSILON).rsqrt()
+
     def forward(self, observations: Tensor) -> Tensor:
         """(..., features) float32 -> the same, normalised."""
-        scale = (self.variance + EPSILON).rsqrt()
         shifted = observations - self.mean.to(observations.dtype)
-        return (shifted * scale.to(observations.dtype)).clamp(-LIMIT, LIMIT)
+        return (shifted * self.scale.to(observations.dtype)).clamp(-LIMIT, LIMIT)
 
     def update(self, observations: Tensor, mask: Tensor | None = None) -> None:
         """Take in (rows, features) more, of which those count that a (rows,) bool mask says; None counts all."""

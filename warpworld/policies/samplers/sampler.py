@@ -60,6 +60,9 @@ class Sampler(ABC):
         source: the kernel file.
         outputs_name: the name of the policy's outputs in its kernels.
         masked: whether it obeys an ``action_mask``.
+        kernel: which kernel draws: "sample", "act" or "act_greedily".
+        settings: the constants that the kernels are compiled with.
+        bound: the arrays that their parameters are bound to, by the parameters' names, where these differ.
         draw: writes the actions; None before the world is sealed.
 
     Args:
@@ -72,11 +75,11 @@ class Sampler(ABC):
     masked: bool = False
 
     def __init__(self, seat: Seat, kernel: str) -> None:
-        self.seat, self._kernel = seat, kernel
+        self.seat, self.kernel = seat, kernel
         self.draw: Callable[[], None] | None = None
         world, group = seat.world, seat.group
         actions, first = world.action_array(group.name)
-        constants = {
+        settings: dict[str, float] = {
             "NUM_AGENTS": group.size,
             "WORLD_AGENTS": world.num_agents,
             "AGENT_FIRST": group.first,
@@ -87,15 +90,14 @@ class Sampler(ABC):
             "OBSERVATION_FIRST": seat.first_observed,
             "OBSERVATION_SIZE": seat.observation_size,
         }
-        aliases = {
+        bound = {
             "observations": seat.observations,
             "actions": actions,
             self.outputs_name: seat.outputs,
             **(seat.recorded or {}),
         }
-        self._functions = world.kernels(
-            self.source, constants | self.constants(), aliases=aliases | self.arrays(), writable={actions}
-        )
+        self.settings, self.bound = settings | self.constants(), bound | self.arrays()
+        self._functions = world.kernels(self.source, self.settings, aliases=self.bound, writable={actions})
         self._functions.build([])
         world.when_sealed(self._bind)
 
@@ -110,7 +112,7 @@ class Sampler(ABC):
     def kernel_name(self) -> str:
         """The kernel that draws; its twin for bytes if the group's observations are bytes."""
         is_bytes = self.seat.world.data.array(self.seat.observations).dtype == "uint8"
-        return "sample_bytes" if self._kernel == "sample" and is_bytes else self._kernel
+        return "sample_bytes" if self.kernel == "sample" and is_bytes else self.kernel
 
     def take(self, distribution: Any) -> None:  # noqa: B027 (most say nothing else)
         """Take what the policy's distribution has besides its outputs, before each ``draw``; None: it is a script."""

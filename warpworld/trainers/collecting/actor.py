@@ -120,6 +120,16 @@ class Actor:
         if isinstance(self.policy, Scripted):
             self.policy.check(world, self.group, self.distribution.num_outputs)
 
+    @property
+    def joins(self) -> bool:
+        """Whether what the group sees is put together from arrays that are no rows of the policy's."""
+        return self._joined_observations in self._world.data
+
+    @property
+    def playing(self) -> list[tuple[Player, Seen, Tensor]]:
+        """Who plays at the moment, what it decides on, and where its outputs go; in a sealed world."""
+        return [(self.policy if slot is None else slot.player, seen, outputs) for slot, seen, outputs in self._ranges]
+
     def observations(self) -> Tensor:
         """What the group sees now, in rows: (num_envs, size, features) float32, or bytes, in the store.
 
@@ -145,8 +155,8 @@ class Actor:
         with torch.no_grad():
             if self.memory is not None:
                 self.memory.forget()
-            for slot, seen, outputs in self._ranges:
-                decide(self.policy if slot is None else slot.player, seen, outputs)
+            for player, seen, outputs in self.playing:
+                decide(player, seen, outputs)
             if self.policy is not None:
                 self.sampler.take(getattr(self.policy, "distribution", None))
         self.sampler.draw()

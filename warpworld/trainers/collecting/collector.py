@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from warpworld.policies.samplers import SamplerMaker
+from warpworld.trainers.collecting.acting_kernel import MAX_GROUPS, ActingKernel, why_not
 from warpworld.trainers.collecting.actor import Actor
-from warpworld.trainers.collecting.outcomes import Outcomes
+from warpworld.trainers.collecting.outcomes import ROW, Outcomes
 from warpworld.trainers.collecting.players import Player, Slot
 from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.world import World
@@ -32,6 +33,7 @@ class Collector:
         total_envs: envs of all processes together.
         graph_steps: how many steps a CUDA graph holds at most; 0 for no graphs.
         actors: by group.
+        kernels: that act for several groups each, see ``fuse``.
         outcomes: rewards and ends of the latest T steps.
 
     Args:
@@ -53,6 +55,7 @@ class Collector:
         self.world, self.num_steps, self.graph_steps, self.slots = world, num_steps, graph_steps, list(slots)
         self.total_envs = world.num_envs if total_envs is None else total_envs
         self.actors: dict[str, Actor] = {}
+        self.kernels: list[ActingKernel] = []
         # in the groups' order, not in that of declaration: a kernel's number decides its random numbers
         self._indices = {group: world.kernel_index() for group in world.groups}
         self.outcomes = Outcomes(world, num_steps)
@@ -66,8 +69,14 @@ class Collector:
 
     def _find(self) -> None:
         """Which recorders have work to do in a step: a call that does nothing costs a small world time."""
+        taken_over = [actor for kernel in self.kernels for actor in kernel.actors]
+        self._acting: list[ActingKernel | Actor] = [
+            *self.kernels,
+            *(actor for actor in self.actors.values() if actor not in taken_over),
+        ]
         self._acted = [part.acted for part in self._recorders if type(part).acted is not Recorder.acted]
-        self._stepped = [part.stepped for part in self._recorders if type(part).stepped is not Recorder.stepped]
+        moving = [part for part in self._recorders if part is not self.outcomes or not self.outcomes.is_counted]
+        self._stepped = [part.stepped for part in moving if type(part).stepped is not Recorder.stepped]
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
     def act(
@@ -82,6 +91,20 @@ class Collector:
         actor = Actor(self.world, group, player, kernel, self.slots, sampler, recorded, self._indices[group])
         self.actors[group] = actor
         return actor
+
+    def fuse(self) -> None:
+        """Let one launch act for all groups of this collector that ``acting_kernel.why_not`` has nothing against.
+
+        Call it when all groups have their actors. A graph of several steps then holds for each of them one launch of
+        the policies, besides the world's own.
+        """
+        able = [actor for actor in self.actors.values() if why_not(actor) is None]
+        recorded = [actor for actor in self.actors.values() if actor.sampler.bound.get("row") == ROW]
+        together = [able[i : i + MAX_GROUPS] for i in range(0, len(able), MAX_GROUPS)]
+        self.outcomes.is_counted = bool(recorded) and len(together) == 1 and all(each in able for each in recorded)
+        self.kernels = [
+            ActingKernel(self.world, actors, self.num_steps, self.outcomes.is_counted) for actors in together
+        ]
 
     def add(self, recorder: Kind) -> Kind:
         """Call a recorder in each iteration from now on, and return it."""
@@ -125,6 +148,8 @@ class Collector:
     def _begin(self) -> None:
         for recorder in self._recorders:
             recorder.begin()
+        for kernel in self.kernels:
+            kernel.begin()
 
     def _end(self) -> None:
         for recorder in self._recorders:
@@ -132,8 +157,8 @@ class Collector:
 
     def _step(self) -> None:
         """One step; what a CUDA graph can hold."""
-        for actor in self.actors.values():
-            actor.act()
+        for acting in self._acting:
+            acting.act()
         for acted in self._acted:
             acted()
         self.world.step()
@@ -142,6 +167,8 @@ class Collector:
 
     def _steps(self) -> None:
         """As many steps as a graph holds."""
+        for kernel in self.kernels:
+            kernel.follow_row()
         for _ in range(self._steps_at_once):
             self._step()
 

@@ -22,6 +22,7 @@ class Outcomes(Recorder):
     which steps the world more often than a collector does, leaves it as it was.
 
     Attributes:
+        is_counted: whether a kernel counts ``ROW`` up before each step, from -1; else it is done after each, from 0.
         optional: which of ``agent_terminated`` and ``agent_mask`` the world has; they are recorded too.
 
     Args:
@@ -31,6 +32,7 @@ class Outcomes(Recorder):
 
     def __init__(self, world: World, num_steps: int) -> None:
         self._world = world
+        self.is_counted = False
         self.optional = [name for name in ("agent_terminated", "agent_mask") if name in world.data]
         world.add(Array(ROW, "int32", per="world", initial=0, read_only=True, doc="the row that is recorded next"))
         for name in ("rewards", "terminated", "truncated", *self.optional):
@@ -41,7 +43,7 @@ class Outcomes(Recorder):
 
     def begin(self) -> None:
         """The first step goes into row 0."""
-        self._world[ROW].zero_()
+        self._world[ROW].fill_(-1 if self.is_counted else 0)
 
     def stepped(self) -> None:
         """The next step goes into the next row."""

@@ -1,0 +1,126 @@
+"""A policy's actor as one row of numbers, which cuda/perceptrons.cu evaluates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+from typing_extensions import TypeIs
+
+from warpworld.policies.distributions import Categorical, Gaussian
+from warpworld.policies.mlp import MLP
+from warpworld.policies.policy import Policy
+
+MAX_HIDDEN, MAX_WIDTH, MAX_FEATURES = 2, 128, 512
+_ACTIVATIONS = {nn.Tanh: "tanh", nn.ReLU: "relu"}
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """What an actor's network is; policies of one such shape differ in their numbers only.
+
+    A row holds, layer by layer, the weights as (inputs, units) and the biases; then, where there are such, mean and
+    scale of the normaliser and the logarithms of a Gaussian's deviations.
+
+    Attributes:
+        widths: of the observation, of at most two hidden layers, of the outputs.
+        activation: of the hidden layers: "tanh" or "relu".
+        normalises: whether the policy has a normaliser.
+        in_box: whether its distribution is a Gaussian, of a deviation for each output.
+    """
+
+    widths: tuple[int, ...]
+    activation: str
+    normalises: bool
+    in_box: bool
+
+    @property
+    def size(self) -> int:
+        """Numbers in a row."""
+        layers = sum((inputs + 1) * units for inputs, units in pairwise(self.widths))
+        return layers + 2 * self.normalises * self.widths[0] + self.in_box * self.widths[-1]
+
+    @property
+    def hidden(self) -> tuple[int, int]:
+        """Widths of the first and the second hidden layer, 0 of one that there is not."""
+        first, second = (*self.widths[1:-1], 0, 0)[:2]
+        return first, second
+
+
+def perceptron_of(policy: Policy) -> Perceptron | str:
+    """What a policy's actor is, or why the kernel cannot evaluate it."""
+    model, distribution = policy.model, policy.distribution
+    if type(policy) is not Policy:
+        return "it remembers"
+    if type(model) is not MLP:
+        return f"its model is a {type(model).__name__}, not the plain MLP"
+    if policy.preprocessing is not None:
+        return "it does not see float32 alone"
+    if type(distribution) not in (Categorical, Gaussian):
+        return f"it acts by a {type(distribution).__name__}"
+    linear = [layer for layer in list(model.actor_layers)[::2] if _is_plain(layer)]
+    between = list(model.actor_layers)[1::2]
+    kinds = {type(layer) for layer in between}
+    is_regular = len(kinds) <= 1 and kinds <= _ACTIVATIONS.keys() and len(linear) == len(between) + 1
+    if not is_regular:
+        return "its actor is not linear layers in float32 with tanh or relu between each two"
+    if any(module._forward_hooks or module._forward_pre_hooks for module in model.actor_layers.modules()):
+        return "its actor has forward hooks"
+    widths = (linear[0].in_features, *(layer.out_features for layer in linear))
+    if len(between) > MAX_HIDDEN or max(widths[1:]) > MAX_WIDTH or widths[0] > MAX_FEATURES:
+        return (
+            f"its actor has widths {' - '.join(map(str, widths))}; the kernel takes up to {MAX_FEATURES} inputs and "
+            f"{MAX_HIDDEN} hidden layers of up to {MAX_WIDTH}, with as many outputs"
+        )
+    activation = _ACTIVATIONS[kinds.pop()] if kinds else "tanh"
+    return Perceptron(widths, activation, policy.normaliser is not None, isinstance(distribution, Gaussian))
+
+
+def _is_plain(layer: nn.Module) -> TypeIs[nn.Linear]:
+    return type(layer) is nn.Linear and layer.bias is not None and layer.weight.dtype == torch.float32
+
+
+class Packer:
+    """Writes the rows of some policies of one shape, in two operations for all of them.
+
+    Args:
+        shape: of the policies.
+        rows: (policies, shape.size) float32, written to; on the policies' device.
+    """
+
+    def __init__(self, shape: Perceptron, rows: Tensor) -> None:
+        self._rows, self._flat = rows, torch.empty(rows.numel(), device=rows.device)
+        self._order = _transposed(shape).to(rows.device)
+
+    def pack(self, policies: Sequence[Policy]) -> None:
+        """Write the rows of policies as they are now, from the first row on; no more than there are rows."""
+        count, size = len(policies), self._rows.shape[1]
+        flat = self._flat[: count * size]
+        torch.cat([part.reshape(-1) for policy in policies for part in _parts(policy)], out=flat)
+        torch.index_select(flat.view(count, size), 1, self._order, out=self._rows[:count])
+
+
+def _parts(policy: Policy) -> Iterator[Tensor]:
+    """A policy's numbers in the order of a row, its weights as torch has them: (units, inputs)."""
+    assert isinstance(policy.model, MLP)
+    yield from (part.detach() for part in policy.model.actor_layers.parameters())
+    if policy.normaliser is not None:
+        yield policy.normaliser.mean.float()
+        yield policy.normaliser.scale.float()
+    if isinstance(policy.distribution, Gaussian):
+        yield policy.distribution.log_std.detach()
+
+
+def _transposed(shape: Perceptron) -> Tensor:
+    """Where each number of a row stands in ``_parts``: (size,) int64."""
+    found, begun = list[Tensor](), 0
+    for inputs, units in pairwise(shape.widths):
+        weights = torch.arange(begun, begun + inputs * units)
+        found.append(weights.view(units, inputs).t().flatten())
+        begun += inputs * units
+        found.append(torch.arange(begun, begun + units))
+        begun += units
+    return torch.cat([*found, torch.arange(begun, shape.size)])

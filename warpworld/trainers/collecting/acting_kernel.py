@@ -1,0 +1,225 @@
+"""Acts for several groups in one launch: networks, draws and records in one kernel, see cuda/perceptrons.cu."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from warpworld.environment import MAX_THREADS_PER_ENV, Array, Kernel
+from warpworld.errors import StoreError
+from warpworld.managers.kernel_source import INCLUDE_FOLDER, LEAST_BLOCKS
+from warpworld.policies import Policy
+from warpworld.policies.packed import Packer, Perceptron, perceptron_of
+from warpworld.policies.samplers import BoxSampler, ChoiceSampler
+from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.outcomes import ROW
+from warpworld.trainers.collecting.players import Player, Seen, decide
+from warpworld.world import World
+
+SOURCE = INCLUDE_FOLDER / "perceptrons.cu"
+KERNEL = "act"
+MAX_GROUPS = 4  # of a launch
+TAKEN_ROWS = "rollout_taken_rows"
+_NOTHING = {"int": "acting_int", "bool": "acting_bool", "float": "acting_float"}  # placeholders, by their C type
+_WAYS = ("sample", "act", "act_greedily")
+
+# of a group that there is not: anything legal
+_ABSENT: dict[str, float] = dict(
+    **dict(AGENTS=0, AGENT_FIRST=0, AGENT_STRIDE=1, FEATURES=1, HIDDEN_1=0, HIDDEN_2=0, OUTPUTS=1, IS_RELU=0),
+    **dict(NORMALISES=0, IS_GREEDY=0, RECORDS=0, IS_MASKED=0, IS_IN_BOX=0, KERNEL=0, OBSERVATION_AGENTS=1),
+    **dict(OBSERVATION_FIRST=0, ACTION_AGENTS=1, ACTION_FIRST=0, NUM_HEADS=1, HEAD_SIZE=1, MASK_SIZE=1),
+)
+
+
+def why_not(actor: Actor) -> str | None:
+    """Why the kernel cannot act for a group that a policy plays; None if it can."""
+    policy, sampler = actor.policy, actor.sampler
+    if not isinstance(policy, Policy):
+        return "no policy plays it"
+    shape = perceptron_of(policy)
+    if isinstance(shape, str):
+        return shape
+    if actor.joins or shape.widths[0] != actor.rows.size:
+        return "it does not see one array of float32"
+    if type(sampler) not in (ChoiceSampler, BoxSampler) or sampler.kernel not in _WAYS:
+        return f"its actions are taken by the kernel {sampler.kernel} of {sampler.source.name}"
+    if actor.group.size > MAX_THREADS_PER_ENV:
+        return f"it plays {actor.group.size:,} agents of an env, more than {MAX_THREADS_PER_ENV:,}"
+    return None
+
+
+class ActingKernel:
+    """Acts for up to ``MAX_GROUPS`` groups in one launch.
+
+    It draws the actions that the actors would draw, but for the rounding of what their networks give. Envs of players
+    whose networks are of another shape, or that are no networks, get their outputs from torch, as with the actors.
+
+    Make it before the world is sealed.
+
+    Attributes:
+        actors: whose work it does; ``why_not`` is None for each.
+        counts_rows: whether it also writes ``ROW``, before each step.
+
+    Args:
+        world: an unsealed world.
+        actors: see above.
+        num_steps: rows of a rollout.
+        counts_rows: see above.
+    """
+
+    def __init__(self, world: World, actors: Sequence[Actor], num_steps: int, counts_rows: bool = False) -> None:
+        self._world, self.actors, self.counts_rows = world, list(actors), counts_rows
+        self._seats = [_Seat(world, actor) for actor in actors]
+        self._others: list[tuple[Player, Seen, torch.Tensor]] = []
+        self._launch: Callable[[], None] = self._not_sealed
+        self._add_arrays()
+        absent = [_ABSENT] * (MAX_GROUPS - len(actors))
+        settings: dict[str, float] = {"ROWS": num_steps, "COUNTS_ROWS": counts_rows, "WORLD_AGENTS": world.num_agents}
+        for number, of_group in enumerate([seat.constants() for seat in self._seats] + absent):
+            settings |= {f"{name}_{number}": value for name, value in of_group.items()}
+        settings[LEAST_BLOCKS] = 1  # or else some networks' kernels spill registers
+        actions = {actor.sampler.bound["actions"] for actor in actors}
+        self._functions = world.kernels(SOURCE, settings, writable=actions)
+        threads = max(seat.threads for seat in self._seats)
+        self._functions.build([Kernel(KERNEL, threads_per_env=(1, threads))])
+        world.when_sealed(self._bind)
+
+    def _add_arrays(self) -> None:
+        add = self._world.add
+        if self.counts_rows:
+            add(Array(TAKEN_ROWS, "int32", per="env", initial=0), kept="scratch")
+        for name, dtype in zip(_NOTHING.values(), ("int32", "bool", "float32"), strict=True):
+            if name not in self._world.data:
+                add(Array(name, dtype, (1,), per="world", initial=0), kept="scratch")
+
+    def _bind(self) -> None:
+        world, functions = self._world, self._functions
+        fields = [slot.parameter for slot in functions.signatures[KERNEL].slots if slot.struct]
+        count = len(fields) // MAX_GROUPS
+        given: list[str] = []
+        for number in range(MAX_GROUPS):
+            bound = self._seats[number].bound if number < len(self._seats) else {}
+            given += [bound.get(field.name, _NOTHING[field.type]) for field in fields[:count]]
+        ends = ((TAKEN_ROWS, "int"), (ROW, "int"), ("not_finite", "bool"))
+        given += [name if name in world.data else _NOTHING[kind] for name, kind in ends] + ["num_envs"]
+        index = self.actors[0].sampler.seat.index
+        self._launch = world.program([functions.step(KERNEL, index, given=given)])
+
+    def _not_sealed(self) -> None:
+        raise StoreError("call the world's reset() before the kernel acts")
+
+    def begin(self) -> None:
+        """Take in weights and players, which may change between two rollouts and at no other time."""
+        self._others = [other for seat in self._seats for other in seat.begin()]
+        self.follow_row()
+
+    def follow_row(self) -> None:
+        """Take the row behind ``ROW`` next, which begins at -1. A graph of some steps begins so.
+
+        What each env counts is no state: ``ROW`` alone is, so that stores are the same with and without this kernel.
+        """
+        if self.counts_rows:
+            self._world[TAKEN_ROWS].copy_(self._world[ROW] + 1)
+
+    def act(self) -> None:
+        """Write the actions of all groups into the store; call ``begin`` before the first time."""
+        if self._others:
+            with torch.no_grad():
+                for player, seen, outputs in self._others:
+                    decide(player, seen, outputs)
+        self._launch()
+
+
+class _Seat:
+    """One group of the kernel.
+
+    Attributes:
+        bound: arrays by the names that their fields have in the kernel's struct.
+        threads: of an env, that have work in the widest layer.
+    """
+
+    def __init__(self, world: World, actor: Actor) -> None:
+        shape = perceptron_of(actor.policy) if isinstance(actor.policy, Policy) else "no policy"
+        assert isinstance(shape, Perceptron)
+        self._world, self._actor, self._shape = world, actor, shape
+        name, players = actor.group.name, 2 + len(actor.slots)  # and one whose outputs are 0
+        self._weights, self._players = f"policy_weights_{name}", f"policy_players_{name}"
+        world.add(Array(self._weights, "float32", (players, shape.size), per="world", initial=0.0), kept="scratch")
+        world.add(Array(self._players, "int32", per="env", initial=0), kept="scratch")
+        self.bound = self._bound(actor.sampler.bound)
+        items = -(-actor.group.size // 4) * max(shape.widths[1:])
+        self.threads = min(max(-(-items // 32) * 32, 32), 256)
+        self._packer: Packer | None = None
+        world.when_sealed(self._find)
+
+    def _bound(self, given: dict[str, str]) -> dict[str, str]:
+        kind = "numbers" if self._shape.in_box else "choices"
+        own = {"weights": self._weights, "players": self._players, "outputs": self._actor.sampler.seat.outputs}
+        shared = ("observations", "head_sizes", "log_stds", "box", "rollout_observations", "rollout_log_probs")
+        own |= {name: given[name] for name in (*shared, "rollout_action_mask") if name in given}
+        own[kind] = given["actions"]
+        if self._records:
+            own[f"rollout_{kind}"] = given["rollout_actions"]
+        if self._actor.sampler.masked:
+            own["action_mask"] = "action_mask"
+        else:
+            own.pop("rollout_action_mask", None)
+        return own
+
+    @property
+    def _records(self) -> bool:
+        return self._actor.sampler.kernel == "sample"
+
+    def constants(self) -> dict[str, float]:
+        """What the kernel is compiled with for this group."""
+        shape, sampler = self._shape, self._actor.sampler
+        own = {
+            "AGENTS": self._actor.group.size,
+            "FEATURES": shape.widths[0],
+            "HIDDEN_1": shape.hidden[0],
+            "HIDDEN_2": shape.hidden[1],
+            "OUTPUTS": shape.widths[-1],
+            "IS_RELU": shape.activation == "relu",
+            "NORMALISES": shape.normalises,
+            "IS_GREEDY": sampler.kernel == "act_greedily",
+            "RECORDS": self._records,
+            "IS_MASKED": sampler.masked,
+            "IS_IN_BOX": shape.in_box,
+            "KERNEL": sampler.seat.index,
+        }
+        return {**_ABSENT, **{name: sampler.settings[name] for name in _ABSENT if name in sampler.settings}, **own}
+
+    def _find(self) -> None:
+        self._packer = Packer(self._shape, self._world[self._weights])
+
+    def begin(self) -> list[tuple[Player, Seen, torch.Tensor]]:
+        """Take in who plays where, and their weights; returns those whose outputs torch is to write."""
+        assert self._packer is not None
+        policies: list[Policy] = []
+        others: list[tuple[Player, Seen, torch.Tensor]] = []
+        for player, seen, outputs in self._actor.playing:
+            self._world[self._players][seen.envs].fill_(self._row(player, policies))
+            if player is not None and (not isinstance(player, Policy) or player not in policies):
+                others.append((player, seen, outputs))
+        if policies:
+            self._packer.pack(policies)
+        if self._shape.in_box and others:
+            self._actor.sampler.take(getattr(self._actor.policy, "distribution", None))
+        return others
+
+    def _row(self, player: Player, policies: list[Policy]) -> int:
+        """The row of a player's weights, which are packed next where they are not yet; -1 for one without."""
+        if player is None and self._shape.in_box:
+            raise StoreError(
+                f"group '{self._actor.group.name}' acts in a Box by a kernel, which has no random player; give it a "
+                "policy, or set trainer.fused to false"
+            )
+        if player is None:
+            return 1 + len(self._actor.slots)  # the last row, of zeros: whatever is allowed is equally likely
+        if not isinstance(player, Policy) or perceptron_of(player) != self._shape:
+            return -1
+        known = next((row for row, policy in enumerate(policies) if policy is player), None)
+        if known is None:
+            policies.append(player)
+        return len(policies) - 1 if known is None else known
