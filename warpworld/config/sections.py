@@ -39,7 +39,10 @@ class TrainerConfig(Section):
     )
     fused: Wish = Field(
         default=True,
-        description="on cpu, run packaged networks and their gradients in C++; false leaves all to torch; or required",
+        description=(
+            "run packaged networks without torch: on cpu with their gradients, in C++; on cuda small ones in a kernel, "
+            "where they act; false leaves all to torch; or required"
+        ),
     )
     precision: Literal["float32", "bf16"] = Field(
         default="float32",

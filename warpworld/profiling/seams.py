@@ -31,6 +31,8 @@ def watch_iterations(ledger: Ledger, trainer: Trainer) -> None:
             ledger.watch(actor, "act", Part(POLICY, name))
             for draw in ("draw", "draw_at_random"):
                 ledger.watch(actor.sampler, draw, Part(SAMPLING, name))
+    for kernel in collector.kernels:
+        ledger.watch(kernel, "act", Part(POLICY))  # of several policies together, with their draws
     ledger.watch(collector, "check_finite", Part(CHECKS))
     for statistics in (trainer.episodes, trainer.own_metrics):
         ledger.watch(statistics, "add_up", Part(CHECKS))

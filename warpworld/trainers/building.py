@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 import torch
 
 from warpworld.config import LearnerConfig, RunConfig
 from warpworld.environment import Environment, get_environment, placed_groups
+from warpworld.errors import ConfigError
 from warpworld.policies import Policy
 from warpworld.policies.fused import fuse
 from warpworld.policies.precision import FLOAT32
 from warpworld.trainers.algorithms import Algorithm, get_algorithm
+from warpworld.trainers.collecting.acting_kernel import why_not
+from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.world import World
+
+logger = logging.getLogger(__name__)
 
 
 def build_world(
@@ -88,3 +94,30 @@ def fuse_policies(policies: Mapping[str, Policy | None], required: bool = False,
     for name, policy in policies.items():
         if policy is not None and all(weight.device.type == "cpu" for weight in policy.parameters()):
             fuse(policy, name, required, precision)
+
+
+def fuse_acting(collector: Collector, config: RunConfig, required: bool = False) -> None:
+    """Let policies act in one kernel where they can; torch runs the networks of all others, and the log says why.
+
+    Args:
+        collector: of an unsealed world, whose groups have their actors.
+        config: knows which policy plays a group.
+        required: whether torch will not do.
+
+    Raises:
+        ConfigError: it is required, and a policy cannot act there.
+    """
+    is_reduced = config.trainer.precision != FLOAT32
+    for name, entry in config.policy.items():
+        for actor in (collector.actors[group] for group in entry.groups):
+            reason = "trainer.precision is bf16, and the kernel computes in float32" if is_reduced else why_not(actor)
+            if reason is None or not isinstance(actor.policy, Policy):
+                continue
+            if required:
+                raise ConfigError(
+                    f"trainer.fused is required, but policy '{name}' acts in torch alone: {reason}; set it to true, "
+                    "which leaves such policies to torch"
+                )
+            logger.info("policy '%s' acts in torch, for group '%s': %s", name, actor.group.name, reason)
+    if not is_reduced:
+        collector.fuse()

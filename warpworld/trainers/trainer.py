@@ -21,7 +21,7 @@ from warpworld.runs.checkpoints import RESUMABLE
 from warpworld.runs.resume import check_counters, check_same_course
 from warpworld.trainers.algorithms import Progress
 from warpworld.trainers.bf16_products import check_precision
-from warpworld.trainers.building import build_algorithms, build_policies, build_world, fuse_policies
+from warpworld.trainers.building import build_algorithms, build_policies, build_world, fuse_acting, fuse_policies
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EpisodeStatistics
 from warpworld.trainers.collecting.metrics import EpisodeMetrics
@@ -94,11 +94,6 @@ class Trainer:
         self.algorithms = build_algorithms(config, self.policies, self.processes)
         self.evaluations = Evaluations(config, self.policies, self.world, self.processes, initial_weights)
         required = trainer.fused == REQUIRED
-        if self.world.captures and required:
-            raise ConfigError(
-                f"trainer.fused is required, but the device is {self.world.device.type}, whose policies are run by "
-                "torch; set it to true, or trainer.device=cpu"
-            )
         if trainer.fused and not self.world.captures:  # a graph would not hold what the host computes
             fuse_policies(self.policies, required, trainer.precision)
             for name, modules in self.league.modules.items():
@@ -107,6 +102,8 @@ class Trainer:
         slots = self.league.slots
         self.collector = Collector(self.world, trainer.num_steps, trainer.graph_steps, slots, trainer.num_envs)
         self._declare(config)
+        if trainer.fused and self.world.captures:
+            fuse_acting(self.collector, config, required)
         self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
         self.own_metrics = EpisodeMetrics(self.world, trainer.num_steps, slots)
         self._past = SavedHistories(self.algorithms, self.processes, trainer.num_envs, config.saving.replay == "newest")

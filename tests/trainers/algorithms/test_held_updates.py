@@ -208,7 +208,7 @@ def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
     with stand_in.recording() as launches, calls:
         trainer._iterate()
     epochs = sum(int(each._passes.tensors()[0]) for each in trainer.algorithms.values())  # type: ignore[attr-defined]
-    held = trainer.collector.num_steps * 4 + epochs + len(trainer.algorithms)  # kernels of steps, orders, advantages
+    held = trainer.collector.num_steps * 3 + epochs + len(trainer.algorithms)  # acting, step, reset; orders; advantages
     return {**calls.counts, "kernels": len(launches) - held}
 
 
@@ -249,13 +249,6 @@ def test_a_loaded_state_is_learnt_from(monkeypatch: pytest.MonkeyPatch) -> None:
     after = [each.policies["agent"].state_dict() for each in (trainer, other)]  # type: ignore[union-attr]
     assert all(torch.equal(value, after[1][name]) for name, value in after[0].items())
     assert not any(torch.equal(value, before[name]) for name, value in after[0].items() if "weight" in name)
-
-
-def test_fused_networks_cannot_be_required_where_graphs_are_captured() -> None:
-    trainer = {"num_envs": 2, "num_steps": 4, "total_env_steps": 8, "fused": "required"}
-    config = config_from_dict({"name": "cartpole", "trainer": trainer, "policy": {"agent": {"num_minibatches": 1}}})
-    with pytest.raises(ConfigError, match=r"trainer.fused is required, but the device is \w+, whose policies"):
-        Trainer(config)
 
 
 def test_the_learning_rate_falls_on_the_device() -> None:

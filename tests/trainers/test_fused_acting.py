@@ -1,0 +1,84 @@
+"""A trainer's policies act in one kernel on cuda, and the log says which do not, and why."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import torch
+
+from tests.stand_in.driver import StandIn
+from tests.stand_in.host_calls import HostCalls
+from warpworld.config import config_from_dict
+from warpworld.errors import ConfigError
+from warpworld.trainers.building import build_policies, build_world, fuse_acting
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.trainer import Trainer
+
+
+def agent(hidden: Sequence[int] = (8, 5), **entry: Any) -> dict[str, Any]:
+    return {"num_minibatches": 2, "update_epochs": 2, "model": {"hidden_sizes": list(hidden)}, **entry}
+
+
+def config_of(name: str = "cartpole", fused: Any = True, **policies: Any) -> Any:
+    trainer = {"num_envs": 4, "num_steps": 4, "total_env_steps": 64, "fused": fused}
+    return config_from_dict({"name": name, "trainer": trainer, "policy": policies})
+
+
+def declared(config: Any) -> Collector:
+    """A collector as a trainer makes it, without algorithms: every group acts."""
+    world = build_world(config)
+    policies = build_policies(config, world.environment, torch.Generator(), world.device)
+    collector = Collector(world, config.trainer.num_steps)
+    for name, entry in config.policy.items():
+        for group in entry.groups:
+            collector.act(group, policies[name])
+    return collector
+
+
+WHY = {
+    "it remembers": agent(model={"recurrent": "lstm"}),
+    "its model is a MultiInput, not the plain MLP": agent(model={"type": "multi_input"}),
+    "its actor has widths 4 - 129 - 2; the kernel takes up to 512 inputs and 2 hidden layers": agent((129,)),
+    "its actor has widths 4 - 3 - 3 - 3 - 2": agent((3, 3, 3)),
+}
+
+
+@pytest.mark.parametrize("reason", WHY)
+def test_the_log_names_why_a_policy_acts_in_torch(reason: str, caplog: pytest.LogCaptureFixture) -> None:
+    config = config_of(agent=WHY[reason])
+    with caplog.at_level(logging.INFO, "warpworld"):
+        collector = declared(config)
+        fuse_acting(collector, config)
+    assert f"policy 'agent' acts in torch, for group 'agent': {reason}" in caplog.text
+    assert not collector.kernels
+    with pytest.raises(ConfigError, match=r"trainer\.fused is required, but policy 'agent' acts in torch alone: it"):
+        fuse_acting(declared(config), config, required=True)
+
+
+@pytest.mark.cuda_backend
+@pytest.mark.long
+def test_required_on_cuda_is_kept_where_all_policies_act_in_the_kernel() -> None:
+    trainer = Trainer(config_of(fused="required", agent=agent()))
+    assert [kernel.actors for kernel in trainer.collector.kernels] == [[trainer.collector.actors["agent"]]]
+    with pytest.raises(ConfigError, match=r"trainer\.fused is required, but policy 'agent' acts in torch alone: its"):
+        Trainer(config_of(fused="required", agent=agent((200,))))
+    assert not Trainer(config_of(fused=False, agent=agent())).collector.kernels
+
+
+@pytest.mark.stand_in
+@pytest.mark.long
+def test_a_step_with_its_policies_is_three_launches(stand_in: StandIn) -> None:
+    """Of the packaged config: policies, step, reset; and no operation of torch's."""
+    trainer = Trainer(config_of("tag_gridworld", tagger=agent((32, 32)), runner=agent((32, 32))))
+    collector = trainer.collector
+    collector._begin()
+    calls = HostCalls()
+    with stand_in.recording() as launches, calls:
+        for _ in range(collector.num_steps):
+            collector._step()
+    assert [launch.name for launch in launches] == ["ww_entry_act", "ww_entry_step", "ww_entry_reset"] * 4
+    assert not calls.counts
+    assert trainer.world["rollout_row"].item() == 3
