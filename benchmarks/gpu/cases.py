@@ -109,7 +109,9 @@ THOUSANDS_ON_A_GRID = tuple(
 CARTPOLE = Case("cartpole", {}, num_envs=65536, policies={"agent": ("agent",)})
 
 
-def config_of(case: Case, device: str, iterations: int, graphs: bool = True, learns: bool = True) -> RunConfig:
+def config_of(
+    case: Case, device: str, iterations: int, graphs: bool = True, learns: bool = True, fused: bool = True
+) -> RunConfig:
     """The run of a case by A2C: one pass over each rollout in one piece, as WarpDrive does it.
 
     Args:
@@ -118,6 +120,7 @@ def config_of(case: Case, device: str, iterations: int, graphs: bool = True, lea
         iterations: length of the run.
         graphs: replay rollouts as CUDA graphs.
         learns: False makes all policies act at random.
+        fused: run plain networks without torch.
     """
     trainer: dict[str, Any] = {
         "num_envs": case.num_envs,
@@ -125,6 +128,7 @@ def config_of(case: Case, device: str, iterations: int, graphs: bool = True, lea
         "total_env_steps": case.num_envs * case.num_steps * iterations,
         "device": device,
         "graph_steps": GRAPH_STEPS if graphs else 0,
+        "fused": fused,
     }
     entry: dict[str, Any] = {"algorithm": "random"}
     if learns:

@@ -26,6 +26,7 @@ PARTS = (
     Part("adapters", "adapters share the store", ".adapters:prove", 45, correctness=True, needs_cuda=False),
     Part("replay", "a replay inserts, draws and weighs as on cpu", ".replay_cycle:compare", 45, correctness=True),
     Part("graphs", "replayed rollouts equal eager ones", ".graphs:compare", 60, correctness=True),
+    Part("acting", "policies act in one kernel as in torch", ".acting:compare", 60, correctness=True),
     # speed
     Part("launches", "host time of a launch and of a replay", ".launches:measure_launches", 45, needs_cuda=False),
     Part("tag_gridworld", "tag_gridworld, three columns", ".columns:tag_gridworld", 60, needs_cuda=False),

@@ -1,0 +1,60 @@
+"""Policies that act in one kernel, beside the same ones in torch: what they give, and what a step takes."""
+
+from __future__ import annotations
+
+import torch
+
+from warpworld.policies import Policy
+from warpworld.trainers.collecting.rollout import Rollout
+from warpworld.trainers.trainer import Trainer
+
+from .cases import CARTPOLE, GRAPH_STEPS, TAG_GRIDWORLD, Case, build_trainer
+from .clock import measure
+from .part import CheckError, Context
+
+PENDULUM = Case("pendulum", {}, num_envs=16384, policies={"agent": ("agent",)})
+CASES = (TAG_GRIDWORLD.smaller(2000, GRAPH_STEPS), CARTPOLE, PENDULUM)
+LARGEST_ERROR = 1e-5  # of a log-probability
+
+
+def compare(context: Context) -> None:
+    """A rollout's log-probabilities are those of torch's networks; then the seconds of a step, both ways."""
+    wrong, said = [], []
+    for case in [case.smaller(8, 4) for case in CASES] if context.quick else CASES:
+        fused, plain = (_trainer(case, context.device, fused) for fused in (True, False))
+        if context.device == "cuda" and not fused.collector.kernels:
+            wrong.append(f"{case.name}: no kernel acts; the log says why")
+            continue
+        fused.collector.collect()
+        error = max(_error(fused, group) for group in fused.collector.actors)
+        if not error <= LARGEST_ERROR:
+            wrong.append(f"{case.name}: log-probabilities are {error:.2g} from torch's, expected {LARGEST_ERROR:g}")
+        window = 0.01 if context.quick else 0.1
+        kernel, torchs = (
+            measure(each.collector.collect, context.device, window, 3).median / case.num_steps
+            for each in (fused, plain)
+        )
+        said.append(f"{case.name} {torchs / kernel:.2f} times as fast")
+        context.row(world=case.name, num_envs=case.num_envs, error=error, kernel_seconds=kernel, torch_seconds=torchs)
+    if wrong:
+        raise CheckError("; ".join(wrong))
+    context.report(headline=f"rollout steps beside torch's networks: {', '.join(said)}")
+
+
+def _trainer(case: Case, device: str, fused: bool) -> Trainer:
+    """A trainer whose policies' outputs are not near 0."""
+    trainer, generator = build_trainer(case, device, fused=fused), torch.Generator().manual_seed(3)
+    for policy in filter(None, trainer.policies.values()):
+        for parameter in policy.parameters():
+            parameter.detach().add_(0.1 * torch.randn(parameter.shape, generator=generator).to(parameter.device))
+    return trainer
+
+
+def _error(trainer: Trainer, group: str) -> float:
+    """How far a log-probability of the rollout is from torch's, at most."""
+    policy, seen = trainer.collector.actors[group].policy, trainer.collector.shared(Rollout).trajectories(group)
+    assert isinstance(policy, Policy)
+    with torch.no_grad():
+        outputs = policy.outputs(seen.observations)
+        expected, _ = policy.distribution.log_prob_and_entropy(outputs, seen.actions, seen.action_masks)
+    return float((seen.log_probs - expected).abs().max())
