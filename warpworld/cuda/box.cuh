@@ -9,12 +9,6 @@
 
 __device__ inline float in_box(const float* box, int i, float drawn) { return scaled_to_box<ACTION_SIZE>(box, i, drawn); }
 
-// Uniformly between finite bounds, else from the standard normal distribution.
-__device__ void draw_in_box(const float* box, Random& random, float* actions) {
-  for (int i = 0; i < ACTION_SIZE; ++i) {
-    const float low = box[2 * ACTION_SIZE + i], high = box[3 * ACTION_SIZE + i];
-    const bool bounded = low > -INFINITY && high < INFINITY;
-    const float drawn = bounded ? random.uniform(-1.0f, 1.0f) : random.normal();
-    actions[action_index() * ACTION_SIZE + i] = in_box(box, i, drawn);
-  }
+__device__ inline void draw_in_box(const float* box, Random& random, float* actions) {
+  draw_at_random<ACTION_SIZE>(box, random, actions + action_index() * ACTION_SIZE);
 }

@@ -101,6 +101,16 @@ __device__ void take_scaled(const float* drawn, const float* box, float* actions
   for (int i = 0; i < SIZE; ++i) actions[i] = scaled_to_box<SIZE>(box, i, drawn[i]);
 }
 
+// Draws without a policy: uniformly between finite bounds, else from the standard normal distribution.
+template <int SIZE>
+__device__ void draw_at_random(const float* box, Random& random, float* actions) {
+  for (int i = 0; i < SIZE; ++i) {
+    const float low = box[2 * SIZE + i], high = box[3 * SIZE + i];
+    const bool bounded = low > -INFINITY && high < INFINITY;
+    actions[i] = scaled_to_box<SIZE>(box, i, bounded ? random.uniform(-1.0f, 1.0f) : random.normal());
+  }
+}
+
 // ---- observations ----------------------------------------------------------------------------------------------------
 __device__ inline bool is_finite(unsigned char) { return true; }  // the host looks at floats among bytes
 

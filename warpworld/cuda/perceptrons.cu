@@ -36,7 +36,7 @@ struct Seat {
     static constexpr int outputs = OUTPUTS_##n;                                                                   \
     static constexpr Activation activation = IS_RELU_##n ? Activation::relu : Activation::tanh;                   \
     static constexpr bool normalises = NORMALISES_##n, greedy = IS_GREEDY_##n, records = RECORDS_##n;             \
-    static constexpr bool masked = IS_MASKED_##n, in_box = IS_IN_BOX_##n;                                         \
+    static constexpr bool masked = IS_MASKED_##n, in_box = IS_IN_BOX_##n, is_random = IS_RANDOM_##n;                                         \
     static constexpr int kernel = KERNEL_##n; /* whose random numbers it draws */                                 \
     static constexpr int observation_agents = OBSERVATION_AGENTS_##n, observation_first = OBSERVATION_FIRST_##n;  \
     static constexpr int action_agents = ACTION_AGENTS_##n, action_first = ACTION_FIRST_##n;                      \
@@ -86,16 +86,10 @@ struct Row {
 };
 
 // ---- one group -------------------------------------------------------------------------------------------------------
-// The outputs of `count` agents from `first` on: (agents, outputs), by all lanes.
+// What the network of a player gives for `count` agents from `first` on.
 template <class Group>
-__device__ void put_outputs(const Seat& seat, int first, int count, float* hidden, float* outputs) {
+__device__ void run_network(const Seat& seat, int player, int first, int count, float* hidden, float* outputs) {
   constexpr int features = Group::features;
-  const int player = seat.players[env_id()];
-  if (player < 0) {
-    const float* given = seat.outputs + ((size_t)env_id() * Group::agents + first) * Group::outputs;
-    for (int i = lane(); i < count * Group::outputs; i += num_lanes()) outputs[i] = given[i];
-    return;
-  }
   const float* weights = seat.weights + (size_t)player * Plan<Group>::player;
   const size_t agent = (size_t)env_id() * Group::observation_agents + Group::observation_first + first;
   const float* rows = seat.observations + agent * features;
@@ -110,9 +104,26 @@ __device__ void put_outputs(const Seat& seat, int first, int count, float* hidde
     run(Numbers<features>{rows});
 }
 
+// The outputs of `count` agents from `first` on: (agents, outputs), by all lanes. Those of a group that acts at random
+// are 0: whatever is allowed is equally likely.
+template <class Group>
+__device__ void put_outputs(const Seat& seat, int first, int count, float* hidden, float* outputs) {
+  const int player = seat.players[env_id()];
+  if (player < 0) {
+    const float* given = seat.outputs + ((size_t)env_id() * Group::agents + first) * Group::outputs;
+    for (int i = lane(); i < count * Group::outputs; i += num_lanes()) outputs[i] = given[i];
+    return;
+  }
+  if constexpr (Group::is_random) {
+    for (int i = lane(); i < count * Group::outputs; i += num_lanes()) outputs[i] = 0.0f;
+  } else {
+    run_network<Group>(seat, player, first, count, hidden, outputs);
+  }
+}
+
 // Draws one agent's choices from its logits, in which forbidden ones are written over.
 template <class Group>
-__device__ void choose_for(const Seat& seat, int agent, float* logits, const Row& row) {
+__device__ void take_choices(const Seat& seat, int agent, float* logits, const Row& row) {
   using Own = Heads<Group::num_heads, Group::outputs, Group::head_size>;
   const int number = Group::first + Group::stride * agent;
   int* actions = seat.choices + ((size_t)env_id() * Group::action_agents + Group::action_first + agent) * Own::count;
@@ -134,24 +145,34 @@ __device__ void choose_for(const Seat& seat, int agent, float* logits, const Row
   }
 }
 
-// Draws one agent's numbers around its means, which are written over.
+// Draws one agent's numbers around its means, and records them.
 template <class Group>
-__device__ void draw_for(const Seat& seat, int agent, float* means, const Row& row) {
+__device__ void draw_around(const Seat& seat, int agent, float* means, const Row& row) {
   constexpr int size = Group::outputs;
-  if constexpr (!Group::greedy) {
-    const int player = seat.players[env_id()];
-    const float* log_stds =
-        player < 0 ? seat.log_stds : seat.weights + (size_t)(player + 1) * Plan<Group>::player - size;
-    const Random random = Random::of(Group::first + Group::stride * agent, Group::kernel);
-    const float log_density = draw_normal<size>(means, log_stds, random, means);
-    if constexpr (Group::records) {
-      const size_t recorded = row.first_of(Group::agents) + agent;
-      seat.rollout_log_probs[recorded] = log_density;
-      for (int i = 0; i < size; ++i) seat.rollout_numbers[recorded * size + i] = means[i];
-    }
+  const int player = seat.players[env_id()];
+  const float* log_stds =
+      player < 0 ? seat.log_stds : seat.weights + (size_t)(player + 1) * Plan<Group>::player - size;
+  const Random random = Random::of(Group::first + Group::stride * agent, Group::kernel);
+  const float log_density = draw_normal<size>(means, log_stds, random, means);
+  if constexpr (Group::records) {
+    const size_t recorded = row.first_of(Group::agents) + agent;
+    seat.rollout_log_probs[recorded] = log_density;
+    for (int i = 0; i < size; ++i) seat.rollout_numbers[recorded * size + i] = means[i];
   }
+}
+
+// Takes one agent's action in a Box; its means are written over.
+template <class Group>
+__device__ void take_numbers(const Seat& seat, int agent, float* means, const Row& row) {
+  constexpr int size = Group::outputs;
   const size_t place = (size_t)env_id() * Group::action_agents + Group::action_first + agent;
-  take_scaled<size>(means, seat.box, seat.numbers + place * size);
+  if constexpr (Group::is_random) {
+    Random random = Random::of(Group::first + Group::stride * agent, Group::kernel);
+    draw_at_random<size>(seat.box, random, seat.numbers + place * size);
+  } else {
+    if constexpr (!Group::greedy) draw_around<Group>(seat, agent, means, row);
+    take_scaled<size>(means, seat.box, seat.numbers + place * size);
+  }
 }
 
 // Acts for one group, and records its step in a row.
@@ -173,9 +194,9 @@ __device__ void act_for(const Seat& seat, const Row& row, float* shared, bool* n
       for (int i = lane(); i < count; i += num_lanes()) {
         const int agent = first + i;
         if constexpr (Group::in_box)
-          draw_for<Group>(seat, agent, outputs + i * Group::outputs, row);
+          take_numbers<Group>(seat, agent, outputs + i * Group::outputs, row);
         else
-          choose_for<Group>(seat, agent, outputs + i * Group::outputs, row);
+          take_choices<Group>(seat, agent, outputs + i * Group::outputs, row);
       }
       sync_env();  // orders the draws before the next agents' numbers
     }

@@ -20,7 +20,9 @@ from warpworld.policies.mlp import MLP
 from warpworld.policies.packed import perceptron_of
 from warpworld.trainers.collecting.acting_kernel import ActingKernel, why_not
 from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.players import Slot
+from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.world import World
 
 
@@ -132,6 +134,26 @@ def leaning(seen: Tensor) -> Tensor:
     """Logits for either group of Relay, from the first number that an agent sees."""
     outputs = {3: 4, 5: 5}[seen.shape[-1]]
     return seen[..., :1] * torch.arange(outputs, device=seen.device) * 0.2
+
+
+@pytest.mark.long
+def test_groups_that_act_at_random_do_so_in_the_kernel() -> None:
+    environment, made = Kinds(), []
+    for fuse in (False, True):
+        collector = Collector(World(environment, NUM_ENVS, seed=3), NUM_STEPS)
+        collector.act("even")
+        collector.act("odd")
+        last = policy_of(environment, "last", 1, (6,)).to(collector.world.device)
+        collector.shared(Rollout).record("last", last)
+        if fuse:
+            collector.fuse()
+            assert [len(kernel.actors) for kernel in collector.kernels] == [3]
+        collector.world.reset()
+        collector.collect()
+        made.append(collector.world)
+    for name in ("actions_even", "actions_odd", "rollout_actions_last"):
+        assert torch.equal(made[0][name], made[1][name])
+        assert made[0][name].unique().numel() > 1
 
 
 @pytest.mark.long

@@ -24,11 +24,21 @@ TAKEN_ROWS = "rollout_taken_rows"
 _NOTHING = {"int": "acting_int", "bool": "acting_bool", "float": "acting_float"}  # placeholders, by their C type
 _WAYS = ("sample", "act", "act_greedily")
 
+_NO_NETWORK = Perceptron((1, 1), "tanh", normalises=False, in_box=False)  # of a group that acts at random
+
 # of a group that there is not: anything legal
 _ABSENT: dict[str, float] = dict(
     **dict(AGENTS=0, AGENT_FIRST=0, AGENT_STRIDE=1, FEATURES=1, HIDDEN_1=0, HIDDEN_2=0, OUTPUTS=1, IS_RELU=0),
-    **dict(NORMALISES=0, IS_GREEDY=0, RECORDS=0, IS_MASKED=0, IS_IN_BOX=0, KERNEL=0, OBSERVATION_AGENTS=1),
-    **dict(OBSERVATION_FIRST=0, ACTION_AGENTS=1, ACTION_FIRST=0, NUM_HEADS=1, HEAD_SIZE=1, MASK_SIZE=1),
+    **dict(NORMALISES=0, IS_GREEDY=0, RECORDS=0, IS_MASKED=0, IS_IN_BOX=0, IS_RANDOM=0, KERNEL=0),
+    **dict(
+        OBSERVATION_AGENTS=1,
+        OBSERVATION_FIRST=0,
+        ACTION_AGENTS=1,
+        ACTION_FIRST=0,
+        NUM_HEADS=1,
+        HEAD_SIZE=1,
+        MASK_SIZE=1,
+    ),
 )
 
 
@@ -49,6 +59,13 @@ def why_not(actor: Actor) -> str | None:
     return None
 
 
+def is_random(actor: Actor) -> bool:
+    """Whether the kernel can act for a group that no policy plays, at random, as its actor would."""
+    sampler = actor.sampler
+    is_plain = type(sampler) in (ChoiceSampler, BoxSampler) and sampler.kernel == "act"
+    return actor.policy is None and not actor.slots and is_plain and actor.group.size <= MAX_THREADS_PER_ENV
+
+
 class ActingKernel:
     """Acts for up to ``MAX_GROUPS`` groups in one launch.
 
@@ -58,7 +75,7 @@ class ActingKernel:
     Make it before the world is sealed.
 
     Attributes:
-        actors: whose work it does; ``why_not`` is None for each.
+        actors: whose work it does; for each ``why_not`` is None, or it ``is_random``.
         counts_rows: whether it also writes ``ROW``, before each step.
 
     Args:
@@ -140,9 +157,10 @@ class _Seat:
     """
 
     def __init__(self, world: World, actor: Actor) -> None:
-        shape = perceptron_of(actor.policy) if isinstance(actor.policy, Policy) else "no policy"
+        shape = perceptron_of(actor.policy) if isinstance(actor.policy, Policy) else _NO_NETWORK
         assert isinstance(shape, Perceptron)
         self._world, self._actor, self._shape = world, actor, shape
+        self._in_box = isinstance(actor.sampler, BoxSampler)
         name, players = actor.group.name, 2 + len(actor.slots)  # and one whose outputs are 0
         self._weights, self._players = f"policy_weights_{name}", f"policy_players_{name}"
         world.add(Array(self._weights, "float32", (players, shape.size), per="world", initial=0.0), kept="scratch")
@@ -154,7 +172,7 @@ class _Seat:
         world.when_sealed(self._find)
 
     def _bound(self, given: dict[str, str]) -> dict[str, str]:
-        kind = "numbers" if self._shape.in_box else "choices"
+        kind = "numbers" if self._in_box else "choices"
         own = {"weights": self._weights, "players": self._players, "outputs": self._actor.sampler.seat.outputs}
         shared = ("observations", "head_sizes", "log_stds", "box", "rollout_observations", "rollout_log_probs")
         own |= {name: given[name] for name in (*shared, "rollout_action_mask") if name in given}
@@ -179,13 +197,14 @@ class _Seat:
             "FEATURES": shape.widths[0],
             "HIDDEN_1": shape.hidden[0],
             "HIDDEN_2": shape.hidden[1],
-            "OUTPUTS": shape.widths[-1],
+            "OUTPUTS": self._actor.distribution.num_outputs,
             "IS_RELU": shape.activation == "relu",
             "NORMALISES": shape.normalises,
             "IS_GREEDY": sampler.kernel == "act_greedily",
             "RECORDS": self._records,
             "IS_MASKED": sampler.masked,
-            "IS_IN_BOX": shape.in_box,
+            "IS_IN_BOX": self._in_box,
+            "IS_RANDOM": shape is _NO_NETWORK,
             "KERNEL": sampler.seat.index,
         }
         return {**_ABSENT, **{name: sampler.settings[name] for name in _ABSENT if name in sampler.settings}, **own}
@@ -204,16 +223,16 @@ class _Seat:
                 others.append((player, seen, outputs))
         if policies:
             self._packer.pack(policies)
-        if self._shape.in_box and others:
+        if self._in_box and others:
             self._actor.sampler.take(getattr(self._actor.policy, "distribution", None))
         return others
 
     def _row(self, player: Player, policies: list[Policy]) -> int:
         """The row of a player's weights, which are packed next where they are not yet; -1 for one without."""
-        if player is None and self._shape.in_box:
+        if self._in_box and (player is None) != (self._shape is _NO_NETWORK):
             raise StoreError(
-                f"group '{self._actor.group.name}' acts in a Box by a kernel, which has no random player; give it a "
-                "policy, or set trainer.fused to false"
+                f"group '{self._actor.group.name}' acts in a Box by a kernel that was made for "
+                f"{'a policy' if player is None else 'a random player'}; set trainer.fused to false to exchange the two"
             )
         if player is None:
             return 1 + len(self._actor.slots)  # the last row, of zeros: whatever is allowed is equally likely

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from warpworld.policies.samplers import SamplerMaker
-from warpworld.trainers.collecting.acting_kernel import MAX_GROUPS, ActingKernel, why_not
+from warpworld.trainers.collecting.acting_kernel import MAX_GROUPS, ActingKernel, is_random, why_not
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.outcomes import ROW, Outcomes
 from warpworld.trainers.collecting.players import Player, Slot
@@ -95,10 +95,12 @@ class Collector:
     def fuse(self) -> None:
         """Let one launch act for all groups of this collector that ``acting_kernel.why_not`` has nothing against.
 
-        Call it when all groups have their actors. A graph of several steps then holds for each of them one launch of
-        the policies, besides the world's own.
+        Groups that act at random go with them. Call it when all groups have their actors. A graph of several steps then
+        holds for each of them one launch of the policies, besides the world's own.
         """
         able = [actor for actor in self.actors.values() if why_not(actor) is None]
+        if able:
+            able = [actor for actor in self.actors.values() if actor in able or is_random(actor)]
         recorded = [actor for actor in self.actors.values() if actor.sampler.bound.get("row") == ROW]
         together = [able[i : i + MAX_GROUPS] for i in range(0, len(able), MAX_GROUPS)]
         self.outcomes.is_counted = bool(recorded) and len(together) == 1 and all(each in able for each in recorded)
