@@ -14,6 +14,7 @@ from torch import Tensor
 
 from warpworld import Array, Environment, Group
 from warpworld.config import config_from_dict
+from warpworld.managers.devices import open_backend
 from warpworld.trainers.trainer import Trainer
 
 SPACES: dict[str, Space] = {
@@ -78,6 +79,8 @@ def trainer(
                     "num_steps": 16,
                     "total_env_steps": num_envs * 16 * updates,
                     "graph_steps": 8,
+                    # the kernel that acts on cuda takes floats alone, and rounds otherwise than torch
+                    "fused": not open_backend("auto", None).captures,
                 },
                 "policy": {"walker": learner},
             }
