@@ -22,8 +22,8 @@ def agent(hidden: Sequence[int] = (8, 5), **entry: Any) -> dict[str, Any]:
     return {"num_minibatches": 2, "update_epochs": 2, "model": {"hidden_sizes": list(hidden)}, **entry}
 
 
-def config_of(name: str = "cartpole", fused: Any = True, **policies: Any) -> Any:
-    trainer = {"num_envs": 4, "num_steps": 4, "total_env_steps": 64, "fused": fused}
+def config_of(name: str = "cartpole", fused: Any = True, precision: str = "float32", **policies: Any) -> Any:
+    trainer = {"num_envs": 4, "num_steps": 4, "total_env_steps": 64, "fused": fused, "precision": precision}
     return config_from_dict({"name": name, "trainer": trainer, "policy": policies})
 
 
@@ -55,6 +55,21 @@ def test_the_log_names_why_a_policy_acts_in_torch(reason: str, caplog: pytest.Lo
     assert f"policy 'agent' acts in torch, for group 'agent': {reason}" in caplog.text
     assert not collector.kernels
     with pytest.raises(ConfigError, match=r"trainer\.fused is required, but policy 'agent' acts in torch alone: it"):
+        fuse_acting(declared(config), config, required=True)
+
+
+def test_products_in_bf16_are_left_to_torch(caplog: pytest.LogCaptureFixture) -> None:
+    config = config_of(precision="bf16", agent=agent())
+    with caplog.at_level(logging.INFO, "warpworld"):
+        collector = declared(config)
+        fuse_acting(collector, config)
+    assert (
+        "acts in torch, for group 'agent': trainer.precision is bf16, and the kernel computes in float32" in caplog.text
+    )
+    assert not collector.kernels
+    with pytest.raises(
+        ConfigError, match=r"trainer\.fused is required, but policy 'agent' acts in torch alone: trainer"
+    ):
         fuse_acting(declared(config), config, required=True)
 
 

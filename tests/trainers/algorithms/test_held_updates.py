@@ -12,7 +12,6 @@ from tests.stand_in.driver import StandIn
 from tests.stand_in.host_calls import HostCalls
 from tests.trainers.test_resumed_courses import COURSES, MEMORY, ONE, REMEMBERING_CRITIC
 from warpworld.config import config_from_dict, load_config
-from warpworld.errors import ConfigError
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.gae import gae
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
