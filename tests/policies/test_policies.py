@@ -20,6 +20,7 @@ class Model:
     settings: dict[str, Any] = field(default_factory=lambda: {"hidden_sizes": (64, 32)})
     type: str = "mlp"
     normalise_observations: bool = False
+    shared: bool = False
     recurrent: str | None = None
     recurrent_size: int = 128
 

@@ -51,14 +51,14 @@ def test_weights_that_are_not_finite_are_not_saved(run: Run, number: float) -> N
     trainer = resumed(run)
     policy = trainer.policies["agent"]
     assert policy is not None
-    update = trainer.algorithms["agent"].update
+    learn = trainer.algorithms["agent"].learn
 
-    def lost(*given: Any) -> dict[str, float]:
-        diagnostics = update(*given)  # finite: they are from before the step that loses the weights
+    def lost(*given: Any) -> dict[str, Any]:
+        diagnostics = learn(*given)  # finite: they are from before the step that loses the weights
         list(policy.parameters())[-1].data.flatten()[0] = number
         return diagnostics
 
-    trainer.algorithms["agent"].update = lost  # type: ignore[method-assign]
+    trainer.algorithms["agent"].learn = lost  # type: ignore[method-assign]
     with pytest.raises(TrainingError, match=r"^policy 'agent': \S+ holds numbers that are not finite; the run"):
         trainer.train(run)
     run.close()

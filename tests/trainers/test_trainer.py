@@ -181,21 +181,26 @@ def test_cartpole_is_learnt(fused: str) -> None:
 def minibatches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What every minibatch was, and what the policy made of it."""
     seen: list[dict[str, Any]] = []
-    loss, gradient = ppo.ppo_loss, FusedNetworks.gradient
+    loss, gradients = ppo.ppo_loss, FusedNetworks.gradients
 
-    def fused_spy(networks: FusedNetworks, batch: Batch, rows: torch.Tensor, loss: Any) -> torch.Tensor:
-        minibatch = batch.take(rows)
-        outputs, values = networks.outputs(minibatch.observations), networks.value(minibatch.observations)
-        log_probs = log_prob(outputs, minibatch.actions, networks.head_sizes)
-        result = gradient(networks, batch, rows, loss)
-        diagnostics = dict(zip(PPO.loss_diagnostics, result, strict=True))
-        seen.append({"log_probs": log_probs, "values": values, "batch": minibatch, **diagnostics})
-        return result
+    def fused_spy(networks: FusedNetworks, batch: Batch) -> Any:
+        of_batch = gradients(networks, batch)
+
+        def of_rows(rows: torch.Tensor, loss: Any) -> torch.Tensor:
+            minibatch = batch.take(rows)
+            outputs, values = networks.outputs(minibatch.observations), networks.value(minibatch.observations)
+            log_probs = log_prob(outputs, minibatch.actions, networks.head_sizes)
+            result = of_batch(rows, loss)
+            diagnostics = dict(zip(PPO.loss_diagnostics, result, strict=True))
+            seen.append({"log_probs": log_probs, "values": values, "batch": minibatch, **diagnostics})
+            return result
+
+        return of_rows
 
     if request.param == "fused":
-        monkeypatch.setattr(FusedNetworks, "gradient", fused_spy)
+        monkeypatch.setattr(FusedNetworks, "gradients", fused_spy)
         return seen
-    monkeypatch.setattr(building, "fuse", lambda policy, name, required: False)
+    monkeypatch.setattr(building, "fuse", lambda *_: False)
     update_by_python(monkeypatch)
 
     def spy(log_probs: Any, entropies: Any, values: Any, batch: Batch, settings: Any) -> Any:
