@@ -1,5 +1,7 @@
 // Draws of one agent, whichever group it belongs to: nothing here reads the build's constants. The kernels that draw from
 // a policy's outputs share it, so that they draw the same actions from the same numbers.
+//
+// Template parameters are not named in capitals: a file that includes this may be built with constants of any such name.
 #pragma once
 
 #include "finite.cuh"
@@ -15,20 +17,20 @@ constexpr float FORBIDDEN = -1e8f;  // the logit of a forbidden choice, as in po
 
 // How logits divide into heads: `count` heads of `choices` choices together; `each` is the size of every head, or 0
 // where they differ: loops of a known length are unrolled.
-template <int COUNT, int CHOICES, int EACH>
+template <int Count, int Choices, int Each>
 struct Heads {
-  static constexpr int count = COUNT, choices = CHOICES;
-  static __device__ int size(const int* head_sizes, int head) { return EACH ? EACH : head_sizes[head]; }
+  static constexpr int count = Count, choices = Choices;
+  static __device__ int size(const int* head_sizes, int head) { return Each ? Each : head_sizes[head]; }
 };
 
 // A choice with probability exp(logits[i]) / sum, by inverting the cumulated weights at a uniform number: the first
 // whose cumulated weight is above the target. An action whose weight is 0 adds nothing, so it is never the first; and
 // the target is below the sum, since the number is at most 1 - 2^-24. Where a logit is NaN the choice is 0.
-template <int MOST>
+template <int Most>
 __device__ int choose(const float* logits, int count, Random& random, float* log_prob) {
   float highest = logits[0];
   for (int i = 1; i < count; ++i) highest = logits[i] > highest ? logits[i] : highest;
-  float cumulated[MOST];
+  float cumulated[Most];
   for (int i = 0; i < count; ++i) cumulated[i] = expf(logits[i] - highest);
   for (int i = 1; i < count; ++i) cumulated[i] += cumulated[i - 1];
   const float total = cumulated[count - 1], target = between_0_and_1(random) * total;
@@ -75,19 +77,19 @@ __device__ void take_most_likely(const float* logits, const int* head_sizes, int
 constexpr float HALF_LOG_2_PI = 0.91893853320467274f;
 
 // What was drawn for dimension i, scaled to the Box and cut off at its bounds. box: centre, scale, low and high of each
-// of SIZE dimensions.
-template <int SIZE>
+// of Size dimensions.
+template <int Size>
 __device__ float scaled_to_box(const float* box, int i, float drawn) {
-  const float centre = box[i], scale = box[SIZE + i], low = box[2 * SIZE + i], high = box[3 * SIZE + i];
+  const float centre = box[i], scale = box[Size + i], low = box[2 * Size + i], high = box[3 * Size + i];
   return fminf(fmaxf(centre + scale * drawn, low), high);
 }
 
 // Draws the agent's numbers from normal distributions into `drawn`, which may be `means`. Returns the logarithm of their
 // density.
-template <int SIZE>
+template <int Size>
 __device__ float draw_normal(const float* means, const float* log_stds, Random random, float* drawn) {
   float log_prob = 0.0f;
-  for (int i = 0; i < SIZE; ++i) {
+  for (int i = 0; i < Size; ++i) {
     const float normal = random.normal();
     drawn[i] = means[i] + expf(log_stds[i]) * normal;
     log_prob -= 0.5f * normal * normal + log_stds[i] + HALF_LOG_2_PI;
@@ -96,18 +98,18 @@ __device__ float draw_normal(const float* means, const float* log_stds, Random r
 }
 
 // Takes what was drawn, or the means.
-template <int SIZE>
+template <int Size>
 __device__ void take_scaled(const float* drawn, const float* box, float* actions) {
-  for (int i = 0; i < SIZE; ++i) actions[i] = scaled_to_box<SIZE>(box, i, drawn[i]);
+  for (int i = 0; i < Size; ++i) actions[i] = scaled_to_box<Size>(box, i, drawn[i]);
 }
 
 // Draws without a policy: uniformly between finite bounds, else from the standard normal distribution.
-template <int SIZE>
+template <int Size>
 __device__ void draw_at_random(const float* box, Random& random, float* actions) {
-  for (int i = 0; i < SIZE; ++i) {
-    const float low = box[2 * SIZE + i], high = box[3 * SIZE + i];
+  for (int i = 0; i < Size; ++i) {
+    const float low = box[2 * Size + i], high = box[3 * Size + i];
     const bool bounded = low > -INFINITY && high < INFINITY;
-    actions[i] = scaled_to_box<SIZE>(box, i, bounded ? random.uniform(-1.0f, 1.0f) : random.normal());
+    actions[i] = scaled_to_box<Size>(box, i, bounded ? random.uniform(-1.0f, 1.0f) : random.normal());
   }
 }
 

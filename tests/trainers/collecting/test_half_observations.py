@@ -19,6 +19,7 @@ from warpworld import Array, Environment, Group, World
 from warpworld.checking import check
 from warpworld.config import config_from_dict
 from warpworld.errors import BindError, TrainingError
+from warpworld.managers.devices import open_backend
 from warpworld.trainers.trainer import Trainer
 
 FOLDER = Path(__file__).parent
@@ -49,12 +50,15 @@ class SeenIn(Environment):
 
 
 def trainer(**env: Any) -> Trainer:
+    # the kernel that acts on cuda takes float32 alone, and rounds otherwise than torch
+    fused = not open_backend("auto", None).captures
+    sizes = {"num_envs": 6, "num_steps": 16, "total_env_steps": 6 * 16 * 3}
     return Trainer(
         config_from_dict(
             {
                 "name": f"{__name__}:SeenIn",
                 "env": env,
-                "trainer": {"num_envs": 6, "num_steps": 16, "total_env_steps": 6 * 16 * 3, "graph_steps": 0},
+                "trainer": {**sizes, "graph_steps": 0, "fused": fused},
                 "policy": {"walker": {"model": {"hidden_sizes": [8]}, "update_epochs": 2, "num_minibatches": 2}},
             }
         )
