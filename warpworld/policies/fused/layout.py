@@ -83,11 +83,6 @@ class View:
     holds: np.ndarray
     positions: int = 1
 
-    @property
-    def numbers(self) -> int:
-        """How many numbers there are."""
-        return int((self.holds >= 0).sum())
-
 
 @dataclass
 class _Slab:

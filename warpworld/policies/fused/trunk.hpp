@@ -24,11 +24,6 @@ struct TrunkShape {
   int steps_multiply;    // a cell multiplies each step's rows
 };
 
-struct Slab {
-  SlabShape shape;
-  float *values, *deltas;  // set for each worker, at the beginning of a strip
-};
-
 constexpr int max_layers = 48, max_slabs = 64;
 
 struct Trunk {
@@ -40,7 +35,6 @@ struct Trunk {
   int widest_gates, widest_cell;
 
   int state_columns() const { return shape.state_parts * rounded_up(shape.part_size, lanes); }
-  bool has_cells() const { return shape.state_parts > 0; }
 };
 
 // What one worker computes in; for `rows` rows.
