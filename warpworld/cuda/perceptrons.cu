@@ -36,7 +36,7 @@ struct Seat {
     static constexpr int outputs = OUTPUTS_##n;                                                                   \
     static constexpr Activation activation = IS_RELU_##n ? Activation::relu : Activation::tanh;                   \
     static constexpr bool normalises = NORMALISES_##n, greedy = IS_GREEDY_##n, records = RECORDS_##n;             \
-    static constexpr bool masked = IS_MASKED_##n, in_box = IS_IN_BOX_##n, is_random = IS_RANDOM_##n;                                         \
+    static constexpr bool masked = IS_MASKED_##n, in_box = IS_IN_BOX_##n, is_random = IS_RANDOM_##n;              \
     static constexpr int kernel = KERNEL_##n; /* whose random numbers it draws */                                 \
     static constexpr int observation_agents = OBSERVATION_AGENTS_##n, observation_first = OBSERVATION_FIRST_##n;  \
     static constexpr int action_agents = ACTION_AGENTS_##n, action_first = ACTION_FIRST_##n;                      \

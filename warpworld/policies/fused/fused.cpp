@@ -10,7 +10,7 @@
 
 namespace fused {
 
-// fused/networks.py mirrors it.
+// fused/calls.py mirrors it.
 struct ForwardCall {
   Model* model;
   const LayerParameters* parameters;  // of all layers, trunk by trunk, then of the actor and the critic
@@ -21,7 +21,7 @@ struct ForwardCall {
   float *outputs, *values, *after;  // (count * steps, outputs), (count * steps,), (count, state size); each may be null
 };
 
-// fused/networks.py mirrors it.
+// fused/calls.py mirrors it.
 struct GradientCall {
   Model* model;
   const LayerParameters* parameters;

@@ -35,7 +35,7 @@ struct Arena {
   }
 };
 
-// Pointers into torch's memory; fused/networks.py mirrors it.
+// Pointers into torch's memory; fused/calls.py mirrors it.
 struct LayerParameters {
   const float *weight, *bias;  // (weight_rows, weight_columns), (weight_rows,)
   float *weight_gradient, *bias_gradient;
@@ -160,8 +160,8 @@ FUSED_ALONE void forward_linear(const Layer& layer, int rows, const float* x, in
 }
 
 // Adds the gradients of weights and biases, given those of what the layer gave, d.
-FUSED_ALONE void add_gradients(const Layer& layer, int samples, const float* x, int x_stride, const float* d, int d_stride,
-                          float* sums) {
+FUSED_ALONE void add_gradients(const Layer& layer, int samples, const float* x, int x_stride, const float* d,
+                               int d_stride, float* sums) {
   const LayerShape& shape = layer.shape;
   float *weights = sums + layer.sums, *biases = weights + (size_t)shape.inputs * shape.outputs;
   for (int p = 0; p < shape.positions; p++) {
@@ -175,7 +175,7 @@ FUSED_ALONE void add_gradients(const Layer& layer, int samples, const float* x, 
 // The gradient at what a layer read: written to `to`, through the activation that made it, where nothing else reads that;
 // or else added there.
 FUSED_ALONE void backward_linear(const Layer& layer, int rows, const float* d, int d_stride, const float* x, float* to,
-                            int x_stride, int activation, bool adds) {
+                                 int x_stride, int activation, bool adds) {
   const LayerShape& shape = layer.shape;
   const auto at_inputs = [&](auto finish) {
     for (int p = 0; p < shape.positions; p++) {

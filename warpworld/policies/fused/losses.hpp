@@ -13,7 +13,7 @@ constexpr float normalisation_eps = 1e-8f;  // NORM_EPS of batch.py
 
 enum Diagnostic { policy_loss, value_loss, entropy, approx_kl, old_approx_kl, clipfrac, num_diagnostics };
 
-// What a gradient is taken of; fused/networks.py mirrors it.
+// What a gradient is taken of; fused/calls.py mirrors it.
 struct Loss {
   int surrogate;  // 1: PPO's clipped surrogate; 0: advantage actor-critic, -log_prob * advantage
   int clip_value_loss;
@@ -21,7 +21,7 @@ struct Loss {
   float clip_coef, ent_coef, vf_coef;
 };
 
-// The rows that there are, (B, ...); fused/networks.py mirrors it.
+// The rows that there are, (B, ...); fused/calls.py mirrors it.
 struct Rows {
   const float* observations;
   const int32_t* actions;    // (B, heads); null with actions in a Box

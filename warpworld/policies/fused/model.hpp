@@ -13,7 +13,7 @@ constexpr int max_chunks = 16;
 constexpr int rows_per_chunk = 2 * tile;  // at least: a chunk's gradient has to be cleared and added up
 constexpr int agents_per_product = 2 * row_block;  // of a strip whose cells multiply each step's rows
 
-// fused/networks.py mirrors it.
+// fused/calls.py mirrors it.
 struct ModelShape {
   int num_trunks, num_heads, num_workers;
   const TrunkShape* trunks;
@@ -34,8 +34,6 @@ struct Model {
   void *block, *scratch_block;
   int scratch_rows, num_workers;  // rows of a strip that there is room for
   size_t width_sums, all_sums;    // where those begin, and how many floats one chunk's gradients are
-
-  const Trunk& trunk_of(const Head& head) const { return trunks[head.trunk]; }
 };
 
 static void lay_out(Model& model, const ModelShape& shape, Arena& arena) {
@@ -59,6 +57,7 @@ static void lay_out(Model& model, const ModelShape& shape, Arena& arena) {
   }
 }
 
+// A strip has at most `tile` agents, each with a state.
 static void lay_out_scratch(Model& model, int rows, Arena& arena) {
   size_t row_floats = 0, gates = 0, cell = 0, state = 0;
   for (int i = 0; i < model.num_trunks; i++) {
@@ -71,9 +70,9 @@ static void lay_out_scratch(Model& model, int rows, Arena& arena) {
   for (int i = 0; i < model.num_workers; i++) {
     Scratch& scratch = model.scratch[i];
     scratch.slabs = arena.take(row_floats * rows);
-    scratch.cell = {arena.take(gates * rows), arena.take(2 * cell * rows)};
-    scratch.state = arena.take(state * rows);
-    scratch.after = arena.take(state * rows);
+    scratch.cell = {arena.take(gates * tile), arena.take(2 * cell * tile)};
+    scratch.state = arena.take(state * tile);
+    scratch.after = arena.take(state * tile);
     scratch.begins = (uint8_t*)arena.take(rows / 4 + 1);
     scratch.counts = (uint8_t*)arena.take(rows / 4 + 1);
     scratch.rows = (int64_t*)arena.take(2 * (size_t)rows);
