@@ -22,6 +22,7 @@ from warpworld.errors import BuildError, ConfigError, DeviceError, StoreError
 from warpworld.managers.cpu.native_library import NativeLibrary
 from warpworld.policies import MLP, Categorical, Policy
 from warpworld.policies.fused import DIAGNOSTICS, FusedNetworks, Loss, fuse, fused_gradient, fused_networks
+from warpworld.policies.fused.calls import Runs
 from warpworld.policies.fused.library import SOURCE
 from warpworld.trainers.algorithms.a2c import A2CSettings
 from warpworld.trainers.algorithms.batch import Batch
@@ -246,6 +247,17 @@ def test_a_row_gives_the_same_wherever_it_stands() -> None:
     together = net.outputs(observations)
     alone = torch.cat([net.outputs(row) for row in observations.split(1)])
     assert torch.equal(together, alone)
+
+
+def test_observations_are_read_where_they_lie() -> None:
+    """Those of a group among all agents' are not copied before; what lies otherwise is."""
+    net, everyone = networks(Case().policy()), torch.randn(70, 5, 4)
+    views = [everyone[:, 1:4], everyone[::3, 2:], everyone[:, :1], everyone[:1, 3:], everyone[5].expand(9, 5, 4)]
+    views += [everyone.transpose(0, 1), everyone[:, ::2], torch.randn(70, 3, 5)[..., :4], everyone[:0, 1:4]]
+    for view in views:
+        assert torch.equal(net.outputs(view), net.outputs(view.contiguous()))
+        assert torch.equal(net.value(view), net.value(view.contiguous()))
+    assert [Runs.of(view) is None for view in views] == [False] * 5 + [True] * 3 + [False]
 
 
 # --- NaN, edges, faults -----------------------------------------------------------------------------------------------

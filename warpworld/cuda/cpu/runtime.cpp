@@ -20,10 +20,11 @@ __thread ww_index threadIdx, blockIdx, blockDim, gridDim;
 
 namespace ww {
 
-constexpr unsigned spins_before_sleep = 1000;  // about 20 microseconds
+constexpr unsigned close_spins = 1000;         // about 20 microseconds, for a job that follows at once,
+constexpr float most_patience = 300000;        // and so long for one where jobs have been following as quickly
 constexpr float share_nanoseconds = 1000;      // the least work of a share,
 constexpr float most_nanoseconds = 1e7;        // and the most: errors are noticed between shares
-constexpr float join_nanoseconds = 1500;       // below, a job is not shared at all
+constexpr float join_nanoseconds = 10000;      // below, a job is not shared at all: the data would go to and fro
 constexpr float wake_nanoseconds = 20000;      // above, sleeping workers are woken
 constexpr unsigned first_share = 64;           // of a program that has not been measured yet
 constexpr uint64_t nothing_left = 0xFFFFFFFFu;
@@ -110,17 +111,23 @@ static inline bool claim_share(unsigned number, unsigned* first, unsigned* end) 
   }
 }
 
+static bool waits_still(int seen) { return generation.load(std::memory_order_acquire) == seen; }
+
 // Waits for a job other than the one with number `seen`; returns its number.
-static int wait_for_job(int seen) {
-  for (unsigned spins = 0; generation.load(std::memory_order_acquire) == seen; spins++) {
-    if (spins < spins_before_sleep) {
-      relax();
-      continue;
-    }
+//
+// Waking a worker takes longer than many a job, so a worker stays awake between jobs, such as the minibatches of an
+// update, that follow one another quickly: `is_patient` says whether the last one did. It yields its core meanwhile.
+static int wait_for_job(int seen, bool& is_patient) {
+  for (unsigned spins = 0; waits_still(seen) && spins < close_spins; spins++) relax();
+  if (!waits_still(seen)) return generation.load();
+  const double start = now_nanoseconds();
+  while (is_patient && waits_still(seen) && now_nanoseconds() - start < most_patience) sched_yield();
+  while (waits_still(seen)) {
     sleepers.fetch_add(1);
     if (generation.load() == seen) futex(&generation, FUTEX_WAIT, seen);
     sleepers.fetch_sub(1);
   }
+  is_patient = now_nanoseconds() - start < most_patience;
   return generation.load();
 }
 
@@ -133,8 +140,9 @@ static void* work(void* argument) {
   attach_thread(worker);
   set_float_control(standard_float_control);
   int seen = 0;
+  bool is_patient = false;
   for (;;) {
-    seen = wait_for_job(seen);
+    seen = wait_for_job(seen, is_patient);
     if (index >= published_workers.load()) continue;
     // The first claim is made before anything of the job is read: while a claimed share is open the job cannot change.
     unsigned first, end;
@@ -270,7 +278,7 @@ static unsigned run_together(const ww_program& program, unsigned num_envs, unsig
         envs_done.fetch_add(envs, std::memory_order_release);
       });
   for (unsigned spins = 0; envs_done.load(std::memory_order_acquire) != num_envs; spins++)
-    spins < spins_before_sleep ? relax() : (void)sched_yield();
+    spins < close_spins ? relax() : (void)sched_yield();
   claim.store((uint64_t)number << 32 | nothing_left);  // closed, so that no late claim meets the next job
   return own;
 }

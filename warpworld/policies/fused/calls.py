@@ -52,6 +52,22 @@ class Places(ctypes.Structure):
     ]
 
 
+class Runs(ctypes.Structure):
+    """Of strip.hpp: how rows lie in memory."""
+
+    _fields_ = [(name, _INT64) for name in ("length", "stride")]
+
+    @classmethod
+    def of(cls, rows: Tensor) -> Runs | None:
+        """How rows (..., features) lie behind each other; None if they are to be copied."""
+        if rows.is_contiguous():
+            return cls(1, 1)
+        if rows.dim() != 3 or rows.dtype != torch.float32 or rows.stride()[1:] != (rows.shape[2], 1):
+            return None
+        stride, rest = divmod(rows.stride(0), rows.shape[2])
+        return None if rest else cls(rows.shape[1], stride)
+
+
 class Common(ctypes.Structure):
     """Of losses.hpp: what a minibatch's rows have in common."""
 
@@ -72,7 +88,7 @@ class ForwardCall(ctypes.Structure):
 
     _fields_ = [
         *((name, _POINTER) for name in ("model", "parameters", "observations")),
-        ("places", Places),
+        *(("runs", Runs), ("places", Places)),
         *((name, _POINTER) for name in ("starts", "states", "outputs", "values", "after")),
     ]
 
@@ -90,9 +106,14 @@ class GradientCall(ctypes.Structure):
 
 def checked(name: str, tensor: Tensor, dtype: torch.dtype, shape: tuple[int, ...]) -> Tensor:
     """The tensor, contiguous and on the cpu; integers of another width are converted."""
+    check(name, tensor, dtype, shape)
+    return tensor.to(dtype).contiguous()
+
+
+def check(name: str, tensor: Tensor, dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    """Refuse a tensor that is not on the cpu, or is of another shape or kind of numbers."""
     if tensor.shape != shape or tensor.device.type != "cpu" or tensor.is_floating_point() != dtype.is_floating_point:
         raise StoreError(
             f"{name}: shape {tuple(tensor.shape)} of {tensor.dtype} on {tensor.device}, expected {shape} of {dtype} "
             "on cpu"
         )
-    return tensor.to(dtype).contiguous()

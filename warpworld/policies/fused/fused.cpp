@@ -15,6 +15,7 @@ struct ForwardCall {
   Model* model;
   const LayerParameters* parameters;  // of all layers, trunk by trunk, then of the actor and the critic
   const float* observations;
+  Runs runs;  // of the observations
   Places places;
   const uint8_t* starts;  // where the state is 0 before the step; null where it is nowhere
   const float* states;    // (count, state size), before the first step; null without a memory
@@ -80,17 +81,25 @@ static void put_state(const ForwardCall& call, const Strip& strip, int64_t first
              strip.last(part, columns, a), size * sizeof(float));
 }
 
+// Where the observations of a strip's rows are.
+static const int64_t* places_of(const Runs& runs, const Strip& strip, const Scratch& scratch) {
+  if (!runs.are_apart()) return scratch.rows;
+  for (int r = 0; r < strip.rows; r++) scratch.places[r] = scratch.rows[r] < 0 ? -1 : runs.place(scratch.rows[r]);
+  return scratch.places;
+}
+
 static void forward_strip(const ForwardCall& call, int64_t number) {
   const Model& model = *call.model;
   const Scratch& scratch = model.scratch[ww_this_thread.worker];
   Strip strip = strip_of(model, call.places, number, call.starts, call.states, scratch);
   if (call.after) strip.after = scratch.after;
+  const int64_t* observed = places_of(call.runs, strip, scratch);
   for (int i = 0; i < model.num_trunks; i++) {
     const Trunk& trunk = model.trunks[i];
     const bool acts = call.outputs && model.actor.trunk == i, judges = call.values && model.critic.trunk == i;
     if (!acts && !judges) continue;
     const Slabs slabs = slabs_of(trunk, scratch, strip.rows);
-    gather(trunk, strip.rows, scratch.rows, call.observations, slabs.values[0]);
+    gather(trunk, strip.rows, observed, call.observations, slabs.values[0]);
     forward(trunk, strip, slabs, scratch);
     float* y = model.loss[ww_this_thread.worker].logits;
     if (acts) put_outputs(model.actor, strip, slabs, trunk, scratch.rows, y, call.outputs);
@@ -166,7 +175,7 @@ static void gradient_of_chunk(GradientCall& call, unsigned chunk) {
   const int64_t strips = strips_of(model, call.places), chunks = chunks_of(model, call.places);
   memset(model.sums[chunk], 0, model.all_sums * sizeof(float));
   memset(model.diagnostics[chunk], 0, sizeof model.diagnostics[chunk]);
-  for (int64_t i = strips * chunk / chunks; i < strips * (chunk + 1) / chunks; i++)
+  for (int64_t i = first_strip(strips, chunks, chunk); i < first_strip(strips, chunks, chunk + 1); i++)
     if (!gradient_of_strip(call, i, model.sums[chunk], model.diagnostics[chunk])) {
       __atomic_store_n(&call.bad_action, 1, __ATOMIC_RELAXED);
       return;

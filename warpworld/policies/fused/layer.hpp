@@ -153,7 +153,7 @@ FUSED_ALONE void forward_linear(const Layer& layer, int rows, const float* x, in
     }
   };
   if (shape.activation == relu_of)
-    at_positions([](Vector x) { return select(x < 0.0f, (Vector){}, x); });
+    at_positions([](Vector x) { return larger((Vector){}, x); });
   else
     at_positions([](Vector x) { return x; });
   if (shape.activation == tanh_of) apply_tanh(rows, shape.positions * shape.outputs, y + shape.out_column, y_stride);

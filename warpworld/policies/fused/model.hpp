@@ -9,8 +9,8 @@
 
 namespace fused {
 
-constexpr int max_chunks = 16;
-constexpr int rows_per_chunk = 2 * tile;  // at least: a chunk's gradient has to be cleared and added up
+constexpr int max_chunks = 16, even_chunks = 12;  // the last ones are smaller, so that workers end together
+constexpr int rows_per_chunk = tile;  // at least: a chunk's gradient has to be cleared and added up
 constexpr int agents_per_product = 2 * row_block;  // of a strip whose cells multiply each step's rows
 
 // fused/calls.py mirrors it.
@@ -76,6 +76,7 @@ static void lay_out_scratch(Model& model, int rows, Arena& arena) {
     scratch.begins = (uint8_t*)arena.take(rows / 4 + 1);
     scratch.counts = (uint8_t*)arena.take(rows / 4 + 1);
     scratch.rows = (int64_t*)arena.take(2 * (size_t)rows);
+    scratch.places = (int64_t*)arena.take(2 * (size_t)rows);
   }
 }
 
@@ -123,6 +124,16 @@ static int chunks_of(const Model& model, const Places& places) {
   const int64_t strips = strips_of(model, places), rows = places.steps * agents_at_once(model, places.steps);
   const int64_t chunks = rows >= rows_per_chunk ? strips : strips * rows / rows_per_chunk;
   return chunks < 1 ? 1 : chunks > max_chunks ? max_chunks : (int)chunks;
+}
+
+// The first strip of a chunk. Where each may have several, the last ones have 5, 4, 3 and 2 for 6 of one before them.
+static int64_t first_strip(int64_t strips, int64_t chunks, int64_t chunk) {
+  if (strips < 2 * max_chunks) return strips * chunk / chunks;
+  constexpr int shares[] = {6 * even_chunks, 6 * even_chunks + 5, 6 * even_chunks + 9, 6 * even_chunks + 12,
+                            6 * even_chunks + 14};
+  static_assert(max_chunks == even_chunks + 4, "each of the last ones has a share");
+  const int64_t share = chunk < even_chunks ? 6 * chunk : shares[chunk - even_chunks];
+  return strips * share / shares[4];
 }
 
 // The strip of that number: finds its rows, and copies the state that it begins with.

@@ -20,6 +20,8 @@ from warpworld.policies.fused.calls import (
     Loss,
     ModelShape,
     Places,
+    Runs,
+    check,
     checked,
 )
 from warpworld.policies.fused.gradients import FusedGradients
@@ -176,7 +178,8 @@ class FusedNetworks:
         return outputs, values
 
     def _rows(self, observations: Tensor) -> Tensor:
-        return checked("observations", observations, torch.float32, (*observations.shape[:-1], self.features))
+        check("observations", observations, torch.float32, (*observations.shape[:-1], self.features))
+        return observations if Runs.of(observations) else observations.float().contiguous()
 
     def _made(self, observations: Tensor, *width: int) -> Tensor:
         return torch.empty((*observations.shape[:-1], *width))
@@ -184,7 +187,7 @@ class FusedNetworks:
     def _forward(self, which: int, rows: Tensor, count: int, steps: int, **tensors: Tensor) -> None:
         call = self._forward_calls[which]
         call.parameters, call.observations = self._point_to_weights(), rows.data_ptr()
-        call.places = Places(count, steps, 1, count, None)
+        call.runs, call.places = Runs.of(rows), Places(count, steps, 1, count, None)
         for name in ("states", "starts", "outputs", "values", "after"):
             setattr(call, name, tensors[name].data_ptr() if name in tensors else None)
         if count * steps:

@@ -32,4 +32,13 @@ struct Places {
   int64_t row(int64_t sequence, int64_t step) const { return sequence * sequence_stride + step * step_stride; }
 };
 
+// Rows in memory that are not all behind each other: runs of `length` rows, which begin `stride` rows apart. So lie the
+// observations of a group among those of all agents.
+struct Runs {
+  int64_t length, stride;
+
+  bool are_apart() const { return length != stride; }
+  int64_t place(int64_t row) const { return row / length * stride + row % length; }
+};
+
 }  // namespace fused

@@ -43,7 +43,7 @@ struct Scratch {
   CellScratch cell;
   float *state, *after;
   uint8_t *begins, *counts;
-  int64_t* rows;
+  int64_t *rows, *places;  // of the strip's rows: their numbers, and where their observations are
 };
 
 // Pointers to a worker's slabs, for a trunk.
