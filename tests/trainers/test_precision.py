@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -13,11 +14,13 @@ from torch.utils._pytree import tree_leaves
 from tests.trainers.test_resumed_courses import COURSES, ONE, TRAINER
 from warpworld.config import config_from_dict
 from warpworld.errors import ConfigError
+from warpworld.policies.fused import fused_gradient
 from warpworld.policies.precision import is_reduced
 from warpworld.trainers.trainer import Trainer
 
 pytestmark = [pytest.mark.cpu_backend, pytest.mark.usefixtures("bf16_everywhere")]
 
+FUSE = import_module("warpworld.policies.fused.fuse")  # the package exports its function by the same name
 PRODUCTS = {"addmm", "mm", "baddbmm", "bmm", "linear", "convolution", "convolution_backward"}
 WITHIN_NETWORKS = {  # activations, copies and views, and sums of gradients
     *("tanh", "tanh_backward", "relu", "threshold_backward", "leaky_relu", "leaky_relu_backward"),
@@ -54,7 +57,7 @@ def trainer_of(course: dict[str, Any], **settings: Any) -> Trainer:
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_nothing_but_networks_reads_bfloat16(learner: str) -> None:
     """No distribution, loss, target or optimiser does, and last layers multiply in float32, forward and backward."""
-    trainer, seen = trainer_of(COURSES[learner]), Operations()
+    trainer, seen = trainer_of(COURSES[learner], fused=False), Operations()
     with seen:
         for _ in range(2):
             trainer._iterate()
@@ -88,12 +91,20 @@ def test_acting_learning_and_evaluations_have_the_precision(precision: str, monk
 
 
 @pytest.mark.long
-def test_learning_differs_and_what_is_kept_is_float32(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("has_pairs", [True, False])
+def test_learning_differs_and_what_is_kept_is_float32(
+    has_pairs: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(FUSE, "multiplies_pairs", lambda: has_pairs)
     course = {"name": "cartpole", "policy": {"agent": ONE}}
     with caplog.at_level(logging.INFO):
         ours, exact = trainer_of(course), trainer_of(course, precision="float32", fused=False)
-    line = "policy 'agent' is run by torch, without fused kernels: trainer.precision is bf16, and the C++ multiplies in"
-    assert line in caplog.text
+    line = (
+        "policy 'agent' is run by torch, without fused kernels: trainer.precision is bf16, for which the C++ needs a "
+        "processor with avx512_bf16"
+    )
+    assert (line in caplog.text) != has_pairs
+    assert (fused_gradient(ours.policies["agent"]) is not None) == has_pairs  # type: ignore[arg-type]
     for trainer in (ours, exact):
         trainer.train(None)
     weights, others = ours.policies["agent"], exact.policies["agent"]
@@ -106,11 +117,12 @@ def test_learning_differs_and_what_is_kept_is_float32(caplog: pytest.LogCaptureF
     assert moments["exp_avg"].dtype == moments["exp_avg_sq"].dtype == torch.float32
 
 
-def test_fused_networks_cannot_be_required() -> None:
+def test_fused_networks_cannot_be_required_where_they_are_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FUSE, "multiplies_pairs", lambda: False)
     with pytest.raises(ConfigError) as refused:
         trainer_of({"name": "cartpole", "policy": {"agent": ONE}}, fused="required")
     assert str(refused.value) == (
-        "trainer.fused is required, but policy 'agent' can be run by torch alone: trainer.precision is bf16, and the "
-        "C++ multiplies in float32; set trainer.precision to float32, or trainer.fused to true, which leaves such "
-        "policies to torch"
+        "trainer.fused is required, but policy 'agent' can be run by torch alone: trainer.precision is bf16, for which "
+        "the C++ needs a processor with avx512_bf16; set trainer.precision to float32, or trainer.fused to true, which "
+        "leaves such policies to torch"
     )

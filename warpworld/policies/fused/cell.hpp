@@ -20,9 +20,10 @@ struct CellSlabs {
   int size;
 };
 
-// What cells compute in: [spread][columns of all gates], and what later steps leave for earlier ones, [2][spread][size].
+// What cells compute in: [spread][columns of all gates]; what later steps leave for earlier ones, [2][spread][size]; and
+// room for pairs.
 struct CellScratch {
-  float *product, *carry;
+  float *product, *carry, *pairs;
 };
 
 FUSED_INLINE Vector load_unless(bool zero, const float* from) { return zero ? Vector{} : load(from); }
@@ -81,20 +82,46 @@ static void put_before(const Strip& strip, int part, const CellSlabs& slabs, int
 
 // Its product with the weights, and their bias: `finish(a, c, value)` takes it.
 template <class Finish>
-FUSED_INLINE void multiply_before(const Strip& strip, const Layer& layer, const CellSlabs& slabs, int t, Finish finish) {
-  product(
-      strip.spread, slabs.before + (size_t)t * strip.spread * slabs.size, slabs.size, 1, layer.shape.inputs,
-      layer.transposed, layer.shape.outputs, layer.shape.outputs, [&](int c) { return load(layer.bias + c); }, finish);
+FUSED_INLINE void multiply_before(const Strip& strip, const Layer& layer, const CellSlabs& slabs, int t, float* room,
+                                  Finish finish) {
+  const float* before = slabs.before + (size_t)t * strip.spread * slabs.size;
+  const int outputs = layer.shape.outputs;
+  with_terms(layer, [&](auto terms) {
+    using Terms = decltype(terms);
+    const Factors read = along_columns<Terms>(strip.spread, before, slabs.size, layer.shape.inputs, room);
+    product<Terms>(
+        strip.spread, read.numbers, read.stride, 1, read.depth, layer.transposed, outputs, outputs,
+        [&](int c) { return load(layer.bias + c); }, finish);
+  });
 }
 
 // Leaves for the step before what `columns` of the gates' gradients, from `column` on, say of its hidden state.
 static void carry_back(const Strip& strip, const Layer& layer, const float* gradients, int stride, int column,
-                       int columns, int t, float* carry) {
+                       int columns, int t, const CellScratch& scratch) {
+  const float* of_step = gradients + (size_t)t * strip.spread * stride;
+  float* const carry = scratch.carry;
   const int size = layer.in_columns;
-  product(
-      strip.spread, gradients + (size_t)t * strip.spread * stride, stride, 1, columns,
-      layer.straight + (size_t)column * size, size, size, [](int) { return (Vector){}; },
-      [&](int a, int c, Vector value) { store(carry + a * size + c, load(carry + a * size + c) + value); });
+  with_terms(layer, [&](auto terms) {
+    using Terms = decltype(terms);
+    const Factors of = along_columns<Terms>(strip.spread, of_step, stride, columns, scratch.pairs);
+    product<Terms>(
+        strip.spread, of.numbers, of.stride, 1, of.depth,
+        layer.straight + (size_t)(Terms::in_pairs ? column / 2 : column) * size, size, size,
+        [](int) { return (Vector){}; },
+        [&](int a, int c, Vector value) { store(carry + a * size + c, load(carry + a * size + c) + value); });
+  });
+}
+
+// Adds what `columns` columns of the gates' gradients say of the weights, from `column` of theirs on.
+static void add_cells_gradients(const Strip& strip, const Layer& layer, const CellSlabs& slabs, const float* gradients,
+                                int stride, int column, int columns, float* sums, const CellScratch& scratch) {
+  const int samples = strip.live_rows(), inputs = layer.shape.inputs, all_gates = layer.shape.outputs;
+  float *weights = sums + layer.sums, *biases = weights + (size_t)inputs * all_gates;
+  with_terms(layer, [&](auto terms) {
+    add_weights_gradient<decltype(terms)>(samples, slabs.before, slabs.size, inputs, gradients, stride, columns,
+                                          weights + column, all_gates, scratch.pairs);
+  });
+  add_up(samples, gradients, stride, columns, biases + column);
 }
 
 static void stop_at_beginnings(const Strip& strip, int size, int t, float* carry) {
@@ -102,12 +129,13 @@ static void stop_at_beginnings(const Strip& strip, int size, int t, float* carry
     if (strip.begins_at(t * strip.spread + a)) memset(carry + a * size, 0, size * sizeof(float));
 }
 
-static void forward_lstm(const Strip& strip, int part, const Layer& layer, const CellSlabs& slabs) {
+static void forward_lstm(const Strip& strip, int part, const Layer& layer, const CellSlabs& slabs,
+                         const CellScratch& scratch) {
   const int size = slabs.size, all_gates = 4 * size;
   for (int t = 0; t < strip.steps; t++) {
     float* of_step = slabs.gates + (size_t)t * strip.spread * all_gates;
     put_before(strip, part, slabs, t);
-    multiply_before(strip, layer, slabs, t, [&](int a, int c, Vector value) {
+    multiply_before(strip, layer, slabs, t, scratch.pairs, [&](int a, int c, Vector value) {
       float* gate = of_step + (size_t)a * all_gates + c;
       store(gate, load(gate) + value);
     });
@@ -132,10 +160,10 @@ static void forward_lstm(const Strip& strip, int part, const Layer& layer, const
   }
 }
 
-static void backward_lstm(const Strip& strip, int part, const Layer& layer, const CellSlabs& slabs, float* carry,
-                          float* sums) {
+static void backward_lstm(const Strip& strip, int part, const Layer& layer, const CellSlabs& slabs,
+                          const CellScratch& scratch, float* sums) {
   const int size = slabs.size, all_gates = 4 * size;
-  float* const of_memory = carry + (size_t)strip.spread * size;
+  float *const carry = scratch.carry, *const of_memory = carry + (size_t)strip.spread * size;
   memset(carry, 0, 2 * (size_t)strip.spread * size * sizeof(float));
   for (int t = strip.steps - 1; t >= 0; t--) {
     for (int a = 0; a < strip.spread; a++) {
@@ -159,20 +187,19 @@ static void backward_lstm(const Strip& strip, int part, const Layer& layer, cons
     }
     if (t == 0) break;
     memset(carry, 0, (size_t)strip.spread * size * sizeof(float));
-    carry_back(strip, layer, slabs.gates, all_gates, 0, all_gates, t, carry);
+    carry_back(strip, layer, slabs.gates, all_gates, 0, all_gates, t, scratch);
     stop_at_beginnings(strip, size, t, carry);
   }
-  float *weights = sums + layer.sums, *biases = weights + (size_t)layer.shape.inputs * all_gates;
-  add_transposed_product(strip.live_rows(), slabs.before, size, 1, layer.shape.inputs, slabs.gates, all_gates, all_gates,
-                         weights, all_gates);
-  add_up(strip.live_rows(), slabs.gates, all_gates, all_gates, biases);
+  add_cells_gradients(strip, layer, slabs, slabs.gates, all_gates, 0, all_gates, sums, scratch);
 }
 
-static void forward_gru(const Strip& strip, int part, const Layer& layer, const CellSlabs& slabs, float* products) {
+static void forward_gru(const Strip& strip, int part, const Layer& layer, const CellSlabs& slabs,
+                        const CellScratch& scratch) {
   const int size = slabs.size, all_gates = 3 * size;
+  float* const products = scratch.product;
   for (int t = 0; t < strip.steps; t++) {
     put_before(strip, part, slabs, t);
-    multiply_before(strip, layer, slabs, t,
+    multiply_before(strip, layer, slabs, t, scratch.pairs,
                     [&](int a, int c, Vector value) { store(products + (size_t)a * all_gates + c, value); });
     for (int a = 0; a < strip.spread; a++) {
       const size_t row = (size_t)t * strip.spread + a;
@@ -192,8 +219,10 @@ static void forward_gru(const Strip& strip, int part, const Layer& layer, const 
   }
 }
 
-static void backward_gru(const Strip& strip, const Layer& layer, const CellSlabs& slabs, float* carry, float* sums) {
+static void backward_gru(const Strip& strip, const Layer& layer, const CellSlabs& slabs, const CellScratch& scratch,
+                         float* sums) {
   const int size = slabs.size, all_gates = 3 * size;
+  float* const carry = scratch.carry;
   memset(carry, 0, (size_t)strip.spread * size * sizeof(float));
   for (int t = strip.steps - 1; t >= 0; t--) {
     for (int a = 0; a < strip.spread; a++) {
@@ -212,16 +241,12 @@ static void backward_gru(const Strip& strip, const Layer& layer, const CellSlabs
       }
     }
     if (t == 0) break;
-    carry_back(strip, layer, slabs.gates, all_gates, 0, 2 * size, t, carry);
-    carry_back(strip, layer, slabs.extra, size, 2 * size, size, t, carry);
+    carry_back(strip, layer, slabs.gates, all_gates, 0, 2 * size, t, scratch);
+    carry_back(strip, layer, slabs.extra, size, 2 * size, size, t, scratch);
     stop_at_beginnings(strip, size, t, carry);
   }
-  const int rows = strip.live_rows(), inputs = layer.shape.inputs;
-  float *weights = sums + layer.sums, *biases = weights + (size_t)inputs * all_gates;
-  add_transposed_product(rows, slabs.before, size, 1, inputs, slabs.gates, all_gates, 2 * size, weights, all_gates);
-  add_transposed_product(rows, slabs.before, size, 1, inputs, slabs.extra, size, size, weights + 2 * size, all_gates);
-  add_up(rows, slabs.gates, all_gates, 2 * size, biases);
-  add_up(rows, slabs.extra, size, size, biases + 2 * size);
+  add_cells_gradients(strip, layer, slabs, slabs.gates, all_gates, 0, 2 * size, sums, scratch);
+  add_cells_gradients(strip, layer, slabs, slabs.extra, size, 2 * size, size, sums, scratch);
 }
 
 }  // namespace fused

@@ -8,6 +8,7 @@ from warpworld.errors import BuildError, ConfigError, DeviceError
 from warpworld.policies.cells import MinGRU
 from warpworld.policies.distributions import Categorical, Gaussian
 from warpworld.policies.fused.gated_means import GatedMeans
+from warpworld.policies.fused.library import multiplies_pairs
 from warpworld.policies.fused.networks import FusedNetworks
 from warpworld.policies.fused.plan import why_not
 from warpworld.policies.policy import Policy
@@ -19,8 +20,9 @@ logger = logging.getLogger(__name__)
 def fuse(policy: Policy, name: str = "policy", required: bool = False, precision: str = FLOAT32) -> bool:
     """Let a policy's networks run in C++ from now on, forward and gradient, if they are packaged; torch runs others.
 
-    What is no packaged model in float32 on the cpu stays as it is, but for the running means of a mingru, and so does
-    everything where the C++ does not compile; the log gives the reason.
+    What is no packaged model in float32 on the cpu stays as it is, but for the running means of a mingru. So does
+    everything where the C++ does not compile, and, with products in bfloat16, where it has none that are quick; the log
+    gives the reason.
 
     Args:
         policy: it must not be moved to another device after.
@@ -34,15 +36,19 @@ def fuse(policy: Policy, name: str = "policy", required: bool = False, precision
     Raises:
         ConfigError: they have not, and it is required.
     """
-    level, reason = logging.INFO, _why_not(policy, precision)
+    level, reason, either = logging.INFO, None, "set it"
     try:
         _fuse_means(policy)
+        if precision != FLOAT32 and not multiplies_pairs():
+            reason = f"trainer.precision is {precision}, for which the C++ needs a processor with avx512_bf16"
+            either = "set trainer.precision to float32, or trainer.fused"
+        else:
+            reason = _why_not(policy)
         if reason is None:
-            policy.model.fused = fused_networks(policy)  # type: ignore[assignment]
+            policy.model.fused = fused_networks(policy, precision=precision)  # type: ignore[assignment]
     except (BuildError, DeviceError) as error:
         level, reason = logging.WARNING, str(error)
     if reason is not None and required:
-        either = "set it" if precision == FLOAT32 else "set trainer.precision to float32, or trainer.fused"
         raise ConfigError(
             f"trainer.fused is required, but policy '{name}' can be run by torch alone: {reason}; {either} to "
             "true, which leaves such policies to torch"
@@ -52,10 +58,8 @@ def fuse(policy: Policy, name: str = "policy", required: bool = False, precision
     return reason is None
 
 
-def _why_not(policy: Policy, precision: str) -> str | None:
+def _why_not(policy: Policy) -> str | None:
     """Why a policy's networks cannot be run in C++; None if they can."""
-    if precision != FLOAT32:
-        return f"trainer.precision is {precision}, and the C++ multiplies in float32"
     if policy.critic_input is not None:
         return "its critic reads something other than its actor"
     if not isinstance(policy.distribution, Categorical | Gaussian):
@@ -63,12 +67,12 @@ def _why_not(policy: Policy, precision: str) -> str | None:
     return why_not(policy.model)
 
 
-def fused_networks(policy: Policy, num_workers: int | None = None) -> FusedNetworks:
+def fused_networks(policy: Policy, num_workers: int | None = None, precision: str = FLOAT32) -> FusedNetworks:
     """The networks of a policy in C++, which it does not use yet; arguments and errors as those of FusedNetworks."""
     distribution = policy.distribution
     heads = distribution.head_sizes if isinstance(distribution, Categorical) else ()
     log_std = distribution.log_std if isinstance(distribution, Gaussian) else None
-    return FusedNetworks(policy.model, heads, num_workers, log_std)
+    return FusedNetworks(policy.model, heads, num_workers, log_std, precision)
 
 
 def _fuse_means(policy: Policy) -> None:

@@ -203,6 +203,9 @@ extern const ww_kernel ww_kernel_gradient = {WW_ABI, "gradient", fused::run_grad
 // Floats of a vector: slabs have whole ones.
 int fused_lanes() { return fused::lanes; }
 
+// Whether pairs of bfloat16 are multiplied by the processor.
+int fused_has_pairs() { return fused::has_pairs; }
+
 void fused_free(fused::Model* model) {
   free(model->block);
   free(model->scratch_block);

@@ -49,7 +49,7 @@ static void few_outputs(const Head& head, int rows, const float* x, float* outpu
 
 static void many_outputs(const Head& head, int rows, const float* x, float* outputs) {
   const Layer& layer = head.layer;
-  product(
+  product<Floats>(
       rows, x, layer.in_columns, 1, layer.shape.inputs, layer.transposed, layer.shape.outputs, layer.shape.outputs,
       [&](int c) { return load(layer.bias + c); },
       [&](int r, int c, Vector value) {
@@ -69,7 +69,7 @@ static void forward(const Head& head, int rows, const float* x, float* outputs) 
 static void add_gradients(const Head& head, int samples, const float* x, const float* of_outputs, float* sums) {
   const int columns = head.layer.in_columns;
   float *weights = sums + head.layer.sums, *biases = weights + (size_t)head.outputs * columns;
-  add_transposed_product(samples, of_outputs, 1, tile, head.outputs, x, columns, columns, weights, columns);
+  add_transposed_product<Floats>(samples, of_outputs, 1, tile, head.outputs, x, columns, columns, weights, columns);
   for (int o = 0; o < head.outputs; o++) {
     Vector total = {};
     for (int s = 0; s < tile; s += lanes) total += load(of_outputs + o * tile + s);
@@ -82,7 +82,7 @@ static void backward(const Head& head, int rows, const float* of_outputs, const 
                      bool adds) {
   const int columns = head.layer.in_columns;
   const auto at_inputs = [&](auto finish) {
-    product(
+    product<Floats>(
         rows, of_outputs, 1, tile, head.outputs, head.layer.straight, columns, columns, [](int) { return (Vector){}; },
         [&](int r, int c, Vector value) { finish(r * columns + c, value); });
   };

@@ -46,6 +46,7 @@ enum Kind { linear, gated_mean, lstm, gru };
 // fused/layout.py mirrors it, and says what the fields mean.
 struct LayerShape {
   int kind, activation;
+  int in_pairs;                             // multiplies pairs of bfloat16
   int in_slab, in_column, in_step, inputs;  // a patch of `inputs` columns for each position, in_step apart
   int out_slab, out_column, outputs;        // whole vectors for each position, behind each other
   int positions;
@@ -60,11 +61,16 @@ struct Layer {
   int* rows;          // as in the shape
   int* columns;
   float* given;       // (weight_rows, weight_columns), as they were when they were copied
-  float* straight;    // [outputs][in_columns]
-  float* transposed;  // [inputs][outputs]
+  float* straight;    // [outputs][in_columns], in pairs [outputs / 2][in_columns]
+  float* transposed;  // [inputs][outputs], in pairs [pairs_of(inputs)][outputs]
   float* bias;        // [outputs]
   size_t sums;        // where its part of a chunk's gradients begins: [inputs][outputs], then [outputs]
 };
+
+// Floats that a layer needs for pairs of what it multiplies.
+static size_t floats_of_pairs(const LayerShape& shape) {
+  return shape.in_pairs ? tile / 2 * (size_t)(rounded_up(shape.inputs, lanes) + shape.outputs) + lanes : 0;
+}
 
 // Memory for a layer's weights; its shape is set.
 static void lay_out(Layer& layer, size_t& num_sums, Arena& arena) {
@@ -84,6 +90,18 @@ static void lay_out(Layer& layer, size_t& num_sums, Arena& arena) {
   memcpy(layer.columns, shape.columns, shape.inputs * sizeof(int));
 }
 
+// Puts a weight into both copies.
+FUSED_INLINE void put_weight(const Layer& layer, int output, int input, float weight) {
+  const size_t outputs = layer.shape.outputs, columns = layer.in_columns;
+  if (!layer.shape.in_pairs) {
+    layer.straight[output * columns + input] = layer.transposed[input * outputs + output] = weight;
+    return;
+  }
+  const uint16_t half = rounded(weight);
+  memcpy((char*)(layer.straight + output / 2 * columns + input) + 2 * (output & 1), &half, sizeof half);
+  memcpy((char*)(layer.transposed + input / 2 * outputs + output) + 2 * (input & 1), &half, sizeof half);
+}
+
 // Copies what has changed since the last call. Comparing is quick, and no caller has to announce changed weights.
 static void pack(Layer& layer, const LayerParameters& parameters) {
   const LayerShape& shape = layer.shape;
@@ -95,11 +113,8 @@ static void pack(Layer& layer, const LayerParameters& parameters) {
     float* given = layer.given + layer.rows[o] * width;
     if (memcmp(given, row, bytes) == 0) continue;
     memcpy(given, row, bytes);
-    float* straight = layer.straight + (size_t)o * layer.in_columns;
-    for (int k = 0; k < shape.inputs; k++) {
-      if (layer.columns[k] < 0) continue;
-      straight[k] = layer.transposed[(size_t)k * shape.outputs + o] = row[layer.columns[k]];
-    }
+    for (int k = 0; k < shape.inputs; k++)
+      if (layer.columns[k] >= 0) put_weight(layer, o, k, row[layer.columns[k]]);
   }
 }
 
@@ -140,15 +155,65 @@ static void apply_tanh(int rows, int columns, float* y, int stride) {
     for (int c = 0; c < columns; c += lanes) store(y + c, tanh(load(y + c)));
 }
 
-// From x, a slab's rows, to those of another, y; `rows` is a multiple of row_block.
-FUSED_ALONE void forward_linear(const Layer& layer, int rows, const float* x, int x_stride, float* y, int y_stride) {
+// ---- what a layer multiplies ----------------------------------------------------------------------------------------
+// Calls `use` with the terms of a layer's products.
+template <class Use>
+FUSED_INLINE void with_terms(const Layer& layer, Use use) {
+  if (layer.shape.in_pairs)
+    use(Pairs{});
+  else
+    use(Floats{});
+}
+
+struct Factors {
+  const float* numbers;
+  int stride, depth;
+};
+
+// Rows that are multiplied along their columns; pairs are put into `room`.
+template <class Terms>
+FUSED_INLINE Factors along_columns(int rows, const float* x, int stride, int columns, float* room) {
+  if constexpr (!Terms::in_pairs) return {x, stride, columns};
+  pair_columns(rows, x, stride, columns, room);
+  return {room, pairs_of(columns), pairs_of(columns)};
+}
+
+// Rows that are multiplied along each column.
+template <class Terms>
+FUSED_INLINE Factors along_rows(int rows, const float* x, int stride, int columns, float* room) {
+  if constexpr (!Terms::in_pairs) return {x, stride, rows};
+  pair_rows(rows, x, stride, columns, room);
+  return {room, rounded_up(columns, lanes), pairs_of(rows)};
+}
+
+// Adds the gradient of weights, given rows of what they multiplied and of the gradient at what came out.
+template <class Terms>
+FUSED_INLINE void add_weights_gradient(int samples, const float* x, int x_stride, int inputs, const float* d,
+                                       int d_stride, int outputs, float* sums, int sums_stride, float* room) {
+  const int at_once = Terms::in_pairs ? tile : samples;
+  for (int first = 0; first < samples; first += at_once) {
+    const int some = samples - first < at_once ? samples - first : at_once;
+    const Factors read = along_rows<Terms>(some, x + (size_t)first * x_stride, x_stride, inputs, room);
+    const Factors of = along_rows<Terms>(some, d + (size_t)first * d_stride, d_stride, outputs,
+                                         room + tile / 2 * rounded_up(inputs, lanes));
+    add_transposed_product<Terms>(read.depth, read.numbers, read.stride, 1, inputs, of.numbers, of.stride, outputs, sums,
+                                  sums_stride);
+  }
+}
+
+// ---- a linear layer's products --------------------------------------------------------------------------------------
+template <class Terms>
+FUSED_ALONE void forward_with(const Layer& layer, int rows, const float* x, int x_stride, float* y, int y_stride,
+                              float* room) {
   const LayerShape& shape = layer.shape;
   const auto at_positions = [&](auto apply) {
     for (int p = 0; p < shape.positions; p++) {
       float* out = y + shape.out_column + p * shape.outputs;
-      product(
-          rows, x + shape.in_column + p * shape.in_step, x_stride, 1, shape.inputs, layer.transposed, shape.outputs,
-          shape.outputs, [&](int c) { return load(layer.bias + c); },
+      const Factors read =
+          along_columns<Terms>(rows, x + shape.in_column + p * shape.in_step, x_stride, shape.inputs, room);
+      product<Terms>(
+          rows, read.numbers, read.stride, 1, read.depth, layer.transposed, shape.outputs, shape.outputs,
+          [&](int c) { return load(layer.bias + c); },
           [&](int r, int c, Vector value) { store(out + r * y_stride + c, apply(value)); });
     }
   };
@@ -159,30 +224,31 @@ FUSED_ALONE void forward_linear(const Layer& layer, int rows, const float* x, in
   if (shape.activation == tanh_of) apply_tanh(rows, shape.positions * shape.outputs, y + shape.out_column, y_stride);
 }
 
-// Adds the gradients of weights and biases, given those of what the layer gave, d.
-FUSED_ALONE void add_gradients(const Layer& layer, int samples, const float* x, int x_stride, const float* d,
-                               int d_stride, float* sums) {
+template <class Terms>
+FUSED_ALONE void add_gradients_with(const Layer& layer, int samples, const float* x, int x_stride, const float* d,
+                                    int d_stride, float* sums, float* room) {
   const LayerShape& shape = layer.shape;
   float *weights = sums + layer.sums, *biases = weights + (size_t)shape.inputs * shape.outputs;
   for (int p = 0; p < shape.positions; p++) {
     const float* of_position = d + shape.out_column + p * shape.outputs;
-    add_transposed_product(samples, x + shape.in_column + p * shape.in_step, x_stride, 1, shape.inputs, of_position,
-                           d_stride, shape.outputs, weights, shape.outputs);
+    add_weights_gradient<Terms>(samples, x + shape.in_column + p * shape.in_step, x_stride, shape.inputs, of_position,
+                                d_stride, shape.outputs, weights, shape.outputs, room);
     add_up(samples, of_position, d_stride, shape.outputs, biases);
   }
 }
 
-// The gradient at what a layer read: written to `to`, through the activation that made it, where nothing else reads that;
-// or else added there.
-FUSED_ALONE void backward_linear(const Layer& layer, int rows, const float* d, int d_stride, const float* x, float* to,
-                                 int x_stride, int activation, bool adds) {
+template <class Terms>
+FUSED_ALONE void backward_with(const Layer& layer, int rows, const float* d, int d_stride, const float* x, float* to,
+                               int x_stride, int activation, bool adds, float* room) {
   const LayerShape& shape = layer.shape;
   const auto at_inputs = [&](auto finish) {
     for (int p = 0; p < shape.positions; p++) {
       const int from = shape.in_column + p * shape.in_step;
-      product(
-          rows, d + shape.out_column + p * shape.outputs, d_stride, 1, shape.outputs, layer.straight, layer.in_columns,
-          layer.in_columns, [](int) { return (Vector){}; },
+      const Factors of =
+          along_columns<Terms>(rows, d + shape.out_column + p * shape.outputs, d_stride, shape.outputs, room);
+      product<Terms>(
+          rows, of.numbers, of.stride, 1, of.depth, layer.straight, layer.in_columns, layer.in_columns,
+          [](int) { return (Vector){}; },
           [&](int r, int c, Vector value) { finish(r * x_stride + from + c, value); });
     }
   };
@@ -192,6 +258,29 @@ FUSED_ALONE void backward_linear(const Layer& layer, int rows, const float* d, i
   }
   with_gradient_of(activation, [&](auto through) {
     at_inputs([&](int at, Vector value) { store(to + at, through(load(x + at), value)); });
+  });
+}
+
+// From x, a slab's rows, to those of another, y; `rows` is a multiple of row_block.
+static void forward_linear(const Layer& layer, int rows, const float* x, int x_stride, float* y, int y_stride,
+                           float* room) {
+  with_terms(layer, [&](auto terms) { forward_with<decltype(terms)>(layer, rows, x, x_stride, y, y_stride, room); });
+}
+
+// Adds the gradients of weights and biases, given those of what the layer gave, d.
+static void add_gradients(const Layer& layer, int samples, const float* x, int x_stride, const float* d, int d_stride,
+                          float* sums, float* room) {
+  with_terms(layer, [&](auto terms) {
+    add_gradients_with<decltype(terms)>(layer, samples, x, x_stride, d, d_stride, sums, room);
+  });
+}
+
+// The gradient at what a layer read: written to `to`, through the activation that made it, where nothing else reads that;
+// or else added there.
+static void backward_linear(const Layer& layer, int rows, const float* d, int d_stride, const float* x, float* to,
+                            int x_stride, int activation, bool adds, float* room) {
+  with_terms(layer, [&](auto terms) {
+    backward_with<decltype(terms)>(layer, rows, d, d_stride, x, to, x_stride, activation, adds, room);
   });
 }
 

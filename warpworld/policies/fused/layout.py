@@ -39,7 +39,7 @@ class _SlabShape(ctypes.Structure):
 
 class _LayerShape(ctypes.Structure):
     _fields_ = [
-        *((name, _INT) for name in ("kind", "activation", "in_slab", "in_column", "in_step", "inputs")),
+        *((name, _INT) for name in ("kind", "activation", "in_pairs", "in_slab", "in_column", "in_step", "inputs")),
         *((name, _INT) for name in ("out_slab", "out_column", "outputs", "positions")),
         *((name, _INT) for name in ("before_slab", "extra_slab", "state_column", "size")),
         *((name, _INT) for name in ("weight_rows", "weight_columns")),
@@ -109,11 +109,12 @@ class _Layer:
     state_column: int = 0
     size: int = 0
 
-    def shape(self) -> _LayerShape:
+    def shape(self, in_pairs: bool) -> _LayerShape:
         matrix = None if self.weights is None else self.weights[0]
         return _LayerShape(
             kind=self.kind,
             activation=self.activation,
+            in_pairs=in_pairs and matrix is not None,
             in_slab=self.read.slab,
             in_column=self.read.first,
             in_step=self.step,
@@ -140,12 +141,14 @@ class Trunk:
     Attributes:
         features: numbers in an observation.
         lanes: floats of a vector.
+        in_pairs: layers multiply pairs of bfloat16.
         weights: of the layers that have some, in their order.
         state_parts, part_size: numbers in an agent's state, and how they are made up.
     """
 
     features: int
     lanes: int
+    in_pairs: bool = False
     weights: list[Weights] = field(default_factory=list)
     state_parts: int = 0
     part_size: int = 0
@@ -312,7 +315,7 @@ class Trunk:
         ]
         self._native = (
             (_SlabShape * len(slabs))(*slabs),
-            (_LayerShape * len(self._layers))(*(layer.shape() for layer in self._layers)),
+            (_LayerShape * len(self._layers))(*(layer.shape(self.in_pairs) for layer in self._layers)),
         )
         return TrunkShape(
             num_slabs=len(slabs),

@@ -1,9 +1,10 @@
 // Matrix products of one tile: at most `tile` rows of samples, all other sizes known at run time only.
 //
-// Both have one shape of loop: a scalar of A times a few vectors of B, added up in registers.
+// Both have one shape of loop: a scalar of A times a few vectors of B, added up in registers. With pairs each of them is
+// two numbers, and there are half as many along what is added up.
 #pragma once
 
-#include "vectors.hpp"
+#include "terms.hpp"
 
 namespace fused {
 
@@ -14,7 +15,7 @@ constexpr int row_block = 12;  // rows of a tile are a multiple of it
 //
 // A[r][k] = a[r * row_stride + k * step]; B[k][c] = b[k * b_stride + c]; `initial(c)` is what C's columns start from,
 // `finish(r, c, value)` stores.
-template <int Rows, int Vectors, class Initial, class Finish>
+template <class Terms, int Rows, int Vectors, class Initial, class Finish>
 FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_stride, int step, int depth,
                                 const float* __restrict b, int b_stride, int column, Initial initial, Finish finish) {
   for (int row = 0; row < rows; row += Rows) {
@@ -28,8 +29,8 @@ FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_str
       Vector terms[Vectors];
       FUSED_UNROLL for (int v = 0; v < Vectors; v++) terms[v] = load(b + k * b_stride + column + v * lanes);
       FUSED_UNROLL for (int r = 0; r < Rows; r++) {
-        const Vector factor = all(first[r * row_stride + k * step]);
-        FUSED_UNROLL for (int v = 0; v < Vectors; v++) sums[r][v] += factor * terms[v];
+        const Vector factor = Terms::everywhere(first + r * row_stride + k * step);
+        FUSED_UNROLL for (int v = 0; v < Vectors; v++) sums[r][v] = Terms::add(sums[r][v], factor, terms[v]);
       }
     }
     FUSED_UNROLL for (int r = 0; r < Rows; r++)
@@ -38,26 +39,26 @@ FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_str
 }
 
 // C = A B: `rows` (a multiple of row_block) x `columns` (a multiple of lanes).
-template <class Initial, class Finish>
+template <class Terms, class Initial, class Finish>
 FUSED_INLINE void product(int rows, const float* a, int row_stride, int step, int depth, const float* b, int b_stride,
                           int columns, Initial initial, Finish finish) {
   int c = 0;
   if constexpr (registers == 32) {
     for (; columns - c >= 4 * lanes; c += 4 * lanes)
-      product_block<6, 4>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
+      product_block<Terms, 6, 4>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
     for (; columns - c >= 2 * lanes; c += 2 * lanes)
-      product_block<12, 2>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
+      product_block<Terms, 12, 2>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
   } else {
     for (; columns - c >= 2 * lanes; c += 2 * lanes)
-      product_block<6, 2>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
+      product_block<Terms, 6, 2>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
   }
   for (; c < columns; c += lanes)
-    product_block<12, 1>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
+    product_block<Terms, 12, 1>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
 }
 
 // Adds the transposed product for rows `row` of the result on, as many blocks of Rows as there are; returns the first
 // row that is left.
-template <int Rows, int Vectors>
+template <class Terms, int Rows, int Vectors>
 FUSED_INLINE int add_transposed_block(int samples, const float* __restrict a, int sample_stride, int step, int row,
                                       int rows, const float* __restrict d, int d_stride, int column,
                                       float* __restrict sums_out, int sums_stride) {
@@ -70,8 +71,8 @@ FUSED_INLINE int add_transposed_block(int samples, const float* __restrict a, in
       Vector terms[Vectors];
       FUSED_UNROLL for (int v = 0; v < Vectors; v++) terms[v] = load(from + v * lanes);
       FUSED_UNROLL for (int r = 0; r < Rows; r++) {
-        const Vector factor = all(first[r * step]);
-        FUSED_UNROLL for (int v = 0; v < Vectors; v++) sums[r][v] += factor * terms[v];
+        const Vector factor = Terms::everywhere(first + r * step);
+        FUSED_UNROLL for (int v = 0; v < Vectors; v++) sums[r][v] = Terms::add(sums[r][v], factor, terms[v]);
       }
     }
     FUSED_UNROLL for (int r = 0; r < Rows; r++) FUSED_UNROLL for (int v = 0; v < Vectors; v++) {
@@ -84,11 +85,13 @@ FUSED_INLINE int add_transposed_block(int samples, const float* __restrict a, in
 
 // G += A^T D: A[s][r] = a[s * sample_stride + r * step], D[s][c] = d[s * d_stride + c], G[r][c] = sums[r * sums_stride +
 // c], for c < columns, a multiple of lanes.
+template <class Terms>
 FUSED_INLINE void add_transposed_product(int samples, const float* a, int sample_stride, int step, int rows,
                                          const float* d, int d_stride, int columns, float* sums, int sums_stride) {
   int c = 0;
-#define FUSED_BLOCK(ROWS, VECTORS, FROM) \
-  add_transposed_block<ROWS, VECTORS>(samples, a, sample_stride, step, FROM, rows, d, d_stride, c, sums, sums_stride)
+#define FUSED_BLOCK(ROWS, VECTORS, FROM)                                                                          \
+  add_transposed_block<Terms, ROWS, VECTORS>(samples, a, sample_stride, step, FROM, rows, d, d_stride, c, sums, \
+                                             sums_stride)
   if constexpr (registers == 32) {
     for (; columns - c >= 4 * lanes; c += 4 * lanes) {
       int row = FUSED_BLOCK(6, 4, 0);

@@ -59,10 +59,11 @@ static void lay_out(Model& model, const ModelShape& shape, Arena& arena) {
 
 // A strip has at most `tile` agents, each with a state.
 static void lay_out_scratch(Model& model, int rows, Arena& arena) {
-  size_t row_floats = 0, gates = 0, cell = 0, state = 0;
+  size_t row_floats = 0, gates = 0, cell = 0, state = 0, pairs = 0;
   for (int i = 0; i < model.num_trunks; i++) {
     const Trunk& trunk = model.trunks[i];
     if (trunk.row_floats > row_floats) row_floats = trunk.row_floats;
+    if (trunk.pair_floats > pairs) pairs = trunk.pair_floats;
     if ((size_t)trunk.widest_gates > gates) gates = trunk.widest_gates;
     if ((size_t)trunk.widest_cell > cell) cell = trunk.widest_cell;
     if ((size_t)trunk.state_columns() > state) state = trunk.state_columns();
@@ -70,7 +71,7 @@ static void lay_out_scratch(Model& model, int rows, Arena& arena) {
   for (int i = 0; i < model.num_workers; i++) {
     Scratch& scratch = model.scratch[i];
     scratch.slabs = arena.take(row_floats * rows);
-    scratch.cell = {arena.take(gates * tile), arena.take(2 * cell * tile)};
+    scratch.cell = {arena.take(gates * tile), arena.take(2 * cell * tile), arena.take(pairs)};
     scratch.state = arena.take(state * tile);
     scratch.after = arena.take(state * tile);
     scratch.begins = (uint8_t*)arena.take(rows / 4 + 1);

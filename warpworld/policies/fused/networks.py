@@ -29,6 +29,7 @@ from warpworld.policies.fused.layout import HeadShape, TrunkShape
 from warpworld.policies.fused.library import library
 from warpworld.policies.fused.modules import UnfitError
 from warpworld.policies.fused.plan import plan
+from warpworld.policies.precision import FLOAT32
 
 if TYPE_CHECKING:
     from warpworld.trainers.algorithms.sequences import Experience
@@ -51,6 +52,7 @@ class FusedNetworks:
         num_workers: threads, the calling one included; None means as many as torch has. At most 128 are used.
         log_std: with actions in a Box, (outputs of the actor,) float32, the logarithm of each dimension's width; None
             with choices.
+        precision: of the products of all layers but the last ones; sums are float32 in any.
 
     Raises:
         BuildError: the library does not compile here.
@@ -63,10 +65,11 @@ class FusedNetworks:
         head_sizes: Sequence[int],
         num_workers: int | None = None,
         log_std: nn.Parameter | None = None,
+        precision: str = FLOAT32,
     ) -> None:
         compiled = library()
         try:
-            self._plan = plan(model, compiled.function("fused_lanes", returns=_INT)())
+            self._plan = plan(model, compiled.function("fused_lanes", returns=_INT)(), precision != FLOAT32)
         except UnfitError as reason:
             raise DeviceError(f"these networks have no fused kernels: {reason}; let torch run them") from reason
         self.head_sizes, self._log_std = tuple(head_sizes), log_std

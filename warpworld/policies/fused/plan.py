@@ -90,26 +90,27 @@ class Plan:
         return own + [(head.layer.weight, head.layer.bias) for head in (self.actor, self.critic)]
 
 
-def plan(model: nn.Module, lanes: int) -> Plan:
+def plan(model: nn.Module, lanes: int, in_pairs: bool = False) -> Plan:
     """What a packaged model in float32 on the cpu is made of in C++.
 
     Args:
         model: "mlp" or "multi_input", or one of them that is shared or has a memory.
         lanes: floats of a vector.
+        in_pairs: layers but the last ones multiply pairs of bfloat16.
 
     Raises:
         UnfitError: another model, or one that sees pictures of two dimensions.
     """
     _check(model)
     if isinstance(model, Recurrent | Shared):
-        trunk = Trunk(_features(model.encoder) or model.actor_layer.in_features, lanes)
+        trunk = Trunk(_features(model.encoder) or model.actor_layer.in_features, lanes, in_pairs)
         top = encoded(trunk, model.encoder)
         trunk.finish(trunk.cell(_cell(model.cell), top) if isinstance(model, Recurrent) else top, heads=2)
         built = Plan([trunk], _head(0, trunk, model.actor_layer), _head(0, trunk, model.critic_layer))
     else:
         assert isinstance(model, MLP | MultiInput)
         parts = [_split(layers) for layers in (model.actor_layers, model.critic_layers)]
-        trunks = [Trunk(_features(encoder) or head.in_features, lanes) for encoder, head in parts]
+        trunks = [Trunk(_features(encoder) or head.in_features, lanes, in_pairs) for encoder, head in parts]
         for trunk, (encoder, _) in zip(trunks, parts, strict=True):
             trunk.finish(encoded(trunk, encoder), heads=1)
         actor, critic = (_head(i, trunks[i], head) for i, (_, head) in enumerate(parts))

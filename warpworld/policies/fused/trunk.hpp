@@ -33,6 +33,7 @@ struct Trunk {
   int* gathered;
   size_t row_floats;  // of all slabs and gradients, a row
   int widest_gates, widest_cell;
+  size_t pair_floats;  // of its layers, the most
 
   int state_columns() const { return shape.state_parts * rounded_up(shape.part_size, lanes); }
 };
@@ -55,6 +56,7 @@ static void lay_out(Trunk& trunk, const TrunkShape& shape, size_t& num_sums, Are
   trunk.shape = shape;
   trunk.row_floats = 0;
   trunk.widest_gates = trunk.widest_cell = 0;
+  trunk.pair_floats = 0;
   for (int i = 0; i < shape.num_slabs; i++) {
     trunk.slabs[i] = shape.slabs[i];
     trunk.row_floats += rounded_up(shape.slabs[i].columns, lanes) * (i > 0 && shape.slabs[i].is_kept ? 2 : 1);
@@ -62,6 +64,8 @@ static void lay_out(Trunk& trunk, const TrunkShape& shape, size_t& num_sums, Are
   for (int i = 0; i < shape.num_layers; i++) {
     trunk.layers[i].shape = shape.layers[i];
     lay_out(trunk.layers[i], num_sums, arena);
+    const size_t pairs = floats_of_pairs(shape.layers[i]);
+    if (pairs > trunk.pair_floats) trunk.pair_floats = pairs;
     if (shape.layers[i].kind == linear) continue;
     const int size = rounded_up(shape.layers[i].size, lanes);
     if (shape.layers[i].outputs > trunk.widest_gates) trunk.widest_gates = shape.layers[i].outputs;
@@ -151,8 +155,8 @@ static void keep_state(const Strip& strip, int part, const float* slab, int size
 static void forward_cell(const Layer& layer, const Strip& strip, const CellSlabs& slabs, const CellScratch& scratch) {
   const int part = part_of(layer.shape);
   if (layer.shape.kind == gated_mean) forward_mean(strip, part, slabs);
-  if (layer.shape.kind == lstm) forward_lstm(strip, part, layer, slabs);
-  if (layer.shape.kind == gru) forward_gru(strip, part, layer, slabs, scratch.product);
+  if (layer.shape.kind == lstm) forward_lstm(strip, part, layer, slabs, scratch);
+  if (layer.shape.kind == gru) forward_gru(strip, part, layer, slabs, scratch);
   if (!strip.after) return;
   keep_state(strip, part, slabs.hidden, slabs.size);
   if (layer.shape.kind == lstm) keep_state(strip, part + 1, slabs.extra, slabs.size);
@@ -170,15 +174,16 @@ static void forward(const Trunk& trunk, const Strip& strip, const Slabs& slabs, 
     const int from = trunk.slabs[shape.in_slab].columns, to = trunk.slabs[shape.out_slab].columns;
     for_tiles(strip.rows, [&](int first, int rows) {
       forward_linear(layer, rows, slabs.values[shape.in_slab] + (size_t)first * from, from,
-                     slabs.values[shape.out_slab] + (size_t)first * to, to);
+                     slabs.values[shape.out_slab] + (size_t)first * to, to, scratch.cell.pairs);
     });
   }
 }
 
-static void backward_cell(const Layer& layer, const Strip& strip, const CellSlabs& slabs, float* carry, float* sums) {
-  if (layer.shape.kind == gated_mean) backward_mean(strip, part_of(layer.shape), slabs, carry);
-  if (layer.shape.kind == lstm) backward_lstm(strip, part_of(layer.shape), layer, slabs, carry, sums);
-  if (layer.shape.kind == gru) backward_gru(strip, layer, slabs, carry, sums);
+static void backward_cell(const Layer& layer, const Strip& strip, const CellSlabs& slabs, const CellScratch& scratch,
+                          float* sums) {
+  if (layer.shape.kind == gated_mean) backward_mean(strip, part_of(layer.shape), slabs, scratch.carry);
+  if (layer.shape.kind == lstm) backward_lstm(strip, part_of(layer.shape), layer, slabs, scratch, sums);
+  if (layer.shape.kind == gru) backward_gru(strip, layer, slabs, scratch, sums);
 }
 
 // A gradient that was added up goes through the activation that made its slab.
@@ -209,7 +214,7 @@ static void backward(const Trunk& trunk, const Strip& strip, int samples, const 
       is_through[shape.out_slab] = true;
     }
     if (shape.kind != linear) {
-      backward_cell(layer, strip, cell_slabs(slabs, shape), scratch.cell.carry, sums);
+      backward_cell(layer, strip, cell_slabs(slabs, shape), scratch.cell, sums);
       continue;
     }
     const float* const x = slabs.values[shape.in_slab];
@@ -217,10 +222,10 @@ static void backward(const Trunk& trunk, const Strip& strip, int samples, const 
     for_tiles(strip.rows, [&](int first, int rows) {
       const int live = samples - first < rows ? samples - first : rows;
       const float *of_tile = d + (size_t)first * out.columns, *read = x + (size_t)first * in.columns;
-      add_gradients(layer, live, read, in.columns, of_tile, out.columns, sums);
+      add_gradients(layer, live, read, in.columns, of_tile, out.columns, sums, scratch.cell.pairs);
       if (shape.in_slab)
         backward_linear(layer, rows, of_tile, out.columns, read, to + (size_t)first * in.columns, in.columns,
-                        in.activation, in.is_summed);
+                        in.activation, in.is_summed, scratch.cell.pairs);
     });
   }
 }
