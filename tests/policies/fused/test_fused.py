@@ -241,6 +241,15 @@ def test_results_do_not_depend_on_the_number_of_workers(rows: int) -> None:
     assert all(torch.equal(a, b) for other in found[1:] for a, b in zip(found[0], other, strict=True))
 
 
+@pytest.mark.parametrize("rows", [1536, 3071, 3073, 7000])
+def test_every_row_is_in_one_chunk(rows: int) -> None:
+    """Of up to sixteen, some of one tile of 96 rows; from 32 tiles on the last ones have fewer."""
+    policy = (case := Case(hidden=(8,), rows=rows)).policy()
+    batch = case.batch(policy)
+    found, _ = fused(policy, batch)
+    assert_close_to(torch_gradient(policy, batch, PPO)[0], found, policy, batch, PPO)
+
+
 def test_a_row_gives_the_same_wherever_it_stands() -> None:
     policy = Case().policy()
     net, observations = networks(policy), torch.randn(300, 4)
