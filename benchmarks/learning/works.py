@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+
+import torch
+
+from warpworld.trainers.bf16_products import products_of
 
 from . import eager
 from .ours import Task, of_warpworld
@@ -24,6 +29,7 @@ class System:
         counts_values: whether its update computes the values of the rollout's rows, if they are not recorded.
         library: that must be installed.
         is_usual: whether torch is to be left as it is usually run.
+        needs_bf16: whether it multiplies in bfloat16, which not every processor does.
     """
 
     measure: Measure
@@ -31,10 +37,13 @@ class System:
     counts_values: bool = True
     library: str | None = None
     is_usual: bool = False
+    needs_bf16: bool = False
 
     @property
     def is_installed(self) -> bool:
         """Whether it can be measured here."""
+        if self.needs_bf16 and not products_of(torch.device("cpu"))[0]:
+            return False
         return self.library is None or importlib.util.find_spec(self.library) is not None
 
 
@@ -64,6 +73,11 @@ def _ours(task: Task, fused: bool = True) -> System:
     return System(of_warpworld(task, fused), task)
 
 
+def _reduced(task: Task) -> System:
+    reduced = dataclasses.replace(task, overrides=(*task.overrides, "trainer.precision=bf16"))
+    return System(of_warpworld(reduced), task, needs_bf16=True)
+
+
 def _jax(network: str, cell: str | None = None) -> System:
     return System(of_jax(network), _cartpole(cell), counts_values=False, library="jax")
 
@@ -83,6 +97,7 @@ WORKS = {
         LONG_AND_WIDE,
         {
             "warpworld": _ours(_cartpole()),
+            "warpworld, precision: bf16": _reduced(_cartpole()),
             "warpworld, fused: false": _ours(_cartpole(), fused=False),
             "JAX, jitted": _jax("plain"),
             "torch, our world": _torch(eager.OurCartPole),
@@ -94,6 +109,7 @@ WORKS = {
         LONG_AND_WIDE,
         {
             "warpworld": _ours(_cartpole("mingru")),
+            "warpworld, precision: bf16": _reduced(_cartpole("mingru")),
             "JAX, associative scan": _jax("mingru", "mingru"),
             "JAX, scan": _jax("mingru, stepped", "mingru"),  # on a CPU the quicker one
         },
@@ -101,7 +117,11 @@ WORKS = {
     "lstm": Work(
         "PPO, LSTM 128",
         LONG_AND_WIDE,
-        {"warpworld": _ours(_cartpole("lstm")), "JAX, scan": _jax("lstm", "lstm")},
+        {
+            "warpworld": _ours(_cartpole("lstm")),
+            "warpworld, precision: bf16": _reduced(_cartpole("lstm")),
+            "JAX, scan": _jax("lstm", "lstm"),
+        },
     ),
     "gaussian": Work(
         "PPO on a Box",
@@ -111,7 +131,11 @@ WORKS = {
     "deathmatch": Work(
         "deathmatch, 1-D conv",
         (Setting(128, 16, 4, 4),),
-        {"warpworld": _ours(_SEEING), "warpworld, fused: false": _ours(_SEEING, fused=False)},
+        {
+            "warpworld": _ours(_SEEING),
+            "warpworld, precision: bf16": _reduced(_SEEING),
+            "warpworld, fused: false": _ours(_SEEING, fused=False),
+        },
     ),
     "tag_gridworld": Work(
         "tag_gridworld",

@@ -154,7 +154,7 @@ static bool gradient_of_strip(const GradientCall& call, int64_t number, float* s
   const Model& model = *call.model;
   const Scratch& scratch = model.scratch[ww_this_thread.worker];
   const Strip strip = strip_of(model, call.places, number, call.starts, call.states, scratch);
-  fetch_columns(call.rows, strip.rows < tile ? strip.rows : tile, scratch.rows);
+  fetch_columns(call.rows, model.num_heads, strip.rows < tile ? strip.rows : tile, scratch.rows);
   for (int r = 0; r < strip.rows; r++)
     scratch.counts[r] = scratch.rows[r] >= 0 && (!call.rows.counts || call.rows.counts[scratch.rows[r]]);
   for (int i = 0; i < model.num_trunks; i++) {

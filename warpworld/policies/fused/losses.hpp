@@ -86,13 +86,14 @@ struct TileRows {
 };
 
 // Asks the memory for what the losses of these rows read.
-static void fetch_columns(const Rows& rows, int count, const int64_t* places) {
+static void fetch_columns(const Rows& rows, int num_heads, int count, const int64_t* places) {
   for (int r = 0; r < count; r++) {
     const int64_t row = places[r] < 0 ? 0 : places[r];
     __builtin_prefetch(rows.log_probs + row);
     __builtin_prefetch(rows.advantages + row);
     __builtin_prefetch(rows.returns + row);
     __builtin_prefetch(rows.values + row);
+    if (num_heads) __builtin_prefetch(rows.actions + row * num_heads);
   }
 }
 

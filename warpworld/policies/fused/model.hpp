@@ -10,7 +10,7 @@
 namespace fused {
 
 constexpr int max_chunks = 16, even_chunks = 12;  // the last ones are smaller, so that workers end together
-constexpr int rows_per_chunk = tile;  // at least: a chunk's gradient has to be cleared and added up
+constexpr size_t few_sums = 1 << 14;  // that the cache holds for all chunks
 constexpr int agents_per_product = 2 * row_block;  // of a strip whose cells multiply each step's rows
 
 // fused/calls.py mirrors it.
@@ -123,7 +123,8 @@ static int strip_rows(const Model& model, const Places& places) {
 
 static int chunks_of(const Model& model, const Places& places) {
   const int64_t strips = strips_of(model, places), rows = places.steps * agents_at_once(model, places.steps);
-  const int64_t chunks = rows >= rows_per_chunk ? strips : strips * rows / rows_per_chunk;
+  const int64_t least = model.all_sums <= few_sums ? tile : 2 * tile;  // a chunk's gradient is cleared and added up
+  const int64_t chunks = rows >= least ? strips : strips * rows / least;
   return chunks < 1 ? 1 : chunks > max_chunks ? max_chunks : (int)chunks;
 }
 
