@@ -266,6 +266,7 @@ def test_observations_are_read_where_they_lie() -> None:
     for view in views:
         assert torch.equal(net.outputs(view), net.outputs(view.contiguous()))
         assert torch.equal(net.value(view), net.value(view.contiguous()))
+        assert torch.equal(net.value(view.double()), net.value(view))
     assert [Runs.of(view) is None for view in views] == [False] * 5 + [True] * 3 + [False]
 
 

@@ -59,10 +59,10 @@ class Runs(ctypes.Structure):
 
     @classmethod
     def of(cls, rows: Tensor) -> Runs | None:
-        """How rows (..., features) lie behind each other; None if they are to be copied."""
+        """How rows (..., features) of float32 lie behind each other; None if they are to be copied."""
         if rows.is_contiguous():
             return cls(1, 1)
-        if rows.dim() != 3 or rows.dtype != torch.float32 or rows.stride()[1:] != (rows.shape[2], 1):
+        if rows.dim() != 3 or rows.stride()[1:] != (rows.shape[2], 1):
             return None
         stride, rest = divmod(rows.stride(0), rows.shape[2])
         return None if rest else cls(rows.shape[1], stride)

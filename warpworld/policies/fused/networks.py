@@ -182,7 +182,8 @@ class FusedNetworks:
 
     def _rows(self, observations: Tensor) -> Tensor:
         check("observations", observations, torch.float32, (*observations.shape[:-1], self.features))
-        return observations if Runs.of(observations) else observations.float().contiguous()
+        rows = observations.float()
+        return rows.contiguous() if Runs.of(rows) is None else rows
 
     def _made(self, observations: Tensor, *width: int) -> Tensor:
         return torch.empty((*observations.shape[:-1], *width))

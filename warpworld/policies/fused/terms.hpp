@@ -1,7 +1,7 @@
 // What products are made of: floats, or pairs of bfloat16 in place of a float, whose products are added up in float.
 //
-// A pair's first number lies in the lower half of its 32 bits. Numbers are rounded to the nearest, to the even one of two
-// that are as near; NaN stays NaN.
+// A pair's first number lies in the lower half of its 32 bits. Numbers are rounded to the nearest, to the even one of
+// two that are as near; NaN stays NaN.
 #pragma once
 
 #include "vectors.hpp"
