@@ -50,6 +50,7 @@ def _watch_algorithm(ledger: Ledger, policy: str, algorithm: Algorithm) -> None:
     ledger.watch(algorithm, "learn", Part(ROWS, policy))
     ledger.watch(algorithm, "take_in", Part(NORMALISER))
     if isinstance(algorithm, OnPolicy):
+        algorithm.passes_in_cpp = False  # gradients and steps are parts of their own
         ledger.watch(algorithm, "_gradients", Part(GRADIENT))
         ledger.watch(algorithm, "losses", Part(LOSS))
         ledger.watch(algorithm.parameters, "step", Part(STEP))

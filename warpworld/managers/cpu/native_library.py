@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 from warpworld.errors import BuildError, KernelError
 from warpworld.managers.build_cache import cached, content_key
@@ -67,6 +68,9 @@ class NativeLibrary:
 class WorkerLoop:
     """A function for workers, frozen with its argument.
 
+    Attributes:
+        address: of its program, for C++ that runs it.
+
     Args:
         library: where it is from.
         name: of the function.
@@ -92,7 +96,7 @@ class WorkerLoop:
             timeout_milliseconds=NO_TIMEOUT,
         )
         self._name, self._keep = name, argument
-        self._run, self._address = runtime().ww_run_program, ctypes.addressof(self._program)
+        self._run, self.address = runtime().ww_run_program, ctypes.addressof(self._program)
         runtime().ww_prepare()
 
     def __call__(self, count: int) -> None:
@@ -103,8 +107,12 @@ class WorkerLoop:
             KernelError: the function faulted.
         """
         self._program.context.num_envs = count
-        if self._run(self._address):
-            error = self._program.error
-            if error.code == ErrorCode.INTERRUPTED:
-                raise KeyboardInterrupt
-            raise KernelError(f"'{self._name}', block {error.block}: {error.text.decode(errors='replace')}")
+        if self._run(self.address):
+            self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Raise what ended the blocks, as a call does."""
+        error = self._program.error
+        if error.code == ErrorCode.INTERRUPTED:
+            raise KeyboardInterrupt
+        raise KernelError(f"'{self._name}', block {error.block}: {error.text.decode(errors='replace')}")

@@ -43,6 +43,11 @@ class FusedAdam:
 
     def __call__(self, optimizer: torch.optim.Optimizer, vector: nn.Parameter, max_norm: float) -> Tensor:
         """One step along the vector's gradient, which is scaled down to ``max_norm`` first; gives its length before."""
+        self._run(self.prepared(optimizer, vector, max_norm))
+        return torch.tensor(self._call.norm, dtype=torch.float32)
+
+    def prepared(self, optimizer: torch.optim.Optimizer, vector: nn.Parameter, max_norm: float) -> int:
+        """Address of what C++ takes such steps by, as long as the vector, its gradient and the moments stay there."""
         group, state, gradient = optimizer.param_groups[0], optimizer.state[vector], vector.grad
         assert gradient is not None
         call = self._call
@@ -50,5 +55,4 @@ class FusedAdam:
         call.mean, call.square = state["exp_avg"].data_ptr(), state["exp_avg_sq"].data_ptr()
         call.step, call.rate = state["step"].data_ptr(), float(group["lr"])
         (call.beta1, call.beta2), call.eps, call.max_norm = group["betas"], group["eps"], max_norm
-        self._run(ctypes.addressof(call))
-        return torch.tensor(call.norm, dtype=torch.float32)
+        return ctypes.addressof(call)

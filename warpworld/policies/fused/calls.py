@@ -104,6 +104,15 @@ class GradientCall(ctypes.Structure):
     ]
 
 
+class StepsCall(ctypes.Structure):
+    """Of fused.cpp."""
+
+    _fields_ = [
+        *((name, _POINTER) for name in ("gradient", "step", "chunks", "counts")),
+        *(("minibatches", _INT64), ("done", _INT64), ("found", _POINTER)),
+    ]
+
+
 def checked(name: str, tensor: Tensor, dtype: torch.dtype, shape: tuple[int, ...]) -> Tensor:
     """The tensor, contiguous and on the cpu; integers of another width are converted."""
     check(name, tensor, dtype, shape)

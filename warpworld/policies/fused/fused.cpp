@@ -5,7 +5,10 @@
 // are added up in order: results are the same, bit for bit, on any number of workers. The cpu backend's workers run strips
 // and chunks as they run the blocks of a kernel.
 
+#include <time.h>
+
 #include "adam.hpp"
+#include "cpu/program.hpp"
 #include "model.hpp"
 
 namespace fused {
@@ -37,6 +40,16 @@ struct GradientCall {
   Common common;
   double diagnostics[num_diagnostics];
   int bad_action;  // 1 if an action does not exist
+};
+
+// The gradients of several minibatches, each with a step of Adam along it; fused/calls.py mirrors it.
+struct StepsCall {
+  GradientCall* gradient;  // whose places are the next minibatch's
+  AdamStep* step;
+  ww_program* chunks;      // runs those of a gradient
+  const int64_t* counts;   // rows or sequences of each minibatch, which lie behind each other in the order
+  int64_t minibatches, done;
+  float* found;  // (minibatches, num_diagnostics + 1): diagnostics, and the gradient's length
 };
 
 // Calls `use` with each layer of a trunk that has weights, and torch's; returns what comes behind them.
@@ -182,6 +195,15 @@ static void gradient_of_chunk(GradientCall& call, unsigned chunk) {
     }
 }
 
+// ---- steps ----------------------------------------------------------------------------------------------------------
+constexpr double most_seconds = 0.05;  // of steps at once, but one is always taken: Ctrl-C is seen between
+
+static double seconds() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec + time.tv_nsec * 1e-9;
+}
+
 static void run_forward(const ww_launch* launch, unsigned first, unsigned end) {
   const ForwardCall& call = *(const ForwardCall*)launch->args[0];
   for (unsigned i = first; i < end; i++) forward_strip(call, i);
@@ -196,6 +218,8 @@ static void run_gradient(const ww_launch* launch, unsigned first, unsigned end) 
 
 #pragma GCC visibility push(default)
 extern "C" {
+
+int ww_run_program(ww_program*);  // the runtime's
 
 extern const ww_kernel ww_kernel_forward = {WW_ABI, "forward", fused::run_forward};
 extern const ww_kernel ww_kernel_gradient = {WW_ABI, "gradient", fused::run_gradient};
@@ -268,6 +292,30 @@ void fused_end_gradient(fused::GradientCall* call) {
   write_gradients(model.actor, sums, parameters[0]);
   write_gradients(model.critic, sums, parameters[1]);
   if (model.is_box) memcpy(call->log_std_gradient, sums + model.width_sums, model.actor.outputs * sizeof(float));
+}
+
+// Takes steps until all are taken, or some time has passed. Returns 0 if these were taken, what `fused_begin_gradient`
+// returns if it is no number, -3 if an action does not exist, or the program's error.
+int fused_take_steps(fused::StepsCall* call) {
+  using namespace fused;
+  GradientCall& gradient = *call->gradient;
+  for (const double end = seconds() + most_seconds; call->done < call->minibatches;) {
+    gradient.places.count = call->counts[call->done];
+    const int chunks = fused_begin_gradient(&gradient);
+    if (chunks < 0) return chunks;
+    call->chunks->context.num_envs = chunks;
+    if (const int error = ww_run_program(call->chunks)) return error;
+    if (gradient.bad_action) return -3;
+    fused_end_gradient(&gradient);
+    adam_step(*call->step);
+    float* found = call->found + call->done * (num_diagnostics + 1);
+    for (int d = 0; d < num_diagnostics; d++) found[d] = gradient.diagnostics[d];
+    found[num_diagnostics] = call->step->norm;
+    gradient.places.index += gradient.places.count;
+    call->done++;
+    if (seconds() > end) break;
+  }
+  return 0;
 }
 }
 #pragma GCC visibility pop

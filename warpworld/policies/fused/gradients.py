@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from warpworld.errors import StoreError
-from warpworld.policies.fused.calls import Loss, Places, Rows, checked
+from warpworld.policies.fused.calls import DIAGNOSTICS, GradientCall, Loss, Places, Rows, StepsCall, checked
 
 if TYPE_CHECKING:
     from warpworld.policies.fused.networks import FusedNetworks
@@ -52,15 +54,43 @@ class FusedGradients:
         Raises:
             StoreError: a row or an action that does not exist.
         """
-        rows = checked("rows", index, torch.int64, (len(index),))
-        if len(index) == 0:
+        call = self._prepared(checked("rows", index, torch.int64, (len(index),)), loss)
+        self._networks._run(call)
+        return torch.tensor(call.diagnostics[:])
+
+    def steps(self, order: Tensor, counts: Sequence[int], loss: Loss, step: int) -> Tensor:
+        """Take a step of Adam along the gradient of each of some minibatches, without Python between them.
+
+        Ctrl-C ends it between two steps.
+
+        Args:
+            order: (rows,) int64, of 0 .. B-1: the minibatches' rows or sequences, one minibatch behind the other.
+            counts: rows of each minibatch, at least one.
+            loss: which loss.
+            step: what ``FusedAdam.prepared`` gives of the networks' weights.
+
+        Returns:
+            (minibatches, 7) float32: of each ``DIAGNOSTICS``, and the length of its gradient before it is scaled.
+
+        Raises:
+            StoreError: a row or an action that does not exist.
+        """
+        rows = checked("rows", order, torch.int64, (sum(counts),))
+        call, found = self._prepared(rows, loss), torch.empty(len(counts), len(DIAGNOSTICS) + 1)
+        native = (ctypes.c_int64 * len(counts))(*counts)
+        self._networks._take_steps(
+            StepsCall(ctypes.addressof(call), step, None, ctypes.addressof(native), len(counts), 0, found.data_ptr())
+        )
+        return found
+
+    def _prepared(self, rows: Tensor, loss: Loss) -> GradientCall:
+        if len(rows) == 0:
             raise StoreError(f"rows: expected at least one, each of 0 to {self._count - 1}")
         call = self._networks._gradient_call
         call.rows, call.sequences, call.loss = self._rows, self._count, loss
-        call.places = Places(len(index), self._steps, self._steps, 1, rows.data_ptr())
+        call.places = Places(len(rows), self._steps, self._steps, 1, rows.data_ptr())
         call.starts, call.states = self._starts, self._states
-        self._networks._run(call)
-        return torch.tensor(call.diagnostics[:])
+        return call
 
     def _point_to(self, batch: Any) -> None:
         networks = self._networks

@@ -21,6 +21,7 @@ from warpworld.policies.fused.calls import (
     ModelShape,
     Places,
     Runs,
+    StepsCall,
     check,
     checked,
 )
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from warpworld.trainers.algorithms.sequences import Experience
 
 
-_NO_SUCH_ROW = -2  # of fused_begin_gradient
+_NO_SUCH_ROW, _NO_SUCH_ACTION = -2, -3  # of fused_begin_gradient and fused_take_steps
 
 _POINTER, _INT = ctypes.c_void_p, ctypes.c_int
 
@@ -86,6 +87,7 @@ class FusedNetworks:
         self._begin_forward = compiled.function("fused_begin_forward", _POINTER, returns=_INT)
         self._begin_gradient = compiled.function("fused_begin_gradient", _POINTER, returns=_INT)
         self._end_gradient = compiled.function("fused_end_gradient", _POINTER)
+        self._run_steps = compiled.function("fused_take_steps", _POINTER, returns=_INT)
         # One loop for each: the runtime learns how long a block of each takes.
         self._forward_calls = [ForwardCall(model=self._model) for _ in range(3)]
         self._run_forward = [WorkerLoop(compiled, "forward", call, workers) for call in self._forward_calls]
@@ -206,15 +208,30 @@ class FusedNetworks:
         """What computes the gradients of an experience's minibatches."""
         return FusedGradients(self, experience)
 
-    def _run(self, call: ctypes.Structure) -> None:
+    def _run(self, call: GradientCall) -> None:
         """Run all chunks of a gradient."""
         count = self._begin_gradient(ctypes.addressof(call))
-        if count == _NO_SUCH_ROW:
-            raise StoreError(f"rows: expected at least one, each of 0 to {call.sequences - 1}")
-        self._run_gradient(_there_is_memory(count))
-        if call.bad_action:
-            raise StoreError(f"batch actions: outside of what {self.head_sizes} choices a head allow")
+        self._check(count, call)
+        self._run_gradient(count)
+        self._check(_NO_SUCH_ACTION if call.bad_action else 0, call)
         self._end_gradient(ctypes.addressof(call))
+
+    def _take_steps(self, steps: StepsCall) -> None:
+        """Take all steps of a pass."""
+        steps.chunks = self._run_gradient.address
+        while steps.done < steps.minibatches:
+            code = self._run_steps(ctypes.addressof(steps))
+            if code > 0:
+                self._run_gradient.refuse()
+            self._check(code, self._gradient_call)
+
+    def _check(self, code: int, call: GradientCall) -> None:
+        """Raise what a negative code of a gradient's says."""
+        if code == _NO_SUCH_ROW:
+            raise StoreError(f"rows: expected at least one, each of 0 to {call.sequences - 1}")
+        if code == _NO_SUCH_ACTION:
+            raise StoreError(f"batch actions: outside of what {self.head_sizes} choices a head allow")
+        _there_is_memory(code)
 
     def _point_to_weights(self, gradients: bool = False) -> int:
         """Address of where weights lie now, and gradients if these are asked for (made where there are none)."""

@@ -98,8 +98,7 @@ class FlatParameters:
 
     def step(self, max_grad_norm: float = math.inf) -> Tensor:
         """One step along the present gradient, which is scaled down to a length first; gives its length before that."""
-        is_adam = type(self.optimizer) is Adam  # and nothing that is made of one
-        if self.native is not None and is_adam and self.native.takes(self.optimizer, self.vector):
+        if self.native is not None and self._is_native(self.native):
             return self.native(self.optimizer, self.vector, max_grad_norm)
         if max_grad_norm == math.inf:
             norm = torch.linalg.vector_norm(self.gradient)
@@ -107,6 +106,16 @@ class FlatParameters:
             norm = nn.utils.clip_grad_norm_(self.vector, max_grad_norm)
         self.optimizer.step()
         return norm
+
+    def native_step(self, max_grad_norm: float = math.inf) -> int | None:
+        """What C++ takes such steps by: see ``FusedAdam.prepared``; None where torch takes them."""
+        if self.native is None or not self._is_native(self.native):
+            return None
+        return self.native.prepared(self.optimizer, self.vector, max_grad_norm)
+
+    def _is_native(self, native: FusedAdam) -> bool:
+        is_adam = type(self.optimizer) is Adam  # and nothing that is made of one
+        return is_adam and native.takes(self.optimizer, self.vector)
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def check_state(self, state: Any) -> None:

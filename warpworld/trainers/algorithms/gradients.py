@@ -71,6 +71,36 @@ def in_cpp(
             yield dict(zip(DIAGNOSTICS, found.unbind(), strict=True))
 
 
+def steps_in_cpp(
+    rows: Experience,
+    epoch: Epoch,
+    fused: FusedNetworks,
+    loss: Loss,
+    policy: Policy,
+    parameters: FlatParameters,
+    max_grad_norm: float,
+) -> Tensor | None:
+    """All steps of an epoch in C++, without Python between them, where Adam's are C++'s.
+
+    Args:
+        rows: that the epoch deals.
+        epoch: the minibatches.
+        fused: the policy's networks.
+        loss: of a minibatch.
+        policy: what makes features of raw observations.
+        parameters: of the policy.
+        max_grad_norm: to which a gradient's length is scaled down.
+
+    Returns:
+        (minibatches, 7) float32: of each ``DIAGNOSTICS``, and its gradient's length; None where not all can be so.
+    """
+    step = parameters.native_step(max_grad_norm)
+    if step is None or policy.preprocessing is not None or not all(epoch.lengths):
+        return None
+    features = rows.with_columns(observations=policy.features(rows.rows.observations))
+    return fused.gradients(features).steps(epoch.order, epoch.lengths, loss, step)
+
+
 @contextlib.contextmanager
 def _one_torch_thread() -> Iterator[None]:
     """Keep torch to the calling thread: after an operation its others spin, on the cores that fused kernels want."""

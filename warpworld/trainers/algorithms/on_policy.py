@@ -17,12 +17,12 @@ from warpworld.config.types import Count, Flag, Fraction, NotNegativeSchedule, P
 from warpworld.environment import Group
 from warpworld.errors import RunError
 from warpworld.policies import Policy, RecurrentPolicy
-from warpworld.policies.fused import Loss, fused_gradient
+from warpworld.policies.fused import DIAGNOSTICS, Loss, fused_gradient
 from warpworld.policies.moments import moments
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters, OptimizerMaker, adam
-from warpworld.trainers.algorithms.gradients import by_autograd, in_cpp
+from warpworld.trainers.algorithms.gradients import by_autograd, in_cpp, steps_in_cpp
 from warpworld.trainers.algorithms.held_estimates import HeldEstimates
 from warpworld.trainers.algorithms.held_update import HeldUpdate
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
@@ -93,6 +93,7 @@ class OnPolicy(Algorithm):
         learning_rate: of the present update.
         deals_all: whether rows that do not count are dealt too, with no weight, so that no shape depends on how many
             there are: where CUDA graphs are captured.
+        passes_in_cpp: whether C++ takes all steps of a pass at once, where it can.
         units: that values are learnt in.
         parameters: the policy's, and their optimiser.
         diagnostics: names of the metrics that an update gives.
@@ -104,7 +105,7 @@ class OnPolicy(Algorithm):
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)
-        self.deals_all = False
+        self.deals_all, self.passes_in_cpp = False, True
         self._held: HeldUpdate | None = None  # where CUDA graphs are captured, and so are
         self._estimates: list[HeldEstimates] | None = None
         self.now = self._settings_at(0)
@@ -322,13 +323,29 @@ class OnPolicy(Algorithm):
         """The diagnostics of the latest update, until the next."""
         return dict(zip(self.diagnostics, self._found.unbind(), strict=True))
 
-    def _epoch(self, minibatches: Minibatches, epoch: Epoch) -> list[dict[str, Tensor]]:
-        """One pass; returns the diagnostics of each minibatch."""
+    def _epoch(self, minibatches: Minibatches, epoch: Epoch) -> Tensor:
+        """One pass; returns the diagnostics of each minibatch, (minibatches, ``Passes.names``)."""
         rows = minibatches.rows
         if self.settings.norm_adv and self.processes.several:
             rows = minibatches.normalised(epoch)
+        if self.passes_in_cpp and not self.processes.several:
+            found = self._steps(rows, epoch)
+            if found is not None:
+                return found
         gradients = self._gradients(rows, epoch)
-        return [self._step(found, share) for found, share in zip(gradients, epoch.shares, strict=True)]
+        return self._passes.rows_of(
+            [self._step(found, share) for found, share in zip(gradients, epoch.shares, strict=True)]
+        )
+
+    def _steps(self, rows: Experience, epoch: Epoch) -> Tensor | None:
+        """All of a pass in C++, where that can take its steps; None elsewhere."""
+        fused = fused_gradient(self.policy)
+        loss = None if fused is None else self.fused_loss()
+        if fused is None or loss is None:
+            return None
+        found = steps_in_cpp(rows, epoch, fused, loss, self.policy, self.parameters, self.settings.max_grad_norm)
+        columns = [(*DIAGNOSTICS, "grad_norm").index(name) for name in self._of_loss]
+        return None if found is None else found[:, columns]
 
     def _gradients(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
         """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, none without a row."""

@@ -63,12 +63,15 @@ class Passes:
         orders = self._orders
         return self.minibatches.deal(orders if isinstance(orders, torch.Generator) else orders(self._done))
 
-    def end(self, found: Sequence[Mapping[str, Tensor]]) -> None:
-        """End the present pass, with the diagnostics of each of its minibatches by name, () each."""
-        rows = torch.stack([each[name] for each in found for name in self.names]).view(len(found), -1)
+    def end(self, rows: Tensor) -> None:
+        """End the present pass, with the diagnostics of its minibatches, (minibatches, names)."""
         self._latest.copy_(rows[-1])
         self._sums.add_(rows.mean(0))
         self._done.add_(1)
+
+    def rows_of(self, found: Sequence[Mapping[str, Tensor]]) -> Tensor:
+        """What ``end`` takes, of the diagnostics of each minibatch by name, () each."""
+        return torch.stack([each[name] for each in found for name in self.names]).view(len(found), -1)
 
     def latest(self) -> dict[str, Tensor]:
         """The diagnostics of the latest pass's last minibatch."""
