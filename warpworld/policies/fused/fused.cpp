@@ -195,15 +195,6 @@ static void gradient_of_chunk(GradientCall& call, unsigned chunk) {
     }
 }
 
-// ---- steps ----------------------------------------------------------------------------------------------------------
-constexpr double most_seconds = 0.05;  // of steps at once, but one is always taken: Ctrl-C is seen between
-
-static double seconds() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec + time.tv_nsec * 1e-9;
-}
-
 static void run_forward(const ww_launch* launch, unsigned first, unsigned end) {
   const ForwardCall& call = *(const ForwardCall*)launch->args[0];
   for (unsigned i = first; i < end; i++) forward_strip(call, i);
@@ -212,6 +203,15 @@ static void run_forward(const ww_launch* launch, unsigned first, unsigned end) {
 static void run_gradient(const ww_launch* launch, unsigned first, unsigned end) {
   GradientCall& call = *(GradientCall*)launch->args[0];
   for (unsigned i = first; i < end; i++) gradient_of_chunk(call, i);
+}
+
+// ---- steps ----------------------------------------------------------------------------------------------------------
+constexpr double most_seconds = 0.05;  // of steps in one call, which takes one at least: Ctrl-C is seen between calls
+
+static double seconds() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec + time.tv_nsec * 1e-9;
 }
 
 }  // namespace fused
