@@ -24,6 +24,7 @@ from warpworld.sessions.progress import TrainingProgress
 from warpworld.trainers import building
 from warpworld.trainers.algorithms import ppo
 from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.on_policy import OnPolicy
 from warpworld.trainers.algorithms.ppo import PPO
 from warpworld.trainers.trainer import Trainer
 
@@ -199,6 +200,7 @@ def minibatches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 
     if request.param == "fused":
         monkeypatch.setattr(FusedNetworks, "gradients", fused_spy)
+        monkeypatch.setattr(OnPolicy, "passes_in_cpp", False)  # one call for each minibatch
         return seen
     monkeypatch.setattr(building, "fuse", lambda *_: False)
     update_by_python(monkeypatch)

@@ -20,6 +20,7 @@ from warpworld.errors import StoreError
 from warpworld.policies import RecurrentPolicy, build_policy
 from warpworld.policies.fused import DIAGNOSTICS, FusedGradients
 from warpworld.trainers.algorithms import a2c, ppo
+from warpworld.trainers.algorithms.on_policy import OnPolicy
 from warpworld.trainers.algorithms.sequences import Sequences
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.play import play
@@ -212,6 +213,7 @@ def test_so_it_is_where_cpp_plays_and_learns(cell: str, monkeypatch: pytest.Monk
         return found[-1]
 
     monkeypatch.setattr(FusedGradients, "__call__", recorded)
+    monkeypatch.setattr(OnPolicy, "passes_in_cpp", False)  # one call for each minibatch
     model = {**recurrent().model_dump(), "recurrent": cell}
     trainer = Trainer(config(env={"counted": 0.5, "dying": 0.1}, model=model, learning_rate=0.01))
     for _ in range(2):

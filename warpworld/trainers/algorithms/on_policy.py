@@ -101,11 +101,12 @@ class OnPolicy(Algorithm):
 
     Settings: ClassVar[type[OnPolicySettings]] = OnPolicySettings
     loss_diagnostics: ClassVar[tuple[str, ...]]
+    passes_in_cpp: bool = True
     settings: OnPolicySettings
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)
-        self.deals_all, self.passes_in_cpp = False, True
+        self.deals_all = False
         self._held: HeldUpdate | None = None  # where CUDA graphs are captured, and so are
         self._estimates: list[HeldEstimates] | None = None
         self.now = self._settings_at(0)
