@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 from gymnasium.spaces import Box
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -118,6 +118,10 @@ def test_outputs_and_values(case: Case) -> None:
     clip_coef=st.sampled_from([0.05, 0.2, 1.5]),
     ent_coef=st.sampled_from([0.0, 0.01, 1.0]),
     vf_coef=st.sampled_from([0.0, 0.5, 2.0]),
+)
+@example(  # a ratio of large log-probabilities, whose terms are added up
+    case=Case(features=96, hidden=(2, 96, 11), rows=97, seed=17005648, box=17),
+    **{"clip_vloss": False, "norm_adv": False, "clip_coef": 0.05, "ent_coef": 0.0, "vf_coef": 0.0},
 )
 @pytest.mark.long
 def test_gradient_of_ppo(case: Case, **coefficients: Any) -> None:

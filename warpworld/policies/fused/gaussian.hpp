@@ -39,8 +39,13 @@ static void box_loss(const Rows& rows, const TileRows& those, const Widths& widt
   Vector counted = {};
   for (int s = 0; s < tile; s += lanes) {
     const Vector weight = load(scratch.weights + s);
-    Vector squares = {};
-    for (int d = 0; d < widths.count; d++) squares += load(deviations + d * tile + s) * load(deviations + d * tile + s);
+    Vector squares = {}, lost = {};  // by rounding (Kahan): a ratio takes a small difference of large sums
+    for (int d = 0; d < widths.count; d++) {
+      const Vector deviation = load(deviations + d * tile + s), more = deviation * deviation - lost;
+      const Vector next = squares + more;
+      lost = (next - squares) - more;
+      squares = next;
+    }
     const Vector log_prob = -0.5f * squares - (log_stds + 0.5f * widths.count * log_2_pi);
     store(scratch.log_ratio + s, where_counted(weight, log_prob - load(scratch.log_probs + s)));
     counted += where_counted(weight, all(1.0f));
