@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -14,6 +14,7 @@ from warpworld.policies import linear_tanh as module
 from warpworld.policies.linear_tanh import linear_tanh, pointwise, run_layers
 
 sizes = st.integers(1, 20)
+UNIT = 2.0**-24  # of rounding in float32
 
 
 @pytest.fixture
@@ -30,6 +31,7 @@ def inputs(rows: int, features: int, outputs: int, seed: int) -> list[Tensor]:
     return [torch.randn(shape, generator=generator, requires_grad=True) for shape in shapes]
 
 
+@example(rows=18, features=18, outputs=17, seed=18)  # one of whose sums is small beside its terms
 @given(rows=sizes, features=sizes, outputs=sizes, seed=st.integers(0, 2**31))
 def test_result_and_gradients(rows: int, features: int, outputs: int, seed: int) -> None:
     assert pointwise() is not None
@@ -38,7 +40,9 @@ def test_result_and_gradients(rows: int, features: int, outputs: int, seed: int)
     x, weight, bias = exact_inputs
     exact = torch.tanh(x @ weight.T + bias)
     found = linear_tanh(*given_inputs)
-    torch.testing.assert_close(found.double(), exact, rtol=1e-5, atol=1e-6)
+    # what a sum of so many products may lose in float32 (Higham 2002, section 3.1); a tanh is no steeper than 1
+    lost = (features + 1) * UNIT * (x.abs() @ weight.abs().T + bias.abs())
+    assert ((found.double() - exact).abs() <= lost + 4 * UNIT * exact.abs()).all()
     upstream = torch.randn(rows, outputs, generator=torch.Generator().manual_seed(seed))
     found.backward(upstream)
     exact.backward(upstream.double())
