@@ -141,7 +141,7 @@ def bf16_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What kernels need on a GPU, where tests/cuda/test_nvcc.py compiled them, also in parallel workers."""
+    """What kernels need on a GPU, where tests of tests/cuda compiled them, also in parallel workers."""
     reports = (report for group in terminalreporter.stats.values() for report in group)
     calls = (report for report in reports if getattr(report, "when", None) == "call")
     rows = [value for call in calls for name, value in call.user_properties if name == "kernel_usage"]

@@ -20,7 +20,8 @@ FOLDERS = (
     *("tests/managers", "tests/world", "tests/envs", "tests/eyes", "tests/trainers", "tests/cuda"),
     "tests/runs/test_resume.py",
 )
-WITHOUT_GPU = ("tests/cuda/test_nvcc.py", "tests/eyes/plans")  # need none, and take their time
+# need none, and take their time
+WITHOUT_GPU = ("tests/cuda/test_nvcc.py", "tests/cuda/test_nvcc_package.py", "tests/eyes/plans")
 USAGE_ERROR = 4  # of pytest
 FAILURE = re.compile(
     r"^(\S+::.*?) (?:FAILED|ERROR) +\[ *\d+%\]"  # in one process

@@ -54,7 +54,7 @@ def chosen(only: str | None) -> list[str]:
 def libraries() -> list[str]:
     """Peers that are installed and can be measured."""
     systems = [system for work in WORKS.values() for system in work.systems.values() if system.library is not None]
-    return sorted({str(system.library) for system in systems if system.is_installed})
+    return sorted({str(system.library) for system in systems if system.can_run})
 
 
 def rows(seconds: float, only: str | None = NAME) -> Iterator[LearningRow | StartRow]:
@@ -69,7 +69,7 @@ def _rows(name: str, cores: int, seconds: float) -> Iterator[LearningRow]:
     work = WORKS[name]
     for number, setting in enumerate(work.settings):
         for label, system in work.systems.items():
-            if system.is_installed:
+            if system.can_run:
                 found = _measured(name, label, system.is_usual, number, cores, seconds)
                 yield _row(work, label, system, setting, cores, found)
 

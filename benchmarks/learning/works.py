@@ -40,7 +40,7 @@ class System:
     needs_bf16: bool = False
 
     @property
-    def is_installed(self) -> bool:
+    def can_run(self) -> bool:
         """Whether it can be measured here."""
         if self.needs_bf16 and not products_of(torch.device("cpu"))[0]:
             return False

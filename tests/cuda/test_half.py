@@ -64,7 +64,7 @@ def test_floats_become_the_nearest_halves() -> None:
 
 
 def test_cuda_s_own_words() -> None:
-    """``half``, and going to and fro without a word; test_nvcc.py compiles the same with CUDA's header."""
+    """``half``, and going to and fro without a word; test_nvcc_package.py compiles the same with CUDA's header."""
     arrays = [
         Array("h", "float16", (6,)),
         Array("whole", "int32", initial=[[3000, -3001]], on_reset="keep"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cuda.test_nvcc import compile_for, compile_with_nvrtc, needs_nvcc, needs_nvrtc
+from tests.cuda.gpu_compilers import compile_for, compile_with_nvrtc, needs_nvcc, needs_nvrtc
 from warpworld.managers.kernel_source import KernelSource, cuda_entry
 from warpworld.managers.signature import read_signatures
 from warpworld.managers.structs import with_structs

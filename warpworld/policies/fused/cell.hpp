@@ -20,9 +20,9 @@ struct CellSlabs {
   int size;
 };
 
-// What cells compute in: [spread][columns of all gates]; what later steps leave for earlier ones, [2][spread][size]; and
-// room for pairs.
-struct CellScratch {
+// What layers compute in: a cell's product, [spread][columns of all gates]; what its later steps leave for earlier ones,
+// [2][spread][size]; and pairs, see floats_of_pairs.
+struct LayerScratch {
   float *product, *carry, *pairs;
 };
 
@@ -97,7 +97,7 @@ FUSED_INLINE void multiply_before(const Strip& strip, const Layer& layer, const 
 
 // Leaves for the step before what `columns` of the gates' gradients, from `column` on, say of its hidden state.
 static void carry_back(const Strip& strip, const Layer& layer, const float* gradients, int stride, int column,
-                       int columns, int t, const CellScratch& scratch) {
+                       int columns, int t, const LayerScratch& scratch) {
   const float* of_step = gradients + (size_t)t * strip.spread * stride;
   float* const carry = scratch.carry;
   const int size = layer.in_columns;
@@ -114,7 +114,7 @@ static void carry_back(const Strip& strip, const Layer& layer, const float* grad
 
 // Adds what `columns` columns of the gates' gradients say of the weights, from `column` of theirs on.
 static void add_cells_gradients(const Strip& strip, const Layer& layer, const CellSlabs& slabs, const float* gradients,
-                                int stride, int column, int columns, float* sums, const CellScratch& scratch) {
+                                int stride, int column, int columns, float* sums, const LayerScratch& scratch) {
   const int samples = strip.live_rows(), inputs = layer.shape.inputs, all_gates = layer.shape.outputs;
   float *weights = sums + layer.sums, *biases = weights + (size_t)inputs * all_gates;
   with_terms(layer, [&](auto terms) {
@@ -130,7 +130,7 @@ static void stop_at_beginnings(const Strip& strip, int size, int t, float* carry
 }
 
 static void forward_lstm(const Strip& strip, int part, const Layer& layer, const CellSlabs& slabs,
-                         const CellScratch& scratch) {
+                         const LayerScratch& scratch) {
   const int size = slabs.size, all_gates = 4 * size;
   for (int t = 0; t < strip.steps; t++) {
     float* of_step = slabs.gates + (size_t)t * strip.spread * all_gates;
@@ -161,7 +161,7 @@ static void forward_lstm(const Strip& strip, int part, const Layer& layer, const
 }
 
 static void backward_lstm(const Strip& strip, int part, const Layer& layer, const CellSlabs& slabs,
-                          const CellScratch& scratch, float* sums) {
+                          const LayerScratch& scratch, float* sums) {
   const int size = slabs.size, all_gates = 4 * size;
   float *const carry = scratch.carry, *const of_memory = carry + (size_t)strip.spread * size;
   memset(carry, 0, 2 * (size_t)strip.spread * size * sizeof(float));
@@ -194,7 +194,7 @@ static void backward_lstm(const Strip& strip, int part, const Layer& layer, cons
 }
 
 static void forward_gru(const Strip& strip, int part, const Layer& layer, const CellSlabs& slabs,
-                        const CellScratch& scratch) {
+                        const LayerScratch& scratch) {
   const int size = slabs.size, all_gates = 3 * size;
   float* const products = scratch.product;
   for (int t = 0; t < strip.steps; t++) {
@@ -219,7 +219,7 @@ static void forward_gru(const Strip& strip, int part, const Layer& layer, const 
   }
 }
 
-static void backward_gru(const Strip& strip, const Layer& layer, const CellSlabs& slabs, const CellScratch& scratch,
+static void backward_gru(const Strip& strip, const Layer& layer, const CellSlabs& slabs, const LayerScratch& scratch,
                          float* sums) {
   const int size = slabs.size, all_gates = 3 * size;
   float* const carry = scratch.carry;

@@ -78,9 +78,8 @@ class FusedGradients:
         rows = checked("rows", order, torch.int64, (sum(counts),))
         call, found = self._prepared(rows, loss), torch.empty(len(counts), len(DIAGNOSTICS) + 1)
         native = (ctypes.c_int64 * len(counts))(*counts)
-        self._networks._take_steps(
-            StepsCall(ctypes.addressof(call), step, None, ctypes.addressof(native), len(counts), 0, found.data_ptr())
-        )
+        pointers = ctypes.addressof(call), step, self._networks._run_gradient.address, ctypes.addressof(native)
+        self._networks._take_steps(StepsCall(*pointers, len(counts), 0, found.data_ptr()))
         return found
 
     def _prepared(self, rows: Tensor, loss: Loss) -> GradientCall:

@@ -184,16 +184,17 @@ class FusedNetworks:
 
     def _rows(self, observations: Tensor) -> Tensor:
         check("observations", observations, torch.float32, (*observations.shape[:-1], self.features))
-        rows = observations.float()
-        return rows.contiguous() if Runs.of(rows) is None else rows
+        return observations.float()
 
     def _made(self, observations: Tensor, *width: int) -> Tensor:
         return torch.empty((*observations.shape[:-1], *width))
 
     def _forward(self, which: int, rows: Tensor, count: int, steps: int, **tensors: Tensor) -> None:
-        call = self._forward_calls[which]
+        call, runs = self._forward_calls[which], Runs.of(rows)
+        if runs is None:
+            rows, runs = rows.contiguous(), Runs(1, 1)
         call.parameters, call.observations = self._point_to_weights(), rows.data_ptr()
-        call.runs, call.places = Runs.of(rows), Places(count, steps, 1, count, None)
+        call.runs, call.places = runs, Places(count, steps, 1, count, None)
         for name in ("states", "starts", "outputs", "values", "after"):
             setattr(call, name, tensors[name].data_ptr() if name in tensors else None)
         if count * steps:
@@ -218,7 +219,6 @@ class FusedNetworks:
 
     def _take_steps(self, steps: StepsCall) -> None:
         """Take all steps of a pass."""
-        steps.chunks = self._run_gradient.address
         while steps.done < steps.minibatches:
             code = self._run_steps(ctypes.addressof(steps))
             if code > 0:

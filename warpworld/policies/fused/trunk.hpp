@@ -41,7 +41,7 @@ struct Trunk {
 // What one worker computes in; for `rows` rows.
 struct Scratch {
   float* slabs;
-  CellScratch cell;
+  LayerScratch layers;
   float *state, *after;
   uint8_t *begins, *counts;
   int64_t *rows, *places;  // of the strip's rows: their numbers, and where their observations are
@@ -152,7 +152,7 @@ static void keep_state(const Strip& strip, int part, const float* slab, int size
     memcpy(strip.last(part, size, a), slab + ((size_t)(strip.steps - 1) * strip.spread + a) * size, size * sizeof(float));
 }
 
-static void forward_cell(const Layer& layer, const Strip& strip, const CellSlabs& slabs, const CellScratch& scratch) {
+static void forward_cell(const Layer& layer, const Strip& strip, const CellSlabs& slabs, const LayerScratch& scratch) {
   const int part = part_of(layer.shape);
   if (layer.shape.kind == gated_mean) forward_mean(strip, part, slabs);
   if (layer.shape.kind == lstm) forward_lstm(strip, part, layer, slabs, scratch);
@@ -168,18 +168,18 @@ static void forward(const Trunk& trunk, const Strip& strip, const Slabs& slabs, 
     const Layer& layer = trunk.layers[i];
     const LayerShape& shape = layer.shape;
     if (shape.kind != linear) {
-      forward_cell(layer, strip, cell_slabs(slabs, shape), scratch.cell);
+      forward_cell(layer, strip, cell_slabs(slabs, shape), scratch.layers);
       continue;
     }
     const int from = trunk.slabs[shape.in_slab].columns, to = trunk.slabs[shape.out_slab].columns;
     for_tiles(strip.rows, [&](int first, int rows) {
       forward_linear(layer, rows, slabs.values[shape.in_slab] + (size_t)first * from, from,
-                     slabs.values[shape.out_slab] + (size_t)first * to, to, scratch.cell.pairs);
+                     slabs.values[shape.out_slab] + (size_t)first * to, to, scratch.layers.pairs);
     });
   }
 }
 
-static void backward_cell(const Layer& layer, const Strip& strip, const CellSlabs& slabs, const CellScratch& scratch,
+static void backward_cell(const Layer& layer, const Strip& strip, const CellSlabs& slabs, const LayerScratch& scratch,
                           float* sums) {
   if (layer.shape.kind == gated_mean) backward_mean(strip, part_of(layer.shape), slabs, scratch.carry);
   if (layer.shape.kind == lstm) backward_lstm(strip, part_of(layer.shape), layer, slabs, scratch, sums);
@@ -214,7 +214,7 @@ static void backward(const Trunk& trunk, const Strip& strip, int samples, const 
       is_through[shape.out_slab] = true;
     }
     if (shape.kind != linear) {
-      backward_cell(layer, strip, cell_slabs(slabs, shape), scratch.cell, sums);
+      backward_cell(layer, strip, cell_slabs(slabs, shape), scratch.layers, sums);
       continue;
     }
     const float* const x = slabs.values[shape.in_slab];
@@ -222,10 +222,10 @@ static void backward(const Trunk& trunk, const Strip& strip, int samples, const 
     for_tiles(strip.rows, [&](int first, int rows) {
       const int live = samples - first < rows ? samples - first : rows;
       const float *of_tile = d + (size_t)first * out.columns, *read = x + (size_t)first * in.columns;
-      add_gradients(layer, live, read, in.columns, of_tile, out.columns, sums, scratch.cell.pairs);
+      add_gradients(layer, live, read, in.columns, of_tile, out.columns, sums, scratch.layers.pairs);
       if (shape.in_slab)
         backward_linear(layer, rows, of_tile, out.columns, read, to + (size_t)first * in.columns, in.columns,
-                        in.activation, in.is_summed, scratch.cell.pairs);
+                        in.activation, in.is_summed, scratch.layers.pairs);
     });
   }
 }

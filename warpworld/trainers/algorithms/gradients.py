@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from warpworld.policies import Policy
-from warpworld.policies.fused import DIAGNOSTICS, FusedAdam, FusedNetworks, Loss
+from warpworld.policies.fused import DIAGNOSTICS, FusedAdam, FusedGradients, FusedNetworks, Loss
 from warpworld.policies.precision import backward
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.algorithms.minibatches import Epoch
@@ -38,67 +39,57 @@ def by_autograd(
         yield diagnostics
 
 
-def in_cpp(
-    rows: Experience, epoch: Epoch, fused: FusedNetworks, loss: Loss, policy: Policy, parameters: FlatParameters
-) -> Iterator[dict[str, Tensor]]:
-    """The same without autograd, and without a copy of the rows, but of those of bytes; Adam's steps are C++'s, too.
+@dataclass(frozen=True)
+class InCpp:
+    """What C++ makes of a policy's minibatches: the same without autograd, and without a copy of rows but of bytes.
 
-    Args:
-        rows: that the epoch deals.
-        epoch: the minibatches.
+    Attributes:
         fused: the policy's networks.
         loss: of a minibatch.
         policy: what makes features of raw observations.
-        parameters: of the policy.
+        parameters: of the policy; Adam's steps are C++'s, too.
     """
 
-    def with_features(some: Experience) -> Experience:
-        return some.with_columns(observations=policy.features(some.rows.observations))
+    fused: FusedNetworks
+    loss: Loss
+    policy: Policy
+    parameters: FlatParameters
 
-    if parameters.native is None:
-        parameters.native = FusedAdam()
-    # images get four times as large: their features are made of one minibatch at a time
-    of_all = fused.gradients(with_features(rows)) if policy.preprocessing is None else None
-    with _one_torch_thread():
-        for part in epoch.order.split(epoch.lengths):
-            if not len(part):
-                yield {}
-                continue
-            if of_all is not None:
-                found = of_all(part, loss)
-            else:
-                found = fused.gradient(with_features(rows.take(part)), torch.arange(len(part)), loss)
-            yield dict(zip(DIAGNOSTICS, found.unbind(), strict=True))
+    def gradients(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
+        """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, as ``by_autograd``."""
+        if self.parameters.native is None:
+            self.parameters.native = FusedAdam()
+        # images get four times as large: their features are made of one minibatch at a time
+        of_all = self._of_all(rows) if self.policy.preprocessing is None else None
+        with _one_torch_thread():
+            for part in epoch.order.split(epoch.lengths):
+                if not len(part):
+                    yield {}
+                    continue
+                if of_all is not None:
+                    found = of_all(part, self.loss)
+                else:
+                    found = self._of_all(rows.take(part))(torch.arange(len(part)), self.loss)
+                yield dict(zip(DIAGNOSTICS, found.unbind(), strict=True))
 
+    def steps(self, rows: Experience, epoch: Epoch, max_grad_norm: float) -> Tensor | None:
+        """Take all steps of an epoch, without Python between them, where Adam's are C++'s.
 
-def steps_in_cpp(
-    rows: Experience,
-    epoch: Epoch,
-    fused: FusedNetworks,
-    loss: Loss,
-    policy: Policy,
-    parameters: FlatParameters,
-    max_grad_norm: float,
-) -> Tensor | None:
-    """All steps of an epoch in C++, without Python between them, where Adam's are C++'s.
+        Args:
+            rows: that the epoch deals.
+            epoch: the minibatches.
+            max_grad_norm: to which a gradient's length is scaled down.
 
-    Args:
-        rows: that the epoch deals.
-        epoch: the minibatches.
-        fused: the policy's networks.
-        loss: of a minibatch.
-        policy: what makes features of raw observations.
-        parameters: of the policy.
-        max_grad_norm: to which a gradient's length is scaled down.
+        Returns:
+            (minibatches, 7) float32: of each ``DIAGNOSTICS``, and its gradient's length; None where not all can be so.
+        """
+        step = self.parameters.native_step(max_grad_norm)
+        if step is None or self.policy.preprocessing is not None or not all(epoch.lengths):
+            return None
+        return self._of_all(rows).steps(epoch.order, epoch.lengths, self.loss, step)
 
-    Returns:
-        (minibatches, 7) float32: of each ``DIAGNOSTICS``, and its gradient's length; None where not all can be so.
-    """
-    step = parameters.native_step(max_grad_norm)
-    if step is None or policy.preprocessing is not None or not all(epoch.lengths):
-        return None
-    features = rows.with_columns(observations=policy.features(rows.rows.observations))
-    return fused.gradients(features).steps(epoch.order, epoch.lengths, loss, step)
+    def _of_all(self, rows: Experience) -> FusedGradients:
+        return self.fused.gradients(rows.with_columns(observations=self.policy.features(rows.rows.observations)))
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ from warpworld.policies.moments import moments
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters, OptimizerMaker, adam
-from warpworld.trainers.algorithms.gradients import by_autograd, in_cpp, steps_in_cpp
+from warpworld.trainers.algorithms.gradients import InCpp, by_autograd
 from warpworld.trainers.algorithms.held_estimates import HeldEstimates
 from warpworld.trainers.algorithms.held_update import HeldUpdate
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
@@ -329,10 +329,9 @@ class OnPolicy(Algorithm):
         rows = minibatches.rows
         if self.settings.norm_adv and self.processes.several:
             rows = minibatches.normalised(epoch)
-        if self.passes_in_cpp and not self.processes.several:
-            found = self._steps(rows, epoch)
-            if found is not None:
-                return found
+        found = self._steps(rows, epoch)
+        if found is not None:
+            return found
         gradients = self._gradients(rows, epoch)
         return self._passes.rows_of(
             [self._step(found, share) for found, share in zip(gradients, epoch.shares, strict=True)]
@@ -340,21 +339,23 @@ class OnPolicy(Algorithm):
 
     def _steps(self, rows: Experience, epoch: Epoch) -> Tensor | None:
         """All of a pass in C++, where that can take its steps; None elsewhere."""
-        fused = fused_gradient(self.policy)
-        loss = None if fused is None else self.fused_loss()
-        if fused is None or loss is None:
-            return None
-        found = steps_in_cpp(rows, epoch, fused, loss, self.policy, self.parameters, self.settings.max_grad_norm)
+        in_cpp = self._in_cpp() if self.passes_in_cpp and not self.processes.several else None
+        found = None if in_cpp is None else in_cpp.steps(rows, epoch, self.settings.max_grad_norm)
         columns = [(*DIAGNOSTICS, "grad_norm").index(name) for name in self._of_loss]
         return None if found is None else found[:, columns]
 
     def _gradients(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
         """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, none without a row."""
+        in_cpp = self._in_cpp()
+        if in_cpp is None:
+            return by_autograd(rows, epoch, self.losses, self.parameters)
+        return in_cpp.gradients(rows, epoch)
+
+    def _in_cpp(self) -> InCpp | None:
+        """What computes the present update in C++; None where torch does."""
         fused = fused_gradient(self.policy)
         loss = None if fused is None else self.fused_loss()
-        if fused is None or loss is None:
-            return by_autograd(rows, epoch, self.losses, self.parameters)
-        return in_cpp(rows, epoch, fused, loss, self.policy, self.parameters)
+        return None if fused is None or loss is None else InCpp(fused, loss, self.policy, self.parameters)
 
     def _step(self, diagnostics: dict[str, Tensor], share: float) -> dict[str, Tensor]:
         """One step of Adam along the present gradient; adds its length to the loss's diagnostics."""

@@ -1,0 +1,64 @@
+"""What tests that compile for GPUs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cuda.gpu_compilers import (
+    OF_PACKED,
+    OFTEN,
+    SELDOM,
+    compile_for,
+    compile_with_nvrtc,
+    known,
+    needs_nvcc,
+    needs_nvrtc,
+)
+from warpworld.managers.cpu.backend import CpuBackend
+from warpworld.managers.kernel_source import KernelSource, cuda_entry
+
+
+@pytest.fixture
+def sources(monkeypatch: pytest.MonkeyPatch) -> list[KernelSource]:
+    """What worlds ask their backend to build; nothing is built but what lights a declaration's floor plans."""
+    asked: list[KernelSource] = []
+    real = CpuBackend.build
+
+    def build(self: CpuBackend, source: KernelSource) -> Any:
+        asked.append(source)
+        return real(self, source) if source.path.name == "bake.cu" else None
+
+    monkeypatch.setattr(CpuBackend, "build", build)
+    return asked
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(OFTEN, id="nvcc", marks=needs_nvcc),
+        pytest.param(SELDOM, id="nvcc, other architectures", marks=[needs_nvcc, pytest.mark.exhaustive]),
+        pytest.param(None, id="NVRTC", marks=needs_nvrtc),
+    ]
+)
+def check(
+    request: pytest.FixtureRequest, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> Callable[[KernelSource], None]:
+    """Compiles a source for some architectures; with nvcc, adds it to the summary's table and refuses spills."""
+    if request.param is None:
+        return compile_with_nvrtc
+
+    def check(source: KernelSource) -> None:
+        numbers = known(OF_PACKED if source.envs_per_warp and request.param == OFTEN else request.param)
+        usage = compile_for(source, tmp_path, numbers)
+        packing = f"{source.envs_per_warp}/warp" if source.envs_per_warp else "1/block"
+        agents = source.constants["NUM_AGENTS"]
+        for signature in source.signatures:
+            of_kernel = {number: usage[cuda_entry(signature.name), f"sm_{number}"] for number in sorted(numbers)}
+            row = (f"{source.path.name}: {signature.name}", f"{agents} agents, {packing}")
+            record_property("kernel_usage", [*row, *(f"sm_{number}: {used}" for number, used in of_kernel.items())])
+        assert not [f"{kernel} on {sm}: {used}" for (kernel, sm), used in usage.items() if used.spilled]
+
+    return check

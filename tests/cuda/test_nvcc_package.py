@@ -1,0 +1,177 @@
+"""The kernels of the package's own compile for GPUs without a warning, with nvcc and with NVRTC, and spill nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from gymnasium.spaces import Box
+
+import warpworld
+from tests.toys import box, environment
+from tests.trainers.acting import Kinds, declared
+from tests.trainers.recorded import Recorded
+from tests.trainers.small_worlds import Relay
+from warpworld import Environment, Group, World
+from warpworld.config import RunConfig, config_from_dict, load_config
+from warpworld.environment import get_environment
+from warpworld.eyes.blocks import (
+    IMU,
+    RGB,
+    AgentPixels,
+    Block,
+    BlockEnvironment,
+    Depth,
+    MomentumMovement,
+    RandomLifespans,
+    RandomSpawns,
+    SimpleMovement,
+)
+from warpworld.eyes.plans.bake import Bake
+from warpworld.managers.cpu.backend import CpuBackend
+from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
+from warpworld.managers.signature import read_signatures
+from warpworld.trainers.algorithms.a2c import A2CSettings
+from warpworld.trainers.algorithms.held_estimates import HeldEstimates
+from warpworld.trainers.algorithms.held_update import HeldUpdate
+from warpworld.trainers.building import build_algorithms, build_policies, build_world
+from warpworld.trainers.collecting.acting_kernel import SOURCE as ACTING_SOURCE
+from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting.episodes import EpisodeStatistics
+from warpworld.trainers.collecting.metrics import EpisodeMetrics
+
+# packaged configs whose algorithms have kernels
+LEARNING = ("cartpole_dqn", "pendulum_ddpg", "pendulum_sac", "recall_r2d2")
+
+# a team whose environment declares a state
+TEAM: dict[str, Any] = {
+    "name": "particles_reference",
+    "trainer": {"num_envs": 4, "num_steps": 2, "total_env_steps": 1000},
+    "policy": {"agent": {"algorithm": "qmix"}},
+}
+
+pytestmark = pytest.mark.cpu_backend  # which is asked for the sources
+
+
+@pytest.mark.slow
+def test_the_world_s_own_kernel(check: Callable[[KernelSource], None]) -> None:
+    path = INCLUDE_FOLDER / "gpu" / "world.cu"
+    text = path.read_text()
+    check(KernelSource(path, text, {"NUM_AGENTS": 32}, tuple(read_signatures(path, text).values()), threads=(32,)))
+
+
+@pytest.mark.heavy
+@pytest.mark.long
+def test_agents_that_take_turns(check: Callable[[KernelSource], None]) -> None:
+    path = INCLUDE_FOLDER / "episodes.cu"
+    text = path.read_text()
+    signatures = tuple(read_signatures(path, text).values())
+    check(KernelSource(path, text, {"NUM_AGENTS": 3000}, signatures, threads=(3000,) * len(signatures)))
+
+
+@pytest.mark.heavy
+@pytest.mark.long
+def test_halves(check: Callable[[KernelSource], None]) -> None:
+    """With CUDA's own header where the compiler has it, and else with ours."""
+    path = Path(__file__).with_name("halves.cu")
+    text = path.read_text()
+    constants = {"NUM_AGENTS": 1, "NUMBERS": 8}
+    check(KernelSource(path, text, constants, tuple(read_signatures(path, text).values()), threads=(1, 1)))
+
+
+def declare(config: RunConfig) -> None:
+    """Let the algorithms of a config add their kernels to a world."""
+    world = build_world(config)
+    policies = build_policies(config, world.environment, torch.Generator())
+    collector = Collector(world, config.trainer.num_steps)
+    for algorithm in build_algorithms(config, policies).values():
+        algorithm.declare(collector)
+
+
+# policies that act in one kernel: an environment, and what their networks are
+ACTING: dict[str, tuple[Callable[[], Environment], dict[str, Any]]] = {
+    "choices, masks and boxes": (Kinds, {"hidden": (128, 128), "activation": "relu", "normalises": True}),
+    "no hidden layer": (Kinds, {"hidden": ()}),
+    "a Box": (lambda: get_environment("pendulum")(), {"hidden": (64,)}),
+    "the packaged config's": (lambda: get_environment("tag_gridworld")(), {"hidden": (32, 32)}),
+    "100 agents": (
+        lambda: get_environment("tag_continuous")(num_runners=95, use_full_observation=False),
+        {"hidden": (48, 80)},
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ACTING)
+def test_policies_that_act_in_a_kernel(
+    way: str, sources: list[KernelSource], check: Callable[[KernelSource], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CpuBackend, "side_by_side", True)  # as many threads as on a GPU
+    made, kinds = ACTING[way]
+    declared(World(made(), num_envs=2, device="cpu"), fuse=True, **kinds)
+    assert sources[-1].path.name == "perceptrons.cu" and sources[-1].envs_per_warp == 0
+    check(sources[-1])
+
+
+@pytest.mark.slow
+def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable[[KernelSource], None]) -> None:
+    world = warpworld.make("tag_continuous", num_envs=2, device="cpu")
+    Recorded(world, dict.fromkeys(world.groups), num_steps=2)
+    EpisodeStatistics(world, num_steps=2)
+    EpisodeMetrics(world, num_steps=2)
+    captured = Collector(warpworld.make("cartpole", num_envs=2, device="cpu"), 2)
+    HeldUpdate(captured, "agent", rows=33, numbers=[])
+    HeldEstimates(Collector(World(Relay(), 2, device="cpu"), 2), "left", A2CSettings())
+    warpworld.make("cartpole", num_envs=2, device="cpu", randomize={"gravity": (8.0, 12.0)})
+    steered = [Group("agent", 3, observation=box(2), action=Box(-1.0, 1.0, (2,)))]
+    still = environment(None, groups=steered, phases=[lambda arrays, active: None], resets=[])
+    Recorded(World(still, num_envs=2, device="cpu"), {"agent": None}, num_steps=2)
+    for name in LEARNING:
+        declare(load_config(name))
+    declare(config_from_dict(TEAM))
+    core = {source.path: source for source in sources if source.path.parent == INCLUDE_FOLDER}
+    assert sorted(core) == sorted(path for path in INCLUDE_FOLDER.glob("*.cu") if path != ACTING_SOURCE)
+    for source in core.values():
+        check(source)
+
+
+class Blocks(BlockEnvironment):
+    """Of blocks that the cases below name."""
+
+    def groups(self) -> list[Group]:
+        return [Group("agent", 2, self.observation(), self.action())]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        (MomentumMovement(), RGB(), Depth(), AgentPixels(), IMU(), RandomSpawns(), RandomLifespans()),
+        (SimpleMovement(), RGB()),
+    ],
+    ids=["all", "rgb"],
+)
+def test_blocks(
+    blocks: tuple[Block, ...],
+    sources: list[KernelSource],
+    check: Callable[[KernelSource], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(CpuBackend, "side_by_side", True)
+    monkeypatch.setattr(Blocks, "blocks", blocks)
+    World(Blocks(plans="box", cameras=(0.0, 180.0), subsample=4), num_envs=2, device="cpu")
+    check(sources[-1])
+
+
+@pytest.mark.slow
+def test_the_kernel_that_lights_plans(sources: list[KernelSource], check: Callable[[KernelSource], None]) -> None:
+    floats = {"plan_walls": (9, 4), "plan_lights": (9, 4), "wall_pattern": (9,), "palette": (10, 4)}
+    inputs = {name: np.zeros(shape, np.float32) for name, shape in floats.items()}
+    firsts = {name: np.zeros(3, np.int32) for name in ("plan_first_wall", "wall_first_texel", "plan_first_light")}
+    World(Bake(inputs | firsts | {"plan_floor": np.array([[0, 3, 3, 4]], np.int32)}), num_envs=2, device="cpu")
+    (source,) = sources
+    check(source)
