@@ -85,7 +85,7 @@ def compile_with_nvrtc(source: KernelSource) -> None:
     options = (ctypes.c_char_p * len(words))(*(word.encode() for word in words))
     result = library.nvrtcCompileProgram(program, len(words), options)
     log = _read(library.nvrtcGetProgramLogSize, library.nvrtcGetProgramLog, program).decode().strip("\0\n")
-    assert (result, log) == (0, "")
+    assert (result, log) == (0, ""), log  # pytest explains assertions of test modules only
     assert _read(library.nvrtcGetCUBINSize, library.nvrtcGetCUBIN, program).startswith(b"\x7fELF")
     library.nvrtcDestroyProgram(ctypes.byref(program))
 
