@@ -106,7 +106,8 @@ def test_a_perceptron(hidden: tuple[int, ...], activation: str, request: pytest.
     assert_rounded(policy, case.batch(policy), request)
 
 
-@pytest.mark.parametrize(("steps", "agents"), [(7, 50), (130, 5)])
+# Many rows: of a few one number that is rounded to the other side changes as much as 2 % of all of them do.
+@pytest.mark.parametrize(("steps", "agents"), [(7, 400), (130, 20)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_memory(kind: str, steps: int, agents: int, request: pytest.FixtureRequest) -> None:
     policy = policy_of(kind, recurrent_size=21)

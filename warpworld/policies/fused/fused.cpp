@@ -163,11 +163,25 @@ static bool gradient_at_top(const GradientCall& call, int number, const Strip& s
   return is_right;
 }
 
-static bool gradient_of_strip(const GradientCall& call, int64_t number, float* sums, double* diagnostics) {
+// Asks the memory for what a strip reads of the batch: of its first rows, where it has more than a tile.
+static void fetch_strip(const GradientCall& call, int64_t number) {
+  const Places& places = call.places;
+  const int at_once = agents_at_once(*call.model, places.steps), features = call.model->trunks[0].shape.features;
+  const int64_t first = number * at_once, left = places.count - first, agents = left < at_once ? left : at_once;
+  for (int64_t i = 0; i < agents && i * places.steps < tile; i++)
+    for (int64_t t = 0; t < places.steps && t < tile; t++) {
+      const int64_t row = places.row(places.sequence(first + i), t);
+      fetch(call.rows.observations + row * features, features);
+      fetch_columns(call.rows, call.model->num_heads, row);
+    }
+}
+
+// `next` is what is computed after it; itself where nothing is.
+static bool gradient_of_strip(const GradientCall& call, int64_t number, int64_t next, float* sums,
+                              double* diagnostics) {
   const Model& model = *call.model;
   const Scratch& scratch = model.scratch[ww_this_thread.worker];
   const Strip strip = strip_of(model, call.places, number, call.starts, call.states, scratch);
-  fetch_columns(call.rows, model.num_heads, strip.rows < tile ? strip.rows : tile, scratch.rows);
   for (int r = 0; r < strip.rows; r++)
     scratch.counts[r] = scratch.rows[r] >= 0 && (!call.rows.counts || call.rows.counts[scratch.rows[r]]);
   for (int i = 0; i < model.num_trunks; i++) {
@@ -175,6 +189,7 @@ static bool gradient_of_strip(const GradientCall& call, int64_t number, float* s
     const Slabs slabs = slabs_of(trunk, scratch, strip.rows);
     if (i == 0 || !is_gathered_alike(model.trunks[i - 1], trunk))
       gather(trunk, strip.rows, scratch.rows, call.rows.observations, slabs.values[0]);
+    if (i == 0 && next != number) fetch_strip(call, next);
     forward(trunk, strip, slabs, scratch);
     clear_sums(trunk, strip, slabs);
     if (!gradient_at_top(call, i, strip, slabs, scratch, sums, diagnostics)) return false;
@@ -188,8 +203,10 @@ static void gradient_of_chunk(GradientCall& call, unsigned chunk) {
   const int64_t strips = strips_of(model, call.places), chunks = chunks_of(model, call.places);
   memset(model.sums[chunk], 0, model.all_sums * sizeof(float));
   memset(model.diagnostics[chunk], 0, sizeof model.diagnostics[chunk]);
-  for (int64_t i = first_strip(strips, chunks, chunk); i < first_strip(strips, chunks, chunk + 1); i++)
-    if (!gradient_of_strip(call, i, model.sums[chunk], model.diagnostics[chunk])) {
+  const int64_t first = first_strip(strips, chunks, chunk), end = first_strip(strips, chunks, chunk + 1);
+  if (first < end) fetch_strip(call, first);
+  for (int64_t i = first; i < end; i++)
+    if (!gradient_of_strip(call, i, i + 1 < end ? i + 1 : i, model.sums[chunk], model.diagnostics[chunk])) {
       __atomic_store_n(&call.bad_action, 1, __ATOMIC_RELAXED);
       return;
     }

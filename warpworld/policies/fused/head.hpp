@@ -6,7 +6,7 @@
 
 namespace fused {
 
-constexpr int narrow = 4;  // up to so many outputs are dot products; more are a matrix product
+constexpr int narrow = lanes / 2;  // up to so many outputs are dot products; more are a matrix product
 
 // fused/layout.py mirrors it.
 struct HeadShape {
@@ -36,15 +36,33 @@ static void lay_out(Head& head, const HeadShape& shape, size_t& num_sums, Arena&
   lay_out(head.layer, num_sums, arena);
 }
 
-static void few_outputs(const Head& head, int rows, const float* x, float* outputs) {
+// Products of one output's weights and some rows, whose sums over the lanes are still to be taken.
+template <int Rows>
+FUSED_INLINE void multiply(const Head& head, int output, const float* x, Vector* products) {
   const int columns = head.layer.in_columns;
-  for (int s = 0; s < rows; s++)
+  const float* weights = head.layer.straight + output * columns;
+  Vector added[Rows] = {};
+  for (int c = 0; c < columns; c += lanes) {
+    const Vector weight = load(weights + c);
+    FUSED_UNROLL for (int r = 0; r < Rows; r++) added[r] += load(x + r * columns + c) * weight;
+  }
+  FUSED_UNROLL for (int r = 0; r < Rows; r++) products[r] = added[r];
+}
+
+// Numbers are added up in one order, wherever a row lies.
+static void few_outputs(const Head& head, int rows, const float* x, float* outputs) {
+  for (int s = 0; s < rows; s += lanes) {
+    const int some = rows - s < lanes ? rows - s : lanes;
+    const float* first = x + s * head.layer.in_columns;
     for (int o = 0; o < head.outputs; o++) {
-      Vector products = {};
-      for (int c = 0; c < columns; c += lanes)
-        products += load(x + s * columns + c) * load(head.layer.straight + o * columns + c);
-      outputs[o * tile + s] = sum(products) + head.layer.bias[o];
+      Vector products[lanes] = {};
+      if (some == lanes)
+        multiply<lanes>(head, o, first, products);
+      else
+        for (int r = 0; r < some; r++) multiply<1>(head, o, first + r * head.layer.in_columns, products + r);
+      store_part(outputs + o * tile + s, sums(products) + head.layer.bias[o], some);
     }
+  }
 }
 
 static void many_outputs(const Head& head, int rows, const float* x, float* outputs) {

@@ -38,32 +38,57 @@ struct Common {
   int64_t count;      // of the rows that count
 };
 
-// Calls `use` with each row that counts.
+// Calls `use` with each row that counts. What says where they are is copied: it would be read again for each.
 template <class Use>
-FUSED_INLINE void for_rows(const Rows& rows, const Places& places, Use use) {
-  for (int64_t i = 0; i < places.count; i++)
+FUSED_INLINE void for_rows(const uint8_t* counts, const Places places, Use use) {
+  for (int64_t i = 0; i < places.count; i++) {
+    const int64_t first = places.row(places.sequence(i), 0);
     for (int64_t t = 0; t < places.steps; t++) {
-      const int64_t row = places.row(places.sequence(i), t);
-      if (!rows.counts || rows.counts[row]) use(row);
+      const int64_t row = first + t * places.step_stride;
+      if (!counts || counts[row]) use(row);
     }
+  }
 }
 
-// Mean and unbiased standard deviation, in double, of differences from the first advantage: in four sums each, so that
-// additions need not wait for one another.
+// Sums over advantages of their differences from the first one, and of the squares of these: in double, eight of each,
+// so that additions need not wait for one another.
+struct Moments {
+  static constexpr int at_once = 64;
+  typedef double Eight __attribute__((vector_size(64)));
+  typedef float EightFloats __attribute__((vector_size(32), aligned(4), may_alias));
+  Eight totals{}, squares{};
+
+  void add(const float* advantages, float first) {
+    for (int i = 0; i < at_once; i += 8) {
+      const Eight difference = __builtin_convertvector(*(const EightFloats*)(advantages + i), Eight) - (double)first;
+      totals += difference;
+      squares += difference * difference;
+    }
+  }
+
+  static double sum(Eight x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
+};
+
+// Of the advantages that count, the mean and the unbiased standard deviation.
 static Common common_of(const Rows& rows, const Places& places, const Loss& loss) {
-  double first = 0, totals[4] = {}, squares[4] = {};
+  float some[Moments::at_once], first = 0.0f;  // copied first, so that the memory is asked for many of them at once
+  Moments moments;
   int64_t count = 0;
-  for_rows(rows, places, [&](int64_t row) {
-    if (count == 0) first = rows.advantages[row];
-    const double difference = rows.advantages[row] - first;
-    totals[count & 3] += difference;
-    squares[count & 3] += difference * difference;
-    count++;
+  int held = 0;
+  for_rows(rows.counts, places, [&, advantages = rows.advantages](int64_t row) {
+    some[held++] = advantages[row];
+    if (count == 0 && held == 1) first = some[0];
+    if (held < Moments::at_once) return;
+    moments.add(some, first);
+    count += held;
+    held = 0;
   });
+  count += held;
+  while (held < Moments::at_once) some[held++] = first;
+  moments.add(some, first);
   Common common{0.0f, 1.0f, count ? 1.0f / count : 0.0f, count};
   if (!loss.normalise_advantages || !count) return common;
-  const double total = (totals[0] + totals[1]) + (totals[2] + totals[3]);
-  const double square = (squares[0] + squares[1]) + (squares[2] + squares[3]);
+  const double total = Moments::sum(moments.totals), square = Moments::sum(moments.squares);
   const double spare = square - total * (total / count);
   const double variance = (spare < 0 ? 0 : spare) / (count > 1 ? count - 1 : 1);
   common.mean = first + total / count;
@@ -71,9 +96,10 @@ static Common common_of(const Rows& rows, const Places& places, const Loss& loss
   return common;
 }
 
-// Arrays of `tile` floats each, but for logits (choices, tile), their gradients, and entropies (heads, tile).
+// Arrays of `tile` numbers each, but for logits (choices, tile), their gradients, entropies and taken (heads, tile).
 struct LossScratch {
   float *logits, *gradients, *entropies;
+  int32_t* taken;  // which choice of each head an action is; -1 where no row counts
   float *log_ratio, *pull;
   float *weights, *log_probs, *advantages, *returns, *values;  // of the tile's rows; weight 0 where none counts
 };
@@ -85,16 +111,13 @@ struct TileRows {
   int samples;
 };
 
-// Asks the memory for what the losses of these rows read.
-static void fetch_columns(const Rows& rows, int num_heads, int count, const int64_t* places) {
-  for (int r = 0; r < count; r++) {
-    const int64_t row = places[r] < 0 ? 0 : places[r];
-    __builtin_prefetch(rows.log_probs + row);
-    __builtin_prefetch(rows.advantages + row);
-    __builtin_prefetch(rows.returns + row);
-    __builtin_prefetch(rows.values + row);
-    if (num_heads) __builtin_prefetch(rows.actions + row * num_heads);
-  }
+// Asks the memory for what the losses of a row read. Inline, since GCC leaves a call out that does nothing else.
+FUSED_INLINE void fetch_columns(const Rows& rows, int num_heads, int64_t row) {
+  __builtin_prefetch(rows.log_probs + row);
+  __builtin_prefetch(rows.advantages + row);
+  __builtin_prefetch(rows.returns + row);
+  __builtin_prefetch(rows.values + row);
+  if (num_heads) __builtin_prefetch(rows.actions + row * num_heads);
 }
 
 // Copies a column of a batch's for the tile's rows; zeros where none counts.
@@ -150,21 +173,35 @@ static void normalise_head(int choices, float* logits, float* probabilities, flo
   }
 }
 
-// Log-probabilities of the actions taken, less those at the time; returns false if there is no such action.
-static bool take_actions(const Rows& rows, const TileRows& those, const int* head_sizes, int num_heads,
+// Copies which choices were taken; returns false if one does not exist.
+static bool take_choices(const Rows& rows, const TileRows& those, const int* head_sizes, int num_heads,
                          const LossScratch& scratch) {
-  for (int s = 0; s < tile; s++) {
-    scratch.log_ratio[s] = 0.0f;
-    if (scratch.weights[s] == 0.0f) continue;
-    const int32_t* action = rows.actions + those.rows[s] * num_heads;
-    float taken = 0.0f;
-    for (int head = 0, first = 0; head < num_heads; first += head_sizes[head++]) {
-      if (action[head] < 0 || action[head] >= head_sizes[head]) return false;
-      taken += scratch.logits[(first + action[head]) * tile + s];
+  for (int head = 0; head < num_heads; head++) {
+    int32_t* taken = scratch.taken + head * tile;
+    for (int s = 0; s < tile; s++) {
+      taken[s] = -1;
+      if (s >= those.samples || !those.counts[s]) continue;
+      taken[s] = rows.actions[those.rows[s] * num_heads + head];
+      if (taken[s] < 0 || taken[s] >= head_sizes[head]) return false;
     }
-    scratch.log_ratio[s] = taken - scratch.log_probs[s];
   }
   return true;
+}
+
+FUSED_INLINE Mask load_choices(const int32_t* from) { return (Mask)load((const float*)from); }
+
+// Log-probabilities of the actions taken, less those at the time.
+static void compare_actions(const int* head_sizes, int num_heads, const LossScratch& scratch) {
+  for (int s = 0; s < tile; s += lanes) {
+    Vector log_prob = {};
+    for (int head = 0, first = 0; head < num_heads; first += head_sizes[head++]) {
+      const Mask taken = load_choices(scratch.taken + head * tile + s);
+      for (int a = 0; a < head_sizes[head]; a++)
+        log_prob += select(taken == a, load(scratch.logits + (first + a) * tile + s), (Vector){});
+    }
+    const Vector log_ratio = log_prob - load(scratch.log_probs + s);
+    store(scratch.log_ratio + s, where_counted(load(scratch.weights + s), log_ratio));
+  }
 }
 
 // The loss's derivative by the log-probability of each sample's action: its pull.
@@ -220,25 +257,26 @@ static void forbid(const Rows& rows, const TileRows& those, int choices, float v
 // From probabilities p to the gradient at the logits: of -ent_coef * entropy it is ent_coef * p (log p + entropy), of
 // the action's log-probability 1 - p for its own logit and -p for the others.
 static void gradient_at_logits(int choices, float ent_coef, const float* log_probs, const float* entropies,
-                               const LossScratch& scratch, float* gradients) {
-  for (int a = 0; a < choices; a++)
-    for (int s = 0; s < tile; s += lanes) {
-      const Vector weight = load(scratch.weights + s), pull = load(scratch.pull + s);
-      const Vector bonus = ent_coef * weight * (load(log_probs + a * tile + s) + load(entropies + s));
-      store(gradients + a * tile + s, where_counted(weight, load(gradients + a * tile + s) * (bonus - pull)));
+                               const int32_t* taken, const LossScratch& scratch, float* gradients) {
+  for (int s = 0; s < tile; s += lanes) {
+    const Vector weight = load(scratch.weights + s), pull = load(scratch.pull + s), entropy = load(entropies + s);
+    const Mask choice = load_choices(taken + s);
+    for (int a = 0; a < choices; a++) {
+      const Vector bonus = ent_coef * weight * (load(log_probs + a * tile + s) + entropy);
+      const Vector own = select(choice == a, pull, (Vector){});
+      store(gradients + a * tile + s, where_counted(weight, load(gradients + a * tile + s) * (bonus - pull) + own));
     }
+  }
 }
 
-static void gradient_of_head(const Rows& rows, const TileRows& those, int head, int num_heads, int choices, int first,
-                             float ent_coef, const LossScratch& scratch, double* sums) {
+static void gradient_of_head(int head, int choices, int first, float ent_coef, const LossScratch& scratch,
+                             double* sums) {
   const float* entropies = scratch.entropies + head * tile;
   Vector total = {};
   for (int s = 0; s < tile; s += lanes) total += where_counted(load(scratch.weights + s), load(entropies + s));
   sums[entropy] += sum(total);
-  float* gradients = scratch.gradients + first * tile;
-  gradient_at_logits(choices, ent_coef, scratch.logits + first * tile, entropies, scratch, gradients);
-  for (int s = 0; s < those.samples; s++)
-    if (scratch.weights[s] != 0.0f) gradients[rows.actions[those.rows[s] * num_heads + head] * tile + s] += scratch.pull[s];
+  gradient_at_logits(choices, ent_coef, scratch.logits + first * tile, entropies, scratch.taken + head * tile, scratch,
+                     scratch.gradients + first * tile);
 }
 
 // From logits to scratch.gradients, 0 where no row counts; returns false if an action does not exist.
@@ -250,10 +288,11 @@ static bool actor_loss(const Rows& rows, const TileRows& those, const int* head_
   for (int head = 0, first = 0; head < num_heads; first += head_sizes[head++])
     normalise_head(head_sizes[head], scratch.logits + first * tile, scratch.gradients + first * tile,
                    scratch.entropies + head * tile);
-  if (!take_actions(rows, those, head_sizes, num_heads, scratch)) return false;
+  if (!take_choices(rows, those, head_sizes, num_heads, scratch)) return false;
+  compare_actions(head_sizes, num_heads, scratch);
   pull_of(loss, scratch, sums);
   for (int head = 0, first = 0; head < num_heads; first += head_sizes[head++])
-    gradient_of_head(rows, those, head, num_heads, head_sizes[head], first, loss.ent_coef, scratch, sums);
+    gradient_of_head(head, head_sizes[head], first, loss.ent_coef, scratch, sums);
   forbid(rows, those, choices, 0.0f, scratch, scratch.gradients);
   return true;
 }

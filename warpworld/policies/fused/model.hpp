@@ -50,7 +50,9 @@ static void lay_out(Model& model, const ModelShape& shape, Arena& arena) {
   const size_t outputs = model.actor.outputs > 1 ? model.actor.outputs : 1;
   for (int i = 0; i < shape.num_workers; i++) {
     LossScratch& loss = model.loss[i];
-    loss = {arena.take(tile * outputs), arena.take(tile * outputs), arena.take((size_t)tile * model.num_heads)};
+    const size_t of_heads = (size_t)tile * model.num_heads;
+    loss = {arena.take(tile * outputs), arena.take(tile * outputs), arena.take(of_heads),
+            (int32_t*)arena.take(of_heads)};
     float** const of_samples[] = {&loss.log_ratio, &loss.pull,    &loss.weights, &loss.log_probs,
                                   &loss.advantages, &loss.returns, &loss.values};
     for (float** array : of_samples) *array = arena.take(tile);

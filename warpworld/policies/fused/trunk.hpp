@@ -94,8 +94,10 @@ static Slabs slabs_of(const Trunk& trunk, const Scratch& scratch, int rows) {
 
 constexpr int ahead = 12, most_ahead = 128;  // rows and features that are fetched before they are copied
 
-static void fetch(const float* row, int features) {
-  for (int c = 0; c < features && c < most_ahead; c += 16) __builtin_prefetch(row + c);
+FUSED_INLINE void fetch(const float* row, int features) {
+  const int count = features < most_ahead ? features : most_ahead;
+  for (int c = 0; c < count; c += 16) __builtin_prefetch(row + c);
+  __builtin_prefetch(row + count - 1);
 }
 
 // Copies a row of so many features; calling memcpy takes longer than copying a few.

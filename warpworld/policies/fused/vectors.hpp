@@ -6,6 +6,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 namespace fused {
 
 #if defined(__AVX512F__)
@@ -55,6 +59,34 @@ FUSED_INLINE float sum(Vector x) {
     for (int i = 0; i < half; i++) part[i] += part[i + half];
   return part[0];
 }
+
+// The sum over the lanes of each of as many vectors as there are lanes.
+#if defined(__AVX512F__)
+FUSED_INLINE Vector sums(const Vector (&x)[lanes]) {
+  Vector few[4];  // in each quarter, what four vectors have there: one sum of each
+  FUSED_UNROLL for (int i = 0; i < 4; i++) {
+    __m512 half[2];
+    FUSED_UNROLL for (int j = 0; j < 2; j++) {
+      const __m512 a = (__m512)x[4 * i + 2 * j], b = (__m512)x[4 * i + 2 * j + 1];
+      half[j] = _mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b);
+    }
+    const __m512d a = (__m512d)half[0], b = (__m512d)half[1];
+    few[i] = (Vector)_mm512_unpacklo_pd(a, b) + (Vector)_mm512_unpackhi_pd(a, b);
+  }
+  // Even quarters of two vectors, and odd ones.
+  const auto paired = [](Vector a, Vector b) {
+    return (Vector)_mm512_shuffle_f32x4((__m512)a, (__m512)b, 0x88) +
+           (Vector)_mm512_shuffle_f32x4((__m512)a, (__m512)b, 0xDD);
+  };
+  return paired(paired(few[0], few[1]), paired(few[2], few[3]));
+}
+#else
+FUSED_INLINE Vector sums(const Vector (&x)[lanes]) {
+  Vector all_sums = {};
+  for (int i = 0; i < lanes; i++) all_sums[i] = sum(x[i]);
+  return all_sums;
+}
+#endif
 
 FUSED_INLINE Vector square_root(Vector x) {
   FUSED_UNROLL
