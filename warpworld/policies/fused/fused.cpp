@@ -163,8 +163,9 @@ static bool gradient_at_top(const GradientCall& call, int number, const Strip& s
   return is_right;
 }
 
-// Asks the memory for what a strip reads of the batch: of its first rows, where it has more than a tile.
-static void fetch_strip(const GradientCall& call, int64_t number) {
+// Asks the memory for what a strip reads of the batch: of its first rows, where it has more than a tile. Inline, as
+// fetch_columns is.
+FUSED_INLINE void fetch_strip(const GradientCall& call, int64_t number) {
   const Places& places = call.places;
   const int at_once = agents_at_once(*call.model, places.steps), features = call.model->trunks[0].shape.features;
   const int64_t first = number * at_once, left = places.count - first, agents = left < at_once ? left : at_once;

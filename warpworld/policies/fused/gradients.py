@@ -38,7 +38,7 @@ class FusedGradients:
         self._point_to(experience.rows)
         if networks.state_size:
             self._point_to_sequences(experience)
-        networks._point_to_weights(gradients=True)
+        networks._point_to_gradients()
 
     def __call__(self, index: Tensor, loss: Loss) -> Tensor:
         """Write the gradient of a minibatch's loss into the parameters' ``grad``, whatever was there before.

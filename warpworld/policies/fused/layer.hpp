@@ -90,16 +90,24 @@ static void lay_out(Layer& layer, size_t& num_sums, Arena& arena) {
   memcpy(layer.columns, shape.columns, shape.inputs * sizeof(int));
 }
 
-// Puts a weight into both copies.
-FUSED_INLINE void put_weight(const Layer& layer, int output, int input, float weight) {
-  const size_t outputs = layer.shape.outputs, columns = layer.in_columns;
-  if (!layer.shape.in_pairs) {
-    layer.straight[output * columns + input] = layer.transposed[input * outputs + output] = weight;
-    return;
+// Puts a row of torch's weights into both copies.
+static void put_row(const Layer& layer, int output, const float* row) {
+  const int outputs = layer.shape.outputs;
+  float *straight = layer.straight + (size_t)output * layer.in_columns, *transposed = layer.transposed + output;
+  for (int k = 0; k < layer.shape.inputs; k++)
+    if (layer.columns[k] >= 0) straight[k] = transposed[(size_t)k * outputs] = row[layer.columns[k]];
+}
+
+// The same with pairs, of which the copies have half as many rows.
+static void put_row_of_pairs(const Layer& layer, int output, const float* row) {
+  const size_t outputs = layer.shape.outputs;
+  float *straight = layer.straight + (size_t)(output / 2) * layer.in_columns, *transposed = layer.transposed + output;
+  for (int k = 0; k < layer.shape.inputs; k++) {
+    if (layer.columns[k] < 0) continue;
+    const uint16_t half = rounded(row[layer.columns[k]]);
+    memcpy((char*)(straight + k) + 2 * (output & 1), &half, sizeof half);
+    memcpy((char*)(transposed + k / 2 * outputs) + 2 * (k & 1), &half, sizeof half);
   }
-  const uint16_t half = rounded(weight);
-  memcpy((char*)(layer.straight + output / 2 * columns + input) + 2 * (output & 1), &half, sizeof half);
-  memcpy((char*)(layer.transposed + input / 2 * outputs + output) + 2 * (input & 1), &half, sizeof half);
 }
 
 // Copies what has changed since the last call. Comparing is quick, and no caller has to announce changed weights.
@@ -113,8 +121,7 @@ static void pack(Layer& layer, const LayerParameters& parameters) {
     float* given = layer.given + layer.rows[o] * width;
     if (memcmp(given, row, bytes) == 0) continue;
     memcpy(given, row, bytes);
-    for (int k = 0; k < shape.inputs; k++)
-      if (layer.columns[k] >= 0) put_weight(layer, o, k, row[layer.columns[k]]);
+    shape.in_pairs ? put_row_of_pairs(layer, o, row) : put_row(layer, o, row);
   }
 }
 

@@ -38,18 +38,6 @@ struct Common {
   int64_t count;      // of the rows that count
 };
 
-// Calls `use` with each row that counts. What says where they are is copied: it would be read again for each.
-template <class Use>
-FUSED_INLINE void for_rows(const uint8_t* counts, const Places places, Use use) {
-  for (int64_t i = 0; i < places.count; i++) {
-    const int64_t first = places.row(places.sequence(i), 0);
-    for (int64_t t = 0; t < places.steps; t++) {
-      const int64_t row = first + t * places.step_stride;
-      if (!counts || counts[row]) use(row);
-    }
-  }
-}
-
 // Sums over advantages of their differences from the first one, and of the squares of these: in double, eight of each,
 // so that additions need not wait for one another.
 struct Moments {
@@ -71,18 +59,24 @@ struct Moments {
 
 // Of the advantages that count, the mean and the unbiased standard deviation.
 static Common common_of(const Rows& rows, const Places& places, const Loss& loss) {
-  float some[Moments::at_once], first = 0.0f;  // copied first, so that the memory is asked for many of them at once
+  float some[Moments::at_once] = {}, first;  // copied, so that the memory is asked for many of them at once
+  const float* const advantages = rows.advantages;
+  const uint8_t* const counts = rows.counts;
+  const Places those = places;
   Moments moments;
   int64_t count = 0;
   int held = 0;
-  for_rows(rows.counts, places, [&, advantages = rows.advantages](int64_t row) {
-    some[held++] = advantages[row];
-    if (count == 0 && held == 1) first = some[0];
-    if (held < Moments::at_once) return;
-    moments.add(some, first);
-    count += held;
-    held = 0;
-  });
+  for (int64_t i = 0; i < those.count; i++)
+    for (int64_t row = those.row(those.sequence(i), 0), t = 0; t < those.steps; row += those.step_stride, t++) {
+      some[held] = advantages[row];
+      held += !counts || counts[row];
+      if (held < Moments::at_once) continue;
+      if (count == 0) first = some[0];
+      moments.add(some, first);
+      count += held;
+      held = 0;
+    }
+  if (count == 0) first = some[0];
   count += held;
   while (held < Moments::at_once) some[held++] = first;
   moments.add(some, first);

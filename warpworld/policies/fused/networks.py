@@ -83,7 +83,8 @@ class FusedNetworks:
         workers = min(torch.get_num_threads() if num_workers is None else num_workers, MAX_WORKERS)
         self._model = self._make(workers)
         self._weights = self._plan.weights
-        self._parameters = (LayerParameters * len(self._weights))()
+        self._tensors = [tensor for pair in self._weights for tensor in pair]
+        self._parameters, self._addresses = (LayerParameters * len(self._weights))(), list[int]()
         self._begin_forward = compiled.function("fused_begin_forward", _POINTER, returns=_INT)
         self._begin_gradient = compiled.function("fused_begin_gradient", _POINTER, returns=_INT)
         self._end_gradient = compiled.function("fused_end_gradient", _POINTER)
@@ -233,16 +234,23 @@ class FusedNetworks:
             raise StoreError(f"batch actions: outside of what {self.head_sizes} choices a head allow")
         _there_is_memory(code)
 
-    def _point_to_weights(self, gradients: bool = False) -> int:
-        """Address of where weights lie now, and gradients if these are asked for (made where there are none)."""
+    def _point_to_weights(self) -> int:
+        """Address of where the weights lie now."""
+        addresses = [_address(tensor) for tensor in self._tensors]
+        if addresses != self._addresses:  # telling C++ takes longer than asking torch
+            self._addresses = addresses
+            for native, weight, bias in zip(self._parameters, addresses[::2], addresses[1::2], strict=True):
+                native.weight, native.bias = weight, bias
+        return ctypes.addressof(self._parameters)
+
+    def _point_to_gradients(self) -> None:
+        """The same, and where gradients are to be written, made where there are none."""
+        self._point_to_weights()
         for native, (weight, bias) in zip(self._parameters, self._weights, strict=True):
-            native.weight, native.bias = _address(weight), _address(bias)
-            if gradients:
-                native.weight_gradient, native.bias_gradient = _grad(weight), _grad(bias)
-        if gradients and self._log_std is not None:
+            native.weight_gradient, native.bias_gradient = _grad(weight), _grad(bias)
+        if self._log_std is not None:
             self._gradient_call.log_std = _address(self._log_std)
             self._gradient_call.log_std_gradient = _grad(self._log_std)
-        return ctypes.addressof(self._parameters)
 
 
 def _address(parameter: Tensor) -> int:
