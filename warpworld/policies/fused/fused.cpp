@@ -166,14 +166,15 @@ static bool gradient_at_top(const GradientCall& call, int number, const Strip& s
 // Asks the memory for what a strip reads of the batch: of its first rows, where it has more than a tile. Inline, as
 // fetch_columns is.
 FUSED_INLINE void fetch_strip(const GradientCall& call, int64_t number) {
+  const Model& model = *call.model;
   const Places& places = call.places;
-  const int at_once = agents_at_once(*call.model, places.steps), features = call.model->trunks[0].shape.features;
+  const int at_once = agents_at_once(model, places.steps), features = model.trunks[0].shape.features;
   const int64_t first = number * at_once, left = places.count - first, agents = left < at_once ? left : at_once;
   for (int64_t i = 0; i < agents && i * places.steps < tile; i++)
     for (int64_t t = 0; t < places.steps && t < tile; t++) {
       const int64_t row = places.row(places.sequence(first + i), t);
       fetch(call.rows.observations + row * features, features);
-      fetch_columns(call.rows, call.model->num_heads, row);
+      fetch_columns(call.rows, model.is_box ? model.actor.outputs : model.num_heads, row);
     }
 }
 

@@ -106,12 +106,13 @@ struct TileRows {
 };
 
 // Asks the memory for what the losses of a row read. Inline, since GCC leaves a call out that does nothing else.
-FUSED_INLINE void fetch_columns(const Rows& rows, int num_heads, int64_t row) {
+FUSED_INLINE void fetch_columns(const Rows& rows, int heads_or_dimensions, int64_t row) {
   __builtin_prefetch(rows.log_probs + row);
   __builtin_prefetch(rows.advantages + row);
   __builtin_prefetch(rows.returns + row);
   __builtin_prefetch(rows.values + row);
-  if (num_heads) __builtin_prefetch(rows.actions + row * num_heads);
+  const int64_t place = row * heads_or_dimensions;
+  rows.actions ? __builtin_prefetch(rows.actions + place) : __builtin_prefetch(rows.box_actions + place);
 }
 
 // Copies a column of a batch's for the tile's rows; zeros where none counts.
