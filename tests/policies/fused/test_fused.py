@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 from gymnasium.spaces import Box
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -56,13 +56,16 @@ def assert_close_to(exact: Tensor, found: Tensor, policy: Policy, batch: Batch, 
     """A gradient's error is small beside what goes into it, or no more than 5 times that of eager float32.
 
     What goes in is the gradient itself, and that of the outputs and values whose float32 numbers it is made from: where
-    a value is nearly its return, the gradient is small and that rounding is not.
+    a value is nearly its return, the gradient is small and that rounding is not. A ratio is as far off, relatively, as
+    the log-probability is absolutely: a sum of squares of deviations, each rounded when it is squared and twice when it
+    is made, and then itself, which is 3 eps of it. Torch's may be less by chance, where one row outweighs the others.
     """
     float32, _ = torch_gradient(policy, batch, loss, torch.float32)
     twin = copy.deepcopy(policy).double()
     outputs, values = twin(batch.observations.double())
     (outputs.sum(-1).mean() + values.mean()).backward()
-    limit = ERROR * (exact.norm() + 0.1 * gradient_of(twin).norm())
+    of_ratios = 3 * torch.finfo(torch.float32).eps * batch.log_probs.abs().max()
+    limit = ERROR * (exact.norm() + 0.1 * gradient_of(twin).norm()) + of_ratios * exact.norm()
     assert (found - exact).norm() < max(limit, 5 * (float32 - exact).norm())
 
 
@@ -119,7 +122,11 @@ def test_outputs_and_values(case: Case) -> None:
     ent_coef=st.sampled_from([0.0, 0.01, 1.0]),
     vf_coef=st.sampled_from([0.0, 0.5, 2.0]),
 )
-@example(  # a ratio of large log-probabilities, whose terms are added up
+@example(  # ratios of large log-probabilities, whose terms are added up
+    case=Case(features=130, hidden=(48,), rows=14, seed=83, box=17),
+    **{"clip_vloss": False, "norm_adv": False, "clip_coef": 0.05, "ent_coef": 0.0, "vf_coef": 0.0},
+)
+@example(
     case=Case(features=96, hidden=(2, 96, 11), rows=97, seed=17005648, box=17),
     **{"clip_vloss": False, "norm_adv": False, "clip_coef": 0.05, "ent_coef": 0.0, "vf_coef": 0.0},
 )
@@ -128,6 +135,7 @@ def test_gradient_of_ppo(case: Case, **coefficients: Any) -> None:
     loss = PPOSettings(**coefficients)
     policy = case.policy()
     batch = off_the_limits(policy, case.batch(policy), loss.clip_coef)
+    assume(is_off_the_kinks(policy, batch.observations))
     found, diagnostics = fused(policy, batch, loss)
     exact, expected = torch_gradient(policy, batch, loss)
     assert_close_to(exact, found, policy, batch, loss)
@@ -141,11 +149,28 @@ def test_gradient_of_a2c(case: Case, **coefficients: Any) -> None:
     loss = A2CSettings(**coefficients)
     policy = case.policy()
     batch = case.batch(policy)
+    assume(is_off_the_kinks(policy, batch.observations))
     found, diagnostics = fused(policy, batch, loss)
     exact, expected = torch_gradient(policy, batch, loss)
     assert_close_to(exact, found, policy, batch, loss)
     assert {name: diagnostics[name] for name in expected} == pytest.approx(expected, rel=1e-4, abs=1e-4)
     assert diagnostics["approx_kl"] == diagnostics["old_approx_kl"] == diagnostics["clipfrac"] == 0.0
+
+
+def is_off_the_kinks(policy: Policy, observations: Tensor) -> bool:
+    """Whether no argument of a ReLU is so small that float32 may put it on the other side of 0."""
+    smallest = []
+
+    def note(_: nn.Module, arguments: tuple[Tensor, ...]) -> None:
+        smallest.append(float(arguments[0].abs().min() / arguments[0].norm() * arguments[0].numel() ** 0.5))
+
+    twin = copy.deepcopy(policy).double()
+    for module in twin.modules():
+        if isinstance(module, nn.ReLU):
+            module.register_forward_pre_hook(note)
+    with torch.no_grad():
+        twin(observations.double())
+    return min(smallest, default=1.0) > 3e-6  # float32 is off by about 1e-6 of such arguments
 
 
 def off_the_limits(policy: Policy, batch: Batch, clip_coef: float) -> Batch:
