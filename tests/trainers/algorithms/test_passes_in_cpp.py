@@ -69,6 +69,31 @@ def test_a_run_is_the_same_bit_for_bit(run: str, monkeypatch: pytest.MonkeyPatch
     assert repr(metrics) == repr(others)
 
 
+@pytest.mark.parametrize("fused", [True, False])
+def test_torch_leaves_the_cores_to_it(fused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch's threads would spin after an operation; without C++ they are wanted."""
+    monkeypatch.setattr(torch, "get_num_threads", lambda: counts[-1])
+    monkeypatch.setattr(torch, "set_num_threads", lambda count: counts.append(count))
+    counts, during = [2], list[int]()
+    sizes = {"num_envs": 4, "num_steps": 8, "num_workers": 1, "torch_threads": 2, "device": "cpu", "fused": fused}
+    run = {"name": "cartpole", "policy": {"agent": {}}, "trainer": {**sizes, "total_env_steps": 64}}
+    trainer = Trainer(config_from_dict(run))
+    (algorithm,) = trainer.algorithms.values()
+    ends, end = iter([None, ValueError]), algorithm._end  # type: ignore[attr-defined]
+
+    def noted() -> None:
+        during.append(counts[-1])
+        if error := next(ends):
+            raise error
+        end()
+
+    monkeypatch.setattr(algorithm, "_end", noted)
+    with pytest.raises(ValueError):
+        trainer.train(None)
+    assert during == ([1, 1] if fused else [2, 2])
+    assert counts[-1] == 2  # afterwards, also after an error
+
+
 def in_hand(policy: Policy, experience: Experience) -> tuple[FlatParameters, FusedGradients]:
     """A policy's parameters with their moments made, and the gradients of an experience."""
     parameters = FlatParameters(policy, 1e-2)

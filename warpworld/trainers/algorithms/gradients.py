@@ -61,16 +61,15 @@ class InCpp:
             self.parameters.native = FusedAdam()
         # images get four times as large: their features are made of one minibatch at a time
         of_all = self._of_all(rows) if self.policy.preprocessing is None else None
-        with _one_torch_thread():
-            for part in epoch.order.split(epoch.lengths):
-                if not len(part):
-                    yield {}
-                    continue
-                if of_all is not None:
-                    found = of_all(part, self.loss)
-                else:
-                    found = self._of_all(rows.take(part))(torch.arange(len(part)), self.loss)
-                yield dict(zip(DIAGNOSTICS, found.unbind(), strict=True))
+        for part in epoch.order.split(epoch.lengths):
+            if not len(part):
+                yield {}
+                continue
+            if of_all is not None:
+                found = of_all(part, self.loss)
+            else:
+                found = self._of_all(rows.take(part))(torch.arange(len(part)), self.loss)
+            yield dict(zip(DIAGNOSTICS, found.unbind(), strict=True))
 
     def steps(self, rows: Experience, epoch: Epoch, max_grad_norm: float) -> Tensor | None:
         """Take all steps of an epoch, without Python between them, where Adam's are C++'s.
@@ -93,7 +92,7 @@ class InCpp:
 
 
 @contextlib.contextmanager
-def _one_torch_thread() -> Iterator[None]:
+def one_torch_thread() -> Iterator[None]:
     """Keep torch to the calling thread: after an operation its others spin, on the cores that fused kernels want."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Literal
@@ -22,7 +23,7 @@ from warpworld.policies.moments import moments
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters, OptimizerMaker, adam
-from warpworld.trainers.algorithms.gradients import InCpp, by_autograd
+from warpworld.trainers.algorithms.gradients import InCpp, by_autograd, one_torch_thread
 from warpworld.trainers.algorithms.held_estimates import HeldEstimates
 from warpworld.trainers.algorithms.held_update import HeldUpdate
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
@@ -183,8 +184,7 @@ class OnPolicy(Algorithm):
         """One update from the rollout that stands in the store."""
         self.set_progress(progress.fraction, progress.env_steps)
         if self._held is None:
-            self._parts(lambda: self._begin_with_rollout(progress.generator)).run()
-            self._passes.drop()
+            self._run(lambda: self._begin_with_rollout(progress.generator))
         else:
             numbers = [self.learning_rate, *(getattr(self.now, name) for name in self._scheduled)]
             self._held.turn(progress.generator, numbers)
@@ -281,9 +281,14 @@ class OnPolicy(Algorithm):
             length before clipping are means over all minibatches of the update; explained_variance is that of
             ``batch.values``, 0 where the returns do not differ. All are 0 if no row counts.
         """
-        self._parts(lambda: self._begin(batch, orders, renewed)).run()
-        self._passes.drop()
+        self._run(lambda: self._begin(batch, orders, renewed))
         return {name: value.clone() for name, value in self._diagnosed().items()}
+
+    def _run(self, begin: Part) -> None:
+        """One update from the rows that ``begin`` settles, without CUDA graphs."""
+        with contextlib.nullcontext() if self._in_cpp() is None else one_torch_thread():
+            self._parts(begin).run()
+        self._passes.drop()
 
     def _parts(self, begin: Part) -> UpdateParts:
         """An update from the rows that ``begin`` settles."""
