@@ -1,6 +1,7 @@
 // Vectors of floats as wide as the processor's registers, and the functions of them that networks and losses need.
 //
-// GCC's and clang's vector extensions: no intrinsics. Every function gives NaN where it is given NaN.
+// GCC's and clang's vector extensions; intrinsics only where these have no words for it. Every function gives NaN where it
+// is given NaN.
 #pragma once
 
 #include <stdint.h>
