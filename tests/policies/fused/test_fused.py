@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import logging
 import math
 import platform
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from gymnasium.spaces import Box
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from tests.policies.fused.fused_cases import Case, gradient_of, torch_gradient
-from warpworld.errors import BuildError, ConfigError, DeviceError, StoreError
+from warpworld.errors import DeviceError, StoreError
 from warpworld.managers.cpu.native_library import NativeLibrary
-from warpworld.policies import MLP, Categorical, Policy
-from warpworld.policies.fused import DIAGNOSTICS, FusedNetworks, Loss, fuse, fused_gradient, fused_networks
+from warpworld.policies import Policy
+from warpworld.policies.fused import DIAGNOSTICS, FusedNetworks, Loss, fused_networks
 from warpworld.policies.fused.calls import Runs
 from warpworld.policies.fused.library import SOURCE
 from warpworld.trainers.algorithms.a2c import A2CSettings
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPOSettings
-from warpworld.trainers.trainer import fuse_policies
 
 PPO = PPOSettings(clip_coef=0.2, clip_vloss=True, norm_adv=True, ent_coef=0.01, vf_coef=0.5)
 ERROR = 1e-5  # relative, L2: float32's own is about 1e-6
@@ -240,6 +236,22 @@ def test_a_forbidden_choice_has_no_gradient() -> None:
     assert weight[[0, 1, 3]].ne(0).any(1).all()
 
 
+def test_the_gradient_of_the_widths_alone() -> None:
+    """By hand: with a mean of 0, a width of 2 and an advantage of -1, of an action at 3 and of the entropy."""
+    policy = Case(hidden=(), box=1, rows=1).policy()
+    with torch.no_grad():
+        for layer in (policy.model.actor_layers[0], policy.model.critic_layers[0]):
+            layer.weight.zero_()
+            layer.bias.zero_()
+        policy.distribution.log_std.fill_(math.log(2.0))
+    one, loss = torch.ones(1), A2CSettings(norm_adv=False, ent_coef=0.25, vf_coef=0.0)
+    batch = Batch(torch.zeros(1, 4), 3 * one[:, None], 0 * one, -one, 0 * one, 0 * one)
+    fused(policy, batch, loss)
+    # log p = -(3 / 2)^2 / 2 - log 2 - ...: its slope at log 2 is (3 / 2)^2 - 1, and that of the loss has the same sign
+    assert policy.distribution.log_std.grad.item() == pytest.approx(1.25 - 0.25)
+    assert policy.model.actor_layers[0].bias.grad.item() == pytest.approx(3 / 4)
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="flags of x86")
 @pytest.mark.parametrize("flags", ["-mno-avx512f", "-mno-avx512f -mno-avx2 -mno-avx"])
 def test_narrower_vectors(flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,6 +289,14 @@ def test_every_row_is_in_one_chunk(rows: int) -> None:
     batch = case.batch(policy)
     found, _ = fused(policy, batch)
     assert_close_to(torch_gradient(policy, batch, PPO)[0], found, policy, batch, PPO)
+
+
+def test_more_threads_than_workers_can_be() -> None:
+    policy = (case := Case()).policy()
+    batch = case.batch(policy)
+    few, _ = fused(policy, batch, workers=2)
+    many, _ = fused(policy, batch, workers=1000)
+    assert torch.equal(few, many)
 
 
 def test_a_row_gives_the_same_wherever_it_stands() -> None:
@@ -393,133 +413,3 @@ def test_networks_that_do_not_fit_together_are_refused() -> None:
         FusedNetworks(model, (5,))
     with pytest.raises(DeviceError, match="no fused kernels: its model is a Linear, none of the packaged ones"):
         FusedNetworks(nn.Linear(4, 3), (3,))
-
-
-# --- which policies are fused -----------------------------------------------------------------------------------------
-
-
-def test_a_plain_policy_is_fused_and_a_copy_of_it_is_not() -> None:
-    policy = Case().policy()
-    assert fused_gradient(policy) is None
-    assert fuse(policy)
-    assert isinstance(fused_gradient(policy), FusedNetworks)
-    assert fused_gradient(copy.deepcopy(policy)) is None
-    observations = torch.randn(20, 4)
-    assert policy.outputs(observations).requires_grad
-    with torch.no_grad():
-        assert torch.equal(policy.outputs(observations), policy.model.fused.outputs(observations))
-        assert torch.equal(policy.value(observations), policy.model.fused.value(observations))
-
-
-def test_actions_in_a_box_are_fused() -> None:
-    policy = Case(box=3).policy()
-    assert fuse(policy)
-    assert fused_gradient(policy) is policy.model.fused
-
-
-def test_the_gradient_of_the_widths_alone() -> None:
-    """By hand: with a mean of 0, a width of 2 and an advantage of -1, of an action at 3 and of the entropy."""
-    policy = Case(hidden=(), box=1, rows=1).policy()
-    with torch.no_grad():
-        for layer in (policy.model.actor_layers[0], policy.model.critic_layers[0]):
-            layer.weight.zero_()
-            layer.bias.zero_()
-        policy.distribution.log_std.fill_(math.log(2.0))
-    one, loss = torch.ones(1), A2CSettings(norm_adv=False, ent_coef=0.25, vf_coef=0.0)
-    batch = Batch(torch.zeros(1, 4), 3 * one[:, None], 0 * one, -one, 0 * one, 0 * one)
-    fused(policy, batch, loss)
-    # log p = -(3 / 2)^2 / 2 - log 2 - ...: its slope at log 2 is (3 / 2)^2 - 1, and that of the loss has the same sign
-    assert policy.distribution.log_std.grad.item() == pytest.approx(1.25 - 0.25)
-    assert policy.model.actor_layers[0].bias.grad.item() == pytest.approx(3 / 4)
-
-
-class Own(MLP):
-    pass
-
-
-def changed(**modules: nn.Module) -> Policy:
-    policy = Case().policy()
-    for name, module in modules.items():
-        setattr(policy.model, name, module)
-    return policy
-
-
-def layers(*modules: nn.Module) -> nn.Sequential:
-    return nn.Sequential(*modules)
-
-
-@pytest.mark.parametrize(
-    ("policy", "reason"),
-    [
-        (Policy(Own(Box(-1.0, 1.0, (4,)), 2), Categorical((2,))), "its model is a Own, none of the packaged ones"),
-        (Case().policy().double(), "it is not float32 on the cpu"),
-        (
-            changed(critic_layers=layers(nn.Linear(4, 1, bias=False))),
-            "it has a Linear where a linear layer with a",
-        ),
-        (changed(actor_layers=layers(nn.Linear(4, 2), nn.Tanh())), "it has a Tanh where a linear layer with a"),
-        (changed(actor_layers=layers(nn.Linear(4, 2), nn.GELU(), nn.Linear(2, 2))), "it has a GELU where tanh"),
-        (
-            changed(actor_layers=layers(*(nn.Linear(2, 2) for _ in range(3)))),
-            "it has a Linear where tanh",
-        ),
-        (
-            changed(actor_layers=layers(*(nn.Linear(2, 2) for _ in range(2)))),
-            "it has 1 modules where layers with an",
-        ),
-        (Case(hidden=(2,) * 49).policy(), "it has 49 layers before its last, more than 48"),
-    ],
-)
-def test_other_policies_are_left_to_torch(policy: Policy, reason: str, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO):
-        assert not fuse(policy, "mine")
-    assert f"policy 'mine' is run by torch, without fused kernels: {reason}" in caplog.text
-    assert fused_gradient(policy) is None
-
-
-def test_what_is_required_and_cannot_be_had_is_refused() -> None:
-    with pytest.raises(ConfigError) as refused:
-        fuse(Policy(Own(Box(-1.0, 1.0, (4,)), 2), Categorical((2,))), "mine", required=True)
-    assert str(refused.value) == (
-        "trainer.fused is required, but policy 'mine' can be run by torch alone: its model is a Own, none of the "
-        "packaged ones; set it to true, which leaves such policies to torch"
-    )
-    policy = Case().policy()
-    assert fuse(policy, required=True) and fused_gradient(policy) is not None
-
-
-def test_only_policies_on_the_cpu_are_fused(caplog: pytest.LogCaptureFixture) -> None:
-    elsewhere, here = Case().policy().to("meta"), Case().policy()
-    with caplog.at_level(logging.INFO):
-        fuse_policies({"elsewhere": elsewhere, "here": here, "random": None})
-    assert fused_gradient(elsewhere) is None
-    assert fused_gradient(here) is not None
-    assert "without fused kernels" not in caplog.text
-
-
-def test_without_a_compiler_torch_does_the_work(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(*arguments: Any) -> None:
-        raise BuildError("no C++ compiler found")
-
-    monkeypatch.setattr("warpworld.policies.fused.networks.library", fail)
-    policy = Case().policy()
-    assert not fuse(policy, "mine")
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "policy 'mine' is run by torch, without fused kernels: no C++ compiler found" in caplog.text
-
-
-def test_a_library_that_does_not_compile_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    source = tmp_path / "broken.cpp"
-    source.write_text("int f() { return nothing_like_it; }\n")
-    with pytest.raises(BuildError, match=r"broken\.cpp does not compile with .*nothing_like_it"):
-        NativeLibrary(source)
-
-
-def test_more_threads_than_workers_can_be() -> None:
-    policy = (case := Case()).policy()
-    batch = case.batch(policy)
-    few, _ = fused(policy, batch, workers=2)
-    many, _ = fused(policy, batch, workers=1000)
-    assert torch.equal(few, many)

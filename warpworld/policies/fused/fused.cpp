@@ -178,8 +178,8 @@ FUSED_INLINE void fetch_strip(const GradientCall& call, int64_t number) {
     }
 }
 
-// `next` is what is computed after it; itself where nothing is.
-static bool gradient_of_strip(const GradientCall& call, int64_t number, int64_t next, float* sums,
+// Up to `end` the next strips follow.
+static bool gradient_of_strip(const GradientCall& call, int64_t number, int64_t end, float* sums,
                               double* diagnostics) {
   const Model& model = *call.model;
   const Scratch& scratch = model.scratch[ww_this_thread.worker];
@@ -191,7 +191,7 @@ static bool gradient_of_strip(const GradientCall& call, int64_t number, int64_t 
     const Slabs slabs = slabs_of(trunk, scratch, strip.rows);
     if (i == 0 || !is_gathered_alike(model.trunks[i - 1], trunk))
       gather(trunk, strip.rows, scratch.rows, call.rows.observations, slabs.values[0]);
-    if (i == 0 && next != number) fetch_strip(call, next);
+    if (i == 0 && number + 1 < end) fetch_strip(call, number + 1);
     forward(trunk, strip, slabs, scratch);
     clear_sums(trunk, strip, slabs);
     if (!gradient_at_top(call, i, strip, slabs, scratch, sums, diagnostics)) return false;
@@ -208,7 +208,7 @@ static void gradient_of_chunk(GradientCall& call, unsigned chunk) {
   const int64_t first = first_strip(strips, chunks, chunk), end = first_strip(strips, chunks, chunk + 1);
   if (first < end) fetch_strip(call, first);
   for (int64_t i = first; i < end; i++)
-    if (!gradient_of_strip(call, i, i + 1 < end ? i + 1 : i, model.sums[chunk], model.diagnostics[chunk])) {
+    if (!gradient_of_strip(call, i, end, model.sums[chunk], model.diagnostics[chunk])) {
       __atomic_store_n(&call.bad_action, 1, __ATOMIC_RELAXED);
       return;
     }

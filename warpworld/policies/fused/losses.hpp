@@ -45,13 +45,19 @@ struct Moments {
   typedef double Eight __attribute__((vector_size(64)));
   typedef float EightFloats __attribute__((vector_size(32), aligned(4), may_alias));
   Eight totals{}, squares{};
+  float first = 0.0f;
+  int64_t count = 0;
 
-  void add(const float* advantages, float first) {
+  // Adds the first `held` of them; the others are overwritten.
+  void add(float (&advantages)[at_once], int held) {
+    if (count == 0) first = advantages[0];
+    for (int i = held; i < at_once; i++) advantages[i] = first;
     for (int i = 0; i < at_once; i += 8) {
       const Eight difference = __builtin_convertvector(*(const EightFloats*)(advantages + i), Eight) - (double)first;
       totals += difference;
       squares += difference * difference;
     }
+    count += held;
   }
 
   static double sum(Eight x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
@@ -59,33 +65,28 @@ struct Moments {
 
 // Of the advantages that count, the mean and the unbiased standard deviation.
 static Common common_of(const Rows& rows, const Places& places, const Loss& loss) {
-  float some[Moments::at_once] = {}, first;  // copied, so that the memory is asked for many of them at once
+  float some[Moments::at_once] = {};  // copied, so that the memory is asked for many of them at once
   const float* const advantages = rows.advantages;
   const uint8_t* const counts = rows.counts;
   const Places those = places;
   Moments moments;
-  int64_t count = 0;
   int held = 0;
   for (int64_t i = 0; i < those.count; i++)
     for (int64_t row = those.row(those.sequence(i), 0), t = 0; t < those.steps; row += those.step_stride, t++) {
       some[held] = advantages[row];
       held += !counts || counts[row];
       if (held < Moments::at_once) continue;
-      if (count == 0) first = some[0];
-      moments.add(some, first);
-      count += held;
+      moments.add(some, held);
       held = 0;
     }
-  if (count == 0) first = some[0];
-  count += held;
-  while (held < Moments::at_once) some[held++] = first;
-  moments.add(some, first);
+  moments.add(some, held);
+  const int64_t count = moments.count;
   Common common{0.0f, 1.0f, count ? 1.0f / count : 0.0f, count};
   if (!loss.normalise_advantages || !count) return common;
   const double total = Moments::sum(moments.totals), square = Moments::sum(moments.squares);
   const double spare = square - total * (total / count);
   const double variance = (spare < 0 ? 0 : spare) / (count > 1 ? count - 1 : 1);
-  common.mean = first + total / count;
+  common.mean = moments.first + total / count;
   common.scale = 1.0 / (__builtin_sqrt(variance) + normalisation_eps);
   return common;
 }
