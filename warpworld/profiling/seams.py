@@ -5,7 +5,7 @@ from __future__ import annotations
 from warpworld.profiling.ledger import Ledger, Part
 from warpworld.trainers.algorithms import targets
 from warpworld.trainers.algorithms.algorithm import Algorithm
-from warpworld.trainers.algorithms.estimates import TorchEstimates
+from warpworld.trainers.algorithms.estimates import TensorEstimates
 from warpworld.trainers.algorithms.held_estimates import HeldEstimates
 from warpworld.trainers.algorithms.minibatches import Minibatches
 from warpworld.trainers.algorithms.off_policy import OffPolicy
@@ -40,7 +40,7 @@ def watch_iterations(ledger: Ledger, trainer: Trainer) -> None:
         _watch_algorithm(ledger, name, algorithm)
     for function in ("step_values", "ends_of"):
         ledger.watch(targets, function, Part(VALUES))
-    for estimates in (TorchEstimates, HeldEstimates):
+    for estimates in (TensorEstimates, HeldEstimates):
         for function in ("gae", "vtrace"):
             ledger.watch(estimates, function, Part(RETURNS))
     ledger.watch(Minibatches, "deal", Part(ORDER))

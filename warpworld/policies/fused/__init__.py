@@ -2,7 +2,9 @@
 
 from warpworld.policies.fused.adam import FusedAdam
 from warpworld.policies.fused.calls import DIAGNOSTICS, Loss
+from warpworld.policies.fused.dealing import deal
 from warpworld.policies.fused.fuse import fuse, fused_gradient, fused_networks
+from warpworld.policies.fused.gae import fused_gae
 from warpworld.policies.fused.gradients import FusedGradients
 from warpworld.policies.fused.networks import FusedNetworks
 
@@ -12,7 +14,9 @@ __all__ = [
     "FusedGradients",
     "FusedNetworks",
     "Loss",
+    "deal",
     "fuse",
+    "fused_gae",
     "fused_gradient",
     "fused_networks",
 ]

@@ -9,6 +9,8 @@
 
 #include "adam.hpp"
 #include "cpu/program.hpp"
+#include "deal.hpp"
+#include "gae.hpp"
 #include "model.hpp"
 
 namespace fused {
@@ -269,6 +271,10 @@ fused::Model* fused_make(const fused::ModelShape* shape) {
   fused_free(model);
   return nullptr;
 }
+
+void fused_deal(fused::Deal* call) { fused::deal_out(*call); }
+
+void fused_gae(fused::Gae* call) { fused::estimate(*call); }
 
 void fused_adam_step(fused::AdamStep* call) { fused::adam_step(*call); }
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable
 from pathlib import Path
 
+from warpworld.errors import BuildError
 from warpworld.managers.cpu.native_library import NativeLibrary
 
 SOURCE = Path(__file__).resolve().parent / "fused.cpp"
@@ -19,6 +21,15 @@ def library() -> NativeLibrary:
         BuildError: it does not compile here.
     """
     return NativeLibrary(SOURCE)
+
+
+@functools.cache
+def function_of_one_pointer(name: str) -> Callable[..., int] | None:
+    """A plain function that takes a struct's address; None where the C++ does not compile."""
+    try:
+        return library().function(name, ctypes.c_void_p)
+    except BuildError:
+        return None
 
 
 def multiplies_pairs() -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+from warpworld.policies.fused import fused_gae
 from warpworld.trainers.algorithms.gae import gae
 from warpworld.trainers.algorithms.vtrace import vtrace
 
@@ -55,8 +56,8 @@ class Estimates(ABC):
         """
 
 
-class TorchEstimates(Estimates):
-    """By torch's operations, some for each step.
+class TensorEstimates(Estimates):
+    """GAE in C++ where values are on the cpu; else, as V-trace, by torch's operations, some for each step.
 
     Args:
         settings: discount and limits.
@@ -67,7 +68,9 @@ class TorchEstimates(Estimates):
 
     def gae(self, values: Tensor, ends: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
         """See ``Estimates``."""
-        return gae(values=values, **ends, gamma=self._settings.gamma, gae_lambda=self._settings.gae_lambda)
+        given = {"values": values, **ends, "gamma": self._settings.gamma, "gae_lambda": self._settings.gae_lambda}
+        found = fused_gae(**given) if values.device.type == "cpu" else None
+        return gae(**given) if found is None else found
 
     def vtrace(self, values: Tensor, log_ratios: Tensor, ends: Mapping[str, Any]) -> Tensor:
         """See ``Estimates``."""

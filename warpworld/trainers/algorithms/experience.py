@@ -8,14 +8,16 @@ import torch
 from torch import Tensor
 
 from warpworld.policies import Policy, RecurrentPolicy
+from warpworld.policies.fused import fused_gradient
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.sequences import Experience, Sequences
 from warpworld.trainers.collecting.memory import begun
 from warpworld.trainers.collecting.trajectories import Trajectories
 
-# Rows of one value forward: on a cpu so few that what lies between the layers stays in a cache, on a gpu as many as its
-# memory does not notice.
+# Rows of one value forward: of torch's on a cpu so few that what lies between the layers stays in a cache, on a gpu as
+# many as its memory does not notice. C++ takes them in strips by itself.
 VALUE_ROWS = {"cpu": 1 << 12, "cuda": 1 << 20}
+FUSED_ROWS = 1 << 20
 VALUE_FEATURES = 1 << 28  # of all these rows together: images of bytes become four times as large
 
 
@@ -85,9 +87,10 @@ def _truncated_values(seen: Trajectories, policy: Policy) -> Tensor:
     return finals.placed(found, *seen.rewards.shape[:2])
 
 
-def rows_at_once(observations: Tensor) -> int:
+def rows_at_once(policy: Policy, observations: Tensor) -> int:
     """How many of these rows a value forward takes."""
-    return min(VALUE_ROWS[observations.device.type], VALUE_FEATURES // observations.shape[-1] or 1)
+    most = VALUE_ROWS[observations.device.type] if fused_gradient(policy) is None else FUSED_ROWS
+    return min(most, VALUE_FEATURES // observations.shape[-1] or 1)
 
 
 def values_of(
@@ -105,7 +108,7 @@ def values_of(
     Returns:
         (...) float32.
     """
-    flat, size = observations.reshape(-1, observations.shape[-1]), rows_at_once(observations)
+    flat, size = observations.reshape(-1, observations.shape[-1]), rows_at_once(policy, observations)
     with torch.no_grad():
         read = flat if critic_inputs is None else critic_inputs.reshape(-1, critic_inputs.shape[-1])
         if states is None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from warpworld.policies.fused import deal
 from warpworld.trainers.algorithms.batch import NORM_EPS
 from warpworld.trainers.algorithms.sequences import Experience
 from warpworld.trainers.distributed import ProcessGroup
@@ -100,7 +101,9 @@ class Minibatches:
         return batch.with_blanks() if self._keeps_all else batch.counted()
 
     def _order(self, generator: torch.Generator) -> Tensor:
-        """A permutation on the rows' device: shuffling on the host would keep a GPU waiting."""
+        """The rows, minibatch by minibatch, on their device: shuffling on the host would keep a GPU waiting."""
+        if self._device.type == "cpu":
+            return deal(self.total, self._parts, generator)
         if generator.device.type == self._device.type:
             return torch.randperm(self.total, generator=generator, device=self._device)
         seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from warpworld.policies import Policy
 from warpworld.trainers.algorithms.batch import Batch
-from warpworld.trainers.algorithms.estimates import Estimates, TargetSettings, TorchEstimates
+from warpworld.trainers.algorithms.estimates import Estimates, TargetSettings, TensorEstimates
 from warpworld.trainers.algorithms.experience import ends_of, experience_of, rows_at_once, step_values
 from warpworld.trainers.algorithms.sequences import Experience, joined
 from warpworld.trainers.collecting.trajectories import Trajectories
@@ -24,7 +24,7 @@ class Targets(ABC):
         policy: that acted, and learns.
         seen: what was recorded of each of its groups.
         settings: discount and limits.
-        estimates: what computes those of each group; None for torch.
+        estimates: what computes those of each group; None for torch and C++.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Targets(ABC):
         estimates: Sequence[Estimates] | None = None,
     ) -> None:
         self.policy, self.seen = policy, seen
-        self.estimates = [TorchEstimates(settings)] * len(seen) if estimates is None else estimates
+        self.estimates = [TensorEstimates(settings)] * len(seen) if estimates is None else estimates
 
     @abstractmethod
     def experience(self) -> Experience:
@@ -100,7 +100,7 @@ class VTraceTargets(GAETargets):
 
     def _evaluated(self, rows: Experience) -> tuple[Tensor, Tensor]:
         """Log-probabilities of the actions, and values, by the present weights: (rows,) each."""
-        at_once = rows_at_once(rows.rows.observations) * len(rows) // len(rows.rows) or 1
+        at_once = rows_at_once(self.policy, rows.rows.observations) * len(rows) // len(rows.rows) or 1
         whole, rest = divmod(len(rows), at_once)
         log_probs, values = [], []
         distribution: Any = self.policy.distribution

@@ -1,0 +1,74 @@
+"""How rows are dealt into minibatches in C++."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from warpworld.policies.fused import deal
+
+
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def parts_of(order: Tensor, count: int, parts: int) -> list[list[int]]:
+    lengths = [count // parts + (part < count % parts) for part in range(parts)]
+    return [part.tolist() for part in order.split(lengths)]
+
+
+@settings(max_examples=100)
+@given(count=st.integers(1, 700), parts=st.integers(1, 700), seed=st.integers(0, 2**32 - 1))
+def test_every_number_is_dealt_once_and_ascends_within_its_part(count: int, parts: int, seed: int) -> None:
+    parts = min(parts, count)
+    dealt = parts_of(deal(count, parts, seeded(seed)), count, parts)
+    assert len(dealt) == parts
+    assert sorted(itertools.chain(*dealt)) == list(range(count))
+    assert all(part == sorted(part) for part in dealt)
+
+
+@pytest.mark.parametrize(("count", "parts", "ways"), [(6, 3, 90), (5, 2, 10), (4, 4, 24), (7, 3, 210)])
+def test_all_ways_are_equally_likely(count: int, parts: int, ways: int) -> None:
+    generator, each = seeded(count), 300
+    found = Counter(tuple(deal(count, parts, generator).tolist()) for _ in range(each * ways))
+    assert len(found) == ways
+    chi_square = sum((number - each) ** 2 / each for number in found.values())
+    degrees = ways - 1
+    assert chi_square < degrees + 5 * math.sqrt(2 * degrees)
+
+
+def test_two_numbers_meet_in_a_part_as_often_as_by_chance() -> None:
+    # Neighbours, and numbers whose words are drawn from neighbouring counters.
+    generator, count, parts, times = seeded(1), 6400, 64, 60
+    part_of, near, far = torch.empty(count, dtype=torch.int64), 0, 0
+    for _ in range(times):
+        part_of[deal(count, parts, generator)] = torch.arange(count) // (count // parts)
+        near += int((part_of[1:] == part_of[:-1]).sum())
+        far += int((part_of[64:] == part_of[:-64]).sum())
+    for met, pairs in ((near, times * (count - 1)), (far, times * (count - 64))):
+        chance = 99 / 6399
+        assert abs(met - pairs * chance) < 5 * math.sqrt(pairs * chance)
+
+
+def test_the_generator_says_how_and_is_moved() -> None:
+    generators = [seeded(1), seeded(1), seeded(2)]
+    first = [deal(1000, 7, generator) for generator in generators]
+    second = [deal(1000, 7, generator) for generator in generators]
+    assert torch.equal(first[0], first[1])
+    assert torch.equal(second[0], second[1])
+    assert not torch.equal(first[0], first[2])
+    assert not torch.equal(first[0], second[0])
+
+
+def test_a_shuffle_where_the_cpp_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[str]()
+    monkeypatch.setattr("warpworld.policies.fused.dealing.function_of_one_pointer", asked.append)
+    assert deal(100, 7, seeded(1)).sort().values.tolist() == list(range(100))
+    assert asked == ["fused_deal"]

@@ -1,0 +1,87 @@
+// Deals numbers into parts at random: the rows of a pass into minibatches.
+//
+// Within a part they ascend, so that memory is read from its beginning to its end. What a part is for takes sums over it,
+// so their order says nothing.
+#pragma once
+
+#include "vectors.hpp"
+
+namespace fused {
+
+// Random words: Philox4x32-10 (cuda/random.cuh names its source) for some counters at once.
+struct Words {
+  static constexpr int counters = 16, at_once = 4 * counters;
+  uint32_t key[2];
+  uint32_t drawn = 0;  // counters so far
+  uint32_t words[at_once];
+  int used = at_once;
+
+  void draw() {
+    uint32_t *x = words, *y = x + counters, *z = y + counters, *w = z + counters;
+    for (int i = 0; i < counters; i++) x[i] = drawn + i, y[i] = 0, z[i] = 0, w[i] = 0;
+    uint32_t key_0 = key[0], key_1 = key[1];
+    for (int round = 0; round < 10; round++) {
+      for (int i = 0; i < counters; i++) {
+        const uint64_t product_0 = (uint64_t)0xD2511F53u * x[i], product_1 = (uint64_t)0xCD9E8D57u * z[i];
+        x[i] = (uint32_t)(product_1 >> 32) ^ y[i] ^ key_0;
+        z[i] = (uint32_t)(product_0 >> 32) ^ w[i] ^ key_1;
+        y[i] = (uint32_t)product_1;
+        w[i] = (uint32_t)product_0;
+      }
+      key_0 += 0x9E3779B9u;
+      key_1 += 0xBB67AE85u;
+    }
+    drawn += counters;
+    used = 0;
+  }
+
+  // A number below n from the next word; each is equally likely, to within n / 2^32.
+  uint32_t below(uint32_t n) {
+    if (used == at_once) draw();
+    return (uint64_t)words[used++] * n >> 32;
+  }
+};
+
+// fused/dealing.py mirrors it.
+struct Deal {
+  int64_t count, parts;  // each below 2^32; the first count % parts parts have one number more than the others
+  uint32_t seed[2];
+  int32_t* part_of;  // (count,), in whole draws: room
+  int64_t* places;   // (parts,): room
+  int64_t* order;    // (count,): the numbers part by part
+
+  int64_t length(int64_t part) const { return count / parts + (part < count % parts); }
+};
+
+// Takes numbers that are drawn out of parts with too many, until none has. `spare` is how many more a part takes.
+static void even_out(const Deal& deal, Words& words, int64_t* spare) {
+  for (int64_t part = 0; part < deal.parts;) {
+    if (spare[part] <= 0) {
+      part++;
+      continue;
+    }
+    int32_t& of_drawn = deal.part_of[words.below(deal.count)];
+    if (spare[of_drawn] >= 0) continue;
+    spare[of_drawn]++;
+    spare[part]--;
+    of_drawn = part;
+  }
+}
+
+// Each number goes to a part by itself, then parts are evened out. Neither treats a number otherwise than another one, so
+// all ways to deal them are equally likely.
+static void deal_out(const Deal& deal) {
+  Words words{{deal.seed[0], deal.seed[1]}};
+  for (int64_t part = 0; part < deal.parts; part++) deal.places[part] = deal.length(part);
+  for (int64_t first = 0; first < deal.count; first += Words::at_once) {
+    words.draw();
+    for (int i = 0; i < Words::at_once; i++) deal.part_of[first + i] = (uint64_t)words.words[i] * deal.parts >> 32;
+  }
+  for (int64_t i = 0; i < deal.count; i++) deal.places[deal.part_of[i]]--;
+  words.used = Words::at_once;
+  even_out(deal, words, deal.places);
+  for (int64_t part = 0, next = 0; part < deal.parts; next += deal.length(part++)) deal.places[part] = next;
+  for (int64_t i = 0; i < deal.count; i++) deal.order[deal.places[deal.part_of[i]]++] = i;
+}
+
+}  // namespace fused

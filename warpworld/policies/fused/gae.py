@@ -1,0 +1,64 @@
+"""Generalised advantage estimation in C++: one pass over what was recorded, in place of several operations a step."""
+
+from __future__ import annotations
+
+import ctypes
+
+import torch
+from torch import Tensor
+
+from warpworld.policies.fused.calls import checked
+from warpworld.policies.fused.library import function_of_one_pointer
+
+_POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
+
+
+class _Gae(ctypes.Structure):
+    """Of gae.hpp."""
+
+    _fields_ = [
+        *((name, _INT64) for name in ("steps", "envs", "agents")),
+        *((name, _POINTER) for name in ("rewards", "values", "next_values", "truncated_values")),
+        *((name, _POINTER) for name in ("terminated", "truncated", "agent_terminated")),
+        *((name, ctypes.c_float) for name in ("gamma", "decay")),
+        *((name, _POINTER) for name in ("advantages", "returns")),
+    ]
+
+
+def fused_gae(
+    rewards: Tensor,
+    values: Tensor,
+    terminated: Tensor,
+    truncated: Tensor,
+    agent_terminated: Tensor | None,
+    next_value: Tensor,
+    truncated_values: Tensor,
+    *,
+    gamma: float,
+    gae_lambda: float,
+) -> tuple[Tensor, Tensor] | None:
+    """What ``gae`` of the algorithms gives; arguments as there, on the cpu. None where the C++ does not compile.
+
+    Raises:
+        StoreError: a tensor has another shape, or is of another kind of numbers.
+    """
+    native = function_of_one_pointer("fused_gae")
+    if native is None:
+        return None
+    steps, envs, agents = rewards.shape
+    numbers = {"rewards": rewards, "values": values, "truncated_values": truncated_values}
+    flags: dict[str, tuple[Tensor, tuple[int, ...]]] = {
+        "terminated": (terminated, (steps, envs)),
+        "truncated": (truncated, (steps, envs)),
+    }
+    if agent_terminated is not None:
+        flags["agent_terminated"] = agent_terminated, (steps, envs, agents)
+    given = {name: checked(name, tensor, torch.float32, (steps, envs, agents)) for name, tensor in numbers.items()}
+    given["next_values"] = checked("next_value", next_value, torch.float32, (envs, agents))
+    given |= {name: checked(name, tensor, torch.bool, shape) for name, (tensor, shape) in flags.items()}
+    advantages, returns = (torch.empty_like(given["rewards"]) for _ in range(2))
+    given |= {"advantages": advantages, "returns": returns}
+    pointers = {name: tensor.data_ptr() for name, tensor in given.items()}
+    call = _Gae(steps=steps, envs=envs, agents=agents, gamma=gamma, decay=gamma * gae_lambda, **pointers)
+    native(ctypes.addressof(call))
+    return advantages, returns
