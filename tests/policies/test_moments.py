@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from warpworld.policies.moments import moments
+from warpworld.policies.moments import moments, variance_of
 from warpworld.policies.normaliser import ObservationNormaliser
 
 ROWS = torch.tensor([[1.0, 2.0], [float("nan"), 9.0], [3.0, -2.0], [5.0, float("inf")]]).double()
@@ -17,6 +17,12 @@ def test_by_hand() -> None:
     assert mean.tolist() == [2.0, 0.0] and variance.tolist() == [1.0, 4.0]
     assert moments(ROWS[[0, 2]], None)[0] == 2
     assert all(torch.equal(a, b) for a, b in zip(moments(ROWS[[0, 2]], None)[1:], (mean, variance), strict=True))
+
+
+def test_variance_of_numbers_far_from_0_and_of_equal_ones() -> None:
+    numbers = 1000.0 + torch.randn(10_001, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(variance_of(numbers).double(), numbers.double().var(correction=0), rtol=1e-5, atol=0.0)
+    assert variance_of(torch.full((10_001,), 0.1)).item() == variance_of(torch.ones(1)).item() == 0.0
 
 
 def test_no_row_counts() -> None:

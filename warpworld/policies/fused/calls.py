@@ -108,7 +108,7 @@ class StepsCall(ctypes.Structure):
     """Of fused.cpp."""
 
     _fields_ = [
-        *((name, _POINTER) for name in ("gradient", "step", "chunks", "counts")),
+        *((name, _POINTER) for name in ("gradient", "step", "chunks", "order", "bounds", "commons")),
         *(("minibatches", _INT64), ("done", _INT64), ("found", _POINTER)),
     ]
 

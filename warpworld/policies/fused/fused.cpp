@@ -46,12 +46,20 @@ struct GradientCall {
 
 // The gradients of several minibatches, each with a step of Adam along it; fused/calls.py mirrors it.
 struct StepsCall {
-  GradientCall* gradient;  // whose places are the next minibatch's
+  GradientCall* gradient;  // whose places are those of the whole pass at first, then the next minibatch's
   AdamStep* step;
   ww_program* chunks;      // runs those of a gradient
-  const int64_t* counts;   // rows or sequences of each minibatch, which lie behind each other in the order
+  const int64_t *order, *bounds;  // (minibatches + 1,): where in the order the rows or sequences of each minibatch begin
+  Common* commons;                // (minibatches,)
   int64_t minibatches, done;
   float* found;  // (minibatches, num_diagnostics + 1): diagnostics, and the gradient's length
+
+  Places places(int64_t minibatch) const {
+    Places those = gradient->places;
+    those.count = bounds[minibatch + 1] - bounds[minibatch];
+    those.index = order + bounds[minibatch];
+    return those;
+  }
 };
 
 // Calls `use` with each layer of a trunk that has weights, and torch's; returns what comes behind them.
@@ -226,6 +234,24 @@ static void run_gradient(const ww_launch* launch, unsigned first, unsigned end) 
   for (unsigned i = first; i < end; i++) gradient_of_chunk(call, i);
 }
 
+// What each minibatch's rows have in common: workers take one each, where steps are taken by one after the other.
+static void run_commons(const ww_launch* launch, unsigned first, unsigned end) {
+  const StepsCall& call = *(const StepsCall*)launch->args[0];
+  const GradientCall& gradient = *call.gradient;
+  for (unsigned i = first; i < end; i++)
+    call.commons[i] = checked_common_of(gradient.rows, call.places(i), gradient.sequences, gradient.loss);
+}
+
+// Before the chunks of a gradient; returns their number, -1 if there is no memory for them, -2 if a row does not exist.
+static int begin_gradient(GradientCall& call, const Common& common) {
+  if (common.count == no_such_row) return -2;
+  if (!make_room(*call.model, strip_rows(*call.model, call.places))) return -1;
+  pack(*call.model, call.parameters, true, true);
+  call.common = common;
+  call.bad_action = 0;
+  return chunks_of(*call.model, call.places);
+}
+
 // ---- steps ----------------------------------------------------------------------------------------------------------
 constexpr double most_seconds = 0.05;  // of steps in one call, which takes one at least: Ctrl-C is seen between calls
 
@@ -243,6 +269,7 @@ extern "C" {
 int ww_run_program(ww_program*);  // the runtime's
 
 extern const ww_kernel ww_kernel_forward = {WW_ABI, "forward", fused::run_forward};
+extern const ww_kernel ww_kernel_commons = {WW_ABI, "commons", fused::run_commons};
 extern const ww_kernel ww_kernel_gradient = {WW_ABI, "gradient", fused::run_gradient};
 
 // Floats of a vector: slabs have whole ones.
@@ -285,15 +312,9 @@ int fused_begin_forward(fused::ForwardCall* call) {
   return fused::strips_of(*call->model, call->places);
 }
 
-// Before the chunks of a gradient; returns their number, -1 if there is no memory for them, -2 if a row does not exist.
+// See begin_gradient.
 int fused_begin_gradient(fused::GradientCall* call) {
-  for (int64_t i = 0; i < call->places.count; i++)
-    if (call->places.index[i] < 0 || call->places.index[i] >= call->sequences) return -2;
-  if (!fused::make_room(*call->model, fused::strip_rows(*call->model, call->places))) return -1;
-  fused::pack(*call->model, call->parameters, true, true);
-  call->common = fused::common_of(call->rows, call->places, call->loss);
-  call->bad_action = 0;
-  return fused::chunks_of(*call->model, call->places);
+  return fused::begin_gradient(*call, fused::checked_common_of(call->rows, call->places, call->sequences, call->loss));
 }
 
 // After the chunks: adds them up in order, and writes the gradient to torch's memory.
@@ -302,8 +323,11 @@ void fused_end_gradient(fused::GradientCall* call) {
   Model& model = *call->model;
   const int chunks = chunks_of(model, call->places);
   float* sums = model.sums[0];
-  for (int chunk = 1; chunk < chunks; chunk++)
-    for (size_t i = 0; i < model.all_sums; i += lanes) store(sums + i, load(sums + i) + load(model.sums[chunk] + i));
+  for (size_t i = 0; i < model.all_sums; i += lanes) {
+    Vector total = load(sums + i);
+    for (int chunk = 1; chunk < chunks; chunk++) total += load(model.sums[chunk] + i);
+    store(sums + i, total);
+  }
   for (int d = 0; d < num_diagnostics; d++) {
     double total = 0;
     for (int chunk = 0; chunk < chunks; chunk++) total += model.diagnostics[chunk][d];
@@ -325,8 +349,8 @@ int fused_take_steps(fused::StepsCall* call) {
   using namespace fused;
   GradientCall& gradient = *call->gradient;
   for (const double end = seconds() + most_seconds; call->done < call->minibatches;) {
-    gradient.places.count = call->counts[call->done];
-    const int chunks = fused_begin_gradient(&gradient);
+    gradient.places = call->places(call->done);
+    const int chunks = begin_gradient(gradient, call->commons[call->done]);
     if (chunks < 0) return chunks;
     call->chunks->context.num_envs = chunks;
     if (const int error = ww_run_program(call->chunks)) return error;
@@ -336,7 +360,6 @@ int fused_take_steps(fused::StepsCall* call) {
     float* found = call->found + call->done * (num_diagnostics + 1);
     for (int d = 0; d < num_diagnostics; d++) found[d] = gradient.diagnostics[d];
     found[num_diagnostics] = call->step->norm;
-    gradient.places.index += gradient.places.count;
     call->done++;
     if (seconds() > end) break;
   }

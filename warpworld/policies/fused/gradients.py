@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from warpworld.errors import StoreError
-from warpworld.policies.fused.calls import DIAGNOSTICS, GradientCall, Loss, Places, Rows, StepsCall, checked
+from warpworld.policies.fused.calls import DIAGNOSTICS, Common, GradientCall, Loss, Places, Rows, checked
 
 if TYPE_CHECKING:
     from warpworld.policies.fused.networks import FusedNetworks
@@ -76,10 +77,14 @@ class FusedGradients:
             StoreError: a row or an action that does not exist.
         """
         rows = checked("rows", order, torch.int64, (sum(counts),))
-        call, found = self._prepared(rows, loss), torch.empty(len(counts), len(DIAGNOSTICS) + 1)
-        native = (ctypes.c_int64 * len(counts))(*counts)
-        pointers = ctypes.addressof(call), step, self._networks._run_gradient.address, ctypes.addressof(native)
-        self._networks._take_steps(StepsCall(*pointers, len(counts), 0, found.data_ptr()))
+        self._prepared(rows, loss)
+        bounds = (ctypes.c_int64 * (len(counts) + 1))(0, *itertools.accumulate(counts))
+        commons, found = (Common * len(counts))(), torch.empty(len(counts), len(DIAGNOSTICS) + 1)
+        call = self._networks._steps_call
+        call.step, call.order, call.bounds = step, rows.data_ptr(), ctypes.addressof(bounds)
+        call.commons, call.found = ctypes.addressof(commons), found.data_ptr()
+        call.minibatches, call.done = len(counts), 0
+        self._networks._take_steps()
         return found
 
     def _prepared(self, rows: Tensor, loss: Loss) -> GradientCall:

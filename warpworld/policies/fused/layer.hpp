@@ -60,6 +60,7 @@ struct Layer {
   int in_columns;     // of the copies below: `inputs` in whole vectors
   int* rows;          // as in the shape
   int* columns;
+  int are_in_order;   // whether torch has the columns as we have them
   float* given;       // (weight_rows, weight_columns), as they were when they were copied
   float* straight;    // [outputs][in_columns], in pairs [outputs / 2][in_columns]
   float* transposed;  // [inputs][outputs], in pairs [pairs_of(inputs)][outputs]
@@ -83,6 +84,8 @@ static void lay_out(Layer& layer, size_t& num_sums, Arena& arena) {
   layer.straight = arena.take((size_t)shape.outputs * layer.in_columns);
   layer.transposed = arena.take((size_t)shape.inputs * shape.outputs);
   layer.bias = arena.take(shape.outputs);
+  layer.are_in_order = true;
+  for (int k = 0; k < shape.inputs; k++) layer.are_in_order &= shape.columns[k] == k;
   layer.sums = num_sums;
   num_sums += rounded_up(shape.inputs * shape.outputs + shape.outputs, lanes);
   if (!arena.block) return;
@@ -94,8 +97,11 @@ static void lay_out(Layer& layer, size_t& num_sums, Arena& arena) {
 static void put_row(const Layer& layer, int output, const float* row) {
   const int outputs = layer.shape.outputs;
   float *straight = layer.straight + (size_t)output * layer.in_columns, *transposed = layer.transposed + output;
-  for (int k = 0; k < layer.shape.inputs; k++)
-    if (layer.columns[k] >= 0) straight[k] = transposed[(size_t)k * outputs] = row[layer.columns[k]];
+  if (layer.are_in_order)
+    for (int k = 0; k < layer.shape.inputs; k++) straight[k] = transposed[(size_t)k * outputs] = row[k];
+  else
+    for (int k = 0; k < layer.shape.inputs; k++)
+      if (layer.columns[k] >= 0) straight[k] = transposed[(size_t)k * outputs] = row[layer.columns[k]];
 }
 
 // The same with pairs, of which the copies have half as many rows.

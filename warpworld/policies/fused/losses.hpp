@@ -91,6 +91,15 @@ static Common common_of(const Rows& rows, const Places& places, const Loss& loss
   return common;
 }
 
+constexpr int64_t no_such_row = -1;  // as a count
+
+// The same, of which only the count means anything if some row is none of so many sequences'.
+static Common checked_common_of(const Rows& rows, const Places& places, int64_t sequences, const Loss& loss) {
+  for (int64_t i = 0; i < places.count; i++)
+    if (places.index[i] < 0 || places.index[i] >= sequences) return {0.0f, 0.0f, 0.0f, no_such_row};
+  return common_of(rows, places, loss);
+}
+
 // Arrays of `tile` numbers each, but for logits (choices, tile), their gradients, entropies and taken (heads, tile).
 struct LossScratch {
   float *logits, *gradients, *entropies;

@@ -94,6 +94,9 @@ class FusedNetworks:
         self._run_forward = [WorkerLoop(compiled, "forward", call, workers) for call in self._forward_calls]
         self._gradient_call = GradientCall(model=self._model, parameters=ctypes.addressof(self._parameters))
         self._run_gradient = WorkerLoop(compiled, "gradient", self._gradient_call, workers)
+        gradient, chunks = ctypes.addressof(self._gradient_call), self._run_gradient.address
+        self._steps_call = StepsCall(gradient=gradient, chunks=chunks)
+        self._run_commons = WorkerLoop(compiled, "commons", self._steps_call, workers)
 
     def _make(self, num_workers: int) -> int:
         """The C++ side's model, freed with this object."""
@@ -218,8 +221,10 @@ class FusedNetworks:
         self._check(_NO_SUCH_ACTION if call.bad_action else 0, call)
         self._end_gradient(ctypes.addressof(call))
 
-    def _take_steps(self, steps: StepsCall) -> None:
+    def _take_steps(self) -> None:
         """Take all steps of a pass."""
+        steps = self._steps_call
+        self._run_commons(steps.minibatches)
         while steps.done < steps.minibatches:
             code = self._run_steps(ctypes.addressof(steps))
             if code > 0:

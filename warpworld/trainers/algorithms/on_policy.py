@@ -19,7 +19,7 @@ from warpworld.environment import Group
 from warpworld.errors import RunError
 from warpworld.policies import Policy, RecurrentPolicy
 from warpworld.policies.fused import DIAGNOSTICS, Loss, fused_gradient
-from warpworld.policies.moments import moments
+from warpworld.policies.moments import moments, variance_of
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters, OptimizerMaker, adam
@@ -388,6 +388,8 @@ class OnPolicy(Algorithm):
         errors = rows.returns - self.units.of_values(rows.values)
         if self.processes.several:
             _, (unexplained, variance) = self.processes.moments(torch.stack((errors, rows.returns), 1), total)
+        elif rows.mask is None:
+            unexplained, variance = variance_of(errors), variance_of(rows.returns)
         else:
             _, _, (unexplained, variance) = moments(torch.stack((errors, rows.returns), 1), rows.mask)
         return torch.where(variance > 0, 1.0 - unexplained / variance, 0.0)
