@@ -173,24 +173,7 @@ static bool gradient_at_top(const GradientCall& call, int number, const Strip& s
   return is_right;
 }
 
-// Asks the memory for what a strip reads of the batch: of its first rows, where it has more than a tile. Inline, as
-// fetch_columns is.
-FUSED_INLINE void fetch_strip(const GradientCall& call, int64_t number) {
-  const Model& model = *call.model;
-  const Places& places = call.places;
-  const int at_once = agents_at_once(model, places.steps), features = model.trunks[0].shape.features;
-  const int64_t first = number * at_once, left = places.count - first, agents = left < at_once ? left : at_once;
-  for (int64_t i = 0; i < agents && i * places.steps < tile; i++)
-    for (int64_t t = 0; t < places.steps && t < tile; t++) {
-      const int64_t row = places.row(places.sequence(first + i), t);
-      fetch(call.rows.observations + row * features, features);
-      fetch_columns(call.rows, model.is_box ? model.actor.outputs : model.num_heads, row);
-    }
-}
-
-// Up to `end` the next strips follow.
-static bool gradient_of_strip(const GradientCall& call, int64_t number, int64_t end, float* sums,
-                              double* diagnostics) {
+static bool gradient_of_strip(const GradientCall& call, int64_t number, float* sums, double* diagnostics) {
   const Model& model = *call.model;
   const Scratch& scratch = model.scratch[ww_this_thread.worker];
   const Strip strip = strip_of(model, call.places, number, call.starts, call.states, scratch);
@@ -201,7 +184,6 @@ static bool gradient_of_strip(const GradientCall& call, int64_t number, int64_t 
     const Slabs slabs = slabs_of(trunk, scratch, strip.rows);
     if (i == 0 || !is_gathered_alike(model.trunks[i - 1], trunk))
       gather(trunk, strip.rows, scratch.rows, call.rows.observations, slabs.values[0]);
-    if (i == 0 && number + 1 < end) fetch_strip(call, number + 1);
     forward(trunk, strip, slabs, scratch);
     clear_sums(trunk, strip, slabs);
     if (!gradient_at_top(call, i, strip, slabs, scratch, sums, diagnostics)) return false;
@@ -216,9 +198,8 @@ static void gradient_of_chunk(GradientCall& call, unsigned chunk) {
   memset(model.sums[chunk], 0, model.all_sums * sizeof(float));
   memset(model.diagnostics[chunk], 0, sizeof model.diagnostics[chunk]);
   const int64_t first = first_strip(strips, chunks, chunk), end = first_strip(strips, chunks, chunk + 1);
-  if (first < end) fetch_strip(call, first);
   for (int64_t i = first; i < end; i++)
-    if (!gradient_of_strip(call, i, end, model.sums[chunk], model.diagnostics[chunk])) {
+    if (!gradient_of_strip(call, i, model.sums[chunk], model.diagnostics[chunk])) {
       __atomic_store_n(&call.bad_action, 1, __ATOMIC_RELAXED);
       return;
     }

@@ -115,16 +115,6 @@ struct TileRows {
   int samples;
 };
 
-// Asks the memory for what the losses of a row read. Inline, since GCC leaves a call out that does nothing else.
-FUSED_INLINE void fetch_columns(const Rows& rows, int heads_or_dimensions, int64_t row) {
-  __builtin_prefetch(rows.log_probs + row);
-  __builtin_prefetch(rows.advantages + row);
-  __builtin_prefetch(rows.returns + row);
-  __builtin_prefetch(rows.values + row);
-  const int64_t place = row * heads_or_dimensions;
-  rows.actions ? __builtin_prefetch(rows.actions + place) : __builtin_prefetch(rows.box_actions + place);
-}
-
 // Copies a column of a batch's for the tile's rows; zeros where none counts.
 static void take_column(const float* column, const TileRows& those, float* to) {
   for (int s = 0; s < tile; s++) to[s] = s < those.samples && those.counts[s] ? column[those.rows[s]] : 0.0f;
