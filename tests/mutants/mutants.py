@@ -59,8 +59,11 @@ def _line(text: str) -> str:
 
 
 def read_faults(path: Path, root: Path) -> list[Fault]:
-    """The faults of a list; those that name no tests get the folder of their file."""
-    listed = yaml.safe_load(path.read_text(encoding="utf-8"))
+    """The faults of a list; those that name no tests get the folder of their file. A file has one entry."""
+    text = path.read_text(encoding="utf-8")
+    listed = yaml.safe_load(text)
+    if twice := [file for file in listed if f"\n{text}".count(f"\n{file}:\n") > 1]:
+        raise ValueError(f"{path.name}: {twice[0]} is listed twice; of the first entry nothing would be read")
     return [
         Fault(file, entry["before"], entry["after"], entry.get("tests") or own_folder(file, root))
         for file, entries in listed.items()

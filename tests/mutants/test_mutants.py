@@ -78,6 +78,13 @@ def test_a_list_gives_each_fault_its_folder(tmp_path: Path) -> None:
     assert own_folder("warpworld/new/c.py", tmp_path) == "tests"
 
 
+def test_a_file_that_is_listed_twice_is_refused(tmp_path: Path) -> None:
+    listed = tmp_path / "faults.yaml"
+    listed.write_text("a.py:\n  - {before: x, after: y}\n\na.py:\n  - {before: z, after: y}\n")
+    with pytest.raises(ValueError, match=r"a\.py is listed twice"):
+        read_faults(listed, tmp_path)
+
+
 def test_every_fault_of_the_list_fits_the_code() -> None:
     wrong = []
     for fault in read_faults(HERE / "faults.yaml", ROOT):
