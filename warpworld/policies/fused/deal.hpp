@@ -45,7 +45,7 @@ struct Words {
 // fused/dealing.py mirrors it.
 struct Deal {
   int64_t count, parts;  // each below 2^32; the first count % parts parts have one number more than the others
-  uint32_t seed[2];
+  const int64_t* seed;  // (2,), each below 2^32
   int32_t* part_of;  // (count,), in whole draws: room
   int64_t* places;   // (parts,): room
   int64_t* order;    // (count,): the numbers part by part
@@ -71,7 +71,7 @@ static void even_out(const Deal& deal, Words& words, int64_t* spare) {
 // Each number goes to a part by itself, then parts are evened out. Neither treats a number otherwise than another one, so
 // all ways to deal them are equally likely.
 static void deal_out(const Deal& deal) {
-  Words words{{deal.seed[0], deal.seed[1]}};
+  Words words{{(uint32_t)deal.seed[0], (uint32_t)deal.seed[1]}};
   for (int64_t part = 0; part < deal.parts; part++) deal.places[part] = deal.length(part);
   for (int64_t first = 0; first < deal.count; first += Words::at_once) {
     words.draw();

@@ -18,8 +18,7 @@ class _Deal(ctypes.Structure):
 
     _fields_ = [
         *((name, _INT64) for name in ("count", "parts")),
-        ("seed", ctypes.c_uint32 * 2),
-        *((name, _POINTER) for name in ("part_of", "places", "order")),
+        *((name, _POINTER) for name in ("seed", "part_of", "places", "order")),
     ]
 
 
@@ -38,10 +37,10 @@ def deal(count: int, parts: int, generator: torch.Generator) -> Tensor:
     native = function_of_one_pointer("fused_deal")
     if native is None:
         return torch.randperm(count, generator=generator)
-    seed = torch.randint(2**32, (2,), generator=generator).tolist()
+    seed = torch.randint(2**32, (2,), generator=generator)
     order, part_of = torch.empty(count, dtype=torch.int64), torch.empty(count + _WORDS_AT_ONCE, dtype=torch.int32)
     places = torch.empty(parts, dtype=torch.int64)
-    addresses = [tensor.data_ptr() for tensor in (part_of, places, order)]
-    call = _Deal(count, parts, (ctypes.c_uint32 * 2)(*seed), *addresses)
+    addresses = [tensor.data_ptr() for tensor in (seed, part_of, places, order)]
+    call = _Deal(count, parts, *addresses)
     native(ctypes.addressof(call))
     return order
