@@ -90,6 +90,7 @@ def _boxed(config: str) -> Task:
     return Task(config, "agent", ("policy.agent.model.hidden_sizes=[64,64]",))
 
 
+_TAG = Task("tag_gridworld", "*")
 _SEEING = Task("deathmatch", "fighter", ("policy.fighter.model.type=multi_input",))
 WORKS = {
     "plain": Work(
@@ -140,6 +141,6 @@ WORKS = {
     "tag_gridworld": Work(
         "tag_gridworld",
         (Setting(400, 100, 4, 40),),
-        {"warpworld": _ours(Task("tag_gridworld", "*"))},
+        {"warpworld": _ours(_TAG), "warpworld, precision: bf16": _reduced(_TAG)},
     ),
 }

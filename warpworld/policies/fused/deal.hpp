@@ -1,7 +1,7 @@
 // Deals numbers into parts at random: the rows of a pass into minibatches.
 //
-// Within a part they ascend, so that memory is read from its beginning to its end. What a part is for takes sums over it,
-// so their order says nothing.
+// Within a part they ascend, so that memory is read from its beginning to its end. A loss sums over its minibatch, for which
+// the order within it does not matter.
 #pragma once
 
 #include "vectors.hpp"
@@ -45,15 +45,15 @@ struct Words {
 // fused/dealing.py mirrors it.
 struct Deal {
   int64_t count, parts;  // each below 2^32; the first count % parts parts have one number more than the others
-  const int64_t* seed;  // (2,), each below 2^32
-  int32_t* part_of;  // (count,), in whole draws: room
-  int64_t* places;   // (parts,): room
-  int64_t* order;    // (count,): the numbers part by part
+  const int64_t* seed;   // (2,), each below 2^32
+  int32_t* part_of;      // (count,), in whole draws: room
+  int64_t* places;       // (parts,): room
+  int64_t* order;        // (count,): the numbers part by part
 
   int64_t length(int64_t part) const { return count / parts + (part < count % parts); }
 };
 
-// Takes numbers that are drawn out of parts with too many, until none has. `spare` is how many more a part takes.
+// Draws numbers, and moves those of parts that have too many, until no part has. `spare` is how many more a part takes.
 static void even_out(const Deal& deal, Words& words, int64_t* spare) {
   for (int64_t part = 0; part < deal.parts;) {
     if (spare[part] <= 0) {
@@ -68,8 +68,8 @@ static void even_out(const Deal& deal, Words& words, int64_t* spare) {
   }
 }
 
-// Each number goes to a part by itself, then parts are evened out. Neither treats a number otherwise than another one, so
-// all ways to deal them are equally likely.
+// Each number goes to a part by itself, then parts are evened out. Both treat all numbers alike, so that all ways to deal
+// them are equally likely.
 static void deal_out(const Deal& deal) {
   Words words{{(uint32_t)deal.seed[0], (uint32_t)deal.seed[1]}};
   for (int64_t part = 0; part < deal.parts; part++) deal.places[part] = deal.length(part);

@@ -46,7 +46,7 @@ struct GradientCall {
 
 // The gradients of several minibatches, each with a step of Adam along it; fused/calls.py mirrors it.
 struct StepsCall {
-  GradientCall* gradient;  // whose places are those of the whole pass at first, then the next minibatch's
+  GradientCall* gradient;  // of one minibatch after the other: see places()
   AdamStep* step;
   ww_program* chunks;      // runs those of a gradient
   const int64_t *order, *bounds;  // (minibatches + 1,): where in the order the rows or sequences of each minibatch begin
