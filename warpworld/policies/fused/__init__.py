@@ -1,4 +1,4 @@
-"""Packaged networks in C++ for training on the cpu: forward, and the whole gradient of a loss."""
+"""Learning in C++ on the cpu: packaged networks forward, the whole gradient of a loss, and what stands around it."""
 
 from warpworld.policies.fused.adam import FusedAdam
 from warpworld.policies.fused.calls import DIAGNOSTICS, Loss
