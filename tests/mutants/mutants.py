@@ -63,7 +63,9 @@ def read_faults(path: Path, root: Path) -> list[Fault]:
     text = path.read_text(encoding="utf-8")
     listed = yaml.safe_load(text)
     if twice := [file for file in listed if f"\n{text}".count(f"\n{file}:\n") > 1]:
-        raise ValueError(f"{path.name}: {twice[0]} is listed twice; of the first entry nothing would be read")
+        raise ValueError(
+            f"{path.name}: {twice[0]} is listed twice, and its first entry would be ignored; merge the two"
+        )
     return [
         Fault(file, entry["before"], entry["after"], entry.get("tests") or own_folder(file, root))
         for file, entries in listed.items()

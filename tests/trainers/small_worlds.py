@@ -231,6 +231,7 @@ class FixedPolicy:
 
     of_logits: Callable[[Tensor], Tensor]
     of_value: Callable[[Tensor], Tensor] = lambda observations: observations.sum(-1)
+    model: None = None  # there are no networks
 
     def outputs(self, observations: Tensor) -> Tensor:
         return self.of_logits(observations)

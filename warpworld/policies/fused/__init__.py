@@ -1,4 +1,4 @@
-"""Learning in C++ on the cpu: packaged networks forward, the whole gradient of a loss, and what stands around it."""
+"""Learning in C++ on the cpu: packaged networks, the gradient of a loss, steps of Adam, GAE and minibatches."""
 
 from warpworld.policies.fused.adam import FusedAdam
 from warpworld.policies.fused.calls import DIAGNOSTICS, Loss

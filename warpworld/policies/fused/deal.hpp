@@ -8,7 +8,8 @@
 
 namespace fused {
 
-// Random words: Philox4x32-10 (cuda/random.cuh names its source) for some counters at once.
+// Random words: Philox4x32-10 (cuda/random.cuh names its source) for as many counters at once on every processor, so that
+// all draw the same.
 struct Words {
   static constexpr int counters = 16, at_once = 4 * counters;
   uint32_t key[2];
@@ -44,9 +45,9 @@ struct Words {
 
 // fused/dealing.py mirrors it.
 struct Deal {
-  int64_t count, parts;  // each below 2^32; the first count % parts parts have one number more than the others
+  int64_t count, parts;  // below 2^32 and 2^31; the first count % parts parts have one number more than the others
   const int64_t* seed;   // (2,), each below 2^32
-  int32_t* part_of;      // (count,), in whole draws: room
+  int32_t* part_of;      // (count in whole draws,): room
   int64_t* places;       // (parts,): room
   int64_t* order;        // (count,): the numbers part by part
 

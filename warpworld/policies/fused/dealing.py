@@ -23,16 +23,17 @@ class _Deal(ctypes.Structure):
 
 
 def deal(count: int, parts: int, generator: torch.Generator) -> Tensor:
-    """The numbers 0 .. count-1 in parts at random, every way as likely as any other.
+    """The numbers 0 .. count-1 in parts at random; all ways to deal them are equally likely.
 
     Args:
         count: of numbers, below 2^32.
-        parts: of nearly equal length: the first ``count % parts`` have one number more than the others.
-        generator: on the cpu; two words of it are drawn, and make all that is random.
+        parts: at most ``count`` and below 2^31, of nearly equal length: the first ``count % parts`` have one number
+            more than the others.
+        generator: on the cpu; gives the two words that the result depends on.
 
     Returns:
-        (count,) int64, part by part. Within each they ascend, so that what they number is read from its beginning to
-        its end; where the C++ does not compile they are in random order.
+        (count,) int64, part by part, in ascending order within each part; where the C++ does not compile, in random
+        order.
     """
     native = function_of_one_pointer("fused_deal")
     if native is None:
@@ -41,6 +42,6 @@ def deal(count: int, parts: int, generator: torch.Generator) -> Tensor:
     order, part_of = torch.empty(count, dtype=torch.int64), torch.empty(count + _WORDS_AT_ONCE, dtype=torch.int32)
     places = torch.empty(parts, dtype=torch.int64)
     addresses = [tensor.data_ptr() for tensor in (seed, part_of, places, order)]
-    call = _Deal(count, parts, *addresses)
+    call = _Deal(count, parts, *addresses)  # named, so that it lives as long as the call
     native(ctypes.addressof(call))
     return order

@@ -86,5 +86,5 @@ def _fuse_means(policy: Policy) -> None:
 
 def fused_gradient(policy: Policy) -> FusedNetworks | None:
     """What computes a whole gradient for a fused policy; None for others."""
-    fused = getattr(getattr(policy, "model", None), "fused", None)
+    fused = getattr(policy.model, "fused", None)
     return fused if isinstance(fused, FusedNetworks) else None

@@ -37,7 +37,7 @@ def fused_gae(
     gamma: float,
     gae_lambda: float,
 ) -> tuple[Tensor, Tensor] | None:
-    """What ``gae`` of the algorithms gives; arguments as there, on the cpu. None where the C++ does not compile.
+    """What ``trainers.algorithms.gae`` gives, from the same arguments on the cpu. None where the C++ does not compile.
 
     Raises:
         StoreError: a tensor has another shape, or is of another kind of numbers.

@@ -74,8 +74,8 @@ class Minibatches:
         """The next epoch.
 
         Args:
-            orders: what a permutation of ``total`` numbers is drawn from, or where the rows are on a GPU, its seed; or
-                such a permutation, on the rows' device.
+            orders: what an order of ``total`` numbers is drawn from, or where the rows are on a GPU, its seed; or such
+                an order, on the rows' device.
         """
         order = orders if isinstance(orders, Tensor) else self._order(orders)
         if self._numbers is None:
@@ -101,7 +101,7 @@ class Minibatches:
         return batch.with_blanks() if self._keeps_all else batch.counted()
 
     def _order(self, generator: torch.Generator) -> Tensor:
-        """The rows, minibatch by minibatch, on their device: shuffling on the host would keep a GPU waiting."""
+        """An order of the rows, on their device: shuffling on the host would keep a GPU waiting."""
         if self._device.type == "cpu":
             return deal(self.total, self._parts, generator)
         if generator.device.type == self._device.type:

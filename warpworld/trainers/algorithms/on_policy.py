@@ -83,7 +83,7 @@ class OnPolicySettings(LearnerConfig):
 
 
 class OnPolicy(Algorithm):
-    """Learns from rollouts: rows in random order, in minibatches, one step of Adam each.
+    """Learns from rollouts: rows are dealt at random into minibatches, one step of Adam each.
 
     Among several processes each adds up what its own rows say, and one sum over all of them a minibatch makes it what a
     single process with all rows would have; the weights stay the same in all, bit for bit.

@@ -24,7 +24,7 @@ class Targets(ABC):
         policy: that acted, and learns.
         seen: what was recorded of each of its groups.
         settings: discount and limits.
-        estimates: what computes those of each group; None for torch and C++.
+        estimates: what computes those of each group; None for ``TensorEstimates``.
     """
 
     def __init__(
