@@ -20,12 +20,6 @@ struct CellSlabs {
   int size;
 };
 
-// What layers compute in: a cell's product, [spread][columns of all gates]; what its later steps leave for earlier ones,
-// [2][spread][size]; and pairs, see floats_of_pairs.
-struct LayerScratch {
-  float *product, *carry, *pairs;
-};
-
 FUSED_INLINE Vector load_unless(bool zero, const float* from) { return zero ? Vector{} : load(from); }
 
 // The numbers of a part of the state before a row's step, not yet zeroed.

@@ -117,6 +117,7 @@ static void forward_strip(const ForwardCall& call, int64_t number) {
   Strip strip = strip_of(model, call.places, number, call.starts, call.states, scratch);
   if (call.after) strip.after = scratch.after;
   const int64_t* observed = places_of(call.runs, strip, scratch);
+  *scratch.layers.ahead = Fetching{};
   for (int i = 0; i < model.num_trunks; i++) {
     const Trunk& trunk = model.trunks[i];
     const bool acts = call.outputs && model.actor.trunk == i, judges = call.values && model.critic.trunk == i;
@@ -173,10 +174,30 @@ static bool gradient_at_top(const GradientCall& call, int number, const Strip& s
   return is_right;
 }
 
+// Lets what the next strip reads be fetched while this one is computed; sequences lie behind each other in memory.
+static void fetch_next(const GradientCall& call, int64_t number, Fetching& ahead) {
+  const Places& places = call.places;
+  const Rows& rows = call.rows;
+  ahead = Fetching{};
+  if (places.steps > 1) return;
+  const Model& model = *call.model;
+  const int64_t at_once = agents_at_once(model, 1), first = (number + 1) * at_once, end = first + at_once;
+  if (first >= places.count) return;
+  ahead.next = places.index + first;
+  ahead.end = places.index + (end < places.count ? end : places.count);
+  ahead.add(rows.observations, model.trunks[0].shape.features * sizeof(float));
+  ahead.add(rows.actions, model.num_heads * sizeof(int32_t));
+  ahead.add(rows.box_actions, model.actor.outputs * sizeof(float));
+  const float* const columns[] = {rows.log_probs, rows.advantages, rows.returns, rows.values};
+  for (const float* column : columns) ahead.add(column, sizeof(float));
+  ahead.add(rows.action_masks, model.actor.outputs);
+}
+
 static bool gradient_of_strip(const GradientCall& call, int64_t number, float* sums, double* diagnostics) {
   const Model& model = *call.model;
   const Scratch& scratch = model.scratch[ww_this_thread.worker];
   const Strip strip = strip_of(model, call.places, number, call.starts, call.states, scratch);
+  fetch_next(call, number, *scratch.layers.ahead);
   for (int r = 0; r < strip.rows; r++)
     scratch.counts[r] = scratch.rows[r] >= 0 && (!call.rows.counts || call.rows.counts[scratch.rows[r]]);
   for (int i = 0; i < model.num_trunks; i++) {

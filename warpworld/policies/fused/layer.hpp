@@ -6,6 +6,7 @@
 // put in ours as weights are copied. The copy lies padded with zeros, and transposed for the forward product.
 #pragma once
 
+#include "fetching.hpp"
 #include "matmul.hpp"
 
 namespace fused {
@@ -33,6 +34,13 @@ struct Arena {
     used += (floats * sizeof(float) + 63) / 64 * 64;
     return piece;
   }
+};
+
+// What layers compute in: a cell's product, [spread][columns of all gates]; what its later steps leave for earlier ones,
+// [2][spread][size]; and pairs, see floats_of_pairs. And what is fetched meanwhile.
+struct LayerScratch {
+  float *product, *carry, *pairs;
+  Fetching* ahead;
 };
 
 // Pointers into torch's memory; fused/calls.py mirrors it.
@@ -217,17 +225,18 @@ FUSED_INLINE void add_weights_gradient(int samples, const float* x, int x_stride
 // ---- a linear layer's products --------------------------------------------------------------------------------------
 template <class Terms>
 FUSED_ALONE void forward_with(const Layer& layer, int rows, const float* x, int x_stride, float* y, int y_stride,
-                              float* room) {
+                              const LayerScratch& scratch) {
   const LayerShape& shape = layer.shape;
   const auto at_positions = [&](auto apply) {
     for (int p = 0; p < shape.positions; p++) {
       float* out = y + shape.out_column + p * shape.outputs;
       const Factors read =
-          along_columns<Terms>(rows, x + shape.in_column + p * shape.in_step, x_stride, shape.inputs, room);
+          along_columns<Terms>(rows, x + shape.in_column + p * shape.in_step, x_stride, shape.inputs, scratch.pairs);
       product<Terms>(
           rows, read.numbers, read.stride, 1, read.depth, layer.transposed, shape.outputs, shape.outputs,
           [&](int c) { return load(layer.bias + c); },
-          [&](int r, int c, Vector value) { store(out + r * y_stride + c, apply(value)); });
+          [&](int r, int c, Vector value) { store(out + r * y_stride + c, apply(value)); },
+          [&] { fetch_some(*scratch.ahead); });
     }
   };
   if (shape.activation == relu_of)
@@ -252,17 +261,18 @@ FUSED_ALONE void add_gradients_with(const Layer& layer, int samples, const float
 
 template <class Terms>
 FUSED_ALONE void backward_with(const Layer& layer, int rows, const float* d, int d_stride, const float* x, float* to,
-                               int x_stride, int activation, bool adds, float* room) {
+                               int x_stride, int activation, bool adds, const LayerScratch& scratch) {
   const LayerShape& shape = layer.shape;
   const auto at_inputs = [&](auto finish) {
     for (int p = 0; p < shape.positions; p++) {
       const int from = shape.in_column + p * shape.in_step;
       const Factors of =
-          along_columns<Terms>(rows, d + shape.out_column + p * shape.outputs, d_stride, shape.outputs, room);
+          along_columns<Terms>(rows, d + shape.out_column + p * shape.outputs, d_stride, shape.outputs, scratch.pairs);
       product<Terms>(
           rows, of.numbers, of.stride, 1, of.depth, layer.straight, layer.in_columns, layer.in_columns,
           [](int) { return (Vector){}; },
-          [&](int r, int c, Vector value) { finish(r * x_stride + from + c, value); });
+          [&](int r, int c, Vector value) { finish(r * x_stride + from + c, value); },
+          [&] { fetch_some(*scratch.ahead); });
     }
   };
   if (adds) {
@@ -276,8 +286,8 @@ FUSED_ALONE void backward_with(const Layer& layer, int rows, const float* d, int
 
 // From x, a slab's rows, to those of another, y; `rows` is a multiple of row_block.
 static void forward_linear(const Layer& layer, int rows, const float* x, int x_stride, float* y, int y_stride,
-                           float* room) {
-  with_terms(layer, [&](auto terms) { forward_with<decltype(terms)>(layer, rows, x, x_stride, y, y_stride, room); });
+                           const LayerScratch& scratch) {
+  with_terms(layer, [&](auto terms) { forward_with<decltype(terms)>(layer, rows, x, x_stride, y, y_stride, scratch); });
 }
 
 // Adds the gradients of weights and biases, given those of what the layer gave, d.
@@ -291,9 +301,9 @@ static void add_gradients(const Layer& layer, int samples, const float* x, int x
 // The gradient at what a layer read: written to `to`, through the activation that made it, where nothing else reads that;
 // or else added there.
 static void backward_linear(const Layer& layer, int rows, const float* d, int d_stride, const float* x, float* to,
-                            int x_stride, int activation, bool adds, float* room) {
+                            int x_stride, int activation, bool adds, const LayerScratch& scratch) {
   with_terms(layer, [&](auto terms) {
-    backward_with<decltype(terms)>(layer, rows, d, d_stride, x, to, x_stride, activation, adds, room);
+    backward_with<decltype(terms)>(layer, rows, d, d_stride, x, to, x_stride, activation, adds, scratch);
   });
 }
 

@@ -14,11 +14,13 @@ constexpr int row_block = 12;  // rows of a tile are a multiple of it
 // C = A B for `columns` columns from `column` on, in blocks of Rows x (Vectors * lanes).
 //
 // A[r][k] = a[r * row_stride + k * step]; B[k][c] = b[k * b_stride + c]; `initial(c)` is what C's columns start from,
-// `finish(r, c, value)` stores.
-template <class Terms, int Rows, int Vectors, class Initial, class Finish>
+// `finish(r, c, value)` stores, `between()` is called before each block.
+template <class Terms, int Rows, int Vectors, class Initial, class Finish, class Between>
 FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_stride, int step, int depth,
-                                const float* __restrict b, int b_stride, int column, Initial initial, Finish finish) {
+                                const float* __restrict b, int b_stride, int column, Initial initial, Finish finish,
+                                Between between) {
   for (int row = 0; row < rows; row += Rows) {
+    between();
     Vector sums[Rows][Vectors];
     FUSED_UNROLL for (int v = 0; v < Vectors; v++) {
       const Vector start = initial(column + v * lanes);
@@ -39,21 +41,21 @@ FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_str
 }
 
 // C = A B: `rows` (a multiple of row_block) x `columns` (a multiple of lanes).
-template <class Terms, class Initial, class Finish>
+template <class Terms, class Initial, class Finish, class Between = void (*)()>
 FUSED_INLINE void product(int rows, const float* a, int row_stride, int step, int depth, const float* b, int b_stride,
-                          int columns, Initial initial, Finish finish) {
+                          int columns, Initial initial, Finish finish, Between between = [] {}) {
   int c = 0;
   if constexpr (registers == 32) {
     for (; columns - c >= 4 * lanes; c += 4 * lanes)
-      product_block<Terms, 6, 4>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
+      product_block<Terms, 6, 4>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish, between);
     for (; columns - c >= 2 * lanes; c += 2 * lanes)
-      product_block<Terms, 12, 2>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
+      product_block<Terms, 12, 2>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish, between);
   } else {
     for (; columns - c >= 2 * lanes; c += 2 * lanes)
-      product_block<Terms, 6, 2>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
+      product_block<Terms, 6, 2>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish, between);
   }
   for (; c < columns; c += lanes)
-    product_block<Terms, 12, 1>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish);
+    product_block<Terms, 12, 1>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish, between);
 }
 
 // Adds the transposed product for rows `row` of the result on, as many blocks of Rows as there are; returns the first

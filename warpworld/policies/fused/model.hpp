@@ -73,7 +73,8 @@ static void lay_out_scratch(Model& model, int rows, Arena& arena) {
   for (int i = 0; i < model.num_workers; i++) {
     Scratch& scratch = model.scratch[i];
     scratch.slabs = arena.take(row_floats * rows);
-    scratch.layers = {arena.take(gates * tile), arena.take(2 * cell * tile), arena.take(pairs)};
+    scratch.layers = {arena.take(gates * tile), arena.take(2 * cell * tile), arena.take(pairs),
+                      (Fetching*)arena.take(sizeof(Fetching) / sizeof(float))};
     scratch.state = arena.take(state * tile);
     scratch.after = arena.take(state * tile);
     scratch.begins = (uint8_t*)arena.take(rows / 4 + 1);

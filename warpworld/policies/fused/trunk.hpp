@@ -92,14 +92,7 @@ static Slabs slabs_of(const Trunk& trunk, const Scratch& scratch, int rows) {
   return slabs;
 }
 
-constexpr int ahead = 12, most_ahead = 128;  // rows and features that are fetched before they are copied
-
-// Inline, since GCC leaves out calls of a function that does nothing else.
-FUSED_INLINE void fetch(const float* row, int features) {
-  const int count = features < most_ahead ? features : most_ahead;
-  for (int c = 0; c < count; c += 16) __builtin_prefetch(row + c);
-  __builtin_prefetch(row + count - 1);
-}
+constexpr int ahead = 12;  // rows that are fetched before they are copied
 
 // Copies a row of so many features; calling memcpy takes longer than copying a few.
 FUSED_INLINE void copy_row(int count, const float* from, float* to) {
@@ -118,9 +111,11 @@ FUSED_INLINE void copy_row(int count, const float* from, float* to) {
 // Puts the observations at `places` into slab 0; zeros where there is none.
 static void gather(const Trunk& trunk, int rows, const int64_t* places, const float* observations, float* x) {
   const int columns = trunk.slabs[0].columns, features = trunk.shape.features;
+  const int64_t fetched = fetched_of(features * sizeof(float));
   for (int r = 0; r < rows; r++, x += columns) {
     const float* row = observations + places[r] * features;
-    if (r + ahead < rows && places[r + ahead] >= 0) fetch(observations + places[r + ahead] * features, features);
+    if (r + ahead < rows && places[r + ahead] >= 0)
+      fetch((const char*)(observations + places[r + ahead] * features), fetched);
     if (places[r] < 0)
       memset(x, 0, columns * sizeof(float));
     else if (!trunk.gathered)
@@ -177,7 +172,7 @@ static void forward(const Trunk& trunk, const Strip& strip, const Slabs& slabs, 
     const int from = trunk.slabs[shape.in_slab].columns, to = trunk.slabs[shape.out_slab].columns;
     for_tiles(strip.rows, [&](int first, int rows) {
       forward_linear(layer, rows, slabs.values[shape.in_slab] + (size_t)first * from, from,
-                     slabs.values[shape.out_slab] + (size_t)first * to, to, scratch.layers.pairs);
+                     slabs.values[shape.out_slab] + (size_t)first * to, to, scratch.layers);
     });
   }
 }
@@ -228,7 +223,7 @@ static void backward(const Trunk& trunk, const Strip& strip, int samples, const 
       add_gradients(layer, live, read, in.columns, of_tile, out.columns, sums, scratch.layers.pairs);
       if (shape.in_slab)
         backward_linear(layer, rows, of_tile, out.columns, read, to + (size_t)first * in.columns, in.columns,
-                        in.activation, in.is_summed, scratch.layers.pairs);
+                        in.activation, in.is_summed, scratch.layers);
     });
   }
 }
