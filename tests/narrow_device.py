@@ -32,6 +32,7 @@ class NarrowBackend:
     warps_per_block = 1
     padding = 512
     captures = True
+    runs_on_host = False
 
     def __init__(self, num_workers: int | None = None) -> None:
         self._cpu = CpuBackend(num_workers)

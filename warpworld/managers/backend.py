@@ -29,6 +29,7 @@ class Backend(Protocol):
         warps_per_block: of kernels whose envs share warps.
         padding: bytes that are left free behind each array of the store.
         captures: whether ``capture`` works.
+        runs_on_host: whether programs may hold a ``RunHostFunction``.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Backend(Protocol):
     warps_per_block: int
     padding: int
     captures: bool
+    runs_on_host: bool
 
     def describe(self) -> str:
         """The device in words, for instance "cpu (8 cores)"."""

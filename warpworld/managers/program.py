@@ -79,6 +79,23 @@ class RunKernel:
 
 
 @dataclass(frozen=True)
+class RunHostFunction:
+    """Run a function of the package's own C++ for all envs, where a backend ``runs_on_host``.
+
+    Attributes:
+        function: address of its ``ww_kernel`` (cuda/cpu/abi.hpp), which is given blocks of envs.
+        argument: a ctypes struct, whose address it finds as its only argument.
+        envs_per_block: how many envs a block has.
+        max_workers: how many workers may run it side by side.
+    """
+
+    function: int
+    argument: Any
+    envs_per_block: int
+    max_workers: int
+
+
+@dataclass(frozen=True)
 class Agents:
     """Some of an env's agents, in two arrays that have a dimension of agents.
 
@@ -150,7 +167,7 @@ class CheckActions:
     start: tuple[float, ...]
 
 
-Step = BeginStep | BeginReset | EndStep | RunKernel | Copy | KeepFinal | CheckActions
+Step = BeginStep | BeginReset | EndStep | RunKernel | RunHostFunction | Copy | KeepFinal | CheckActions
 
 
 # Steps frozen against the sealed store: a call runs them in order for all envs, and raises KernelError if one faults.

@@ -23,6 +23,7 @@ def watch_iterations(ledger: Ledger, trainer: Trainer) -> None:
     """Let a ledger book the iterations of a trainer."""
     ledger.watch(trainer, "_iterate", Part(OTHER))
     collector = trainer.collector
+    collector.in_one_call = False  # networks, draws and the world's step are parts of their own
     ledger.watch(collector, "collect", Part(RECORDING))
     ledger.watch(collector.world, "step", Part(ENV_STEP))
     for name, entry in trainer.config.policy.items():

@@ -202,6 +202,14 @@ class World(WorldStore):
         self._plan.require_masked()
         return self.program([*self._action_checks(), *self._plan.step(self._kernels.step, active_only=True)])
 
+    def step_after(self, steps: Sequence[Step]) -> Callable[[], None]:
+        """A step of every env that begins with some steps of the caller's, all in one call where that can be.
+
+        Args:
+            steps: before those of ``step``, in order. They write the actions, so these are not checked.
+        """
+        return self.program([*steps, *self._plan.step(self._kernels.step)])
+
     def _action_checks(self) -> list[Step]:
         bounds = action_bounds(self.groups) if self._checks_actions else {}
         return [CheckActions(name, *of_array) for name, of_array in bounds.items()]
@@ -233,6 +241,11 @@ class World(WorldStore):
     def captures(self) -> bool:
         """Whether this device holds work in CUDA graphs."""
         return self._backend.captures
+
+    @property
+    def runs_on_host(self) -> bool:
+        """Whether this device's programs may hold functions of the package's own C++."""
+        return self._backend.runs_on_host
 
     def capture_update(self, run: Callable[[], None], tensors: Sequence[torch.Tensor]) -> Callable[[], None]:
         """A function that does what ``run`` does, which learns from what lies in the store; on cuda as a CUDA graph.

@@ -41,6 +41,7 @@ class CpuBackend:
     warps_per_block = 1
     padding = 0
     captures = False
+    runs_on_host = True
 
     def __init__(self, num_workers: int | None = None) -> None:
         import torch

@@ -31,6 +31,7 @@ from warpworld.managers.program import (
     EndStep,
     KeepFinal,
     Program,
+    RunHostFunction,
     RunKernel,
     Step,
     WorldConstants,
@@ -47,13 +48,14 @@ class CpuProgram:
         self._bounds: list[ActionBounds] = []
         native = (NativeStep * max(len(steps), 1))(*(self._native(step, data, world) for step in steps))
         kernels = [step for step in steps if isinstance(step, RunKernel)]
+        functions = [step for step in steps if isinstance(step, RunHostFunction)]
         self._kernels = {step.name: step for step in kernels}
         self._program = NativeProgram(
             context=context_of(world, data),
             steps=ctypes.addressof(native),
             num_steps=len(steps),
-            max_workers=num_workers,
-            granularity=math.lcm(*(step.envs_per_block for step in kernels)),  # no block is cut in two
+            max_workers=min((num_workers, *(step.max_workers for step in functions))),
+            granularity=math.lcm(*_envs_of_blocks(steps)),  # no block is cut in two
             max_threads=max((step.threads for step in kernels), default=1),
             timeout_milliseconds=_kernel_timeout(),
         )
@@ -80,6 +82,8 @@ class CpuProgram:
                 return NativeStep(kind=StepKind.END)
             case RunKernel():
                 return self._kernel(step, data)
+            case RunHostFunction():
+                return self._function(step)
             case Copy():
                 return NativeStep(kind=StepKind.COPY, **copy_fields(step, data, world.num_envs))
             case KeepFinal():
@@ -101,6 +105,17 @@ class CpuProgram:
             threads=step.threads,
             envs_per_block=step.envs_per_block,
             kernel_index=step.index,
+        )
+
+    def _function(self, step: RunHostFunction) -> ctypes.Structure:
+        arguments = (ctypes.c_void_p * 1)(ctypes.addressof(step.argument))
+        self._keep += [step.argument, arguments]
+        return NativeStep(
+            kind=StepKind.KERNEL,
+            kernel=step.function,
+            args=ctypes.addressof(arguments),
+            threads=1,
+            envs_per_block=step.envs_per_block,
         )
 
     def _check(self, step: CheckActions, data: DataManager) -> ctypes.Structure:
@@ -176,6 +191,10 @@ def _line_of(library: Path, address: int) -> tuple[str, int] | None:
     spans = [line.split()[0].split("-") for line in maps if line.endswith(str(library))]
     start, end = (min(int(a, 16) for a, _ in spans), max(int(b, 16) for _, b in spans)) if spans else (0, 0)
     return source_line(library, address - start, INCLUDE_FOLDER) if start <= address < end else None
+
+
+def _envs_of_blocks(steps: Sequence[Step]) -> list[int]:
+    return [step.envs_per_block for step in steps if isinstance(step, RunKernel | RunHostFunction)]
 
 
 def _kernel_timeout() -> int:

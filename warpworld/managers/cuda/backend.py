@@ -96,6 +96,7 @@ class CudaBackend:
     padding = 0
     side_by_side = True
     packs_envs = True
+    runs_on_host = False
 
     def __init__(self, gpu: Gpu | None = None) -> None:
         load_pycuda()  # its message about a missing driver is clearer than torch's

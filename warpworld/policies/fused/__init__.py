@@ -1,21 +1,24 @@
 """Learning in C++ on the cpu: packaged networks, the gradient of a loss, steps of Adam, GAE and minibatches."""
 
+from warpworld.policies.fused.acting import FusedActing
 from warpworld.policies.fused.adam import FusedAdam
 from warpworld.policies.fused.calls import DIAGNOSTICS, Loss
 from warpworld.policies.fused.dealing import deal
-from warpworld.policies.fused.fuse import fuse, fused_gradient, fused_networks
+from warpworld.policies.fused.fuse import fuse, fused_actor, fused_gradient, fused_networks
 from warpworld.policies.fused.gae import fused_gae
 from warpworld.policies.fused.gradients import FusedGradients
 from warpworld.policies.fused.networks import FusedNetworks
 
 __all__ = [
     "DIAGNOSTICS",
+    "FusedActing",
     "FusedAdam",
     "FusedGradients",
     "FusedNetworks",
     "Loss",
     "deal",
     "fuse",
+    "fused_actor",
     "fused_gae",
     "fused_gradient",
     "fused_networks",

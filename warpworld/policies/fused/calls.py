@@ -93,6 +93,15 @@ class ForwardCall(ctypes.Structure):
     ]
 
 
+class ActingCall(ctypes.Structure):
+    """Of fused.cpp."""
+
+    _fields_ = [
+        ("forward", ForwardCall),
+        *((name, _INT64) for name in ("agents", "first_env", "end_env", "envs_per_block")),
+    ]
+
+
 class GradientCall(ctypes.Structure):
     """Of fused.cpp."""
 

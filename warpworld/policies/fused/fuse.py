@@ -88,3 +88,10 @@ def fused_gradient(policy: Policy) -> FusedNetworks | None:
     """What computes a whole gradient for a fused policy; None for others."""
     fused = getattr(policy.model, "fused", None)
     return fused if isinstance(fused, FusedNetworks) else None
+
+
+def fused_actor(policy: Policy) -> FusedNetworks | None:
+    """What computes all of a policy's outputs from rows of observations as they are; None if torch has a part in it."""
+    fused = fused_gradient(policy)
+    is_plain = policy.preprocessing is None and policy.normaliser is None and policy.state_size == 0
+    return fused if is_plain and type(policy).outputs is Policy.outputs else None

@@ -27,6 +27,13 @@ struct ForwardCall {
   float *outputs, *values, *after;  // (count * steps, outputs), (count * steps,), (count, state size); each may be null
 };
 
+// Policies act: a forward for some envs' agents, as a step of a world's program; fused/calls.py mirrors it.
+struct ActingCall {
+  ForwardCall forward;  // a step of all agents of envs first_env .. end_env - 1, without a memory
+  int64_t agents;       // of an env
+  int64_t first_env, end_env, envs_per_block;
+};
+
 // fused/calls.py mirrors it.
 struct GradientCall {
   Model* model;
@@ -132,6 +139,19 @@ static void forward_strip(const ForwardCall& call, int64_t number) {
   if (call.after) put_state(call, strip, number * agents_at_once(model, call.places.steps));
 }
 
+// Of the blocks' envs those in which the policy acts.
+static void act(const ActingCall& call, int64_t first_block, int64_t end_block) {
+  const int64_t given = first_block * call.envs_per_block, first = given < call.first_env ? call.first_env : given,
+                limit = end_block * call.envs_per_block, end = limit > call.end_env ? call.end_env : limit;
+  if (first >= end) return;
+  const int64_t row = (first - call.first_env) * call.agents;
+  ForwardCall some = call.forward;
+  some.places.count = (end - first) * call.agents;
+  some.observations += some.runs.place(row) * some.model->trunks[0].shape.features;
+  some.outputs += row * some.model->actor.outputs;
+  for (int64_t i = 0; i < strips_of(*some.model, some.places); i++) forward_strip(some, i);
+}
+
 // ---- gradient -------------------------------------------------------------------------------------------------------
 // The loss of one head on one tile: from logits, means or values in `scratch` to their gradients there.
 static bool loss_of_head(const GradientCall& call, const Head& head, const TileRows& those, const LossScratch& scratch,
@@ -231,6 +251,10 @@ static void run_forward(const ww_launch* launch, unsigned first, unsigned end) {
   for (unsigned i = first; i < end; i++) forward_strip(call, i);
 }
 
+static void run_acting(const ww_launch* launch, unsigned first, unsigned end) {
+  act(*(const ActingCall*)launch->args[0], first, end);
+}
+
 static void run_gradient(const ww_launch* launch, unsigned first, unsigned end) {
   GradientCall& call = *(GradientCall*)launch->args[0];
   for (unsigned i = first; i < end; i++) gradient_of_chunk(call, i);
@@ -271,6 +295,7 @@ extern "C" {
 int ww_run_program(ww_program*);  // the runtime's
 
 extern const ww_kernel ww_kernel_forward = {WW_ABI, "forward", fused::run_forward};
+extern const ww_kernel ww_kernel_acting = {WW_ABI, "acting", fused::run_acting};
 extern const ww_kernel ww_kernel_commons = {WW_ABI, "commons", fused::run_commons};
 extern const ww_kernel ww_kernel_gradient = {WW_ABI, "gradient", fused::run_gradient};
 

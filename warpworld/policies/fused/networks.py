@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from warpworld.errors import DeviceError, StoreError
 from warpworld.managers.cpu.native_library import WorkerLoop
-from warpworld.managers.cpu.workers import MAX_WORKERS
+from warpworld.managers.cpu.workers import MAX_WORKERS, available_cores
 from warpworld.policies.fused.calls import (
     ForwardCall,
     GradientCall,
@@ -46,6 +46,9 @@ class FusedNetworks:
 
     Parameters and gradients are the modules' own memory, read and written in place. Results are the same, bit for bit,
     for any number of workers. A call from one thread at a time.
+
+    Attributes:
+        most_workers: how many workers there is memory for: one for each core at least, for programs of worlds.
 
     Args:
         model: a packaged model that ``plan`` takes.
@@ -81,7 +84,8 @@ class FusedNetworks:
                 f"{expected} outputs of the actor and 1 of the critic"
             )
         workers = min(torch.get_num_threads() if num_workers is None else num_workers, MAX_WORKERS)
-        self._model = self._make(workers)
+        self.most_workers = max(workers, min(available_cores(), MAX_WORKERS))
+        self._model = self._make(self.most_workers)
         self._weights = self._plan.weights
         self._tensors = [tensor for pair in self._weights for tensor in pair]
         self._parameters, self._addresses = (LayerParameters * len(self._weights))(), list[int]()
@@ -197,12 +201,17 @@ class FusedNetworks:
         call, runs = self._forward_calls[which], Runs.of(rows)
         if runs is None:
             rows, runs = rows.contiguous(), Runs(1, 1)
-        call.parameters, call.observations = self._point_to_weights(), rows.data_ptr()
+        call.observations = rows.data_ptr()
         call.runs, call.places = runs, Places(count, steps, 1, count, None)
         for name in ("states", "starts", "outputs", "values", "after"):
             setattr(call, name, tensors[name].data_ptr() if name in tensors else None)
         if count * steps:
-            self._run_forward[which](_there_is_memory(self._begin_forward(ctypes.addressof(call))))
+            self._run_forward[which](self._take_weights(call))
+
+    def _take_weights(self, call: ForwardCall) -> int:
+        """Before the strips of a forward, how many they are: copies weights that have changed."""
+        call.parameters = self._point_to_weights()
+        return _there_is_memory(self._begin_forward(ctypes.addressof(call)))
 
     # ---- gradient ----------------------------------------------------------------------------------------------------
     def gradient(self, experience: Experience, index: Tensor, loss: Loss) -> Tensor:

@@ -36,9 +36,13 @@ class InBox(Sampler):
         """Uniformly between finite bounds, else from the standard normal distribution."""
         self._draw_at_random()
 
+    def random_kernel(self) -> str:
+        """The one that needs no means."""
+        return "act_at_random"
+
     def _bind(self) -> None:
         super()._bind()
-        self._draw_at_random = self.program("act_at_random")
+        self._draw_at_random = self.program(self.random_kernel())
 
 
 class BoxSampler(InBox):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from torch import Tensor
 
 from warpworld.environment import Group
+from warpworld.managers.program import RunKernel
 
 if TYPE_CHECKING:
     from warpworld.world import World
@@ -127,6 +128,14 @@ class Sampler(ABC):
     def program(self, kernel: str) -> Callable[[], None]:
         """One of the file's kernels, bound to the sealed store."""
         return self.seat.world.program([self._functions.step(kernel, self.seat.index)])
+
+    def step(self, at_random: bool = False) -> RunKernel:
+        """What draws, as a step of a world's program; outputs are zeros where it is to draw at random."""
+        return self._functions.step(self.random_kernel() if at_random else self.kernel_name(), self.seat.index)
+
+    def random_kernel(self) -> str:
+        """The kernel that draws without a policy."""
+        return self.kernel_name()
 
     @property
     def outputs(self) -> Tensor:

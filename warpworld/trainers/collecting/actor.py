@@ -121,6 +121,11 @@ class Actor:
             self.policy.check(world, self.group, self.distribution.num_outputs)
 
     @property
+    def is_random(self) -> bool:
+        """Whether nobody decides in any env."""
+        return self.policy is None and not self.slots
+
+    @property
     def joins(self) -> bool:
         """Whether what the group sees is put together from arrays that are no rows of the policy's."""
         return self._joined_observations in self._world.data
@@ -149,7 +154,7 @@ class Actor:
         if not self._sealed or self.sampler.draw is None:
             raise StoreError(f"group '{self.group.name}': call the world's reset() before the actor acts")
         self.observations()  # joins the parts of a Dict; also for a random policy: the kernel may record them
-        if self.policy is None and not self.slots:
+        if self.is_random:
             self.sampler.draw_at_random()
             return
         with torch.no_grad():

@@ -15,6 +15,7 @@ from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.outcomes import ROW, Outcomes
 from warpworld.trainers.collecting.players import Player, Slot
 from warpworld.trainers.collecting.recorder import Recorder
+from warpworld.trainers.collecting.whole_step import WholeStep, steps_in_one
 from warpworld.world import World
 
 Kind = TypeVar("Kind", bound=Recorder)
@@ -35,6 +36,7 @@ class Collector:
         actors: by group.
         kernels: that act for several groups each, see ``fuse``.
         outcomes: rewards and ends of the latest T steps.
+        in_one_call: whether networks, draws and the world's step are one call, where they can be.
 
     Args:
         world: an unsealed world.
@@ -43,6 +45,8 @@ class Collector:
         slots: see above; their rows are not learned from.
         total_envs: see above; None if this process is alone.
     """
+
+    in_one_call: bool = True
 
     def __init__(
         self,
@@ -61,7 +65,9 @@ class Collector:
         self.outcomes = Outcomes(world, num_steps)
         self._recorders: list[Recorder] = [self.outcomes]
         self._steps_at_once = max((k for k in range(1, graph_steps + 1) if num_steps % k == 0), default=0)
-        self._captured: tuple[list[Player], Callable[[], None]] | None = None
+        self._made_for: list[Player | bool] | None = None  # the players that these are of, and in_one_call
+        self._captured: Callable[[], None] | None = None
+        self._whole: WholeStep | None = None
         self._counts: list[int] = []  # how many numbers each recorder measures
         self._numbers: Tensor | None = None  # what recorders measured, where a graph writes it
         self._is_read = False
@@ -74,6 +80,8 @@ class Collector:
             *self.kernels,
             *(actor for actor in self.actors.values() if actor not in taken_over),
         ]
+        self._copies = [copy for part in self._recorders for copy in part.copies()]
+        self._copy = self.world.program(self._copies) if self._copies else None
         self._acted = [part.acted for part in self._recorders if type(part).acted is not Recorder.acted]
         moving = [part for part in self._recorders if part is not self.outcomes or not self.outcomes.is_counted]
         self._stepped = [part.stepped for part in moving if type(part).stepped is not Recorder.stepped]
@@ -124,12 +132,13 @@ class Collector:
     def collect(self) -> None:
         """Take T steps from the world's current state."""
         self._is_read = False
+        self._meet_players()
         if self._steps_at_once == self.num_steps and self.world.captures:
-            self._captured_for_players(self._iteration)()
+            self._once_captured(self._iteration)()
             return
         self._begin()
         if self._steps_at_once:
-            steps = self._captured_for_players(self._steps)
+            steps = self._once_captured(self._steps)
             for _ in range(self.num_steps // self._steps_at_once):
                 steps()
         else:
@@ -152,6 +161,8 @@ class Collector:
             recorder.begin()
         for kernel in self.kernels:
             kernel.begin()
+        if self._whole is not None:
+            self._whole.begin()
 
     def _end(self) -> None:
         for recorder in self._recorders:
@@ -159,11 +170,16 @@ class Collector:
 
     def _step(self) -> None:
         """One step; what a CUDA graph can hold."""
-        for acting in self._acting:
-            acting.act()
-        for acted in self._acted:
-            acted()
-        self.world.step()
+        if self._whole is not None:
+            self._whole.run()
+        else:
+            for acting in self._acting:
+                acting.act()
+            if self._copy is not None:
+                self._copy()
+            for acted in self._acted:
+                acted()
+            self.world.step()
         for stepped in self._stepped:
             stepped()
 
@@ -174,12 +190,21 @@ class Collector:
         for _ in range(self._steps_at_once):
             self._step()
 
-    def _captured_for_players(self, run: Callable[[], None]) -> Callable[[], None]:
+    def _meet_players(self) -> None:
+        """Make what is made for the players of the moment, if it was made for others."""
+        actors = list(self.actors.values())
+        players = [self.in_one_call, *(player for actor in actors for player in actor.players)]
+        if self._made_for is not None and all(a is b for a, b in zip(self._made_for, players, strict=True)):
+            return
+        self._made_for, self._captured, self._whole = players, None, None
+        if self.in_one_call and not self._acted and steps_in_one(self.world, actors):
+            self._whole = WholeStep(self.world, actors, self._copies)
+
+    def _once_captured(self, run: Callable[[], None]) -> Callable[[], None]:
         """What ``run`` does: a CUDA graph where the device has such, captured again for other players."""
-        players = [player for actor in self.actors.values() for player in actor.players]
-        if self._captured is None or any(a is not b for a, b in zip(self._captured[0], players, strict=True)):
-            self._captured = players, self.world.capture(run)
-        return self._captured[1]
+        if self._captured is None:
+            self._captured = self.world.capture(run)
+        return self._captured
 
     # ---- what the host must know -------------------------------------------------------------------------------------
     def check_finite(self) -> None:

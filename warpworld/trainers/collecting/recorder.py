@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from warpworld.managers.program import Copy
+
 
 class Recorder:
     """Records part of each step, in arrays that it adds to the store before the world is sealed.
@@ -18,8 +20,12 @@ class Recorder:
     def begin(self) -> None:
         """Before the first step of an iteration."""
 
+    def copies(self) -> Sequence[Copy]:
+        """What to copy in each step, when every player has acted and the world has not stepped yet."""
+        return ()
+
     def acted(self) -> None:
-        """In each step, when every player has acted and the world has not stepped yet."""
+        """In each step, behind the copies."""
 
     def stepped(self) -> None:
         """In each step, when the world has stepped; ended envs have been reset."""

@@ -89,8 +89,6 @@ class Rollout(Recorder):
         return list(observation_names(self.world.groups, self.world.groups[group]).values())
 
     def _find(self) -> None:
-        copies = [Copy(name, f"rollout_{name}", row=ROW) for name in self._critic_inputs]
-        self._copy_critic_inputs = self.world.program(copies) if copies else None
         self._own = {group: self._envs_of_policy(actor) for group, actor in self._actors.items()}
 
     def _envs_of_policy(self, actor: Actor) -> Tensor | None:
@@ -112,10 +110,9 @@ class Rollout(Recorder):
                 self.world[f"rollout_first_state_{group}"].copy_(actor.memory.state)
         self._finals.begin()
 
-    def acted(self) -> None:
+    def copies(self) -> Sequence[Copy]:
         """Record what critics read."""
-        if self._copy_critic_inputs is not None:
-            self._copy_critic_inputs()
+        return [Copy(name, f"rollout_{name}", row=ROW) for name in self._critic_inputs]
 
     def measured(self) -> Sequence[Tensor]:
         """Whether observations are finite, and how many final ones were kept."""

@@ -1,0 +1,159 @@
+"""A step of networks, draws and the world in one call: bit for bit what the actors and the world do one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.trainers.league.courses import COURSES as LEAGUES
+from tests.trainers.test_resumed_courses import COURSES, ONE, TRAINER
+from warpworld.config import config_from_dict
+from warpworld.errors import KernelError
+from warpworld.managers.cpu.program import CpuProgram
+from warpworld.policies import Policy
+from warpworld.trainers.measurements import Metrics
+from warpworld.trainers.trainer import Trainer
+
+pytestmark = pytest.mark.cpu_backend
+
+SIZES = {"num_envs": 53, "total_env_steps": 53 * 8 * 3}
+
+
+def against(opponent: str) -> dict[str, Any]:
+    """A policy for both sides of a game, against this opponent and its own past."""
+    sides: dict[str, Any] = LEAGUES["one policy for both sides"]
+    fighter = sides["policy"]["fighter"]
+    return {**sides, "policy": {"fighter": {**fighter, "self_play": {**fighter["self_play"], "opponents": [opponent]}}}}
+
+
+TAG: dict[str, Any] = {"name": "tag_gridworld", "policy": {"tagger": ONE, "runner": ONE}}
+IN_ONE: dict[str, dict[str, Any]] = {
+    "choices": COURSES["cartpole"],
+    "a Box": {"name": "pendulum", "policy": {"agent": ONE}},
+    "a Box at random": {"name": "pendulum", "policy": {"agent": {"algorithm": "random"}}},
+    "two groups": TAG,
+    "more agents than a tile of rows": {**TAG, "env": {"num_taggers": 100}},
+    "five agents, one at random": {
+        **TAG,
+        "env": {"num_taggers": 5},
+        "policy": {"tagger": ONE, "runner": {"algorithm": "random"}},
+    },
+    "agents that leave": COURSES["agents that leave"],
+    "python phases": COURSES["python phases"],
+    "arrays of each group's own": COURSES["arrays of each group's own"],
+    "masks, and two groups of one policy": {
+        "name": "skirmish",
+        "policy": {"agent": {**ONE, "groups": ["ally", "enemy"]}},
+    },
+    "opponents from the past, and at random": against("random"),
+    "a plane with opponents": LEAGUES["a plane with masks"],
+    "frozen policies": {"name": "cartpole", "policy": {"agent": {"train": False}}},
+}
+ONE_BY_ONE: dict[str, dict[str, Any]] = {
+    "normalised observations": COURSES["normalised observations"],
+    "a memory": COURSES["lstm"],
+    "parts of a Dict": COURSES["named observations"],
+    "bytes": COURSES["bytes, choices and floats"],
+    "a script": against("rock"),
+    "a critic with inputs of its own": COURSES["mappo with popart and a memory"],
+    "a replay": COURSES["ppo beside dqn"],
+    "agents in turns": COURSES["groups whose agents take turns"],
+}
+
+
+def made(run: dict[str, Any], in_one_call: bool = True, **trainer: Any) -> Trainer:
+    made = Trainer(config_from_dict({**run, "trainer": {**TRAINER, "seed": 5, **run.get("trainer", {}), **trainer}}))
+    made.collector.in_one_call = in_one_call
+    return made
+
+
+def trained(trainer: Trainer) -> tuple[Tensor, list[Tensor], list[Metrics]]:
+    """The store, the weights, and each iteration's metrics but times."""
+    noted = list[Metrics]()
+    trainer.train(None, on_iteration=noted.append)
+    for metrics in noted:
+        for name in [name for name in metrics if name.startswith("perf/") or name in ("time", "steps_per_second")]:
+            del metrics[name]
+    policies = [policy for policy in trainer.policies.values() if policy is not None]
+    return trainer.world.snapshot(), [weight for policy in policies for weight in policy.parameters()], noted
+
+
+def refused() -> None:
+    raise AssertionError("the world stepped by itself")
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("course", IN_ONE)
+def test_a_run_is_the_same_bit_for_bit(course: str, workers: int) -> None:
+    sizes = {**SIZES, "num_workers": workers}
+    expected = trained(made(IN_ONE[course], in_one_call=False, **sizes))
+    trainer = made(IN_ONE[course], **sizes)
+    trainer.world.step = refused  # type: ignore[method-assign]
+    found = trained(trainer)
+    assert torch.equal(found[0], expected[0])
+    assert all(torch.equal(one, other) for one, other in zip(found[1], expected[1], strict=True))
+    assert repr(found[2]) == repr(expected[2])
+
+
+@pytest.mark.parametrize("course", IN_ONE)
+def test_what_is_recorded_is_the_same(course: str) -> None:
+    """The rows of the rollout too, which a snapshot leaves out."""
+    one, other = made(IN_ONE[course], **SIZES), made(IN_ONE[course], in_one_call=False, **SIZES)
+    for _ in range(3):
+        one.collector.collect()
+        other.collector.collect()
+        same = one.world.data.checksums() == other.world.data.checksums()
+        names = one.world.data.names("state", "scratch")
+        assert not [name for name, is_same in zip(names, same.tolist(), strict=True) if not is_same]
+
+
+@pytest.mark.parametrize("course", ONE_BY_ONE)
+def test_what_torch_has_a_part_in_is_done_one_by_one(course: str) -> None:
+    trainer = made(ONE_BY_ONE[course])
+    trainer.world.step = refused  # type: ignore[method-assign]
+    with pytest.raises(AssertionError, match="the world stepped by itself"):
+        trainer.train(None)
+
+
+def test_players_are_exchanged_between_rollouts() -> None:
+    one, other = made(TAG), made(TAG, in_one_call=False)
+    for trainer in (one, other):
+        trainer.collector.collect()
+        actor = trainer.collector.actors["tagger"]
+        first = actor.policy
+        assert isinstance(first, Policy)
+        torch.manual_seed(1)
+        for weight in first.parameters():
+            weight.data.normal_()
+        trainer.collector.collect()
+        actor.policy = None
+        trainer.collector.collect()
+        actor.policy = first
+        trainer.collector.collect()
+    assert torch.equal(one.world.snapshot(), other.world.snapshot())
+
+
+def test_a_fault_names_env_and_agent() -> None:
+    trainer = made({"name": "tests.trainers.collecting.falling:Falling", "policy": {"agent": ONE}}, num_workers=2)
+    with pytest.raises(KernelError, match=r"falling\.cu:\d+: kernel 'step', env 4, agent 0: .*clock is not 3"):
+        trainer.collector.collect()
+
+
+def test_a_program_has_no_more_workers_than_its_functions_have_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made_of = list[CpuProgram]()
+    build = CpuProgram.__init__
+
+    def noted(self: CpuProgram, *given: Any) -> None:
+        build(self, *given)
+        made_of.append(self)
+
+    trainer = made(TAG, num_workers=100)
+    tagger = trainer.policies["tagger"]
+    assert tagger is not None
+    monkeypatch.setattr(tagger.model.fused, "most_workers", 2)
+    monkeypatch.setattr(CpuProgram, "__init__", noted)
+    trainer.collector.collect()
+    assert [program._program.max_workers for program in made_of] == [2]

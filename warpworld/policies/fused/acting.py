@@ -1,0 +1,54 @@
+"""Acting in C++: a policy's networks as a step of a world's program."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from warpworld.managers.program import RunHostFunction
+from warpworld.policies.fused.calls import ActingCall, Places, Runs, check
+from warpworld.policies.fused.library import library
+
+if TYPE_CHECKING:
+    from warpworld.policies.fused.networks import FusedNetworks
+
+_ROWS_TOGETHER = 12  # row_block of matmul.hpp
+
+
+class FusedActing:
+    """The actor's outputs for the agents of a range of envs, without a memory.
+
+    Attributes:
+        step: writes them, in a program of a world whose envs these are.
+
+    Args:
+        networks: whose actor.
+        observations: (envs, agents, features) float32, in the store; see ``takes``.
+        outputs: (envs, agents, outputs) float32, in the store: of the same envs.
+        first_env: the first of them.
+    """
+
+    def __init__(self, networks: FusedNetworks, observations: Tensor, outputs: Tensor, first_env: int) -> None:
+        envs, agents = observations.shape[:2]
+        check("observations", observations, torch.float32, (envs, agents, networks.features))
+        check("outputs", outputs, torch.float32, (envs, agents, networks.num_outputs))
+        self._networks, self._keep = networks, (observations, outputs)
+        call = self._call = ActingCall(agents=agents, first_env=first_env, end_env=first_env + envs)
+        call.envs_per_block = _ROWS_TOGETHER // math.gcd(_ROWS_TOGETHER, agents)  # so that blocks' rows are whole ones
+        forward = call.forward
+        forward.model, forward.places = networks._model, Places(envs * agents, 1, 1, envs * agents, None)
+        forward.observations, forward.outputs = observations.data_ptr(), outputs.data_ptr()
+        forward.runs = Runs.of(observations)
+        self.step = RunHostFunction(library().kernel("acting"), call, call.envs_per_block, networks.most_workers)
+
+    @staticmethod
+    def takes(observations: Tensor) -> bool:
+        """Whether observations lie as C++ reads them."""
+        return Runs.of(observations) is not None
+
+    def begin(self) -> None:
+        """Take in the weights; call it when they have changed."""
+        self._networks._take_weights(self._call.forward)

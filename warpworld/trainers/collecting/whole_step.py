@@ -1,0 +1,75 @@
+"""A step of everything in one call: every group's networks and draws, and the world's own step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch import Tensor
+
+from warpworld.managers.program import Copy, RunHostFunction, RunKernel
+from warpworld.policies import Policy
+from warpworld.policies.fused import FusedActing, fused_actor
+from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.players import Player
+from warpworld.world import World
+
+
+class WholeStep:
+    """Acts for some groups and steps the world, as the actors and the world do, bit for bit.
+
+    A worker takes some envs through all of it: their networks, draws and records, and their step. It holds for the
+    players of the moment.
+
+    Attributes:
+        run: the step; call ``begin`` before the first one.
+
+    Args:
+        world: a sealed world, of which every group has its actor here.
+        actors: of which ``steps_in_one`` holds.
+        copies: what is copied when all have acted.
+    """
+
+    run: Callable[[], None]
+
+    def __init__(self, world: World, actors: Sequence[Actor], copies: Sequence[Copy] = ()) -> None:
+        self._actors = actors
+        self._acting = list[FusedActing]()
+        self._zeroed = list[Tensor]()
+        steps = [step for actor in actors for step in self._steps(actor)]
+        self.run = world.step_after([*steps, *copies])
+
+    def _steps(self, actor: Actor) -> list[RunHostFunction | RunKernel]:
+        acting = []
+        for player, seen, outputs in actor.playing:
+            networks = fused_actor(player) if isinstance(player, Policy) else None
+            if networks is None:
+                self._zeroed.append(outputs)
+            else:
+                acting.append(FusedActing(networks, seen.observations, outputs, seen.envs.start or 0))
+        self._acting += acting
+        return [*(part.step for part in acting), actor.sampler.step(at_random=actor.is_random)]
+
+    def begin(self) -> None:
+        """Take in weights, which may change between two rollouts and at no other time."""
+        for acting in self._acting:
+            acting.begin()
+        for outputs in self._zeroed:
+            outputs.zero_()  # equal logits: whatever is allowed is equally likely
+        for actor in self._actors:
+            if actor.policy is not None:
+                actor.sampler.take(getattr(actor.policy, "distribution", None))
+
+
+def steps_in_one(world: World, actors: Sequence[Actor]) -> bool:
+    """Whether a whole step can be one call: every player acts in C++ or at random, and programs run on the host."""
+    return world.runs_on_host and not world.checks_actions and all(_acts_in_cpp(actor) for actor in actors)
+
+
+def _acts_in_cpp(actor: Actor) -> bool:
+    if actor.joins or actor.memory is not None:
+        return False
+    return all(player is None or _is_fused(player, seen.observations) for player, seen, _ in actor.playing)
+
+
+def _is_fused(player: Player, observations: Tensor) -> bool:
+    return isinstance(player, Policy) and fused_actor(player) is not None and FusedActing.takes(observations)
