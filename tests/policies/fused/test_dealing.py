@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from warpworld.policies.fused import deal
+from warpworld.policies.fused import Dealer
+
+deal = Dealer(2)
 
 
 def seeded(seed: int) -> torch.Generator:
@@ -67,8 +69,15 @@ def test_the_generator_says_how_and_is_moved() -> None:
     assert not torch.equal(first[0], second[0])
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+def test_passes_that_are_dealt_together_are_those_that_are_dealt_in_turn(workers: int) -> None:
+    together, one_by_one, dealer = seeded(4), seeded(4), Dealer(workers)
+    for count, parts, passes in ((5_003, 7, 4), (90_001, 40, 3), (90_001, 40, 3), (10, 10, 20)):
+        expected = torch.cat([deal(count, parts, one_by_one) for _ in range(passes)])
+        assert torch.equal(dealer(count, parts, together, passes), expected)
+
+
 def test_a_shuffle_where_the_cpp_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = list[str]()
-    monkeypatch.setattr("warpworld.policies.fused.dealing.function_of_one_pointer", asked.append)
-    assert deal(100, 7, seeded(1)).sort().values.tolist() == list(range(100))
-    assert asked == ["fused_deal"]
+    monkeypatch.setattr("warpworld.policies.fused.dealing.found_library", lambda: None)
+    for order in Dealer()(100, 7, seeded(1), 2).split(100):
+        assert order.sort().values.tolist() == list(range(100))

@@ -33,9 +33,13 @@ RUNS: dict[str, dict[str, Any]] = {
     "a2c": {"name": "cartpole", "policy": {"agent": {"algorithm": "a2c", "num_minibatches": 3}}},
     "memory": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "model": MEMORY}}},
     "target_kl": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "target_kl": 0.001}}},
+    "v-trace": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "value_targets": "vtrace"}}},
     "normalised observations": COURSES["normalised observations"],
     "agents that leave": {"name": "skirmish", "policy": {"agent": {**SEVERAL, "groups": ["ally", "enemy"]}}},
 }
+# Steps of a call, which are those of two passes but for these: where one is all there is, and where others may be left
+# out or learn from other targets.
+AT_ONCE = {"a2c": 3, "target_kl": 3, "v-trace": 3, "normalised observations": 4}
 LOSS = Loss(surrogate=True, normalise_advantages=True, clip_coef=0.2, ent_coef=0.01, vf_coef=0.5)
 
 
@@ -64,7 +68,8 @@ def test_a_run_is_the_same_bit_for_bit(run: str, monkeypatch: pytest.MonkeyPatch
     alone, metrics = trained(RUNS[run], passes_in_cpp=False)
     assert not taken
     found, others = trained(RUNS[run], passes_in_cpp=True)
-    assert taken and min(taken) > 1
+    assert taken == [AT_ONCE.get(run, 6)] * len(taken)
+    assert len(taken) >= len(metrics) - 1  # torch makes Adam's moments in the first update
     assert all(torch.equal(one, other) for one, other in zip(found, alone, strict=True))
     assert repr(metrics) == repr(others)
 

@@ -3,7 +3,7 @@
 from warpworld.policies.fused.acting import FusedActing
 from warpworld.policies.fused.adam import FusedAdam
 from warpworld.policies.fused.calls import DIAGNOSTICS, Loss
-from warpworld.policies.fused.dealing import deal
+from warpworld.policies.fused.dealing import Dealer
 from warpworld.policies.fused.fuse import fuse, fused_actor, fused_gradient, fused_networks
 from warpworld.policies.fused.gae import fused_gae
 from warpworld.policies.fused.gradients import FusedGradients
@@ -11,12 +11,12 @@ from warpworld.policies.fused.networks import FusedNetworks
 
 __all__ = [
     "DIAGNOSTICS",
+    "Dealer",
     "FusedActing",
     "FusedAdam",
     "FusedGradients",
     "FusedNetworks",
     "Loss",
-    "deal",
     "fuse",
     "fused_actor",
     "fused_gae",

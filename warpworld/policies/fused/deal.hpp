@@ -43,7 +43,7 @@ struct Words {
   }
 };
 
-// fused/dealing.py mirrors it.
+// Of one pass; fused/dealing.py mirrors it.
 struct Deal {
   int64_t count, parts;  // below 2^32 and 2^31; the first count % parts parts have one number more than the others
   const int64_t* seed;   // (2,), each below 2^32

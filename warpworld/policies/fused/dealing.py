@@ -7,7 +7,9 @@ import ctypes
 import torch
 from torch import Tensor
 
-from warpworld.policies.fused.library import function_of_one_pointer
+from warpworld.managers.cpu.native_library import WorkerLoop
+from warpworld.managers.cpu.workers import MAX_WORKERS
+from warpworld.policies.fused.library import found_library
 
 _POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
 _WORDS_AT_ONCE = 64  # of deal.hpp
@@ -22,26 +24,50 @@ class _Deal(ctypes.Structure):
     ]
 
 
-def deal(count: int, parts: int, generator: torch.Generator) -> Tensor:
-    """The numbers 0 .. count-1 in parts at random; all ways to deal them are equally likely.
+class _Deals(ctypes.Structure):
+    """What ``run_deals`` of fused.cpp reads."""
+
+    _fields_ = [("deals", _POINTER)]
+
+
+class Dealer:
+    """Deals numbers into parts at random; all ways to deal them are equally likely.
+
+    Results are the same for any number of workers. A call from one thread at a time.
 
     Args:
-        count: of numbers, below 2^32.
-        parts: at most ``count`` and below 2^31, of nearly equal length: the first ``count % parts`` have one number
-            more than the others.
-        generator: on the cpu; gives the two words that the result depends on.
-
-    Returns:
-        (count,) int64, part by part, in ascending order within each part; where the C++ does not compile, in random
-        order.
+        num_workers: threads, the calling one included; None means as many as torch has. At most 128 are used.
     """
-    native = function_of_one_pointer("fused_deal")
-    if native is None:
-        return torch.randperm(count, generator=generator)
-    seed = torch.randint(2**32, (2,), generator=generator)
-    order, part_of = torch.empty(count, dtype=torch.int64), torch.empty(count + _WORDS_AT_ONCE, dtype=torch.int32)
-    places = torch.empty(parts, dtype=torch.int64)
-    addresses = [tensor.data_ptr() for tensor in (seed, part_of, places, order)]
-    call = _Deal(count, parts, *addresses)  # named, so that it lives as long as the call
-    native(ctypes.addressof(call))
-    return order
+
+    def __init__(self, num_workers: int | None = None) -> None:
+        self._workers = min(torch.get_num_threads() if num_workers is None else num_workers, MAX_WORKERS)
+        self._call = _Deals()
+        self._run: WorkerLoop | None = None
+
+    def __call__(self, count: int, parts: int, generator: torch.Generator, passes: int = 1) -> Tensor:
+        """The numbers 0 .. count-1 in parts, dealt anew for each of some passes.
+
+        Args:
+            count: of numbers, below 2^32.
+            parts: at most ``count`` and below 2^31, of nearly equal length: the first ``count % parts`` have one number
+                more than the others.
+            generator: on the cpu; gives the two words of each pass that the result depends on.
+            passes: how many; workers share them.
+
+        Returns:
+            (passes * count,) int64, pass by pass and part by part, in ascending order within each part; where the C++
+            does not compile, in random order.
+        """
+        compiled = found_library()
+        if compiled is None:
+            return torch.cat([torch.randperm(count, generator=generator) for _ in range(passes)])
+        if self._run is None:
+            self._run = WorkerLoop(compiled, "deals", self._call, self._workers)
+        seeds = torch.stack([torch.randint(2**32, (2,), generator=generator) for _ in range(passes)])
+        part_of = torch.empty(passes, count + _WORDS_AT_ONCE, dtype=torch.int32)
+        places, orders = (torch.empty(passes, size, dtype=torch.int64) for size in (parts, count))
+        rows = zip(*(tensor.unbind() for tensor in (seeds, part_of, places, orders)), strict=True)
+        deals = (_Deal * passes)(*(_Deal(count, parts, *(part.data_ptr() for part in row)) for row in rows))
+        self._call.deals = ctypes.addressof(deals)
+        self._run(passes)
+        return orders.flatten()

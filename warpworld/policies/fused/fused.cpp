@@ -268,6 +268,12 @@ static void run_commons(const ww_launch* launch, unsigned first, unsigned end) {
     call.commons[i] = checked_common_of(gradient.rows, call.places(i), gradient.sequences, gradient.loss);
 }
 
+// Passes are dealt side by side.
+static void run_deals(const ww_launch* launch, unsigned first, unsigned end) {
+  const Deal* const deals = *(const Deal* const*)launch->args[0];
+  for (unsigned i = first; i < end; i++) deal_out(deals[i]);
+}
+
 // Before the chunks of a gradient; returns their number, -1 if there is no memory for them, -2 if a row does not exist.
 static int begin_gradient(GradientCall& call, const Common& common) {
   if (common.count == no_such_row) return -2;
@@ -297,6 +303,7 @@ int ww_run_program(ww_program*);  // the runtime's
 extern const ww_kernel ww_kernel_forward = {WW_ABI, "forward", fused::run_forward};
 extern const ww_kernel ww_kernel_acting = {WW_ABI, "acting", fused::run_acting};
 extern const ww_kernel ww_kernel_commons = {WW_ABI, "commons", fused::run_commons};
+extern const ww_kernel ww_kernel_deals = {WW_ABI, "deals", fused::run_deals};
 extern const ww_kernel ww_kernel_gradient = {WW_ABI, "gradient", fused::run_gradient};
 
 // Floats of a vector: slabs have whole ones.
@@ -325,8 +332,6 @@ fused::Model* fused_make(const fused::ModelShape* shape) {
   fused_free(model);
   return nullptr;
 }
-
-void fused_deal(fused::Deal* call) { fused::deal_out(*call); }
 
 void fused_gae(fused::Gae* call) { fused::estimate(*call); }
 

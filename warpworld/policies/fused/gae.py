@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from warpworld.policies.fused.calls import checked
-from warpworld.policies.fused.library import function_of_one_pointer
+from warpworld.policies.fused.library import found_library
 
 _POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
 
@@ -42,8 +42,8 @@ def fused_gae(
     Raises:
         StoreError: a tensor has another shape, or is of another kind of numbers.
     """
-    native = function_of_one_pointer("fused_gae")
-    if native is None:
+    compiled = found_library()
+    if compiled is None:
         return None
     steps, envs, agents = rewards.shape
     numbers = {"rewards": rewards, "values": values, "truncated_values": truncated_values}
@@ -60,5 +60,5 @@ def fused_gae(
     given |= {"advantages": advantages, "returns": returns}
     pointers = {name: tensor.data_ptr() for name, tensor in given.items()}
     call = _Gae(steps=steps, envs=envs, agents=agents, gamma=gamma, decay=gamma * gae_lambda, **pointers)
-    native(ctypes.addressof(call))
+    compiled.function("fused_gae", _POINTER)(ctypes.addressof(call))
     return advantages, returns

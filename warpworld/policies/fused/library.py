@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable
 from pathlib import Path
 
 from warpworld.errors import BuildError
@@ -24,10 +23,10 @@ def library() -> NativeLibrary:
 
 
 @functools.cache
-def function_of_one_pointer(name: str) -> Callable[..., int] | None:
-    """A plain function that takes a struct's address; None where the C++ does not compile."""
+def found_library() -> NativeLibrary | None:
+    """The same; None where it does not compile."""
     try:
-        return library().function(name, ctypes.c_void_p)
+        return library()
     except BuildError:
         return None
 

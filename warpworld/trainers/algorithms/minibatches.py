@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from warpworld.policies.fused import deal
+from warpworld.policies.fused import Dealer
 from warpworld.trainers.algorithms.batch import NORM_EPS
 from warpworld.trainers.algorithms.sequences import Experience
 from warpworld.trainers.distributed import ProcessGroup
@@ -19,10 +19,10 @@ from warpworld.trainers.distributed import ProcessGroup
 
 @dataclass(frozen=True)
 class Epoch:
-    """One pass over this process's rows.
+    """A pass over this process's rows, or several, one behind the other.
 
     Attributes:
-        order: (own rows,) int64, on the rows' device.
+        order: (own rows,) int64 on the rows' device, or that of each pass.
         lengths: how many of them each minibatch has; 0 where all rows of a minibatch are other processes'.
         shares: which part of each minibatch's rows that count these are, in [0, 1]; 1 where there is one process.
     """
@@ -49,10 +49,18 @@ class Minibatches:
         processes: those that learn together.
         keeps_all: deal rows that do not count, too, with their mask: how many count is then not read to the host, and
             no shape depends on it.
+        dealer: deals rows on the cpu; None for one of its own.
     """
 
-    def __init__(self, batch: Experience, wanted: int, processes: ProcessGroup, keeps_all: bool = False) -> None:
-        self._batch, self._keeps_all = batch, keeps_all
+    def __init__(
+        self,
+        batch: Experience,
+        wanted: int,
+        processes: ProcessGroup,
+        keeps_all: bool = False,
+        dealer: Dealer | None = None,
+    ) -> None:
+        self._batch, self._keeps_all, self._dealer = batch, keeps_all, dealer or Dealer()
         self.rows = self._dealt(batch)
         self.total = len(self.rows)
         self.num_rows = len(self.rows.rows) if keeps_all else self.rows.num_rows
@@ -70,16 +78,17 @@ class Minibatches:
         more = self.total % self._parts
         return [self.total // self._parts + (part < more) for part in range(self._parts)]
 
-    def deal(self, orders: torch.Generator | Tensor) -> Epoch:
+    def deal(self, orders: torch.Generator | Tensor, passes: int = 1) -> Epoch:
         """The next epoch.
 
         Args:
             orders: what an order of ``total`` numbers is drawn from, or where the rows are on a GPU, its seed; or such
                 an order, on the rows' device.
+            passes: how many the epoch has; more than one where this is the only process, and its rows are on the cpu.
         """
-        order = orders if isinstance(orders, Tensor) else self._order(orders)
+        order = orders if isinstance(orders, Tensor) else self._order(orders, passes)
         if self._numbers is None:
-            return Epoch(order, self.lengths, [1.0] * self._parts)
+            return Epoch(order, self.lengths * passes, [1.0] * self._parts * passes)
         own = torch.full((self.total,), -1)  # on the host, where the lengths are wanted
         own[self._numbers] = torch.arange(len(self.rows))
         parts = [part[part >= 0] for part in own[order.cpu()].split(self.lengths)]
@@ -100,10 +109,10 @@ class Minibatches:
     def _dealt(self, batch: Experience) -> Experience:
         return batch.with_blanks() if self._keeps_all else batch.counted()
 
-    def _order(self, generator: torch.Generator) -> Tensor:
+    def _order(self, generator: torch.Generator, passes: int) -> Tensor:
         """An order of the rows, on their device: shuffling on the host would keep a GPU waiting."""
         if self._device.type == "cpu":
-            return deal(self.total, self._parts, generator)
+            return self._dealer(self.total, self._parts, generator, passes)
         if generator.device.type == self._device.type:
             return torch.randperm(self.total, generator=generator, device=self._device)
         seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -18,7 +18,7 @@ from warpworld.config.types import Count, Flag, Fraction, NotNegativeSchedule, P
 from warpworld.environment import Group
 from warpworld.errors import RunError
 from warpworld.policies import Policy, RecurrentPolicy
-from warpworld.policies.fused import DIAGNOSTICS, Loss, fused_gradient
+from warpworld.policies.fused import DIAGNOSTICS, Dealer, Loss, fused_gradient
 from warpworld.policies.moments import moments, variance_of
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.batch import Batch
@@ -28,9 +28,9 @@ from warpworld.trainers.algorithms.held_estimates import HeldEstimates
 from warpworld.trainers.algorithms.held_update import HeldUpdate
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.muon import muon
-from warpworld.trainers.algorithms.passes import Orders, Passes
+from warpworld.trainers.algorithms.passes import Orders, Passes, Renewed
 from warpworld.trainers.algorithms.sequences import Experience
-from warpworld.trainers.algorithms.targets import TARGETS
+from warpworld.trainers.algorithms.targets import TARGETS, Targets
 from warpworld.trainers.algorithms.update_parts import Part, UpdateParts
 from warpworld.trainers.algorithms.value_units import ValueUnits, give_units
 from warpworld.trainers.collecting.collector import Collector
@@ -94,7 +94,7 @@ class OnPolicy(Algorithm):
         learning_rate: of the present update.
         deals_all: whether rows that do not count are dealt too, with no weight, so that no shape depends on how many
             there are: where CUDA graphs are captured.
-        passes_in_cpp: whether C++ takes all steps of a pass at once, where it can.
+        passes_in_cpp: whether C++ takes all steps at once, of a pass or of all passes, where it can.
         units: that values are learnt in.
         parameters: the policy's, and their optimiser.
         diagnostics: names of the metrics that an update gives.
@@ -114,6 +114,7 @@ class OnPolicy(Algorithm):
         self.learning_rate: float = self.now.learning_rate
         self.units = ValueUnits(policy, self.settings.normalise_returns, processes)
         self.parameters = FlatParameters(policy, self.now.learning_rate, OPTIMIZERS[settings.optimizer])
+        self._dealer = Dealer()
         self._of_loss = (*self.loss_diagnostics, "grad_norm")
         self.diagnostics = (*self._of_loss, "explained_variance")
         self._passes = Passes(self._of_loss, self.parameters.gradient)
@@ -184,19 +185,23 @@ class OnPolicy(Algorithm):
         """One update from the rollout that stands in the store."""
         self.set_progress(progress.fraction, progress.env_steps)
         if self._held is None:
-            self._run(lambda: self._begin_with_rollout(progress.generator))
+            self._run(lambda: self._begin_with_rollout(progress.generator), self._targets.renews)
         else:
             numbers = [self.learning_rate, *(getattr(self.now, name) for name in self._scheduled)]
             self._held.turn(progress.generator, numbers)
-            self._held.run(self._parts(self._begin_on_device), self._written, self._is_captured)
+            self._held.run(self._parts(self._begin_on_device, 1), self._written, self._is_captured)
         return self._diagnosed()
 
     def _begin_with_rollout(self, orders: Orders) -> None:
-        kind = TARGETS[self.settings.value_targets]
-        targets = kind(self.policy, self.seen(), self.settings, self._estimates)
+        targets = self._targets(self.policy, self.seen(), self.settings, self._estimates)
         experience = targets.experience()
         self.units.follow(experience)
-        self._begin(self.units.of_experience(experience), orders, lambda: self.units.of_returns(targets.renewed()))
+        renewed = (lambda: self.units.of_returns(targets.renewed())) if targets.renews else None
+        self._begin(self.units.of_experience(experience), orders, renewed)
+
+    @property
+    def _targets(self) -> type[Targets]:
+        return TARGETS[self.settings.value_targets]
 
     def _begin_on_device(self) -> None:
         """The same where a CUDA graph holds it: settings that change, and orders of rows, are read on the device."""
@@ -259,9 +264,7 @@ class OnPolicy(Algorithm):
         return [name for name in self.settings.scheduled() if name != "learning_rate"]
 
     # ---- learning ----------------------------------------------------------------------------------------------------
-    def update(
-        self, batch: Experience, orders: Orders, renewed: Callable[[], Tensor | None] = lambda: None
-    ) -> dict[str, Tensor]:
+    def update(self, batch: Experience, orders: Orders, renewed: Renewed | None = None) -> dict[str, Tensor]:
         """Learn from a rollout: ``num_epochs`` passes in a new order, each in ``num_minibatches`` steps of Adam.
 
         Rows that do not count are dropped first; of a recurrent policy, sequences in which none does. Where CUDA graphs
@@ -274,28 +277,31 @@ class OnPolicy(Algorithm):
             orders: what the orders are drawn from, and nothing else, in the same state in all processes; or what gives
                 them.
             renewed: what gives new value targets for all rows of the batch, by the present weights, before each pass
-                but the first, or None to keep the batch's. They are written over the batch's.
+                but the first; None keeps the batch's. They are written over the batch's.
 
         Returns:
             ``diagnostics`` by name, () float32 each, on the policy's device. Those of the loss and the gradient's
             length before clipping are means over all minibatches of the update; explained_variance is that of
             ``batch.values``, 0 where the returns do not differ. All are 0 if no row counts.
         """
-        self._run(lambda: self._begin(batch, orders, renewed))
+        self._run(lambda: self._begin(batch, orders, renewed), renewed is not None)
         return {name: value.clone() for name, value in self._diagnosed().items()}
 
-    def _run(self, begin: Part) -> None:
+    def _run(self, begin: Part, renews: bool) -> None:
         """One update from the rows that ``begin`` settles, without CUDA graphs."""
-        with contextlib.nullcontext() if self._in_cpp() is None else one_torch_thread():
-            self._parts(begin).run()
+        in_cpp = self._in_cpp() is not None
+        between = renews or self.may_end_early or self.processes.several  # whether something is done between passes
+        at_once = self.num_epochs if in_cpp and self.passes_in_cpp and not between else 1
+        with one_torch_thread() if in_cpp else contextlib.nullcontext():
+            self._parts(begin, at_once).run()
         self._passes.drop()
 
-    def _parts(self, begin: Part) -> UpdateParts:
-        """An update from the rows that ``begin`` settles."""
+    def _parts(self, begin: Part, at_once: int) -> UpdateParts:
+        """An update from the rows that ``begin`` settles; the first part takes so many passes."""
 
         def first() -> None:
             begin()
-            self._pass()
+            self._pass(at_once)
 
         def another() -> None:
             self._passes.renew()
@@ -304,15 +310,17 @@ class OnPolicy(Algorithm):
         def is_enough() -> bool:
             return self.is_enough(self._passes.latest())
 
-        return UpdateParts(first, another, self._end, self.num_epochs, is_enough if self.may_end_early else None)
+        passes = self.num_epochs // at_once
+        return UpdateParts(first, another, self._end, passes, is_enough if self.may_end_early else None)
 
-    def _begin(self, batch: Experience, orders: Orders, renewed: Callable[[], Tensor | None]) -> None:
-        minibatches = Minibatches(batch, self.settings.num_minibatches, self.processes, self.deals_all)
+    def _begin(self, batch: Experience, orders: Orders, renewed: Renewed | None) -> None:
+        settings = self.settings
+        minibatches = Minibatches(batch, settings.num_minibatches, self.processes, self.deals_all, self._dealer)
         self._passes.begin(minibatches, orders, renewed)
 
-    def _pass(self) -> None:
+    def _pass(self, count: int = 1) -> None:
         if self._passes.minibatches.total:
-            self._passes.end(self._epoch(self._passes.minibatches, self._passes.deal()))
+            self._passes.end(self._epoch(self._passes.minibatches, self._passes.deal(count)), count)
 
     def _end(self) -> None:
         """Let a normaliser take the rows in, and leave the diagnostics at their place."""
@@ -330,7 +338,7 @@ class OnPolicy(Algorithm):
         return dict(zip(self.diagnostics, self._found.unbind(), strict=True))
 
     def _epoch(self, minibatches: Minibatches, epoch: Epoch) -> Tensor:
-        """One pass; returns the diagnostics of each minibatch, (minibatches, ``Passes.names``)."""
+        """The passes of an epoch; returns the diagnostics of each minibatch, (minibatches, ``Passes.names``)."""
         rows = minibatches.rows
         if self.settings.norm_adv and self.processes.several:
             rows = minibatches.normalised(epoch)
@@ -343,7 +351,7 @@ class OnPolicy(Algorithm):
         )
 
     def _steps(self, rows: Experience, epoch: Epoch) -> Tensor | None:
-        """All of a pass in C++, where that can take its steps; None elsewhere."""
+        """All of an epoch in C++, where that can take its steps; None elsewhere."""
         in_cpp = self._in_cpp() if self.passes_in_cpp and not self.processes.several else None
         found = None if in_cpp is None else in_cpp.steps(rows, epoch, self.settings.max_grad_norm)
         columns = [(*DIAGNOSTICS, "grad_norm").index(name) for name in self._of_loss]

@@ -11,6 +11,8 @@ from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
 
 Orders = torch.Generator | Callable[[Tensor], Tensor]
 """What the orders of rows are drawn from; or what gives a pass's order, (rows,) int64, by its number, (1,) int64."""
+Renewed = Callable[[], Tensor]
+"""Gives new value targets of all rows, (rows,) float32."""
 
 
 class Passes:
@@ -36,13 +38,13 @@ class Passes:
         """All that a pass changes here."""
         return [self._done, self._sums, self._latest]
 
-    def begin(self, minibatches: Minibatches, orders: Orders, renewed: Callable[[], Tensor | None]) -> None:
+    def begin(self, minibatches: Minibatches, orders: Orders, renewed: Renewed | None) -> None:
         """Begin with an update's first pass.
 
         Args:
             minibatches: of the rows.
             orders: of the passes.
-            renewed: gives other value targets of all rows for another pass, or None to keep those there are.
+            renewed: gives other value targets of all rows for another pass; None keeps those there are.
         """
         self.minibatches, self._orders, self._renewed = minibatches, orders, renewed
         for tensor in self.tensors():
@@ -54,20 +56,20 @@ class Passes:
 
     def renew(self) -> None:
         """Let the rows have the value targets of another pass."""
-        returns = self._renewed()
-        if returns is not None:
-            self.minibatches.retarget(returns)
+        if self._renewed is not None:
+            self.minibatches.retarget(self._renewed())
 
-    def deal(self) -> Epoch:
-        """The minibatches of the present pass."""
+    def deal(self, count: int) -> Epoch:
+        """The minibatches of the present pass, or of more of them."""
         orders = self._orders
-        return self.minibatches.deal(orders if isinstance(orders, torch.Generator) else orders(self._done))
+        return self.minibatches.deal(orders if isinstance(orders, torch.Generator) else orders(self._done), count)
 
-    def end(self, rows: Tensor) -> None:
-        """End the present pass, with the diagnostics of its minibatches, (minibatches, names)."""
+    def end(self, rows: Tensor, count: int) -> None:
+        """End the passes that were dealt, with the diagnostics of their minibatches, (minibatches, names)."""
+        for of_pass in rows.split(len(rows) // count):
+            self._sums.add_(of_pass.mean(0))
         self._latest.copy_(rows[-1])
-        self._sums.add_(rows.mean(0))
-        self._done.add_(1)
+        self._done.add_(count)
 
     def rows_of(self, found: Sequence[Mapping[str, Tensor]]) -> Tensor:
         """What ``end`` takes, of the diagnostics of each minibatch by name, () each."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -20,12 +20,17 @@ from warpworld.trainers.collecting.trajectories import Trajectories
 class Targets(ABC):
     """The value targets, and advantages, of one policy's rows.
 
+    Attributes:
+        renews: whether ``renewed`` gives others as the weights change.
+
     Args:
         policy: that acted, and learns.
         seen: what was recorded of each of its groups.
         settings: discount and limits.
         estimates: what computes those of each group; None for ``TensorEstimates``.
     """
+
+    renews: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -41,9 +46,9 @@ class Targets(ABC):
     def experience(self) -> Experience:
         """The rows of all groups, one group after the other, with targets by the weights that acted."""
 
-    def renewed(self) -> Tensor | None:
-        """New targets of all rows by the present weights, (rows,) float32; None keeps those there are."""
-        return None
+    def renewed(self) -> Tensor:
+        """New targets of all rows by the present weights, (rows,) float32."""
+        raise NotImplementedError
 
 
 class GAETargets(Targets):
@@ -66,6 +71,8 @@ class VTraceTargets(GAETargets):
     A recurrent policy goes through each sequence again, from the state that the rollout began with. What follows the
     last step, and final observations, are evaluated with the states in which it acted.
     """
+
+    renews = True
 
     def experience(self) -> Experience:
         """See ``Targets``: on-policy every ratio is 1."""

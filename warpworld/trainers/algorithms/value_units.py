@@ -94,9 +94,9 @@ class ValueUnits:
         mean, deviation = self._said
         return self._scale.scaled((values * deviation + mean).to(values.dtype))
 
-    def of_returns(self, returns: Tensor | None) -> Tensor | None:
-        """Targets in the critic's units; None stays None."""
-        return returns if self._scale is None or returns is None else self._scale.scaled(returns)
+    def of_returns(self, returns: Tensor) -> Tensor:
+        """Targets in the critic's units."""
+        return returns if self._scale is None else self._scale.scaled(returns)
 
 
 def _last_layer(policy: Policy) -> Any:
