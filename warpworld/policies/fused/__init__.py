@@ -8,6 +8,7 @@ from warpworld.policies.fused.fuse import fuse, fused_actor, fused_gradient, fus
 from warpworld.policies.fused.gae import fused_gae
 from warpworld.policies.fused.gradients import FusedGradients
 from warpworld.policies.fused.networks import FusedNetworks
+from warpworld.policies.fused.variance import fused_variance
 
 __all__ = [
     "DIAGNOSTICS",
@@ -22,4 +23,5 @@ __all__ = [
     "fused_gae",
     "fused_gradient",
     "fused_networks",
+    "fused_variance",
 ]

@@ -12,6 +12,7 @@
 #include "deal.hpp"
 #include "gae.hpp"
 #include "model.hpp"
+#include "variance.hpp"
 
 namespace fused {
 
@@ -334,6 +335,8 @@ fused::Model* fused_make(const fused::ModelShape* shape) {
 }
 
 void fused_gae(fused::Gae* call) { fused::estimate(*call); }
+
+void fused_variance(fused::Variance* call) { fused::find_variance(*call); }
 
 void fused_adam_step(fused::AdamStep* call) { fused::adam_step(*call); }
 

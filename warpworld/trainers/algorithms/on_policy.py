@@ -18,7 +18,7 @@ from warpworld.config.types import Count, Flag, Fraction, NotNegativeSchedule, P
 from warpworld.environment import Group
 from warpworld.errors import RunError
 from warpworld.policies import Policy, RecurrentPolicy
-from warpworld.policies.fused import DIAGNOSTICS, Dealer, Loss, fused_gradient
+from warpworld.policies.fused import DIAGNOSTICS, Dealer, Loss, fused_gradient, fused_variance
 from warpworld.policies.moments import moments, variance_of
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.batch import Batch
@@ -393,14 +393,21 @@ class OnPolicy(Algorithm):
 
     def _explained_variance(self, rows: Batch, total: int) -> Tensor:
         """1 - Var(returns - values) / Var(returns): 1 is perfect, 0 no better than a constant, or equal returns."""
-        errors = rows.returns - self.units.of_values(rows.values)
-        if self.processes.several:
-            _, (unexplained, variance) = self.processes.moments(torch.stack((errors, rows.returns), 1), total)
-        elif rows.mask is None:
-            unexplained, variance = variance_of(errors), variance_of(rows.returns)
+        values = self.units.of_values(rows.values)
+        if rows.mask is None and not self.processes.several:
+            unexplained, variance = self._variance(rows.returns, values), self._variance(rows.returns)
         else:
-            _, _, (unexplained, variance) = moments(torch.stack((errors, rows.returns), 1), rows.mask)
+            both = torch.stack((rows.returns - values, rows.returns), 1)
+            if self.processes.several:
+                _, (unexplained, variance) = self.processes.moments(both, total)
+            else:
+                _, _, (unexplained, variance) = moments(both, rows.mask)
         return torch.where(variance > 0, 1.0 - unexplained / variance, 0.0)
+
+    def _variance(self, numbers: Tensor, less: Tensor | None = None) -> Tensor:
+        """Of ``numbers``, or of ``numbers - less``; nothing is read to the host where CUDA graphs are captured."""
+        found = fused_variance(numbers, less) if self._held is None and numbers.device.type == "cpu" else None
+        return variance_of(numbers if less is None else numbers - less) if found is None else found
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
