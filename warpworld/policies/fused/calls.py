@@ -84,7 +84,7 @@ class ModelShape(ctypes.Structure):
 
 
 class ForwardCall(ctypes.Structure):
-    """Of fused.cpp."""
+    """Of forward.hpp."""
 
     _fields_ = [
         *((name, _POINTER) for name in ("model", "parameters", "observations")),
@@ -94,7 +94,7 @@ class ForwardCall(ctypes.Structure):
 
 
 class ActingCall(ctypes.Structure):
-    """Of fused.cpp."""
+    """Of forward.hpp."""
 
     _fields_ = [
         ("forward", ForwardCall),

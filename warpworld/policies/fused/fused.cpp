@@ -10,30 +10,11 @@
 #include "adam.hpp"
 #include "cpu/program.hpp"
 #include "deal.hpp"
+#include "forward.hpp"
 #include "gae.hpp"
-#include "model.hpp"
 #include "variance.hpp"
 
 namespace fused {
-
-// fused/calls.py mirrors it.
-struct ForwardCall {
-  Model* model;
-  const LayerParameters* parameters;  // of all layers, trunk by trunk, then of the actor and the critic
-  const float* observations;
-  Runs runs;  // of the observations
-  Places places;
-  const uint8_t* starts;  // where the state is 0 before the step; null where it is nowhere
-  const float* states;    // (count, state size), before the first step; null without a memory
-  float *outputs, *values, *after;  // (count * steps, outputs), (count * steps,), (count, state size); each may be null
-};
-
-// Policies act: a forward for some envs' agents, as a step of a world's program; fused/calls.py mirrors it.
-struct ActingCall {
-  ForwardCall forward;  // a step of all agents of envs first_env .. end_env - 1, without a memory
-  int64_t agents;       // of an env
-  int64_t first_env, end_env, envs_per_block;
-};
 
 // fused/calls.py mirrors it.
 struct GradientCall {
@@ -88,69 +69,6 @@ static void pack(Model& model, const LayerParameters* parameters, bool acts, boo
   }
   if (acts) pack(model.actor.layer, parameters[0]);
   if (judges) pack(model.critic.layer, parameters[1]);
-}
-
-// ---- forward --------------------------------------------------------------------------------------------------------
-// What a head makes of a strip, at the places of its rows.
-static void put_outputs(const Head& head, const Strip& strip, const Slabs& slabs, const Trunk& trunk,
-                        const int64_t* places, float* y, float* out) {
-  const int columns = trunk.slabs[trunk.shape.top].columns;
-  for_tiles(strip.rows, [&](int first, int rows) {
-    forward(head, rows, slabs.values[trunk.shape.top] + (size_t)first * columns, y);
-    for (int s = 0; s < rows; s++)
-      for (int o = 0; o < head.outputs && places[first + s] >= 0; o++)
-        out[places[first + s] * head.outputs + o] = y[o * tile + s];
-  });
-}
-
-static void put_state(const ForwardCall& call, const Strip& strip, int64_t first) {
-  const TrunkShape& shape = call.model->trunks[0].shape;
-  const int size = shape.part_size, columns = rounded_up(size, lanes);
-  for (int a = 0; a < strip.agents; a++)
-    for (int part = 0; part < shape.state_parts; part++)
-      memcpy(call.after + (call.places.sequence(first + a) * shape.state_parts + part) * size,
-             strip.last(part, columns, a), size * sizeof(float));
-}
-
-// Where the observations of a strip's rows are.
-static const int64_t* places_of(const Runs& runs, const Strip& strip, const Scratch& scratch) {
-  if (!runs.are_apart()) return scratch.rows;
-  for (int r = 0; r < strip.rows; r++) scratch.places[r] = scratch.rows[r] < 0 ? -1 : runs.place(scratch.rows[r]);
-  return scratch.places;
-}
-
-static void forward_strip(const ForwardCall& call, int64_t number) {
-  const Model& model = *call.model;
-  const Scratch& scratch = model.scratch[ww_this_thread.worker];
-  Strip strip = strip_of(model, call.places, number, call.starts, call.states, scratch);
-  if (call.after) strip.after = scratch.after;
-  const int64_t* observed = places_of(call.runs, strip, scratch);
-  *scratch.layers.ahead = Fetching{};
-  for (int i = 0; i < model.num_trunks; i++) {
-    const Trunk& trunk = model.trunks[i];
-    const bool acts = call.outputs && model.actor.trunk == i, judges = call.values && model.critic.trunk == i;
-    if (!acts && !judges) continue;
-    const Slabs slabs = slabs_of(trunk, scratch, strip.rows);
-    gather(trunk, strip.rows, observed, call.observations, slabs.values[0]);
-    forward(trunk, strip, slabs, scratch);
-    float* y = model.loss[ww_this_thread.worker].logits;
-    if (acts) put_outputs(model.actor, strip, slabs, trunk, scratch.rows, y, call.outputs);
-    if (judges) put_outputs(model.critic, strip, slabs, trunk, scratch.rows, y, call.values);
-  }
-  if (call.after) put_state(call, strip, number * agents_at_once(model, call.places.steps));
-}
-
-// Of the blocks' envs those in which the policy acts.
-static void act(const ActingCall& call, int64_t first_block, int64_t end_block) {
-  const int64_t given = first_block * call.envs_per_block, first = given < call.first_env ? call.first_env : given,
-                limit = end_block * call.envs_per_block, end = limit > call.end_env ? call.end_env : limit;
-  if (first >= end) return;
-  const int64_t row = (first - call.first_env) * call.agents;
-  ForwardCall some = call.forward;
-  some.places.count = (end - first) * call.agents;
-  some.observations += some.runs.place(row) * some.model->trunks[0].shape.features;
-  some.outputs += row * some.model->actor.outputs;
-  for (int64_t i = 0; i < strips_of(*some.model, some.places); i++) forward_strip(some, i);
 }
 
 // ---- gradient -------------------------------------------------------------------------------------------------------
