@@ -164,7 +164,7 @@ def is_graph(call: Callable[[], None]) -> bool:
 def replay_of(trainer: Trainer) -> Callable[[], None] | None:
     """What replays its rollouts' graph; None without one: a capture may be given up, and there is none at first."""
     captured = trainer.collector._captured
-    return captured[1] if captured is not None and is_graph(captured[1]) else None
+    return captured if captured is not None and is_graph(captured) else None
 
 
 def replays(trainer: Trainer) -> bool:
