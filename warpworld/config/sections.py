@@ -35,7 +35,7 @@ class TrainerConfig(Section):
     device: Device = Field(default="auto", description="where envs and policies run: auto, cpu or cuda")
     seed: Seed = Field(default=1, description="same seed, same run")
     num_workers: Count | None = Field(
-        default=None, description="threads that step the envs on cpu; null takes every core"
+        default=None, description="threads that step the envs on cpu, and act there; null takes every core"
     )
     fused: Wish = Field(
         default=True,

@@ -14,6 +14,7 @@ from warpworld.config import config_from_dict
 from warpworld.errors import KernelError
 from warpworld.managers.cpu.program import CpuProgram
 from warpworld.policies import Policy
+from warpworld.trainers.collecting.players import Seen, decide
 from warpworld.trainers.measurements import Metrics
 from warpworld.trainers.trainer import Trainer
 
@@ -102,6 +103,7 @@ def test_a_run_is_the_same_bit_for_bit(course: str, workers: int) -> None:
 def test_what_is_recorded_is_the_same(course: str) -> None:
     """The rows of the rollout too, which a snapshot leaves out."""
     one, other = made(IN_ONE[course], **SIZES), made(IN_ONE[course], in_one_call=False, **SIZES)
+    one.world.step = refused  # type: ignore[method-assign]
     for _ in range(3):
         one.collector.collect()
         other.collector.collect()
@@ -138,11 +140,72 @@ def test_players_are_exchanged_between_rollouts() -> None:
 
 def test_a_fault_names_env_and_agent() -> None:
     trainer = made({"name": "tests.trainers.collecting.falling:Falling", "policy": {"agent": ONE}}, num_workers=2)
+    trainer.world.step = refused  # type: ignore[method-assign]
     with pytest.raises(KernelError, match=r"falling\.cu:\d+: kernel 'step', env 4, agent 0: .*clock is not 3"):
         trainer.collector.collect()
 
 
-def test_a_program_has_no_more_workers_than_its_functions_have_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_networks_may_change_between_rollouts() -> None:
+    one, other = made(COURSES["cartpole"]), made(COURSES["cartpole"], in_one_call=False)
+    for trainer in (one, other):
+        policy, twin = (made(COURSES["cartpole"], seed=seed).policies["agent"] for seed in (5, 6))
+        assert policy is not None and twin is not None
+        trainer.collector.actors["agent"].policy = policy
+        trainer.collector.collect()
+        policy.model = twin.model
+        trainer.collector.collect()
+        policy.model.fused = None  # type: ignore[assignment]
+        trainer.collector.collect()
+    assert torch.equal(one.world.snapshot(), other.world.snapshot())
+    one.world.step = refused  # type: ignore[method-assign]
+    with pytest.raises(AssertionError, match="the world stepped by itself"):
+        one.collector.collect()
+
+
+class Shifted(Policy):
+    """A kind of policy that sees other features."""
+
+    def features(self, observations: Tensor) -> Tensor:
+        return super().features(observations) + 1.0
+
+
+class Turned(Policy):
+    """A kind of policy that decides in a way of its own."""
+
+
+@decide.register
+def _(player: Turned, seen: Seen, outputs: Tensor) -> None:
+    outputs.copy_(-player.outputs(seen.observations))
+
+
+@pytest.mark.parametrize("kind", [Shifted, Turned])
+def test_kinds_of_policies_that_do_more_act_by_themselves(kind: type[Policy]) -> None:
+    one, other = made(COURSES["cartpole"]), made(COURSES["cartpole"], in_one_call=False)
+    for trainer in (one, other):
+        policy = trainer.policies["agent"]
+        assert policy is not None
+        policy.__class__ = kind
+        torch.manual_seed(1)
+        for weight in policy.parameters():
+            weight.data.normal_()  # so that outputs are far from 0
+        trainer.collector.collect()
+    assert torch.equal(one.world.snapshot(), other.world.snapshot())
+
+
+@pytest.mark.long
+def test_large_networks_are_no_endless_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A share of envs takes some 0.3 s, longer than a kernel may go without progress, but no strip of its rows does."""
+    monkeypatch.setenv("WARPWORLD_KERNEL_TIMEOUT", "0.15")
+    large = {"algorithm": "ppo", "model": {"hidden_sizes": [1024, 1024]}}
+    run = {"name": "tag_gridworld", "env": {"num_taggers": 200}, "policy": {"tagger": large, "runner": ONE}}
+    trainer = made(run, num_envs=64, num_steps=1, total_env_steps=64, num_workers=1)
+    trainer.world.step = refused  # type: ignore[method-assign]
+    trainer.collector.collect()
+    assert min(trainer.world["clock"].tolist()) == 2  # a reset and a step
+
+
+def programs_of(trainer: Trainer, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the runtime knows of the programs that a first rollout makes."""
     made_of = list[CpuProgram]()
     build = CpuProgram.__init__
 
@@ -150,10 +213,24 @@ def test_a_program_has_no_more_workers_than_its_functions_have_memory_for(monkey
         build(self, *given)
         made_of.append(self)
 
+    with monkeypatch.context() as patch:
+        patch.setattr(CpuProgram, "__init__", noted)
+        trainer.collector.collect()
+    return [program._program for program in made_of]
+
+
+def test_a_program_has_no_more_workers_than_its_functions_have_memory_for(monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = made(TAG, num_workers=100)
     tagger = trainer.policies["tagger"]
     assert tagger is not None
     monkeypatch.setattr(tagger.model.fused, "most_workers", 2)
-    monkeypatch.setattr(CpuProgram, "__init__", noted)
-    trainer.collector.collect()
-    assert [program._program.max_workers for program in made_of] == [2]
+    assert [program.max_workers for program in programs_of(trainer, monkeypatch)] == [2]
+
+
+def test_many_envs_are_shared_by_whole_blocks_of_rows_and_few_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for num_envs, granularity in ((12, 1), (6000, 12)):
+        trainer = made(TAG, num_envs=num_envs, num_steps=1, total_env_steps=num_envs)
+        for policy in trainer.policies.values():
+            assert policy is not None
+            monkeypatch.setattr(policy.model.fused, "most_workers", 8)
+        assert [program.granularity for program in programs_of(trainer, monkeypatch)] == [granularity]

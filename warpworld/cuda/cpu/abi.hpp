@@ -65,6 +65,9 @@ struct ww_kernel {
 // -1.
 int ww_print(int env, int agent, int is_active, const char* format, va_list values);
 
+// Says that the calling worker makes progress, as each share that it begins does: for functions that take long.
+void ww_make_progress();
+
 // One per worker thread. It lives in the runtime library: as thread-locals of every module it would use up the static
 // TLS block of the process after a handful of modules.
 struct ww_thread {

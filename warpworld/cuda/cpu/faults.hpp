@@ -22,7 +22,7 @@ namespace ww {
 struct alignas(128) Worker {
   sigjmp_buf escape;
   std::atomic<int> in_kernel;      // how this thread's faults are classified
-  std::atomic<unsigned> progress;  // shares begun
+  std::atomic<unsigned> progress;  // shares begun, and what functions say
   pthread_t thread;
   Stacks stacks;
   void* scheduler;

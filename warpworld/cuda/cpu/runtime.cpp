@@ -61,6 +61,10 @@ static double now_nanoseconds() {
   return time.tv_sec * 1e9 + time.tv_nsec;
 }
 
+static void make_progress(Worker& worker) {
+  worker.progress.store(worker.progress.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 // Runs shares from `next_share` (which returns false when none is left) until the job is done; faults end one share.
 // Not inlined: what the callers' closures refer to must lie outside of the frame that is jumped back to.
 template <class NextShare, class Done>
@@ -84,7 +88,7 @@ __attribute__((noinline)) static void run_shares(Worker& worker, unsigned index,
   while (next_share(&a, &b)) {
     first = a;
     end = b;
-    worker.progress.store(worker.progress.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    make_progress(worker);
     if (!cancelled.load(std::memory_order_relaxed)) {
       enter_kernels(worker);
       run_steps(program, launch, a, b);
@@ -327,6 +331,8 @@ __attribute__((visibility("default"))) void ww_prepare() {
   pthread_once(&once, ww::prepare_process);
   ww::install_fault_handlers();
 }
+
+__attribute__((visibility("default"))) void ww_make_progress() { ww::make_progress(ww::workers[ww_this_thread.worker]); }
 
 // Runs a program over all envs. Returns 0, or the code of the error that program->error describes.
 __attribute__((visibility("default"))) int ww_run_program(ww_program* program) {

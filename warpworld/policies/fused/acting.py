@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from warpworld.policies.fused.networks import FusedNetworks
 
 _ROWS_TOGETHER = 12  # row_block of matmul.hpp
+_BLOCKS_OF_WORKER = 16  # below, envs are shared one by one: rows are computed in vain then, but no worker lacks envs
 
 
 class FusedActing:
@@ -29,15 +30,20 @@ class FusedActing:
         observations: (envs, agents, features) float32, in the store; see ``takes``.
         outputs: (envs, agents, outputs) float32, in the store: of the same envs.
         first_env: the first of them.
+        num_envs: of the world.
     """
 
-    def __init__(self, networks: FusedNetworks, observations: Tensor, outputs: Tensor, first_env: int) -> None:
+    def __init__(
+        self, networks: FusedNetworks, observations: Tensor, outputs: Tensor, first_env: int, num_envs: int
+    ) -> None:
         envs, agents = observations.shape[:2]
         check("observations", observations, torch.float32, (envs, agents, networks.features))
         check("outputs", outputs, torch.float32, (envs, agents, networks.num_outputs))
         self._networks, self._keep = networks, (observations, outputs)
         call = self._call = ActingCall(agents=agents, first_env=first_env, end_env=first_env + envs)
-        call.envs_per_block = _ROWS_TOGETHER // math.gcd(_ROWS_TOGETHER, agents)  # so that blocks' rows are whole ones
+        whole = _ROWS_TOGETHER // math.gcd(_ROWS_TOGETHER, agents)  # envs whose rows are multiplied together
+        is_shared = num_envs >= _BLOCKS_OF_WORKER * whole * networks.most_workers
+        call.envs_per_block = whole if is_shared else 1
         forward = call.forward
         forward.model, forward.places = networks._model, Places(envs * agents, 1, 1, envs * agents, None)
         forward.observations, forward.outputs = observations.data_ptr(), outputs.data_ptr()

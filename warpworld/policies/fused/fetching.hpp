@@ -1,5 +1,5 @@
-// What the next strip reads is fetched while this one's products are computed, a few rows before each block of them: a
-// core waits for only so many numbers at a time, so that fetching all at once takes as long as not to fetch.
+// What the next strip reads is prefetched while this one's products are computed, a few rows before each block of them. A
+// core waits for only so many lines of memory at a time, so that prefetching everything at once gains nothing.
 #pragma once
 
 #include "vectors.hpp"

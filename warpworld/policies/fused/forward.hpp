@@ -73,7 +73,7 @@ static void forward_strip(const ForwardCall& call, int64_t number) {
   if (call.after) put_state(call, strip, number * agents_at_once(model, call.places.steps));
 }
 
-// Of the blocks' envs those in which the policy acts.
+// Runs the policy in those of the blocks' envs in which it acts.
 static void act(const ActingCall& call, int64_t first_block, int64_t end_block) {
   const int64_t given = first_block * call.envs_per_block, first = given < call.first_env ? call.first_env : given,
                 limit = end_block * call.envs_per_block, end = limit > call.end_env ? call.end_env : limit;
@@ -83,7 +83,10 @@ static void act(const ActingCall& call, int64_t first_block, int64_t end_block) 
   some.places.count = (end - first) * call.agents;
   some.observations += some.runs.place(row) * some.model->trunks[0].shape.features;
   some.outputs += row * some.model->actor.outputs;
-  for (int64_t i = 0; i < strips_of(*some.model, some.places); i++) forward_strip(some, i);
+  for (int64_t i = 0; i < strips_of(*some.model, some.places); i++) {
+    forward_strip(some, i);
+    ww_make_progress();  // large networks take long, and are no endless loop
+  }
 }
 
 }  // namespace fused

@@ -94,4 +94,6 @@ def fused_actor(policy: Policy) -> FusedNetworks | None:
     """What computes all of a policy's outputs from rows of observations as they are; None if torch has a part in it."""
     fused = fused_gradient(policy)
     is_plain = policy.preprocessing is None and policy.normaliser is None and policy.state_size == 0
-    return fused if is_plain and type(policy).outputs is Policy.outputs else None
+    kind, own = type(policy), vars(policy)
+    is_usual = kind.outputs is Policy.outputs and kind.features is Policy.features
+    return fused if is_plain and is_usual and not {"outputs", "features"} & own.keys() else None

@@ -48,7 +48,7 @@ class FusedNetworks:
     for any number of workers. A call from one thread at a time.
 
     Attributes:
-        most_workers: how many workers there is memory for: one for each core at least, for programs of worlds.
+        most_workers: how many workers have memory to compute in; without a memory of agents, at least one per core.
 
     Args:
         model: a packaged model that ``plan`` takes.
@@ -84,7 +84,8 @@ class FusedNetworks:
                 f"{expected} outputs of the actor and 1 of the critic"
             )
         workers = min(torch.get_num_threads() if num_workers is None else num_workers, MAX_WORKERS)
-        self.most_workers = max(workers, min(available_cores(), MAX_WORKERS))
+        most = workers if self._plan.state_size else min(available_cores(), MAX_WORKERS)  # those remember act alone
+        self.most_workers = max(workers, most)
         self._model = self._make(self.most_workers)
         self._weights = self._plan.weights
         self._tensors = [tensor for pair in self._weights for tensor in pair]

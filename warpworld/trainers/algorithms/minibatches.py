@@ -22,7 +22,7 @@ class Epoch:
     """A pass over this process's rows, or several, one behind the other.
 
     Attributes:
-        order: (own rows,) int64 on the rows' device, or that of each pass.
+        order: (passes * own rows,) int64, pass by pass, on the rows' device.
         lengths: how many of them each minibatch has; 0 where all rows of a minibatch are other processes'.
         shares: which part of each minibatch's rows that count these are, in [0, 1]; 1 where there is one process.
     """

@@ -122,7 +122,7 @@ class Actor:
 
     @property
     def is_random(self) -> bool:
-        """Whether nobody decides in any env."""
+        """Whether all envs act at random."""
         return self.policy is None and not self.slots
 
     @property

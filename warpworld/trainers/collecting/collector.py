@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.outcomes import ROW, Outcomes
 from warpworld.trainers.collecting.players import Player, Slot
 from warpworld.trainers.collecting.recorder import Recorder
-from warpworld.trainers.collecting.whole_step import WholeStep, steps_in_one
+from warpworld.trainers.collecting.whole_step import WholeStep, networks_of, steps_in_one
 from warpworld.world import World
 
 Kind = TypeVar("Kind", bound=Recorder)
@@ -65,7 +65,7 @@ class Collector:
         self.outcomes = Outcomes(world, num_steps)
         self._recorders: list[Recorder] = [self.outcomes]
         self._steps_at_once = max((k for k in range(1, graph_steps + 1) if num_steps % k == 0), default=0)
-        self._made_for: list[Player | bool] | None = None  # the players that these are of, and in_one_call
+        self._made_for: list[Any] | None = None  # what the next two were made for
         self._captured: Callable[[], None] | None = None
         self._whole: WholeStep | None = None
         self._counts: list[int] = []  # how many numbers each recorder measures
@@ -80,8 +80,8 @@ class Collector:
             *self.kernels,
             *(actor for actor in self.actors.values() if actor not in taken_over),
         ]
-        self._copies = [copy for part in self._recorders for copy in part.copies()]
-        self._copy = self.world.program(self._copies) if self._copies else None
+        copies = [copy for part in self._recorders for copy in part.copies()]
+        self._copy = self.world.program(copies) if copies else None
         self._acted = [part.acted for part in self._recorders if type(part).acted is not Recorder.acted]
         moving = [part for part in self._recorders if part is not self.outcomes or not self.outcomes.is_counted]
         self._stepped = [part.stepped for part in moving if type(part).stepped is not Recorder.stepped]
@@ -191,14 +191,17 @@ class Collector:
             self._step()
 
     def _meet_players(self) -> None:
-        """Make what is made for the players of the moment, if it was made for others."""
+        """Make what is made for the current players and their networks, if it was made for others."""
         actors = list(self.actors.values())
-        players = [self.in_one_call, *(player for actor in actors for player in actor.players)]
-        if self._made_for is not None and all(a is b for a, b in zip(self._made_for, players, strict=True)):
+        players = [player for actor in actors for player in actor.players]
+        wanted = [self.in_one_call, *players, *(networks_of(player) for player in players)]
+        if self._made_for is not None and all(a is b for a, b in zip(self._made_for, wanted, strict=True)):
             return
-        self._made_for, self._captured, self._whole = players, None, None
-        if self.in_one_call and not self._acted and steps_in_one(self.world, actors):
-            self._whole = WholeStep(self.world, actors, self._copies)
+        self._made_for = self._captured = self._whole = None
+        does_more = self._acted or self._copy is not None
+        if self.in_one_call and not does_more and steps_in_one(self.world, actors):
+            self._whole = WholeStep(self.world, actors)
+        self._made_for = wanted
 
     def _once_captured(self, run: Callable[[], None]) -> Callable[[], None]:
         """What ``run`` does: a CUDA graph where the device has such, captured again for other players."""

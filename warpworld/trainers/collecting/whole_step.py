@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
-from warpworld.managers.program import Copy, RunHostFunction, RunKernel
+from warpworld.managers.program import RunHostFunction, RunKernel
 from warpworld.policies import Policy
-from warpworld.policies.fused import FusedActing, fused_actor
+from warpworld.policies.fused import FusedActing, FusedNetworks, fused_actor
 from warpworld.trainers.collecting.actor import Actor
-from warpworld.trainers.collecting.players import Player
+from warpworld.trainers.collecting.players import Player, decide
 from warpworld.world import World
 
 
 class WholeStep:
     """Acts for some groups and steps the world, as the actors and the world do, bit for bit.
 
-    A worker takes some envs through all of it: their networks, draws and records, and their step. It holds for the
-    players of the moment.
+    A worker takes some envs through all of it: their networks, draws and records, and their step. It is valid for the
+    current players and their networks only.
 
     Attributes:
         run: the step; call ``begin`` before the first one.
@@ -26,26 +26,24 @@ class WholeStep:
     Args:
         world: a sealed world, of which every group has its actor here.
         actors: of which ``steps_in_one`` holds.
-        copies: what is copied when all have acted.
     """
 
     run: Callable[[], None]
 
-    def __init__(self, world: World, actors: Sequence[Actor], copies: Sequence[Copy] = ()) -> None:
-        self._actors = actors
+    def __init__(self, world: World, actors: Sequence[Actor]) -> None:
+        self._world, self._actors = world, actors
         self._acting = list[FusedActing]()
         self._zeroed = list[Tensor]()
-        steps = [step for actor in actors for step in self._steps(actor)]
-        self.run = world.step_after([*steps, *copies])
+        self.run = world.step_after([step for actor in actors for step in self._steps(actor)])
 
     def _steps(self, actor: Actor) -> list[RunHostFunction | RunKernel]:
-        acting = []
+        acting, num_envs = [], self._world.num_envs
         for player, seen, outputs in actor.playing:
-            networks = fused_actor(player) if isinstance(player, Policy) else None
+            networks = networks_of(player)
             if networks is None:
                 self._zeroed.append(outputs)
             else:
-                acting.append(FusedActing(networks, seen.observations, outputs, seen.envs.start or 0))
+                acting.append(FusedActing(networks, seen.observations, outputs, seen.envs.start or 0, num_envs))
         self._acting += acting
         return [*(part.step for part in acting), actor.sampler.step(at_random=actor.is_random)]
 
@@ -60,6 +58,12 @@ class WholeStep:
                 actor.sampler.take(getattr(actor.policy, "distribution", None))
 
 
+def networks_of(player: Player) -> FusedNetworks | None:
+    """What decides for a player in C++ alone; None for others."""
+    is_plain = isinstance(player, Policy) and decide.dispatch(type(player)) is decide.dispatch(object)
+    return fused_actor(player) if is_plain else None  # type: ignore[arg-type]
+
+
 def steps_in_one(world: World, actors: Sequence[Actor]) -> bool:
     """Whether a whole step can be one call: every player acts in C++ or at random, and programs run on the host."""
     return world.runs_on_host and not world.checks_actions and all(_acts_in_cpp(actor) for actor in actors)
@@ -68,8 +72,7 @@ def steps_in_one(world: World, actors: Sequence[Actor]) -> bool:
 def _acts_in_cpp(actor: Actor) -> bool:
     if actor.joins or actor.memory is not None:
         return False
-    return all(player is None or _is_fused(player, seen.observations) for player, seen, _ in actor.playing)
-
-
-def _is_fused(player: Player, observations: Tensor) -> bool:
-    return isinstance(player, Policy) and fused_actor(player) is not None and FusedActing.takes(observations)
+    return all(
+        player is None or (networks_of(player) is not None and FusedActing.takes(seen.observations))
+        for player, seen, _ in actor.playing
+    )
