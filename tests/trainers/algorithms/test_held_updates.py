@@ -152,9 +152,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows with each pass over rows that Python does."""
     done, make_pass = list[int](), OnPolicy._pass
 
-    def count(self: OnPolicy) -> None:
+    def count(self: OnPolicy, passes: int = 1) -> None:
         done.append(1)
-        make_pass(self)
+        make_pass(self, passes)
 
     monkeypatch.setattr(OnPolicy, "_pass", count)
     return done
@@ -188,9 +188,9 @@ def test_the_same_graphs_serve_updates_of_any_number_of_epochs(way: str, monkeyp
 def test_each_epoch_of_an_update_has_an_order_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     orders, deal = list[torch.Tensor](), Minibatches.deal
 
-    def note(self: Minibatches, given: torch.Tensor) -> Epoch:
+    def note(self: Minibatches, given: torch.Tensor, passes: int) -> Epoch:
         orders.append(given)
-        return deal(self, given)
+        return deal(self, given, passes)
 
     monkeypatch.setattr(Minibatches, "deal", note)
     trained(WAYS["agents that leave"], 0)
