@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -158,12 +159,20 @@ def test_ctrl_c_ends_them() -> None:
     step = parameters.native_step()
     assert step is not None
     counts = [900] * 20_000  # steps of some 10 s
-    interrupt = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    interrupt.start()
+    taken = parameters.optimizer.state[parameters.vector]["step"]
+    first = float(taken)
+
+    def interrupt() -> None:
+        while taken == first:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
     with pytest.raises(KeyboardInterrupt):
         gradients.steps(torch.arange(900).repeat(20_000), counts, LOSS, step)
-    interrupt.join()
-    assert 0 < parameters.optimizer.state[parameters.vector]["step"] < len(counts)
+    interrupting.join()
+    assert first < taken < len(counts)
 
 
 def test_what_c_plus_plus_cannot_step_is_left_to_torch() -> None:
