@@ -60,6 +60,12 @@ struct Moments {
     count += held;
   }
 
+  // Of their squared differences from their mean, the sum.
+  double squared_differences() const {
+    const double total = sum(totals), spare = sum(squares) - total * (total / count);
+    return spare < 0 ? 0 : spare;
+  }
+
   static double sum(Eight x) { return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7])); }
 };
 
@@ -83,10 +89,8 @@ static Common common_of(const Rows& rows, const Places& places, const Loss& loss
   const int64_t count = moments.count;
   Common common{0.0f, 1.0f, count ? 1.0f / count : 0.0f, count};
   if (!loss.normalise_advantages || !count) return common;
-  const double total = Moments::sum(moments.totals), square = Moments::sum(moments.squares);
-  const double spare = square - total * (total / count);
-  const double variance = (spare < 0 ? 0 : spare) / (count > 1 ? count - 1 : 1);
-  common.mean = moments.first + total / count;
+  const double variance = moments.squared_differences() / (count > 1 ? count - 1 : 1);
+  common.mean = moments.first + Moments::sum(moments.totals) / count;
   common.scale = 1.0 / (__builtin_sqrt(variance) + normalisation_eps);
   return common;
 }

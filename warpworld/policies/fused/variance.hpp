@@ -21,8 +21,7 @@ static void find_variance(Variance& call) {
     for (int i = 0; i < held; i++) some[i] = call.numbers[first + i] - (call.less ? call.less[first + i] : 0.0f);
     moments.add(some, held);
   }
-  const double total = Moments::sum(moments.totals), spare = Moments::sum(moments.squares) - total * (total / call.count);
-  call.found = (spare < 0 ? 0 : spare) / call.count;
+  call.found = moments.squared_differences() / call.count;
 }
 
 }  // namespace fused

@@ -63,7 +63,7 @@ def is_random(actor: Actor) -> bool:
     """Whether the kernel can act for a group that no policy plays, at random, as its actor would."""
     sampler = actor.sampler
     is_plain = type(sampler) in (ChoiceSampler, BoxSampler) and sampler.kernel == "act"
-    return actor.policy is None and not actor.slots and is_plain and actor.group.size <= MAX_THREADS_PER_ENV
+    return actor.is_random and is_plain and actor.group.size <= MAX_THREADS_PER_ENV
 
 
 class ActingKernel:
