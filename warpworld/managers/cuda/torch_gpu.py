@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from warpworld.errors import DeviceError
 from warpworld.managers.cuda.faults import first_line
@@ -69,6 +70,7 @@ class TorchGpu:
             torch.zeros(1, device=self.device)  # makes the context that PyCUDA joins
         except (RuntimeError, AssertionError, torch.cuda.DeferredCudaCallError) as error:
             raise DeviceError(f"torch {torch.__version__} finds no GPU that it can use: {first_line(error)}") from error
+        self._failed: list[torch.cuda.CUDAGraph] = []  # see _forget
         self._current_stream = functools.partial(torch._C._cuda_getCurrentRawStream, self.ordinal)
         self._current_device = torch._C._cuda_getDevice
 
@@ -120,13 +122,13 @@ class TorchGpu:
 
         ours, current = torch.cuda.ExternalStream(stream, device=self.device), torch.cuda.current_stream(self.device)
         torch.cuda.synchronize(self.device)
-        graph = torch.cuda.CUDAGraph()
+        graph, pool = torch.cuda.CUDAGraph(), torch.cuda.graph_pool_handle()
         failure: Exception | None = None
         collects = gc.isenabled()
         gc.disable()  # what is freed while a graph is captured spoils it
         try:
             # thread_local: other threads, such as NCCL's, may ask for events
-            with torch.cuda.graph(graph, stream=ours, capture_error_mode="thread_local"):
+            with torch.cuda.graph(graph, pool, ours, "thread_local"):
                 try:
                     run()
                 except Exception as error:
@@ -134,6 +136,7 @@ class TorchGpu:
         except RuntimeError as error:  # a spoiled capture does not end well, nor give the stream back
             torch.cuda.set_stream(current)
             failure = failure or error
+            self._forget(graph, pool, ours)
         finally:
             if collects:
                 gc.enable()
@@ -141,6 +144,29 @@ class TorchGpu:
             raise failure
         graph.run = run  # type: ignore[attr-defined]  # holds the memory and kernels that the graph knows by address
         return graph.replay
+
+    def _forget(self, graph: torch.cuda.CUDAGraph, pool: Any, stream: torch.cuda.ExternalStream) -> None:
+        """Undo what torch leaves of a capture that did not end well, so that the process can be used on.
+
+        Until then draws of the device's generator raise "Offset increment outside graph capture encountered
+        unexpectedly", and the allocator takes the capture for one that is still under way.
+
+        Args:
+            graph: what was to hold the work.
+            pool: its memory.
+            stream: the one that was captured, which is out of it.
+        """
+        import torch
+
+        graph.reset()  # in newer versions of torch this is enough for the generator
+        self._failed.append(graph)  # allocators may ask it again whether it is being captured
+        for undo in (torch._C._cuda_endAllocateToPool, torch._C._cuda_releasePool):
+            with contextlib.suppress(RuntimeError):  # the capture came so far as to do it itself
+                undo(self.ordinal, pool)
+        number = torch.zeros(1, device=self.device)
+        # A capture that ends well takes the generator out of the state that the other one left it in.
+        with torch.cuda.graph(torch.cuda.CUDAGraph(), stream=stream, capture_error_mode="thread_local"):
+            number.add_(1)
 
     def on_stream(self, stream: int, run: Callable[[], None]) -> None:
         """Call ``run`` with ``stream`` as torch's current one."""
