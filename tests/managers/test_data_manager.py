@@ -32,10 +32,10 @@ class Allocator:
         return self.blocks[-1]
 
 
-def store(*arrays: Array, scratch: tuple[Array, ...] = (), sealed: bool = True) -> DataManager:
+def store(*arrays: Array, derived: tuple[Array, ...] = (), sealed: bool = True) -> DataManager:
     data = DataManager(Allocator(), NUM_ENVS, NUM_AGENTS)
-    for array in scratch:
-        data.add(array, kept="scratch")
+    for array in derived:
+        data.add(array, kept="derived")
     for array in arrays:
         data.add(array)
     if sealed:
@@ -44,8 +44,8 @@ def store(*arrays: Array, scratch: tuple[Array, ...] = (), sealed: bool = True) 
 
 
 class TestLayout:
-    def test_state_arrays_as_added_and_scratch_after_them(self) -> None:
-        data = store(Array("a", "bool"), Array("b", "float64"), scratch=(Array("s", "int32"), Array("t", "int8")))
+    def test_state_arrays_as_added_and_derived_after_them(self) -> None:
+        data = store(Array("a", "bool"), Array("b", "float64"), derived=(Array("s", "int32"), Array("t", "int8")))
         assert list(data) == ["a", "b", "s", "t"]
         offsets = [data.pointer(name) for name in data]
         assert offsets == sorted(offsets)
@@ -138,7 +138,7 @@ class TestLayout:
         data = DataManager(refuse, 1024, 4, lambda: free)
         data.add(Array("table", "uint8", (2 * 2**20,), per="world"))
         data.add(Array("place", "float32", (2**16,)))
-        data.add(Array("rollout_place", "float32", (3, 1024, 4, 2**16), per="world"), kept="scratch")
+        data.add(Array("rollout_place", "float32", (3, 1024, 4, 2**16), per="world"), kept="derived")
         for i in range(9):
             data.add(Array(f"word_{i}", "uint8", (2**10,), per="world"))
         message = (
@@ -292,7 +292,7 @@ class TestViews:
 class TestSnapshots:
     def test_one_copy_of_the_state_arrays(self) -> None:
         data = store(
-            Array("x", "float32", initial=1), Array("y", "int8", initial=2), scratch=(Array("s", "int32", initial=3),)
+            Array("x", "float32", initial=1), Array("y", "int8", initial=2), derived=(Array("s", "int32", initial=3),)
         )
         kept = data.snapshot()
         assert kept.dtype == torch.uint8 and kept.numel() == 2 * ALIGNMENT
@@ -322,8 +322,8 @@ class TestSnapshots:
             Array("y", "int8", (70,), initial=2),
             Array("z", "int32", initial=3),
         ]
-        scratch = Array("s", "int32", (100,))
-        saved, data = store(*arrays, scratch=(scratch,)), store(*reversed(arrays), scratch=(scratch,))
+        derived = Array("s", "int32", (100,))
+        saved, data = store(*arrays, derived=(derived,)), store(*reversed(arrays), derived=(derived,))
         for i, array in enumerate(arrays):
             saved[array.name] = 10 + i
         data.restore(saved.snapshot(), saved.layout())

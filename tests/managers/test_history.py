@@ -1,4 +1,4 @@
-"""How arrays are kept: state is in snapshots, scratch is not, and history is not even read where nobody asks for it."""
+"""How arrays are kept: state is in snapshots, derived is not, and history is not even read where nobody asks for it."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def store() -> DataManager:
     data = DataManager(lambda nbytes: torch.zeros(nbytes, dtype=torch.uint8), NUM_ENVS, 1)
     data.add(Array("place", "float32", initial=1.0))
     data.add(RING, kept="history")
-    data.add(Array("rewards", "float32", initial=2.0), kept="scratch")
+    data.add(Array("rewards", "float32", initial=2.0), kept="derived")
     data.add(Array("slot", "int32", per="world", initial=0))
     data.seal()
     return data
 
 
 # ---- the layout -----------------------------------------------------------------------------------------------------
-def test_state_lies_before_scratch_and_scratch_before_history() -> None:
+def test_state_lies_before_derived_and_derived_before_history() -> None:
     data = store()
     assert list(data) == data.names() == ["place", "slot", "rewards", "ring"]
     addresses = [data.pointer(name) for name in data]
@@ -80,7 +80,7 @@ def test_other_ways_to_keep_an_array(kept: Any, hint: str) -> None:
     data = DataManager(lambda nbytes: torch.zeros(nbytes, dtype=torch.uint8), NUM_ENVS, 1)
     with pytest.raises(StoreError) as raised:
         data.add(RING, kept=kept)
-    expected = f"array 'ring': kept={kept!r}, expected 'state', 'scratch' or 'history'.{hint}"
+    expected = f"array 'ring': kept={kept!r}, expected 'state', 'derived', 'scratch' or 'history'.{hint}"
     assert str(raised.value) == expected
     assert "ring" not in data
 
@@ -116,7 +116,7 @@ def test_snapshots_and_sums_leave_history_alone() -> None:
 def test_sums_see_every_other_array() -> None:
     data = store()
     before = data.checksums()
-    for i, name in enumerate(data.names("state", "scratch")):
+    for i, name in enumerate(data.names("state", "derived")):
         data[name].flatten()[-1] += 1
         assert (data.checksums() != before).nonzero().flatten().tolist() == [i]
         data[name].flatten()[-1] -= 1

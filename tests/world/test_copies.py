@@ -61,7 +61,7 @@ def recorded(world: World) -> World:
     """A world with what a trainer adds: arrays, rows, requests, a kernel's number."""
     world.add(Array("mine", "int32", initial=3))
     world.add(Array("at", "int32", per="world", initial=1))
-    world.add(Array("rows", "float32", (2, world.num_envs, world.num_agents), per="world"), kept="scratch")
+    world.add(Array("rows", "float32", (2, world.num_envs, world.num_agents), per="world"), kept="derived")
     world.record("rewards", "rows", "at")
     world.add(Array("ring", "bool", (3, world.num_envs), per="world"), kept="history")
     world.record("terminated", "ring", "at")
@@ -173,7 +173,7 @@ def test_what_is_bound_to_a_store_is_not_copied(walk: Toy) -> None:
     world = walk()
     for name, dtype in (("rewards", "float32"), ("terminated", "bool"), ("truncated", "bool")):
         shape = (3, *world.data.array(name).full_shape(world.num_envs, world.num_agents))
-        world.add(Array(f"rollout_{name}", dtype, shape, per="world"), kept="scratch")
+        world.add(Array(f"rollout_{name}", dtype, shape, per="world"), kept="derived")
     part = EpisodeStatistics(world, 3)
     world.reset()
     message = (

@@ -22,7 +22,7 @@ class TestRecording:
         shapes = {"rewards": (6, 2), "terminated": (6,), "x": (6, 2)}
         for name, shape in shapes.items():
             dtype = {"rewards": "float32", "terminated": "bool", "x": "int32"}[name]
-            world.add(Array(f"rollout_{name}", dtype, (rows, *shape), per="world"), kept="scratch")
+            world.add(Array(f"rollout_{name}", dtype, (rows, *shape), per="world"), kept="derived")
             world.record(name, f"rollout_{name}", "at")
         world.request("final_observations")
         world.reset()

@@ -269,6 +269,13 @@ def _unwritten(native: Any, element: str, where: str, region: Any) -> tuple[str,
             f"{reads}, which no agent of the env has written in this launch",
             "write it and call sync_env() before it is read: shared memory starts with arbitrary contents",
         )
+    if region.scratch:
+        return (
+            "unwritten",
+            f"{reads}, which no agent has written in this launch",
+            "write it before it is read, or declare the array without scratch=True: what an earlier launch left in "
+            "scratch means nothing",
+        )
     return (
         "unwritten",
         f"{reads}, which has not been written",

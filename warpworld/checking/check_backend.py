@@ -227,8 +227,9 @@ def _watched(data: DataManager, name: str, num_envs: int, python_writes: bool) -
         env_bytes=0 if array.per == "world" else nbytes // num_envs,
         item_bytes=item,
         # The copies of what was seen last are the world's own work.
-        written=python_writes or array.initial is not None or name.startswith("final_"),
+        written=(python_writes and not array.scratch) or array.initial is not None or name.startswith("final_"),
         read_only=array.read_only or name in READ_ONLY,
+        scratch=array.scratch,
     )
 
 

@@ -153,9 +153,14 @@ def _world(
 
 
 def _arrays(world: World) -> dict[str, np.ndarray]:
-    """A copy of each array that has a part for each env."""
-    names = [name for name in world.data if world.data.array(name).per != "world" and name not in BOOKKEEPING]
+    """A copy of each array that has a part for each env, and that means something between steps."""
+    names = [name for name in world.data if world.data.array(name).per != "world" and name not in _left_out(world)]
     return {name: np.array(world.data.numpy(name)) for name in names}
+
+
+def _left_out(world: World) -> set[str]:
+    """Names of the arrays that a reference neither gets nor returns."""
+    return {*BOOKKEEPING, *(name for name in world.data if world.data.array(name).scratch)}
 
 
 def _checked(world: World, found: Any) -> dict[str, np.ndarray]:
@@ -164,8 +169,8 @@ def _checked(world: World, found: Any) -> dict[str, np.ndarray]:
         raise DeclarationError(f"compare: the reference returned {type(found).__name__}, expected arrays by name")
     arrays = {}
     for name, value in found.items():
-        if name not in world.data:
-            known = [each for each in world.data if each not in BOOKKEEPING]
+        if name not in world.data or world.data.array(name).scratch:
+            known = [each for each in world.data if each not in _left_out(world)]
             raise DeclarationError(
                 f"compare: the reference returned '{name}', which is not an array.{suggest(name, known)}"
             )

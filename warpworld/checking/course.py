@@ -72,7 +72,7 @@ class Course:
         self._own = [
             array.name
             for array in (*environment.arrays(), *observations)
-            if array.on_reset == "kernel" and array.per != "world" and not array.read_only
+            if array.on_reset == "kernel" and array.per != "world" and not array.read_only and not array.scratch
         ]
         self.resets = [entry.name if isinstance(entry, Kernel) else entry for entry in environment.resets()]
         self.backend.observer = _Watcher(self)

@@ -20,7 +20,7 @@ FORWARD, BACKWARD, SHUFFLED = range(3)  # orders of agents
 _Region = struct(
     "_Region",
     **dict(name=ctypes.c_char_p, base=POINTER, bytes=UINT64, env_bytes=UINT64, unit=UNSIGNED, item=UNSIGNED),
-    **dict(kind=INT, written=INT, read_only=INT),
+    **dict(kind=INT, written=INT, read_only=INT, scratch=INT),
 )
 _Variable = struct("_Variable", name=ctypes.c_char_p, offset=UINT64, bytes=UINT64, thread_local_storage=INT)
 _Value = struct("_Value", bits=UINT64, kind=INT)
@@ -53,6 +53,7 @@ class WatchedArray:
         item_bytes: of one element.
         written: whether its contents are defined before any kernel runs.
         read_only: whether kernels must not write it.
+        scratch: whether its contents mean nothing between launches.
     """
 
     name: str
@@ -62,6 +63,7 @@ class WatchedArray:
     item_bytes: int
     written: bool
     read_only: bool
+    scratch: bool
 
 
 class CheckRuntime:
@@ -177,6 +179,7 @@ def _region(array: WatchedArray) -> ctypes.Structure:
         kind=STORE,
         written=array.written,
         read_only=array.read_only,
+        scratch=array.scratch,
     )
 
 

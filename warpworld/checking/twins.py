@@ -17,7 +17,7 @@ ROUNDING = 1e-5  # relative: what sums of floats may differ by when added up in 
 
 @dataclass
 class Trace:
-    """What each kernel of a move left in the arrays that it may write, in order."""
+    """What each kernel of a move left in the arrays that it may write, in order; scratch means nothing there."""
 
     kernels: list[tuple[str, dict[str, np.ndarray]]]
 
@@ -27,8 +27,9 @@ class Trace:
         trace = cls([])
 
         def after(step: RunKernel) -> None:
-            names = course.writable(step)
-            trace.kernels.append((step.name, {name: course.world.data.numpy(name).copy() for name in names}))
+            data = course.world.data
+            names = [name for name in course.writable(step) if not data.array(name).scratch]
+            trace.kernels.append((step.name, {name: data.numpy(name).copy() for name in names}))
 
         course.after_kernel.append(after)
         return trace

@@ -81,6 +81,9 @@ class Array:
         doc: its meaning, with units.
         metric: log a number for each episode: the "mean" or the "sum" of its steps, or the "last" value, before the
             reset; True and False count as 1 and 0.
+        scratch: the contents mean nothing between launches: the threads of an env share them within a kernel, and may
+            leave them in any order. Snapshots, checkpoints and states leave the array out, and comparisons of two
+            worlds or of a CUDA graph do not look at it.
     """
 
     name: str
@@ -93,6 +96,7 @@ class Array:
     on_reset: OnReset = "kernel"
     doc: str = ""
     metric: Metric | None = None
+    scratch: bool = False
 
     def __post_init__(self) -> None:
         check_identifier("array", self.name)
@@ -114,6 +118,23 @@ class Array:
             raise DeclarationError(f"{where}: bounds {self.bounds!r}, expected (lowest, highest)")
         if self.metric is not None:
             self._check_metric(where)
+        if self.scratch is not False:
+            self._check_scratch(where)
+
+    def _check_scratch(self, where: str) -> None:
+        if self.scratch is not True:
+            raise DeclarationError(f"{where}: scratch={self.scratch!r}, expected True or False")
+        given = {
+            "initial": self.initial is not None,
+            "metric": self.metric is not None,
+            "read_only": self.read_only,
+            "on_reset": self.on_reset != "kernel",
+        }
+        for name in (name for name, is_given in given.items() if is_given):
+            raise DeclarationError(
+                f"{where}: {name}={getattr(self, name)!r} with scratch=True, whose contents mean nothing between "
+                f"launches; remove {name}, or declare it without scratch"
+            )
 
     def _check_metric(self, where: str) -> None:
         if self.metric not in METRICS:

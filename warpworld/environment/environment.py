@@ -171,6 +171,10 @@ def critic_space(environment: Environment, group: Group) -> Box | None:
         raise DeclarationError(
             f"{where}, an array of {array.dtype} per {array.per}, expected float32 per agent or per env"
         )
+    if array.scratch:
+        raise DeclarationError(
+            f"{where}, which is scratch, so its contents mean nothing between launches; declare it without scratch=True"
+        )
     return Box(-math.inf, math.inf, array.shape, np.float32)
 
 

@@ -25,7 +25,7 @@ def captured(
     must leave in them, bit for bit, what ``run`` does. Where it does not, or where ``run`` does what a graph cannot
     hold, ``run`` itself is returned, with a warning.
 
-    For this ``run`` is tried twice. Afterwards the state arrays are as before, and scratch arrays hold what ``run``
+    For this ``run`` is tried twice. Afterwards the state arrays are as before, and derived arrays hold what ``run``
     wrote. History is neither copied nor compared nor restored: it would cost as much memory again. The trials write the
     rows that the first call will write, since the arrays that hold the rows' numbers are state, and that call writes
     them again with the same contents. Until then those rows are not of steps that were taken: do not read them in
@@ -36,7 +36,7 @@ def captured(
         data: a sealed store, which ``run`` works on.
         run: puts work on the device, the same in each call: it does not wait for the device, and keeps nothing in
             Python.
-        tensors: what it writes besides state and scratch arrays; restored like these.
+        tensors: what it writes besides state and derived arrays; restored like these.
     """
     import torch
 
@@ -76,7 +76,7 @@ def captured(
     backend.set_random_state(random)
     replay()
     sums = data.checksums()
-    names = data.names("state", "scratch")
+    names = data.names("state", "derived")
     wrong = [name for name, same in zip(names, (sums == expected_sums).tolist(), strict=True) if not same]
     if wrong or not expected.matches():
         logger.warning(

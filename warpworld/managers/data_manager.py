@@ -17,20 +17,26 @@ from warpworld.managers.shortage import explain_shortage
 if TYPE_CHECKING:
     import torch
 
-# How an array is kept. "state" is what the future depends on: snapshots and checkpoints hold it. "scratch" is
-# rewritten before it is read, such as the rows of a rollout. "history" is a record too large to copy, such as a ring of
-# transitions: snapshots and the check of a CUDA graph leave it alone.
-Kept = Literal["state", "scratch", "history"]
+# How an array is kept. "state" is what the future depends on: snapshots and checkpoints hold it. "derived" is rewritten
+# before it is read, such as the rows of a rollout. "scratch" is what threads share within a launch: it means nothing
+# between launches. "history" is a record too large to copy, such as a ring of transitions. The check of a CUDA graph
+# leaves the last two alone.
+Kept = Literal["state", "derived", "scratch", "history"]
 KINDS: tuple[Kept, ...] = get_args(Kept)  # in the order in which they lie in the block
 
 ALIGNMENT = 256  # bytes; what cudaMalloc gives, and a multiple of a cache line
+
+
+def aligned(nbytes: int) -> int:
+    """Bytes from the start of an array of ``nbytes`` to that of the next, without padding."""
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
 class DataManager:
     """Named arrays in one block of device memory.
 
     Arrays are added, then the store is sealed: the block is allocated and every array becomes a torch view of it. Those
-    kept as state come first, then scratch, then history, so that a snapshot is one copy.
+    kept as state come first, then the other kinds in the order of ``KINDS``, so that a snapshot is one copy.
 
     Args:
         allocate: takes a number of bytes, returns that many as a one-dimensional uint8 tensor.
@@ -59,19 +65,22 @@ class DataManager:
         self._ends = dict.fromkeys(KINDS, 0)  # where the arrays of a kind end in the block
 
     # ---- before sealing ---------------------------------------------------------------------------------------------
-    def add(self, array: Array, kept: Kept = "state") -> None:
+    def add(self, array: Array, kept: Kept | None = None) -> None:
         """Add an array to the layout.
 
         Args:
             array: its declaration.
-            kept: "state", "scratch" or "history", see ``Kept``.
+            kept: "state", "derived", "scratch" or "history", see ``Kept``; None is "scratch" for an array that is
+                declared so, and "state" for others.
 
         Raises:
             StoreError: the store is sealed, or has an array of that name, or there is no such way to keep one.
         """
+        if kept is None:
+            kept = "scratch" if array.scratch else "state"
         if kept not in KINDS:
             raise StoreError(
-                f"array '{array.name}': kept={kept!r}, expected 'state', 'scratch' or 'history'."
+                f"array '{array.name}': kept={kept!r}, expected 'state', 'derived', 'scratch' or 'history'."
                 f"{suggest(str(kept), KINDS)}"
             )
         if self.sealed:
@@ -128,7 +137,7 @@ class DataManager:
 
     def _room_of(self, array: Array) -> int:
         """Bytes from the start of an array to that of the next."""
-        return -(-self._bytes_of(array) // ALIGNMENT) * ALIGNMENT + self._padding
+        return aligned(self._bytes_of(array)) + self._padding
 
     def close(self) -> None:
         """Let go of the memory; it is freed once no view of it and no program on it is left."""
@@ -228,12 +237,12 @@ class DataManager:
     def checksums(self) -> torch.Tensor:
         """(arrays,) int64: a number for each array that changes with its contents as good as always.
 
-        Those of ``names("state", "scratch")``: history would take too long to read.
+        Those of ``names("state", "derived")``: scratch means nothing, and history would take too long to read.
         """
         import torch
 
-        words = self._up_to("scratch").view(torch.int64)
-        lengths = [self._room_of(self._arrays[name]) // 8 for name in self.names("state", "scratch")]
+        words = self._up_to("derived").view(torch.int64)
+        lengths = [self._room_of(self._arrays[name]) // 8 for name in self.names("state", "derived")]
         return torch.stack([part.sum() for part in words.split(lengths)])
 
     def matches(self, snapshot: torch.Tensor) -> bool:

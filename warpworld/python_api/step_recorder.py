@@ -71,7 +71,7 @@ def _agent_mask(world: World) -> str | None:
             raise StoreError(
                 "rollout(): the world has an agent_mask, and was reset before; make a new one for rollouts"
             )
-        world.add(Array("mask_of_step", "bool"), kept="scratch")
+        world.add(Array("mask_of_step", "bool"), kept="derived")
         world.record("agent_mask", "mask_of_step")
     return "mask_of_step"
 

@@ -201,7 +201,7 @@ class _Watch:
             array = world.data.array(name)
             self._copies[name] = copy = None if array.per == "world" else f"watched_{name}"
             if copy is not None:
-                world.add(Array(copy, array.dtype, array.shape, array.per), kept="scratch")
+                world.add(Array(copy, array.dtype, array.shape, array.per), kept="derived")
                 world.record(name, copy)
 
     def of_step(self) -> FrameArrays:

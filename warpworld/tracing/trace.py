@@ -140,7 +140,7 @@ class Trace:
         copy = f"traced_{array.name}"
         known = self._world.data.array(copy) if copy in self._world.data else None
         if known is None or (known.per, known.shape, known.dtype) != (array.per, array.shape, array.dtype):
-            self._world.add(Array(copy, array.dtype, array.shape, array.per), kept="scratch")
+            self._world.add(Array(copy, array.dtype, array.shape, array.per), kept="derived")
             self._world.record(array.name, copy)
         return copy  # which traces of several envs share
 

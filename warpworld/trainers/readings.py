@@ -21,7 +21,7 @@ class Rewards:
         self._world = world
         self._masked = "agent_mask" in world.data
         if self._masked:
-            world.add(Array("mask_of_step", "bool"), kept="scratch")
+            world.add(Array("mask_of_step", "bool"), kept="derived")
             world.record("agent_mask", "mask_of_step")
 
     def of_step(self) -> Tensor:
@@ -53,7 +53,7 @@ class PlayedMetrics:
         self._arrays = list({metric.array.name: metric.array for metric in self.metrics}.values())
         for array in self._arrays:
             name = f"metric_of_step_{array.name}"
-            world.add(Array(name, array.dtype, per=array.per), kept="scratch")
+            world.add(Array(name, array.dtype, per=array.per), kept="derived")
             world.record(array.name, name)
             entries = world.num_agents if array.per == "agent" else 1
             self._values[array.name] = torch.zeros(world.num_envs, rounds + 1, entries, dtype=torch.float64)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor
 
+from warpworld.environment import DTYPES
+from warpworld.managers.data_manager import DataManager, aligned
 from warpworld.trainers.collecting.outcomes import ROW
 from warpworld.trainers.distributed import ProcessGroup
 from warpworld.world import World
@@ -52,7 +57,7 @@ def restore_store(world: World, processes: ProcessGroup, num_envs: int, snapshot
     Raises:
         StoreError: the snapshot is of other arrays; the store is as it was.
     """
-    layout = _renamed(layout)
+    snapshot, layout = _without_scratch(world.data, snapshot, _renamed(layout))
     if not processes.several:
         world.restore(snapshot, layout)
         return
@@ -68,3 +73,16 @@ def _renamed(layout: Layout) -> Layout:
     if any(entry[0] == ROW for entry in layout):
         return layout
     return [(ROW, *entry[1:]) if entry[0] == EARLIER_ROW else entry for entry in layout]
+
+
+def _without_scratch(data: DataManager, snapshot: Tensor, layout: Layout) -> tuple[Tensor, Layout]:
+    """The snapshot and the layout that would be saved today; earlier versions saved arrays that are scratch now."""
+    scratch = set(data.names("scratch"))
+    if not any(entry[0] in scratch for entry in layout) or any(entry[1] not in DTYPES for entry in layout):
+        return snapshot, layout
+    rooms = [aligned(math.prod(shape) * np.dtype(dtype).itemsize) for _, dtype, shape in layout]
+    if sum(rooms) != snapshot.numel():
+        return snapshot, layout  # which the store refuses
+    parts = zip(layout, snapshot.split(rooms), strict=True)
+    kept = [(entry, part) for entry, part in parts if entry[0] not in scratch]
+    return torch.cat([part for _, part in kept]), [entry for entry, _ in kept]

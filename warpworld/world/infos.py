@@ -16,7 +16,8 @@ def checked_infos(environment: Environment, data: DataManager) -> tuple[str, ...
         data: the world's arrays.
 
     Raises:
-        DeclarationError: ``infos`` is not a tuple of names, there is no such array, or it is not per agent or per env.
+        DeclarationError: ``infos`` is not a tuple of names, there is no such array, it is not per agent or per env, or
+            it is scratch.
     """
     check_names(environment.name, "infos", environment.infos)
     for name in environment.infos:
@@ -27,5 +28,10 @@ def checked_infos(environment: Environment, data: DataManager) -> tuple[str, ...
         if data.array(name).per == "world":
             raise DeclarationError(
                 f"{environment.name}: infos names '{name}', an array per world, expected one per agent or per env"
+            )
+        if data.array(name).scratch:
+            raise DeclarationError(
+                f"{environment.name}: infos names '{name}', which is scratch, so its contents mean nothing between "
+                "launches; declare it without scratch=True"
             )
     return tuple(environment.infos)

@@ -252,7 +252,7 @@ class World(WorldStore):
 
         Args:
             run: as for ``capture``, but it does not step the world.
-            tensors: all that it writes besides the store's state and scratch arrays: weights, an optimiser's moments,
+            tensors: all that it writes besides the store's state and derived arrays: weights, an optimiser's moments,
                 history that it changes. They are as before when this returns.
         """
         return captured(self._backend, self.data, run, tensors)

@@ -96,7 +96,7 @@ class WorldStore:
         """Declare what holds the initial values of the arrays that the plan restores."""
         for array in self._plan.initial_values(self.num_agents):
             if array.name not in self.data:
-                self.data.add(array, kept="scratch")
+                self.data.add(array, kept="derived")
 
     @property
     def autoreset(self) -> Autoreset:
@@ -109,14 +109,15 @@ class WorldStore:
         return self._kernels.envs_per_warp
 
     # ---- before the first reset --------------------------------------------------------------------------------------
-    def add(self, array: Array, kept: Kept = "state") -> None:
+    def add(self, array: Array, kept: Kept | None = None) -> None:
         """Add an array to the store, for instance a trainer's.
 
         Args:
             array: its declaration.
-            kept: "state" is what the future depends on: snapshots and checkpoints hold it. "scratch" is rewritten
-                before it is read. "history" is a record too large to copy, such as a ring of a million rows: snapshots
-                and the check of a CUDA graph leave it alone.
+            kept: "state", the default, is what the future depends on: snapshots and checkpoints hold it. "derived" is
+                rewritten before it is read. "scratch", the default of an array that is declared so, means nothing
+                between launches. "history" is a record too large to copy, such as a ring of a million rows. The check
+                of a CUDA graph leaves the last two alone.
 
         Raises:
             StoreError: after the first reset(), or if the name is taken.

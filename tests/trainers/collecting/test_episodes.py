@@ -29,7 +29,7 @@ def statistics(num_envs: int, masked: bool = False) -> tuple[World, EpisodeStati
         ("truncated", "bool", (NUM_STEPS, num_envs)),
         *([("agent_mask", "bool", (NUM_STEPS, num_envs, 4))] if masked else []),
     ):
-        world.add(Array(f"rollout_{name}", dtype, shape, per="world", initial=0), kept="scratch")
+        world.add(Array(f"rollout_{name}", dtype, shape, per="world", initial=0), kept="derived")
     episodes = EpisodeStatistics(world, NUM_STEPS)
     world.reset()
     return world, episodes

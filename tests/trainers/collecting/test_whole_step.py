@@ -108,7 +108,7 @@ def test_what_is_recorded_is_the_same(course: str) -> None:
         one.collector.collect()
         other.collector.collect()
         same = one.world.data.checksums() == other.world.data.checksums()
-        names = one.world.data.names("state", "scratch")
+        names = one.world.data.names("state", "derived")
         assert not [name for name, is_same in zip(names, same.tolist(), strict=True) if not is_same]
 
 

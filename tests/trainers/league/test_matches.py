@@ -22,7 +22,7 @@ def matches(masked: bool = False, slots: list[Slot] | None = None) -> tuple[Worl
         ("truncated", "bool", (STEPS, 5)),
         *([("agent_mask", "bool", (STEPS, 5, 3))] if masked else []),
     ):
-        world.add(Array(f"rollout_{name}", dtype, shape, per="world", initial=0), kept="scratch")
+        world.add(Array(f"rollout_{name}", dtype, shape, per="world", initial=0), kept="derived")
     found = Matches(world, slots or [Slot(("right",), slice(1, 3)), Slot(("left",), slice(3, 5))])
     world.reset()
     return world, found

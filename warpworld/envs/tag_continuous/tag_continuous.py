@@ -117,7 +117,10 @@ class TagContinuous(Environment):
                 metric="last",
             ),
             Array(
-                "crowd", "uint8", (self._crowd_bytes(),), per="env", doc="what threads share in a crowd; unused else"
+                *("crowd", "uint8", (self._crowd_bytes(),)),
+                per="env",
+                doc="what threads share in a crowd; unused else",
+                scratch=True,
             ),
             _table("agent_types", "int32", np.repeat([1, 0], [p.num_taggers, p.num_runners]), "1 tagger, 0 runner"),
             *(_table(name, "float32", values, doc) for name, (values, doc) in self._numbers().items()),

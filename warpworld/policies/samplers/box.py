@@ -23,7 +23,7 @@ class InBox(Sampler):
     def arrays(self) -> dict[str, str]:
         """Add ``box``, which scales what was drawn."""
         name, scaling = f"action_box_{self.seat.group.name}", scaling_to(self._space)
-        self.seat.world.add(Array(name, "float32", scaling.shape, per="world", initial=scaling), kept="scratch")
+        self.seat.world.add(Array(name, "float32", scaling.shape, per="world", initial=scaling), kept="derived")
         return {"box": name}
 
     @property
@@ -54,7 +54,7 @@ class BoxSampler(InBox):
     def arrays(self) -> dict[str, str]:
         """Add ``log_stds`` too."""
         name = f"log_stds_{self.seat.group.name}"
-        self.seat.world.add(Array(name, "float32", (self._space.low.size,), per="world", initial=0.0), kept="scratch")
+        self.seat.world.add(Array(name, "float32", (self._space.low.size,), per="world", initial=0.0), kept="derived")
         return {**super().arrays(), "log_stds": name}
 
     def take(self, distribution: Any) -> None:

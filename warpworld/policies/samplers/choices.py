@@ -38,7 +38,7 @@ class ChoiceSampler(Sampler):
     def arrays(self) -> dict[str, str]:
         """Add ``head_sizes``."""
         name = f"head_sizes_{self.seat.group.name}"
-        self.seat.world.add(Array(name, "int32", (len(self._heads),), per="world", initial=self._heads), kept="scratch")
+        self.seat.world.add(Array(name, "int32", (len(self._heads),), per="world", initial=self._heads), kept="derived")
         return {"head_sizes": name}
 
     def kernel_name(self) -> str:

@@ -32,7 +32,7 @@ class HeldEstimates(Estimates):
         shapes: dict[str, tuple[int, ...]] = {**dict.fromkeys(names, per_step), "next_values": per_step[1:]}
         self._names = {name: f"estimate_{name}_{group}" for name in shapes}
         for name, shape in shapes.items():
-            world.add(Array(self._names[name], "float32", shape, "world", initial=0.0), kept="scratch")
+            world.add(Array(self._names[name], "float32", shape, "world", initial=0.0), kept="derived")
         flags = {"LEAVING": "agent_terminated", "MASKED": "agent_mask"}
         recorded = {flag: name in collector.outcomes.optional for flag, name in flags.items()}
         unread = {f"rollout_{name}": "rollout_terminated" for flag, name in flags.items() if not recorded[flag]}

@@ -39,7 +39,7 @@ class HeldUpdate:
         }
         aliases = {array: f"update_{array}_{name}" for array in arrays}
         for array, (dtype, size, doc) in arrays.items():
-            self._world.add(Array(aliases[array], dtype, (size,), "world", initial=0, doc=doc), kept="scratch")
+            self._world.add(Array(aliases[array], dtype, (size,), "world", initial=0, doc=doc), kept="derived")
         self._kernels = self._world.kernels(
             SOURCE, {"NUM_AGENTS": 1, "COUNT": rows}, aliases={**aliases, "seed": aliases["dials"]}
         )

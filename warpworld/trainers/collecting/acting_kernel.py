@@ -105,10 +105,10 @@ class ActingKernel:
     def _add_arrays(self) -> None:
         add = self._world.add
         if self.counts_rows:
-            add(Array(TAKEN_ROWS, "int32", per="env", initial=0), kept="scratch")
+            add(Array(TAKEN_ROWS, "int32", per="env", initial=0), kept="derived")
         for name, dtype in zip(_NOTHING.values(), ("int32", "bool", "float32"), strict=True):
             if name not in self._world.data:
-                add(Array(name, dtype, (1,), per="world", initial=0), kept="scratch")
+                add(Array(name, dtype, (1,), per="world", initial=0), kept="derived")
 
     def _bind(self) -> None:
         world, functions = self._world, self._functions
@@ -163,8 +163,8 @@ class _Seat:
         self._in_box = isinstance(actor.sampler, BoxSampler)
         name, players = actor.group.name, 2 + len(actor.slots)  # and one whose outputs are 0
         self._weights, self._players = f"policy_weights_{name}", f"policy_players_{name}"
-        world.add(Array(self._weights, "float32", (players, shape.size), per="world", initial=0.0), kept="scratch")
-        world.add(Array(self._players, "int32", per="env", initial=0), kept="scratch")
+        world.add(Array(self._weights, "float32", (players, shape.size), per="world", initial=0.0), kept="derived")
+        world.add(Array(self._players, "int32", per="env", initial=0), kept="derived")
         self.bound = self._bound(actor.sampler.bound)
         items = -(-actor.group.size // 4) * max(shape.widths[1:])
         self.threads = min(max(-(-items // 32) * 32, 32), 256)

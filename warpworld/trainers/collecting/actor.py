@@ -77,7 +77,7 @@ class Actor:
         world, group = self._world, self.group
         outputs = f"policy_outputs_{group.name}"
         per_agent = (group.size, self.distribution.num_outputs)
-        world.add(Array(outputs, "float32", per_agent, per="env", initial=0.0), kept="scratch")
+        world.add(Array(outputs, "float32", per_agent, per="env", initial=0.0), kept="derived")
         observations, is_own = self._observation_array()
         return Seat(
             world=world,
@@ -97,7 +97,7 @@ class Actor:
         if "" in names and self._world.data.array(names[""]).dtype == self.rows.dtype:
             return names[""], names[""] != "observations"
         joined, per_agent = self._joined_observations, (self.group.size, self.rows.size)
-        self._world.add(Array(joined, self.rows.dtype, per_agent, per="env", initial=0), kept="scratch")
+        self._world.add(Array(joined, self.rows.dtype, per_agent, per="env", initial=0), kept="derived")
         return joined, True
 
     @property

@@ -34,8 +34,8 @@ class KeptFinals:
         world, slots = self._world, self._slots
         array = world.data.array(name)
         part = array.full_shape(world.num_envs, world.num_agents)[1:]
-        world.add(Array(f"kept_{name}", array.dtype, (slots, *part), per="env"), kept="scratch")
-        world.add(Array(f"kept_{name}_row", "int32", (slots,), per="env", initial=0), kept="scratch")
+        world.add(Array(f"kept_{name}", array.dtype, (slots, *part), per="env"), kept="derived")
+        world.add(Array(f"kept_{name}_row", "int32", (slots,), per="env", initial=0), kept="derived")
         world.add(Array(f"kept_{name}_count", "int32", per="env", initial=0))
         world.keep_final(name, f"kept_{name}", f"kept_{name}_row", f"kept_{name}_count", ROW)
         self._names.append(name)

@@ -34,7 +34,7 @@ class Memory:
         self.state_name, self.values_name = state_array(group.name), f"recurrent_values_{group.name}"
         doc = "what agents remember"
         world.add(Array(self.state_name, "float32", (group.size, state_size), per="env", initial=0.0, doc=doc))
-        world.add(Array(self.values_name, "float32", (group.size,), per="env", initial=0.0), kept="scratch")
+        world.add(Array(self.values_name, "float32", (group.size,), per="env", initial=0.0), kept="derived")
         world.when_sealed(self._bind)
 
     def _bind(self) -> None:

@@ -76,7 +76,7 @@ class EpisodeMetrics:
     def _declare(self, array: Array) -> None:
         world, name = self._world, array.name
         shape = (self._num_steps, *array.full_shape(world.num_envs, world.num_agents))
-        world.add(Array(f"rollout_metric_{name}", array.dtype, shape, per="world"), kept="scratch")
+        world.add(Array(f"rollout_metric_{name}", array.dtype, shape, per="world"), kept="derived")
         world.record(name, f"rollout_metric_{name}", ROW)
         world.add(Array(f"metric_{name}", "float64", per=array.per, initial=0.0, doc="of the running episode"))
         world.add(Array(f"metric_{name}_rows", "int32", per=array.per, initial=0, doc="steps that count in it"))

@@ -38,7 +38,7 @@ class Outcomes(Recorder):
         for name in ("rewards", "terminated", "truncated", *self.optional):
             array = world.data.array(name)
             shape = (num_steps, *array.full_shape(world.num_envs, world.num_agents))
-            world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), kept="scratch")
+            world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), kept="derived")
             world.record(name, f"rollout_{name}", ROW)
 
     def begin(self) -> None:

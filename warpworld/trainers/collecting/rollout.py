@@ -37,7 +37,7 @@ class Rollout(Recorder):
         self._actors: dict[str, Actor] = {}
         self._critic_inputs: list[str] = []
         self._finals = KeptFinals(self.world, collector.num_steps)
-        self.world.add(Array("not_finite", "bool", per="env", initial=False), kept="scratch")
+        self.world.add(Array("not_finite", "bool", per="env", initial=False), kept="derived")
         self.world.when_sealed(self._find)
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
@@ -61,7 +61,7 @@ class Rollout(Recorder):
             return
         array = self.world.data.array(name)
         shape = (self._collector.num_steps, *array.full_shape(self.world.num_envs, self.world.num_agents))
-        self.world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), kept="scratch")
+        self.world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), kept="derived")
         self._finals.keep(name)
         self._critic_inputs.append(name)
 
@@ -80,7 +80,7 @@ class Rollout(Recorder):
         if actor.sampler.masked:
             arrays.append(("action_mask", "bool", (*shape, actor.distribution.num_outputs)))
         for name, dtype, full in arrays:
-            world.add(Array(f"rollout_{name}_{group}", dtype, full, per="world"), kept="scratch")
+            world.add(Array(f"rollout_{name}_{group}", dtype, full, per="world"), kept="derived")
         if actor.memory is not None:
             world.record(actor.memory.values_name, f"rollout_values_{group}", ROW)
 

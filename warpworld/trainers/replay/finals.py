@@ -42,14 +42,14 @@ class Finals:
         last = (1, num_envs, crew.size)
         kept, before = (self.slots, crew.size), "how many were kept before the row"
         arrays: list[tuple[Array, Kept]] = [
-            (Array("last", crew.rows.dtype, (*last, crew.rows.size), "world", initial=0), "scratch"),
-            (Array("only_row", "int32", (), "world", initial=0), "scratch"),
+            (Array("last", crew.rows.dtype, (*last, crew.rows.size), "world", initial=0), "derived"),
+            (Array("only_row", "int32", (), "world", initial=0), "derived"),
             (Array("finals", crew.rows.dtype, (*kept, crew.rows.size), "env"), "history"),
             (Array("finals_kept", "int32", (), "env", initial=0, doc="how many were ever kept"), "state"),
             (Array("finals_before", "int32", (self._ring.rows, num_envs), "world", initial=0, doc=before), "history"),
         ]
         if choices:
-            arrays.append((Array("last_mask", "bool", (*last, choices), "world", initial=True), "scratch"))
+            arrays.append((Array("last_mask", "bool", (*last, choices), "world", initial=True), "derived"))
             arrays.append((Array("finals_mask", "bool", (*kept, choices), "env"), "history"))
         return arrays
 

@@ -24,7 +24,7 @@ class Normals:
 
     def __init__(self, world: World, name: str, priorities: Priorities, shape: Sequence[int]) -> None:
         self._world = world
-        own = add_arrays(world, name, [(Array("normals", "float32", tuple(shape), "world", initial=0.0), "scratch")])
+        own = add_arrays(world, name, [(Array("normals", "float32", tuple(shape), "world", initial=0.0), "derived")])
         self._array, count = own["normals"], math.prod(shape)
         constants = {"NUM_AGENTS": 1, "COUNT": count}
         self._kernels = world.kernels(CUDA_FOLDER / "normals.cu", constants, aliases={**priorities.aliases, **own})

@@ -89,7 +89,7 @@ class Ring:
         arrays: list[tuple[Array, Kept]] = [
             (Array("row", "int32", (), "world", initial=0, doc="the row that is written next"), "state"),
             (Array("written", "int64", (1,), "world", initial=0, doc="rows that were ever written"), "state"),
-            (Array("played", "bool", (crew.size,), "env", initial=True), "scratch"),
+            (Array("played", "bool", (crew.size,), "env", initial=True), "derived"),
             (Array("ring_observations", crew.rows.dtype, (*ring, crew.rows.size), "world"), "history"),
             (Array("ring_actions", crew.action_dtype, (*ring, crew.action_size), "world"), "history"),
             (Array("ring_rewards", "float32", ring, "world"), "history"),

@@ -69,8 +69,8 @@ class TeamReplay(TransitionReplay):
         arrays: list[tuple[Array, Kept]] = [
             (Array("team_rewards", "float32", of_teams, "world"), "history"),
             (Array("team_takes_part", "uint8", of_teams, "world", initial=0), "history"),
-            (Array("batch_takes_part", "bool", each, "world"), "scratch"),
-            (Array("batch_next_takes_part", "bool", each, "world"), "scratch"),
+            (Array("batch_takes_part", "bool", each, "world"), "derived"),
+            (Array("batch_next_takes_part", "bool", each, "world"), "derived"),
         ]
         aliases = super()._add_arrays() | add_arrays(self.world, self.crew.name, arrays)
         if self.sizes.state is not None:

@@ -59,12 +59,12 @@ class TeamStates:
         lead, batch = (self._ring.rows, self._world.num_envs), (self._batch_size, self.size)
         arrays: list[tuple[Array, Kept]] = [
             (Array("ring_state", "float32", (*lead, *self._shape), "world"), "history"),
-            (Array("batch_states", "float32", batch, "world"), "scratch"),
-            (Array("batch_next_states", "float32", batch, "world"), "scratch"),
+            (Array("batch_states", "float32", batch, "world"), "derived"),
+            (Array("batch_next_states", "float32", batch, "world"), "derived"),
         ]
         if self._slots is not None:
             last = (1, self._world.num_envs, *self._shape)
-            arrays.append((Array("last_state", "float32", last, "world", initial=0.0), "scratch"))
+            arrays.append((Array("last_state", "float32", last, "world", initial=0.0), "derived"))
             arrays.append((Array("finals_state", "float32", (self._slots, *self._shape), "env"), "history"))
         return add_arrays(self._world, self._ring.crew.name, arrays)
 

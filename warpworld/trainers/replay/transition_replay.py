@@ -66,15 +66,15 @@ class TransitionReplay(Replay):
         each = (batch, *self.members)
         seen = (*each, sizes.frame_stack * crew.rows.size)
         arrays: list[tuple[Array, Kept]] = [
-            (Array("batch_observations", crew.rows.dtype, seen, "world"), "scratch"),
-            (Array("batch_next_observations", crew.rows.dtype, seen, "world"), "scratch"),
-            (Array("batch_actions", crew.action_dtype, (*each, crew.action_size), "world"), "scratch"),
-            (Array("batch_returns", "float32", (batch,), "world"), "scratch"),
-            (Array("batch_discounts", "float32", (batch,), "world"), "scratch"),
-            (Array("batch_next", "int32", (batch,), "world"), "scratch"),
+            (Array("batch_observations", crew.rows.dtype, seen, "world"), "derived"),
+            (Array("batch_next_observations", crew.rows.dtype, seen, "world"), "derived"),
+            (Array("batch_actions", crew.action_dtype, (*each, crew.action_size), "world"), "derived"),
+            (Array("batch_returns", "float32", (batch,), "world"), "derived"),
+            (Array("batch_discounts", "float32", (batch,), "world"), "derived"),
+            (Array("batch_next", "int32", (batch,), "world"), "derived"),
         ]
         if ring.choices:
-            arrays.append((Array("batch_next_mask", "bool", (*each, ring.choices), "world"), "scratch"))
+            arrays.append((Array("batch_next_mask", "bool", (*each, ring.choices), "world"), "derived"))
         aliases = add_arrays(self.world, crew.name, arrays)
         # placeholders for arrays that kernels name but this replay does not have; they are never read
         flags, rows = ring.aliases["ring_terminated"], ring.aliases["ring_observations"]

@@ -91,18 +91,18 @@ class WindowReplay(Replay):
         kept = (sizes.slots, self.world.num_envs, crew.size, sizes.state_size)
         arrays: list[tuple[Array, Kept]] = [
             (Array("window_states", "float32", kept, "world", initial=0.0), "history"),
-            (Array("batch_observations", crew.rows.dtype, (length, batch, crew.rows.size), "world"), "scratch"),
-            (Array("batch_states", "float32", (batch, sizes.state_size), "world"), "scratch"),
-            (Array("batch_starts", "bool", (length, batch), "world"), "scratch"),
-            (Array("batch_actions", crew.action_dtype, (steps, batch, crew.action_size), "world"), "scratch"),
-            (Array("batch_returns", "float32", (steps, batch), "world"), "scratch"),
-            (Array("batch_discounts", "float32", (steps, batch), "world"), "scratch"),
-            (Array("batch_next", "int64", (steps, batch), "world"), "scratch"),
-            (Array("batch_learnt", "bool", (steps, batch), "world"), "scratch"),
+            (Array("batch_observations", crew.rows.dtype, (length, batch, crew.rows.size), "world"), "derived"),
+            (Array("batch_states", "float32", (batch, sizes.state_size), "world"), "derived"),
+            (Array("batch_starts", "bool", (length, batch), "world"), "derived"),
+            (Array("batch_actions", crew.action_dtype, (steps, batch, crew.action_size), "world"), "derived"),
+            (Array("batch_returns", "float32", (steps, batch), "world"), "derived"),
+            (Array("batch_discounts", "float32", (steps, batch), "world"), "derived"),
+            (Array("batch_next", "int64", (steps, batch), "world"), "derived"),
+            (Array("batch_learnt", "bool", (steps, batch), "world"), "derived"),
         ]
         if self.ring.choices:
             allowed = (steps + sizes.n_step, batch, self.ring.choices)
-            arrays.append((Array("batch_mask", "bool", allowed, "world"), "scratch"))
+            arrays.append((Array("batch_mask", "bool", allowed, "world"), "derived"))
         aliases = add_arrays(self.world, crew.name, arrays)
         # placeholders for arrays that kernels name but this replay does not have; they are never read
         flags = {"ring_action_mask": self._aliases["ring_terminated"], "batch_mask": aliases["batch_starts"]}

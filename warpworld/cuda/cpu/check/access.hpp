@@ -132,7 +132,7 @@ static ww_finding read(const State& s, int kind, const Region* region, const cha
 
 static bool never_written(const State& s, const Region& region, const Cell* first, const Cell* end) {
   if (region.kind == WW_VARIABLE) return false;
-  const uint32_t since = region.kind == WW_SHARED ? s.block_start : from_the_start;
+  const uint32_t since = region.kind == WW_SHARED ? s.block_start : region.scratch ? s.launch_start : from_the_start;
   for (const Cell* cell = first; cell != end; cell++)  // a part may be padding
     if (cell->write.interval >= since) return false;
   return true;

@@ -59,6 +59,7 @@ struct ww_region {
   int32_t kind;
   int32_t written;  // its contents are defined from the start
   int32_t read_only;
+  int32_t scratch;  // its contents mean nothing between launches
 };
 
 struct ww_variable {  // of the module, by its offset in the image or in the thread-local block
