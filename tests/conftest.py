@@ -137,7 +137,7 @@ def stand_in(request: pytest.FixtureRequest) -> "StandIn":
 @pytest.fixture
 def bf16_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any device counts as one that multiplies in bfloat16: where it does not, torch computes the same without."""
-    monkeypatch.setattr("warpworld.trainers.bf16_products.products_of", lambda device: (True, "a test"))
+    monkeypatch.setattr("warpworld.trainers.precisions.products_of", lambda *_: (True, "a test"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -54,8 +54,8 @@ def of_warpworld(task: Task, fused: bool = True) -> Callable[[Setting, float], T
     """Measures a training run, by C++ where it can or by torch alone."""
 
     def measured(setting: Setting, seconds: float) -> Times:
-        tune_for_cpu()
         trainer, watch = Trainer(task.loaded(setting, fused)), Watch(seconds)
+        tune_for_cpu(trainer.world.device)
         totals, updates, clock = list[float](), list[float](), [time.process_time()]
 
         def note(metrics: Metrics) -> None:

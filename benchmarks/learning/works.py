@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from warpworld.trainers.bf16_products import products_of
+from warpworld.trainers.precisions import products_of
 
 from . import eager
 from .ours import Task, of_warpworld
@@ -42,7 +42,7 @@ class System:
     @property
     def can_run(self) -> bool:
         """Whether it can be measured here."""
-        if self.needs_bf16 and not products_of(torch.device("cpu"))[0]:
+        if self.needs_bf16 and not products_of(torch.device("cpu"), "bf16")[0]:
             return False
         return self.library is None or importlib.util.find_spec(self.library) is not None
 

@@ -22,7 +22,7 @@ SYSTEMS = [(work, system) for work, found in WORKS.items() for system in found.s
 @pytest.fixture(autouse=True)
 def untuned(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests' own process is left as it is."""
-    monkeypatch.setattr("benchmarks.learning.ours.tune_for_cpu", lambda: None)
+    monkeypatch.setattr("benchmarks.learning.ours.tune_for_cpu", lambda device: None)
 
 
 @pytest.mark.long

@@ -91,8 +91,8 @@ def trainer(monkeypatch: pytest.MonkeyPatch) -> type[StubTrainer]:
     monkeypatch.setitem(sys.modules, module.__name__, module)
     stub.tuned = 0  # type: ignore[attr-defined]
 
-    def tune() -> None:
-        stub.tuned += 1  # type: ignore[attr-defined]
+    def tune(device: Any) -> None:
+        stub.tuned += device.type == "cpu"  # type: ignore[attr-defined]
 
     monkeypatch.setattr("warpworld.trainers.cpu_tuning.tune_for_cpu", tune)
     return stub

@@ -90,7 +90,7 @@ def test_the_run_is_that_of_the_command(model: str, here: Path, capsys: pytest.C
 
 
 def test_settings_of_torch_are_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpu_tuning, "tune_for_cpu", lambda: torch.set_float32_matmul_precision("medium"))
+    monkeypatch.setattr(cpu_tuning, "tune_for_cpu", lambda device: torch.set_float32_matmul_precision("medium"))
     torch.set_num_threads(2)
     before, within = settings_of_torch(), list[Any]()
     warpworld.train(

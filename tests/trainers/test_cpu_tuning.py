@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from warpworld.trainers.cpu_tuning import keep_freed_memory, quick_products
+from warpworld.trainers import cpu_tuning
+from warpworld.trainers.cpu_tuning import keep_freed_memory, quick_products, tune_for_cpu
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -39,6 +40,16 @@ def test_a_processor_that_rounds_keeps_its_precision(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(torch.nn.functional, "linear", lambda x, weight: (x.bfloat16() @ weight.bfloat16().t()).float())
     assert not quick_products()
     assert torch.get_float32_matmul_precision() == "highest"
+
+
+@pytest.mark.parametrize(("device", "tunes"), [("cpu", True), ("cuda:0", False)])
+def test_a_gpu_is_left_alone(device: str, tunes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There the setting would round products to TF32."""
+    called: list[str] = []
+    for name in ("quick_products", "keep_freed_memory"):
+        monkeypatch.setattr(cpu_tuning, name, lambda name=name: called.append(name))
+    tune_for_cpu(torch.device(device))
+    assert called == (["quick_products", "keep_freed_memory"] if tunes else [])
 
 
 def test_a_c_library_without_mallopt_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,8 +97,8 @@ class Training:
         options = {"trainer.num_envs": num_envs, "trainer.device": device}
         given = {**settings, **{key: value for key, value in options.items() if value is not None}}
         config = load_endless(name, [f"{key}={value}" for key, value in given.items()])
-        tune_for_cpu()
         self._trainer = Trainer(config)
+        tune_for_cpu(self._trainer.world.device)
         self.world, self.env_steps = self._trainer.world, config.trainer.num_envs * config.trainer.num_steps
         for _ in range(WARM_UP):
             self.measured(0.0)

@@ -77,9 +77,9 @@ def _info(_: argparse.Namespace) -> int:
         (name, version(name)) for name in ("torch", "numpy", "gymnasium", "pydantic", "tree-sitter-cuda", "pycuda")
     ]
     from warpworld.managers.devices import describe_devices
-    from warpworld.trainers.bf16_products import describe_products
+    from warpworld.trainers.precisions import describe_products
 
-    rows += [("compiler", _compiler()), ("bf16", describe_products())]
+    rows += [("compiler", _compiler()), *((name, describe_products(name)) for name in ("tf32", "bf16"))]
     print_columns(rows)
     print("\n".join(describe_devices()))
     return 0

@@ -38,6 +38,7 @@ def add_parsers(commands: Any) -> None:
 
 def _profile(arguments: argparse.Namespace) -> int:
     from warpworld.config.endless import load_endless
+    from warpworld.managers.devices import open_backend
     from warpworld.profiling.advice import advice
     from warpworld.profiling.picture import draw_profile
     from warpworld.profiling.profile import profile
@@ -45,7 +46,7 @@ def _profile(arguments: argparse.Namespace) -> int:
 
     name, *overrides = arguments.words
     config = load_endless(name, [*overrides, *option_overrides(arguments)])
-    tune_for_cpu()
+    tune_for_cpu(open_backend(config.trainer.device).device)
     found = profile(config, arguments.seconds)
     sentences = advice(found, config)
     if arguments.json:

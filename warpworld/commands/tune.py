@@ -44,13 +44,14 @@ def add_parsers(commands: Any) -> None:
 def _tune(arguments: argparse.Namespace) -> int:
     from warpworld.config import load_config
     from warpworld.managers.cpu.workers import available_cores
+    from warpworld.managers.devices import open_backend
     from warpworld.trainers.cpu_tuning import tune_for_cpu
     from warpworld.tuning.picture import draw_search
     from warpworld.tuning.search import Search
 
     name, *overrides = arguments.words
     config = load_config(name, [*overrides, *option_overrides(arguments)])
-    tune_for_cpu()
+    tune_for_cpu(open_backend(config.trainer.device).device)
     search = Search(config, arguments.seconds, arguments.keep_batch, available_cores())
     for tried in search.run():
         if not arguments.json:

@@ -44,9 +44,9 @@ class TrainerConfig(Section):
             "where they act; false leaves all to torch; or required"
         ),
     )
-    precision: Literal["float32", "bf16"] = Field(
+    precision: Literal["float32", "tf32", "bf16"] = Field(
         default="float32",
-        description="of networks' products: float32; or bf16, where the device has it; sums and weights stay float32",
+        description="of networks' products: float32; or tf32 or bf16, where the device has it; weights stay float32",
     )
     graph_steps: Annotated[int, Field(ge=0, le=1024)] = Field(
         default=128, description="on cuda, env steps that one CUDA graph holds at most; 0 runs without graphs"

@@ -14,7 +14,7 @@ from warpworld.policies.callers_spaces import CallersSpaces, Observed
 from warpworld.policies.central_inputs import CentralInputs
 from warpworld.policies.distributions import ActionDistribution, Categorical
 from warpworld.policies.normaliser import ObservationNormaliser
-from warpworld.policies.precision import widened
+from warpworld.policies.precision import FLOAT32, products, widened
 from warpworld.policies.preprocessing import Preprocessing
 from warpworld.policies.shared import Shared
 from warpworld.policies.value_scale import ValueScale
@@ -126,7 +126,7 @@ class Policy(nn.Module):
         """
         if self.spaces is None:
             raise StoreError("act(): this policy knows no spaces; use one that load_policy or a Trainer made")
-        with torch.no_grad():
+        with torch.no_grad(), products(FLOAT32, self._device):
             observed = self.spaces.observed(observations, self._device)
             allowed = self._allowed(action_mask, observed, self.spaces.action)
             outputs, after = self.outputs_and_state(observed, state)

@@ -1,19 +1,25 @@
-"""Products of networks in bfloat16: what is in float32 all the same, and where torch's autocast begins and ends."""
+"""The precision of networks' products: float32, which no device rounds, TF32, or bfloat16 by torch's autocast."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from typing import Any
 
 import torch
 from torch import Tensor
 
-FLOAT32 = "float32"
+FLOAT32, TF32 = "float32", "tf32"
+
+_is_chosen = ContextVar("_is_chosen", default=False)  # within ``products`` on a GPU
 
 
 def products(precision: str, device: torch.device) -> AbstractContextManager[Any]:
-    """Within it, networks multiply in a precision.
+    """Within it, networks multiply in a precision; of one within another, the outer one holds.
+
+    torch lets cuDNN round what convolutions and recurrent layers read to TF32, which keeps 10 bits of a number's
+    fraction, and other products not. Here float32 rounds nothing to it on a GPU, and tf32 all.
 
     With bf16, layers read their inputs and weights as bfloat16, add products up in float32, and give bfloat16, as
     torch's autocast has it; weights stay float32. Last layers are float32, see ``in_float32``, and with them what
@@ -21,12 +27,36 @@ def products(precision: str, device: torch.device) -> AbstractContextManager[Any
     and its gradients of all uses would be added up in bfloat16.
 
     Args:
-        precision: float32 or bf16.
+        precision: float32, bf16, or on a GPU tf32.
         device: that the networks lie on.
     """
-    if precision == FLOAT32:
-        return nullcontext()
-    return torch.autocast(device.type, torch.bfloat16, cache_enabled=False)
+    if device.type == "cuda":
+        return _products_on_gpu(precision)
+    return nullcontext() if precision == FLOAT32 else _bf16(device.type)
+
+
+def _bf16(device_type: str) -> AbstractContextManager[Any]:
+    return torch.autocast(device_type, torch.bfloat16, cache_enabled=False)
+
+
+@contextmanager
+def _products_on_gpu(precision: str) -> Iterator[None]:
+    """Set what torch has for the whole process, and set it back."""
+    if _is_chosen.get():
+        yield
+        return
+    cudnn = torch.backends.cudnn
+    of_products, of_cudnn = torch.get_float32_matmul_precision(), cudnn.allow_tf32
+    token = _is_chosen.set(True)
+    try:
+        torch.set_float32_matmul_precision("high" if precision == TF32 else "highest")
+        cudnn.allow_tf32 = precision == TF32
+        with _bf16("cuda") if precision == "bf16" else nullcontext():
+            yield
+    finally:
+        torch.set_float32_matmul_precision(of_products)
+        cudnn.allow_tf32 = of_cudnn
+        _is_chosen.reset(token)
 
 
 def is_reduced(x: Tensor) -> bool:

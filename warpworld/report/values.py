@@ -12,6 +12,7 @@ from torch import Tensor
 from warpworld.config import RunConfig
 from warpworld.policies import Policy
 from warpworld.policies.distributions import Categorical
+from warpworld.policies.precision import FLOAT32, products
 from warpworld.policies.q_network import QNetwork, RecurrentQNetwork, of_choices
 from warpworld.policies.samplers import scaling_to
 from warpworld.policies.stacking import StackingPolicy
@@ -74,7 +75,7 @@ def _values(world: World, actor: Actor, state: Tensor | None) -> Tensor | None:
     if not policy.has_critic:
         return None
     of_states = _reads_states(policy)
-    with torch.no_grad():
+    with torch.no_grad(), products(FLOAT32, world.device):
         if isinstance(policy, StackingPolicy):
             assert state is not None
             seen = policy.stack(actor.observations()[0], state)

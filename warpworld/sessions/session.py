@@ -32,8 +32,7 @@ def make_trainer(config: RunConfig, processes: ProcessGroup = ALONE, initial_wei
 
     torch.manual_seed(config.trainer.seed)  # the library draws nothing from it, but a user's model may
     trainer = Trainer(config, initial_weights, processes)
-    if trainer.world.device.type == "cpu":
-        tune_for_cpu()
+    tune_for_cpu(trainer.world.device)
     return trainer
 
 

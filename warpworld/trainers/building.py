@@ -107,10 +107,12 @@ def fuse_acting(collector: Collector, config: RunConfig, required: bool = False)
     Raises:
         ConfigError: it is required, and a policy cannot act there.
     """
-    is_reduced = config.trainer.precision != FLOAT32
+    precision = config.trainer.precision
+    is_reduced = precision != FLOAT32
+    exact_kernel = f"trainer.precision is {precision}, and the kernel computes in float32"
     for name, entry in config.policy.items():
         for actor in (collector.actors[group] for group in entry.groups):
-            reason = "trainer.precision is bf16, and the kernel computes in float32" if is_reduced else why_not(actor)
+            reason = exact_kernel if is_reduced else why_not(actor)
             if reason is None or not isinstance(actor.policy, Policy):
                 continue
             if required:

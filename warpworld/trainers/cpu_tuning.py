@@ -16,10 +16,14 @@ _LARGEST_FROM_HEAP = 32 << 20  # the most that glibc takes for M_MMAP_THRESHOLD
 _KEPT = 512 << 20
 
 
-def tune_for_cpu() -> None:
-    """Apply ``quick_products`` and ``keep_freed_memory``, where they work."""
-    quick_products()
-    keep_freed_memory()
+def tune_for_cpu(device: torch.device) -> None:
+    """Apply ``quick_products`` and ``keep_freed_memory``, where they work, if a run's device is the cpu.
+
+    On a GPU the precision of the first would round products to TF32, whatever ``trainer.precision`` is.
+    """
+    if device.type == "cpu":
+        quick_products()
+        keep_freed_memory()
 
 
 def quick_products() -> bool:

@@ -20,7 +20,6 @@ from warpworld.runs import Run
 from warpworld.runs.checkpoints import RESUMABLE
 from warpworld.runs.resume import check_counters, check_same_course
 from warpworld.trainers.algorithms import Progress
-from warpworld.trainers.bf16_products import check_precision
 from warpworld.trainers.building import build_algorithms, build_policies, build_world, fuse_acting, fuse_policies
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EpisodeStatistics
@@ -31,6 +30,7 @@ from warpworld.trainers.histories import SavedHistories
 from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.league import League
 from warpworld.trainers.measurements import Measurements, Metrics
+from warpworld.trainers.precisions import check_precision
 from warpworld.trainers.shards import Layout, gather_store, restore_store
 from warpworld.trainers.state import check_finite_weights, check_state, random_state, set_random_state, set_threads
 

@@ -11,6 +11,7 @@ from warpworld.environment import Array
 from warpworld.environment.spaces import action_layout, observation_names
 from warpworld.errors import StoreError
 from warpworld.policies import ObservationRows, Policy, RememberingPolicy, action_distribution
+from warpworld.policies.precision import FLOAT32, products
 from warpworld.policies.samplers import SamplerMaker, Seat
 from warpworld.trainers.collecting.memory import Memory
 from warpworld.trainers.collecting.players import Player, Scripted, Seen, Slot, decide, split_envs
@@ -157,7 +158,7 @@ class Actor:
         if self.is_random:
             self.sampler.draw_at_random()
             return
-        with torch.no_grad():
+        with torch.no_grad(), products(FLOAT32, self._world.device):  # a run's own precision lies around it
             if self.memory is not None:
                 self.memory.forget()
             for player, seen, outputs in self.playing:

@@ -1,4 +1,4 @@
-"""Which devices multiply in bfloat16, and runs that ask others to."""
+"""Devices that multiply in bfloat16 or TF32, and runs that ask others to."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import torch
 from warpworld.cli import main
 from warpworld.config.sections import TrainerConfig
 from warpworld.errors import ConfigError
-from warpworld.trainers import bf16_products, trainer
-from warpworld.trainers.bf16_products import check_precision, describe_products, products_of
+from warpworld.trainers import precisions, trainer
+from warpworld.trainers.precisions import check_precision, describe_products, products_of
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -21,7 +21,7 @@ BF16 = TrainerConfig(num_envs=1, num_steps=1, total_env_steps=1, device="cpu", p
 
 def has_flags(flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the processor have these flags."""
-    monkeypatch.setattr(bf16_products, "processor", lambda: f"flags\t\t: fpu sse2 {flags}\nmodel name\t: bf16 in name")
+    monkeypatch.setattr(precisions, "processor", lambda: f"flags\t\t: fpu sse2 {flags}\nmodel name\t: bf16 in name")
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def has_flags(flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_processors_that_multiply_in_bfloat16(flags: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     has_flags(flags, monkeypatch)
-    assert products_of(torch.device("cpu")) == (True, found)
-    assert describe_products().startswith(f"on cpu, {found}")
+    assert products_of(torch.device("cpu"), "bf16") == (True, found)
+    assert describe_products("bf16").startswith(f"on cpu, {found}")
     check_precision(BF16)
 
 
@@ -47,9 +47,9 @@ def test_another_processor_is_refused_before_anything_is_built(
         raise AssertionError("a world was built")
 
     has_flags("avx512f xbf16 avx512_bf16x", monkeypatch)
-    monkeypatch.setattr(bf16_products, "processor_name", lambda: "Old 100")
+    monkeypatch.setattr(precisions, "processor_name", lambda: "Old 100")
     monkeypatch.setattr(trainer, "build_world", built)
-    assert describe_products() == "not on cpu, none of avx512_bf16, amx_bf16, bf16 is among its flags"
+    assert describe_products("bf16") == "not on cpu, none of avx512_bf16, amx_bf16, bf16 is among its flags"
     assert main(["train", "cartpole", "trainer.device=cpu", "trainer.precision=bf16"]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == (
         "error: trainer.precision is bf16, but the processor, Old 100, has no products of bfloat16: none of "
@@ -58,25 +58,39 @@ def test_another_processor_is_refused_before_anything_is_built(
     check_precision(BF16.model_copy(update={"precision": "float32"}))
 
 
+@pytest.mark.parametrize(("precision", "products"), [("bf16", "bfloat16"), ("tf32", "TF32")])
 @pytest.mark.parametrize("capability", [(7, 5), (8, 0), (9, 0)])
-def test_a_gpu_multiplies_in_bfloat16_from_ampere_on(
-    capability: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+def test_a_gpu_multiplies_in_them_from_ampere_on(
+    capability: tuple[int, int], precision: str, products: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    settings = BF16.model_copy(update={"precision": precision})
     opened = SimpleNamespace(device=torch.device("cuda", 0))
-    monkeypatch.setattr(bf16_products, "open_backend", lambda name: opened)
+    monkeypatch.setattr(precisions, "open_backend", lambda name: opened)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Tesla T4")
     if capability >= (8, 0):
-        check_precision(BF16)
+        check_precision(settings)
         return
     with pytest.raises(ConfigError) as refused:
-        check_precision(BF16)
+        check_precision(settings)
     assert str(refused.value) == (
-        "trainer.precision is bf16, but the GPU, Tesla T4, has no products of bfloat16: compute capability 7.5, "
-        "expected at least 8.0; set it to float32"
+        f"trainer.precision is {precision}, but the GPU, Tesla T4, has no products of {products}: compute "
+        "capability 7.5, expected at least 8.0; set it to float32"
+    )
+
+
+def test_a_processor_has_no_products_of_tf32(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    has_flags("avx512_bf16 amx_bf16", monkeypatch)
+    monkeypatch.setattr(precisions, "processor_name", lambda: "New 100")
+    assert main(["train", "cartpole", "trainer.device=cpu", "trainer.precision=tf32"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "error: trainer.precision is tf32, but the processor, New 100, has no products of TF32: only GPUs have them; "
+        "set it to float32"
     )
 
 
 def test_another_precision_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "cartpole", "trainer.precision=fp16"]) == 2
-    assert "trainer.precision is 'fp16', expected 'float32' or 'bf16'" in capsys.readouterr().err
+    assert "trainer.precision is 'fp16', expected 'float32', 'tf32' or 'bf16'" in capsys.readouterr().err

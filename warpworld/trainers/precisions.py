@@ -1,4 +1,4 @@
-"""Which devices multiply numbers of bfloat16: on others a run with ``trainer.precision: bf16`` is refused."""
+"""Devices and the precisions that they multiply in: a run is refused one that its device does not have."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from warpworld.managers.devices import open_backend
 from warpworld.policies.precision import FLOAT32
 from warpworld.runs.machine import processor_name
 
-FLAGS = ("avx512_bf16", "amx_bf16", "bf16")  # the last is ARM's
-LEAST_CAPABILITY = (8, 0)  # Ampere
+NAMES = {"bf16": "bfloat16", "tf32": "TF32"}
+FLAGS = ("avx512_bf16", "amx_bf16", "bf16")  # of processors with products of bfloat16; the last is ARM's
+LEAST_CAPABILITY = (8, 0)  # of GPUs with products of bfloat16 and TF32: Ampere
 
 
 def check_precision(trainer: TrainerConfig) -> None:
@@ -27,16 +28,18 @@ def check_precision(trainer: TrainerConfig) -> None:
     if trainer.precision == FLOAT32:
         return
     device = open_backend(trainer.device).device
-    has, what = products_of(device)
+    has, what = products_of(device, trainer.precision)
     if not has:
         raise ConfigError(
-            f"trainer.precision is {trainer.precision}, but {_named(device)} has no products of bfloat16: {what}; set "
-            "it to float32"
+            f"trainer.precision is {trainer.precision}, but {_named(device)} has no products of "
+            f"{NAMES[trainer.precision]}: {what}; set it to float32"
         )
 
 
-def products_of(device: torch.device) -> tuple[bool, str]:
-    """Whether a device has them, and by what; or what it lacks, in words."""
+def products_of(device: torch.device, precision: str) -> tuple[bool, str]:
+    """Whether a device has products of bf16 or tf32, and by what; or what it lacks, in words."""
+    if device.type == "cpu" and precision == "tf32":
+        return False, "only GPUs have them"
     if device.type == "cpu":
         lines = re.findall(r"^(?:flags|Features)\s*:(.*)$", processor(), re.MULTILINE)
         found = [flag for flag in FLAGS if flag in " ".join(lines).split()]
@@ -49,10 +52,10 @@ def products_of(device: torch.device) -> tuple[bool, str]:
     return False, "only a processor and a GPU with CUDA are known to have them"
 
 
-def describe_products() -> str:
-    """Which devices here have them, in words."""
+def describe_products(precision: str) -> str:
+    """The devices here that have products of bf16 or tf32, in words."""
     devices = [torch.device("cpu"), *([torch.device("cuda")] if torch.cuda.is_available() else [])]
-    found = {device.type: products_of(device) for device in devices}
+    found = {device.type: products_of(device, precision) for device in devices}
     return "; ".join(f"{'on' if has else 'not on'} {name}, {what}" for name, (has, what) in found.items())
 
 
