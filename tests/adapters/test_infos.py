@@ -9,11 +9,15 @@ import pytest
 
 from tests.adapters.worlds import PARAMS
 from warpworld import World
-from warpworld.adapters.parallel import ParallelEnv
-from warpworld.adapters.sb3 import Sb3VecEnv
 from warpworld.adapters.single import Env
 from warpworld.adapters.vector import VectorEnv
 from warpworld.environment import get_environment
+
+pytest.importorskip("pettingzoo")
+pytest.importorskip("stable_baselines3")
+
+from warpworld.adapters.parallel import ParallelEnv
+from warpworld.adapters.sb3 import Sb3VecEnv
 
 
 def named(name: str, *infos: str, num_envs: int = 6, **options: Any) -> World:

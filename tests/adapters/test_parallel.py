@@ -10,9 +10,8 @@ import pytest
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 
 from tests.adapters.test_vector import agents_world
-from tests.adapters.worlds import world
-from tests.toys import environment
-from warpworld import Array, Group, World, make, masked_phase
+from tests.adapters.worlds import absences, world
+from warpworld import make
 from warpworld.adapters.masks import space_mask
 from warpworld.errors import StoreError
 
@@ -93,28 +92,6 @@ def test_observations_are_of_the_group_and_kept() -> None:
     tag.step({agent: tag.action_space(agent).sample() for agent in tag.agents})
     assert all(np.array_equal(first[agent], kept[agent]) for agent in kept)
     assert tag.state().shape == tag.state_space.shape == (sum(seen.size for seen in first.values()),)
-
-
-def absences(**options: Any) -> World:
-    """Two unlike groups; the sheep is there in even steps only, and may not take its second action."""
-
-    @masked_phase
-    def act(arrays: Any, active: Any) -> None:
-        arrays["agent_mask"][:, 1] = arrays["timestep"] % 2 == 0
-        arrays["rewards"][:] = arrays["timestep"][:, None]
-
-    def start(arrays: Any, active: Any) -> None:
-        arrays["action_mask"][:, 1, 1] = False
-
-    groups = [Group("wolf", 1, Box(-9, 9, (2,)), Discrete(3)), Group("sheep", 1, Box(-9, 9, (4,)), Discrete(2))]
-    made = World(
-        environment(None, [Array("unused", "float32")], groups=groups, phases=[act], resets=[start]),
-        *(1, "cpu"),
-        **{"num_workers": 1, "check_actions": True, "autoreset": "disabled", **options},
-    )
-    made.request("agent_mask")
-    made.request("action_mask")
-    return made
 
 
 def test_agents_that_sit_out_come_back_and_masks_are_infos() -> None:

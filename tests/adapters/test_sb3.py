@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.adapters.test_parallel import absences
-from tests.adapters.worlds import ends_in_both_ways, world
+from tests.adapters.worlds import absences, ends_in_both_ways, world
 from warpworld import make
 from warpworld.errors import DeclarationError, StoreError
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from warpworld import World
+from gymnasium.spaces import Box, Discrete
+
+from tests.toys import environment
+from warpworld import Array, Group, World, masked_phase
 from warpworld.environment import get_environment
 
 PARAMS: dict[str, dict[str, Any]] = {
@@ -34,3 +37,25 @@ def ends_in_both_ways(**options: Any) -> tuple[World, int]:
         plain.step()
         steps += 1
     return World(get_environment("cartpole")(episode_length=steps), 1, "cpu", **made), steps
+
+
+def absences(**options: Any) -> World:
+    """Two unlike groups; the sheep is there in even steps only, and may not take its second action."""
+
+    @masked_phase
+    def act(arrays: Any, active: Any) -> None:
+        arrays["agent_mask"][:, 1] = arrays["timestep"] % 2 == 0
+        arrays["rewards"][:] = arrays["timestep"][:, None]
+
+    def start(arrays: Any, active: Any) -> None:
+        arrays["action_mask"][:, 1, 1] = False
+
+    groups = [Group("wolf", 1, Box(-9, 9, (2,)), Discrete(3)), Group("sheep", 1, Box(-9, 9, (4,)), Discrete(2))]
+    made = World(
+        environment(None, [Array("unused", "float32")], groups=groups, phases=[act], resets=[start]),
+        *(1, "cpu"),
+        **{"num_workers": 1, "check_actions": True, "autoreset": "disabled", **options},
+    )
+    made.request("agent_mask")
+    made.request("action_mask")
+    return made

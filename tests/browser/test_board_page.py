@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+pytest.importorskip("tests.board.boards", reason="no uvicorn here: pip install 'warpworld[board]'")
+
 from tests.board.test_app import LEAGUE, run_called
 from tests.browser.opening import OpenPage
 from tests.report.recorded_worlds import recording_of
@@ -17,8 +19,7 @@ from warpworld.drawing import Discs
 from warpworld.report.replay import write_replay
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright here; make browser-tools installs it")
-boards = pytest.importorskip("tests.board.boards", reason="no uvicorn here: pip install 'warpworld[board]'")
-
+boards = pytest.importorskip("tests.board.boards")
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 

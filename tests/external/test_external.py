@@ -171,7 +171,8 @@ def test_atari_keeps_bytes() -> None:
 
 @pytest.mark.long
 def test_agents_of_several_kinds_leave() -> None:
-    world = external(2, library="pettingzoo", id="tests.external.counting", options={"limit": 3})
+    pytest.importorskip("pettingzoo")
+    world = external(2, library="pettingzoo", id="tests.external.race", options={"limit": 3})
     world.reset()
     assert [(group.name, group.size) for group in world.groups.values()] == [("hare", 2), ("snail", 1)]
     world["actions"] = torch.tensor([1, 1, 2], dtype=torch.int32).expand(2, 3)[..., None]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("nbclient")
+
 from tests.docs.pages import Shown, changed, shown
 from tests.tutorials.notebooks import FOLDER
 

@@ -7,6 +7,8 @@ import io
 from typing import Any
 
 import pytest
+
+pytest.importorskip("nbclient")
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from PIL import Image
 

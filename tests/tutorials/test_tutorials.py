@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("nbclient")
+
 from tests.tutorials.notebooks import FOLDER, LARGEST_NOTEBOOK, VARIES, kept, read, run, text_of, tutorials
 
 pytestmark = pytest.mark.cpu_backend

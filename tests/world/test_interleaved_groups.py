@@ -14,7 +14,6 @@ from gymnasium.spaces import Box, Discrete
 
 from tests.world.herd import NAMES, SIZE, Herd
 from warpworld import Environment, Group, World
-from warpworld.adapters.parallel import ParallelEnv
 from warpworld.checking import check
 from warpworld.environment import placed_groups
 from warpworld.errors import DeclarationError
@@ -55,7 +54,8 @@ def _of_group(world: World, name: str) -> dict[str, torch.Tensor]:
 
 @pytest.mark.cpu_backend
 def test_agents_of_a_parallel_env_have_their_own_rewards() -> None:
-    env = ParallelEnv(World(Herd(), 1, device="cpu", autoreset="disabled"))
+    parallel = pytest.importorskip("warpworld.adapters.parallel", reason="no PettingZoo here")
+    env = parallel.ParallelEnv(World(Herd(), 1, device="cpu", autoreset="disabled"))
     observations, infos = env.reset(seed=1)
     assert sorted(observations) == sorted(f"{name}_{k}" for name in NAMES for k in range(SIZE))
     own = {f"cat_{k}": k for k in range(SIZE)} | {f"mouse_{k}": k + 1 for k in range(SIZE)}
