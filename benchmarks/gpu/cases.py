@@ -12,6 +12,10 @@ import torch
 import warpworld
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.environment import get_environment
+from warpworld.trainers.algorithms.algorithm import Algorithm
+from warpworld.trainers.algorithms.off_policy import OffPolicy
+from warpworld.trainers.algorithms.on_policy import OnPolicy
+from warpworld.trainers.algorithms.update_parts import UpdateParts
 from warpworld.trainers.trainer import Trainer
 
 from ..worlds import DRAWS, random_actions
@@ -170,6 +174,24 @@ def replay_of(trainer: Trainer) -> Callable[[], None] | None:
 def replays(trainer: Trainer) -> bool:
     """Whether its rollouts, of which there has been one, are replayed as a CUDA graph."""
     return replay_of(trainer) is not None
+
+
+def updates_replay(trainer: Trainer) -> bool:
+    """Whether the updates of all its policies, of which there have been some, are replayed as CUDA graphs."""
+    updates = [_updates(algorithm) for algorithm in trainer.algorithms.values()]
+    return bool(updates) and all(found and all(map(is_graph, found)) for found in updates)
+
+
+def _updates(algorithm: Algorithm) -> list[Callable[[], None]]:
+    """The parts of an algorithm's updates, each a CUDA graph or a function; none where there was no update."""
+    if isinstance(algorithm, OffPolicy):
+        return list(algorithm._runs.values())
+    assert isinstance(algorithm, OnPolicy)
+    run = None if algorithm._held is None else algorithm._held._run
+    parts = getattr(run, "__self__", None)
+    if isinstance(parts, UpdateParts):
+        return [parts.first, parts.another, parts.last]
+    return [] if run is None else [run]
 
 
 def build_world(case: Case, device: str) -> warpworld.World:

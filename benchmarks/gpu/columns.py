@@ -2,14 +2,17 @@
 
 "simulation" is ``World.step()`` with random actions; "random" a rollout whose actions a kernel draws at random;
 "inference" a rollout with policies; "training" whole iterations: rollout, returns, update, metrics. Steps are replayed
-as CUDA graphs; "eager" says that they are launched one by one.
+as CUDA graphs; "eager" says that they are launched one by one. Each row says what its env step needs, see needs.py.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
+from dataclasses import asdict
 from typing import Any
+
+from warpworld.trainers.trainer import Trainer
 
 from ..clock import Timing
 from .cases import (
@@ -25,9 +28,11 @@ from .cases import (
     build_trainer,
     build_world,
     replays,
+    updates_replay,
 )
 from .clock import measure, synchronise
 from .memory import Memory
+from .needs import Needs, of_iteration, of_rollout, of_world
 from .part import Context
 
 WARM_UP = 3  # iterations that do not count
@@ -96,7 +101,8 @@ def _simulations(context: Context, case: Case) -> None:
         steps = Steps(world, graphs)
         timing = measure(steps, context.device, *_windows(context))
         used, env_steps, column = memory.used(), case.num_envs * STEPS_PER_DRAW, _named("simulation", graphs)
-        add_row(context, case, column, timing, env_steps, world.num_agents, memory_bytes=used, graphs=steps.replayed)
+        more = {"needs": of_world(world), "memory_bytes": used, "graphs": steps.replayed}
+        add_row(context, case, column, timing, env_steps, world.num_agents, **more)
 
 
 def _named(column: str, graphs: bool) -> str:
@@ -106,30 +112,20 @@ def _named(column: str, graphs: bool) -> str:
 def _random(context: Context, case: Case) -> None:
     memory = Memory(context.device)
     trainer = build_trainer(case, context.device, learns=False)
-    timing = measure(trainer.collector.collect, context.device, *_windows(context))
-    used = memory.used()
-    env_steps = case.num_envs * case.num_steps
-    add_row(
-        context, case, "random", timing, env_steps, trainer.world.num_agents, memory_bytes=used, graphs=replays(trainer)
-    )
+    _rollouts(context, case, "random", trainer, memory)
 
 
 def _inference(context: Context, case: Case, graphs: bool) -> None:
     memory = Memory(context.device)
     trainer = build_trainer(case, context.device, graphs=graphs)
+    _rollouts(context, case, _named("inference", graphs), trainer, memory)
+
+
+def _rollouts(context: Context, case: Case, column: str, trainer: Trainer, memory: Memory) -> None:
     timing = measure(trainer.collector.collect, context.device, *_windows(context))
-    used = memory.used()
-    env_steps = case.num_envs * case.num_steps
-    add_row(
-        context,
-        case,
-        _named("inference", graphs),
-        timing,
-        env_steps,
-        trainer.world.num_agents,
-        memory_bytes=used,
-        graphs=replays(trainer),
-    )
+    used, env_steps = memory.used(), case.num_envs * case.num_steps
+    more = {"needs": of_rollout(trainer), "memory_bytes": used, "graphs": replays(trainer)}
+    add_row(context, case, column, timing, env_steps, trainer.world.num_agents, **more)
 
 
 def _training(context: Context, case: Case, iterations: int) -> None:
@@ -142,11 +138,12 @@ def _training(context: Context, case: Case, iterations: int) -> None:
     )
     env_steps = case.num_envs * case.num_steps
     share = statistics.median(rollout / whole for rollout, whole in zip(rollouts, seconds, strict=True))
-    row = {"rollout_share": share, "iterations": iterations, "graphs": replays(trainer)}
-    add_row(context, case, "training", timing, env_steps, trainer.world.num_agents, memory_bytes=used, **row)
+    more = {"needs": of_iteration(trainer), "rollout_share": share, "iterations": iterations, "memory_bytes": used}
+    more |= {"graphs": replays(trainer), "update_graphs": updates_replay(trainer)}
+    add_row(context, case, "training", timing, env_steps, trainer.world.num_agents, **more)
 
 
-def _train(trainer: Any, device: str) -> tuple[list[float], list[float]]:
+def _train(trainer: Trainer, device: str) -> tuple[list[float], list[float]]:
     """Seconds of each iteration behind the warm-up, and of its rollout as the trainer itself says."""
     ends, rollouts = [], []
 
@@ -166,9 +163,27 @@ def _windows(context: Context) -> tuple[float, int]:
 
 
 def add_row(
-    context: Context, case: Case, column: str, timing: Timing, env_steps: int, agents: int, **more: Any
+    context: Context,
+    case: Case,
+    column: str,
+    timing: Timing,
+    env_steps: int,
+    agents: int,
+    needs: Needs | None = None,
+    **more: Any,
 ) -> None:
-    """Write down what a call of so many env steps took; ``more`` are further columns."""
+    """Write down what a call of so many env steps took.
+
+    Args:
+        context: of the part.
+        case: what ran.
+        column: name of the row among those of the case.
+        timing: of a call.
+        env_steps: of all envs in a call.
+        agents: of an env.
+        needs: what an env step takes at least, for floors.py; None where that is not counted.
+        **more: further columns.
+    """
     context.row(
         world=case.name,
         column=column,
@@ -179,6 +194,7 @@ def add_row(
         agent_steps_per_s=env_steps / timing.median * agents,
         seconds_per_call=timing.median,
         spread=timing.spread,
+        needs=needs and asdict(needs),
         **more,
     )
 

@@ -18,6 +18,7 @@ from .clock import measure
 from .columns import add_row
 from .limit import basis, card_of, limit_of, lines_of
 from .memory import Memory
+from .needs import of_view
 from .part import Context
 
 HOMES = {"num_plans": 1000}
@@ -76,6 +77,7 @@ def _simulate(context: Context, case: Case, column: str) -> float:
         timing,
         env_steps,
         world.num_agents,
+        needs=of_view(world) if column == "simulation" else None,
         memory_bytes=memory.used(),
         graphs=steps.replayed,
         rays=world.environment.params.res,

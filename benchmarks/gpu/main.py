@@ -11,6 +11,7 @@ from typing import Any
 from warpworld.errors import suggest
 
 from . import page
+from .floors import add_floors
 from .part import FAILED, RUNNING, SKIPPED, UNFINISHED, Part
 from .parts import PARTS
 from .process import run_part
@@ -96,6 +97,7 @@ def _run(parts: Sequence[Part], given: argparse.Namespace, results: dict[str, An
             result = run_part(part, given.device, given.quick, min(part.limit, left))
             print(f"{part.name}: {result['status']} after {result['seconds']} s", flush=True)
         put(results, part.name, part.title, result)
+        add_floors(results)
         write(results, path)
 
 

@@ -12,6 +12,7 @@ PARTS = (
     Part(
         "builds", "every env compiles and takes a few steps", ".builds:build", 100, needs_cuda=False, correctness=True
     ),
+    Part("rates", "what copies and products reach: all floors are by it", ".rates:measure_rates", 30, needs_cuda=False),
     # right results
     Part("compare", "every env: cuda against cpu", ".compare:within_tolerance", 75, correctness=True),
     Part(

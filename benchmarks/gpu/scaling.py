@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import torch
 
 from warpworld.errors import WarpworldError
@@ -19,6 +21,7 @@ from .cases import (
 )
 from .clock import measure
 from .memory import Memory
+from .needs import of_rollout, of_world
 from .part import Context
 
 SIZES = tuple(64 * 4**power for power in range(7))  # 64 ... 262,144
@@ -52,12 +55,12 @@ def _measure(context: Context, case: Case, column: str) -> None:
         world = build_world(case, context.device)
         taken = Steps(world)
         timing, steps = measure(taken, context.device, *_windows(context)), STEPS_PER_DRAW
-        replayed = taken.replayed
+        replayed, needs = taken.replayed, of_world(world)
     else:
         trainer = build_trainer(case, context.device)
         world = trainer.world
         timing, steps = measure(trainer.collector.collect, context.device, *_windows(context)), case.num_steps
-        replayed = replays(trainer)
+        replayed, needs = replays(trainer), of_rollout(trainer)
     speed = case.num_envs * steps / timing.median
     context.row(
         world=case.name,
@@ -67,6 +70,7 @@ def _measure(context: Context, case: Case, column: str) -> None:
         env_steps_per_s=speed,
         agent_steps_per_s=speed * world.num_agents,
         spread=timing.spread,
+        needs=asdict(needs),
         memory_bytes=memory.used(),
         store_bytes=world.data.nbytes,
         graphs=replayed,

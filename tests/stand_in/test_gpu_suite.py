@@ -25,6 +25,7 @@ pytestmark = pytest.mark.stand_in
 # What runs kernels elsewhere than in its own process, or none of ours.
 ELSEWHERE = {
     "machine": "builds nothing",
+    "rates": "runs torch's own copies and products",
     "builds": "runs few_steps",
     "memcheck": "runs few_steps",
     "sweep": "trains trials in processes of their own, of kernels that other parts run here",
