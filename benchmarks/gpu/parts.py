@@ -44,6 +44,7 @@ PARTS = (
     Part("warpdrive_continuous", "WarpDrive's tag_continuous", ".warpdrive:tag_continuous", 90),
     Part("tag_continuous_1000", "1000 agents, 10 nearest, no policy", ".columns:thousand_agents", 45, needs_cuda=False),
     Part("cartpole", "cartpole, random actions", ".columns:cartpole", 45, needs_cuda=False),
+    Part("breakout", "Breakout trained by PPO with a MinGRU, bf16", ".breakout:train", 60, needs_cuda=False),
     Part("eyes", "worlds with eyes, random actions", ".eyes:measure_eyes", 120, least=45, needs_cuda=False),
     Part(
         "learners",

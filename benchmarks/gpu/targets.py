@@ -108,6 +108,13 @@ TARGETS = (
         True,
         lambda r: _times(row(r, "cartpole", "simulation"), 1e-9),
     ),
+    Target(
+        "minatar_breakout 8,192, MinGRU 32 x 4, training",
+        25.0,
+        "M env steps/s",
+        True,
+        lambda r: _times(row(r, "breakout", "training"), 1e-6),
+    ),
     Target("explorer, 256 rays", 20.0, "M agent steps/s", True, lambda r: _eyes(r, "explorer")),
     Target("... beside brute force", 10.0, "times", True, lambda r: figure(r, "eyes", "explorer_beside_brute_force")),
     Target("point_goal, 512 rays", 40.0, "M agent steps/s", True, lambda r: _eyes(r, "point_goal")),
