@@ -80,6 +80,19 @@ def add_floors(results: dict[str, Any]) -> None:
                 row.update(columns_of(Needs(**row["needs"]), row["env_steps_per_s"], rates))
 
 
+def speeds_with_floors(results: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The rows that have a floor, each with the name of its part, but for those of steps launched one by one."""
+    rows = [(name, row) for name, part in results["parts"].items() for row in part["figures"].get("rows", [])]
+    return [(name, row) for name, row in rows if "share" in row and "eager" not in row.get("column", "")]
+
+
+def label_of(part: str, row: dict[str, Any]) -> str:
+    """A row's name beside those of other parts."""
+    if part == "learners":
+        return f"{row['config']}: {row['shows']}"
+    return f"{row['world']}, {row['num_envs']:,} x {row['agents']}, {row['column']}"
+
+
 def columns_of(needs: Needs, env_steps_per_s: float, rates: Rates) -> dict[str, Any]:
     """The floor's columns of a row."""
     floor = floor_of(needs, rates)

@@ -1,6 +1,7 @@
 """Iterations of what learns otherwise than a plain policy from rollouts: with memory, replays, teams or opponents.
 
-Each trains a packaged config at its own sizes: its losses must be finite, and an iteration that learns is timed.
+Each trains a packaged config at its own sizes: its losses must be finite, and an iteration that learns is timed. Each
+row says whether rollouts (``graphs``) and updates (``update_graphs``) were replayed as CUDA graphs.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ import math
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from warpworld.config import RunConfig, load_config
 from warpworld.trainers.trainer import Trainer
 
+from .cases import replays, updates_replay
 from .clock import synchronise
+from .needs import of_iteration
 from .part import CheckError, Context
 
 WARM_UP = 3  # iterations that learn and do not count
@@ -56,18 +59,44 @@ def train(context: Context) -> None:
     """All of them."""
     wrong = []
     for learner in LEARNERS:
-        seconds, losses = _train(learner, context.device, context.size(40, 2), context.quick)
+        trainer = Trainer(_config(learner, context.device, context.quick))
+        seconds, losses = _train(trainer, context.device, context.size(40, 2))
         if not losses or not all(map(math.isfinite, losses.values())):
             wrong.append(f"{learner.config}, {learner.shows}: {losses or 'nothing was learnt'}")
             continue
-        context.row(config=learner.config, shows=learner.shows, seconds_per_iteration=seconds, losses=losses)
+        context.row(**_row(learner, trainer, seconds), losses=losses)
     if wrong:
         raise CheckError("; ".join(wrong))
-    said = ", ".join(f"{row['config']} {1e3 * row['seconds_per_iteration']:.3g}" for row in context.figures["rows"])
-    context.report(headline=f"ms an iteration: {said}")
+    context.report(headline=headline_of(context.figures["rows"], context.device))
 
 
-def _train(learner: Learner, device: str, iterations: int, quick: bool) -> tuple[float, dict[str, float]]:
+def _row(learner: Learner, trainer: Trainer, seconds: float) -> dict[str, Any]:
+    settings = trainer.config.trainer
+    return {
+        "config": learner.config,
+        "shows": learner.shows,
+        "seconds_per_iteration": seconds,
+        "env_steps_per_s": settings.num_envs * settings.num_steps / seconds,
+        "needs": asdict(of_iteration(trainer)),
+        "graphs": replays(trainer),
+        "update_graphs": updates_replay(trainer),
+    }
+
+
+def headline_of(rows: Sequence[dict[str, Any]], device: str) -> str:
+    """The times; on a GPU first of all what did not run as graphs."""
+    said = ", ".join(f"{row['config']} {1e3 * row['seconds_per_iteration']:.3g}" for row in rows)
+    missing = [
+        f"{what} of {row['config']}"
+        for row in rows
+        for what, column in (("rollouts", "graphs"), ("updates", "update_graphs"))
+        if not row[column]
+    ]
+    first = f"not as graphs: {', '.join(missing) or 'none'}; " if device == "cuda" else ""
+    return f"{first}ms an iteration: {said}"
+
+
+def _train(trainer: Trainer, device: str, iterations: int) -> tuple[float, dict[str, float]]:
     """Median of the seconds that an iteration takes which learns, and the losses of the last one."""
     ends: list[float] = []
     losses: dict[str, float] = {}
@@ -79,7 +108,6 @@ def _train(learner: Learner, device: str, iterations: int, quick: bool) -> tuple
             ends.append(time.perf_counter())
             losses.update(found)
 
-    trainer = Trainer(_config(learner, device, quick))
     trainer.train(None, on_iteration, stop=lambda: len(ends) > WARM_UP + iterations)
     taken = [end - begin for begin, end in zip(ends[WARM_UP:], ends[WARM_UP + 1 :], strict=False)]
     return statistics.median(taken) if taken else math.nan, losses

@@ -6,8 +6,11 @@ shared by all envs and count for nothing. A rollout writes its rows once; each p
 Activations count for nothing, since kernels may keep them in registers, and neither do replays and optimisers.
 
 Operations are those of products of weights: 2 for each weight and row forward, as many again for the gradient of the
-inputs and for that of the weights (Kaplan et al. 2020, arXiv 2001.08361, section 2.1). Acting needs what the actor has;
-each pass of an update also needs the critic. A weight of a convolution counts once a row, which is less than it takes.
+inputs and for that of the weights (Kaplan et al. 2020, arXiv 2001.08361, section 2.1). Acting needs the actor alone,
+and each pass of an on-policy update the critic too.
+
+In three places less is counted than the work takes: a weight of a convolution counts once a row; of an update from a
+replay only the acting network counts; and in self-play the envs in which an opponent plays do not count.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from warpworld.world.reserved import ON_REQUEST, reserved_arrays
 from .limit import lines_of, operations
 
 ONCE = ("actions", "rewards", "terminated", "truncated", *ON_REQUEST)
+BESIDES = ("critic", "mixer")  # in the names of weights that acting does not need
 LEARNT = 3  # times the operations of a pass forward: that, and both gradients
 
 
@@ -122,20 +126,23 @@ def _recorded(trainer: Trainer) -> int:
     return sum(_size(world.data.array(name), world.num_envs, world.num_agents) for name in rows)
 
 
-def _products(trainer: Trainer) -> dict[str, tuple[int, int, int]]:
-    """By policy: agents of an env that it plays, and FLOP of a row forward, of its actor and of all of it."""
+def _products(trainer: Trainer) -> dict[str, tuple[float, int, int]]:
+    """By policy: agents of an env that it plays in the mean, and FLOP of a row forward: its actor's, and all of its."""
     found = {}
     for name, policy in trainer.policies.items():
-        agents = sum(trainer.world.groups[group].size for group in trainer.config.policy[name].groups)
+        entry = trainer.config.policy[name]
+        self_play = getattr(entry, "self_play", None)
+        own = 1.0 - self_play.share if self_play else 1.0
+        agents = own * sum(trainer.world.groups[group].size for group in entry.groups)
         acting, whole = (0, 0) if policy is None else flop_of(policy)
         found[name] = agents, acting, whole
     return found
 
 
 def flop_of(policy: Any) -> tuple[int, int]:
-    """FLOP of one row forward: of what acts, and of the critic with it."""
+    """FLOP of one row forward: of what acts, and of all weights."""
     weights = {name: weight.numel() for name, weight in policy.named_parameters() if weight.ndim > 1}
-    acting = sum(count for name, count in weights.items() if "critic" not in name)
+    acting = sum(count for name, count in weights.items() if not any(part in name for part in BESIDES))
     return 2 * acting, 2 * sum(weights.values())
 
 

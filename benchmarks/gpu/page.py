@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from .floors import rates_of
+from .numbers import short
 from .results import read_results
 from .targets import TARGETS, ratio
 
@@ -18,8 +20,10 @@ WORLDS = (
     "tag_continuous",
     "tag_continuous_1000",
     "cartpole",
+    "breakout",
     "eyes",
 )
+FLOOR = ("floor", "by", "share")  # headers
 PEERS = {"tag_gridworld": "warpdrive_gridworld", "tag_continuous": "warpdrive_continuous"}
 
 Results = dict[str, Any]
@@ -42,7 +46,7 @@ def main(source: Path, page: Path) -> int:
 def text_of(results: Results, drawn: bool = False) -> str:
     """The page."""
     blocks = ["# Speed on a GPU", _conditions(results), "## What was to be reached", _targets(results)]
-    blocks += ["## Steps a second", _COLUMNS, _speeds(results)]
+    blocks += ["## Steps a second", _COLUMNS, _rates(results), _speeds(results)]
     blocks += ["## Worlds with eyes, beside every ray against every wall", _eyes(results)]
     blocks += ["## Beside WarpDrive, in the same run", _peers(results)]
     blocks += ["## Where an iteration goes", _shares(results)]
@@ -88,16 +92,40 @@ def _speeds(results: Results) -> str:
             row["world"],
             f"{row['num_envs']:,} x {row['agents']}",
             row["column"],
-            _short(row["env_steps_per_s"]),
-            _short(row["agent_steps_per_s"]),
+            short(row["env_steps_per_s"]),
+            short(row["agent_steps_per_s"]),
             f"{row['memory_bytes'] / 2**30:.2f}",
             f"{row['spread']:.0%}",
+            *_floor(row),
         )
         for name in WORLDS
         for row in _rows(results, name)
     ]
-    header = ("world", "envs x agents", "column", "env steps/s", "agent steps/s", "GiB", "spread")
+    header = ("world", "envs x agents", "column", "env steps/s", "agent steps/s", "GiB", "spread", *FLOOR)
     return _table(header, rows)
+
+
+def _floor(row: dict[str, Any]) -> tuple[str, str, str]:
+    """The cells under ``FLOOR``, empty where the row has no floor."""
+    if "share" not in row:
+        return "", "", ""
+    return short(row["floor_env_steps_per_s"]), row["floor_by"], f"{row['share']:.2%}"
+
+
+def _rates(results: Results) -> str:
+    """The rates that floors are by."""
+    rates = rates_of(results)
+    if rates is None:
+        return "No floors: what a copy and products reach was not measured in this run."
+    measured = f"copy {short(rates.copy)}B/s, float32 {short(rates.float32)}FLOP/s, bf16 {short(rates.bf16)}FLOP/s"
+    return f"{_FLOORS} {measured}."
+
+
+_FLOORS = (
+    "*floor*: the most env steps a second that the card allows, from the bytes that a step must move, its products and "
+    "its lane operations ([needs.py](../benchmarks/gpu/needs.py), [floors.py](../benchmarks/gpu/floors.py)); *by*: "
+    "which of them sets it. A world that fits a cache may pass a floor by bytes. Rates measured in the same run:"
+)
 
 
 def _eyes(results: Results) -> str:
@@ -108,7 +136,7 @@ def _eyes(results: Results) -> str:
         if row["column"] == "simulation":
             sizes = f"{row['num_envs']:,} x {row['agents']}", f"{row['num_plans']:,}", f"{row['rays']}"
             said = "" if factor is None else f"{factor:.1f} times", "" if share is None else f"{share:.1%}"
-            rows.append((row["world"], *sizes, f"{row['lines']:.0f}", _short(row["agent_steps_per_s"]), *said))
+            rows.append((row["world"], *sizes, f"{row['lines']:.0f}", short(row["agent_steps_per_s"]), *said))
     header = ("world", "envs x agents", "plans", "rays", "lines", "agent steps/s", "beside brute force", "of the limit")
     table = _table(header, rows)
     return f"{table}\n\n{_LIMIT} {figures['limit']}." if rows else table
@@ -129,7 +157,7 @@ def _peers(results: Results) -> str:
         for row in _rows(results, theirs):
             factor = ratio(results, ours, theirs, row["column"])
             said = "" if factor is None else f"{factor:.1f}"
-            rows.append((row["world"], row["column"], _short(row["env_steps_per_s"]), said))
+            rows.append((row["world"], row["column"], short(row["env_steps_per_s"]), said))
         if way := part.get("figures", {}).get("way"):
             notes.append(f"{ours}: {way}")
     table = _table(("world", "column", "WarpDrive's env steps/s", "ours is faster by"), rows)
@@ -155,21 +183,35 @@ def _shares(results: Results) -> str:
 
 def _learners(results: Results) -> str:
     rows = [
-        (row["config"], row["shows"], f"{row['seconds_per_iteration'] * 1e3:.2f}") for row in _rows(results, "learners")
+        (
+            row["config"],
+            row["shows"],
+            f"{row['seconds_per_iteration'] * 1e3:.2f}",
+            _graphs(row),
+            short(row["env_steps_per_s"]),
+            *_floor(row),
+        )
+        for row in _rows(results, "learners")
     ]
-    return _table(("config", "what learns", "ms an iteration"), rows)
+    return _table(("config", "what learns", "ms an iteration", "graphs", "env steps/s", *FLOOR), rows)
+
+
+def _graphs(row: dict[str, Any]) -> str:
+    """Which of a learner's two halves were replayed as CUDA graphs."""
+    halves = {"rollout": row["graphs"], "update": row["update_graphs"]}
+    return " and ".join(name for name, is_graph in halves.items() if is_graph) or "none"
 
 
 def _scaling(results: Results) -> str:
     rows = []
     for row in _rows(results, "scaling"):
         if "ended" in row:
-            rows.append((row["world"], row["column"], f"{row['num_envs']:,}", f"ended: {row['ended']}", "", ""))
+            rows.append((row["world"], row["column"], f"{row['num_envs']:,}", f"ended: {row['ended']}", *[""] * 5))
             continue
-        speeds = _short(row["env_steps_per_s"]), _short(row["agent_steps_per_s"])
+        speeds = short(row["env_steps_per_s"]), short(row["agent_steps_per_s"])
         memory = f"{row['memory_bytes'] / 2**30:.2f}"
-        rows.append((row["world"], row["column"], f"{row['num_envs']:,}", *speeds, memory))
-    return _table(("world", "column", "envs", "env steps/s", "agent steps/s", "GiB"), rows)
+        rows.append((row["world"], row["column"], f"{row['num_envs']:,}", *speeds, memory, *_floor(row)))
+    return _table(("world", "column", "envs", "env steps/s", "agent steps/s", "GiB", *FLOOR), rows)
 
 
 def _checks(results: Results) -> str:
@@ -182,14 +224,6 @@ def _checks(results: Results) -> str:
 
 def _rows(results: Results, part: str) -> list[dict[str, Any]]:
     return results["parts"].get(part, {}).get("figures", {}).get("rows", [])
-
-
-def _short(number: float) -> str:
-    """Three digits and a unit."""
-    for factor, unit in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if number >= factor:
-            return f"{number / factor:.3g}{unit}"
-    return f"{number:.3g}"
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from .floors import PART, label_of, speeds_with_floors
+from .numbers import short
 from .part import FAILED
 from .targets import TARGETS
 
@@ -28,6 +30,7 @@ def print_summary(results: dict[str, Any]) -> None:
     Console(width=WIDTH).print(table)
     if not results["quick"]:
         _print_targets(results)
+        _print_floors(results)
         _print_limit(results)
 
 
@@ -51,6 +54,21 @@ def _print_targets(results: dict[str, Any]) -> None:
         sign = ">=" if target.at_least else "<="
         met = "reached" if target.is_met(value) else "missed"
         table.add_row(target.label, f"{sign} {target.wanted:g} {target.unit}", f"{value:.3g}", met)
+    Console(width=WIDTH).print(table)
+
+
+def _print_floors(results: dict[str, Any]) -> None:
+    """Each speed beside the most that the card's rates allow."""
+    found = [(name, row) for name, row in speeds_with_floors(results) if name != "scaling"]
+    if not found:
+        return
+    table = Table(title=f"floors, by {results['parts'][PART]['figures']['headline']}", width=WIDTH)
+    table.add_column("work")
+    for name in ("env steps/s", "floor", "by", "share"):
+        table.add_column(name, justify="right")
+    for name, row in found:
+        speeds = short(row["env_steps_per_s"]), short(row["floor_env_steps_per_s"])
+        table.add_row(escape(label_of(name, row)), *speeds, row["floor_by"], f"{row['share']:.2%}")
     Console(width=WIDTH).print(table)
 
 

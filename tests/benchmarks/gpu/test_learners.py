@@ -36,6 +36,8 @@ def test_a_replay_a_memory_a_team_and_a_league_are_timed(context: Context, monke
     assert [row["config"] for row in rows] == ["recall", *wanted]
     assert ["minimal" in row["shows"] for row in rows] == [False, True, False, False]
     assert all(row["seconds_per_iteration"] > 0 and learners._all_learn(row["losses"]) for row in rows)
+    assert not any(row["graphs"] or row["update_graphs"] for row in rows)  # there are none on cpu
+    assert all(row["needs"]["bytes"] > 0 and row["needs"]["flop"] > 0 for row in rows)
 
 
 @pytest.mark.parametrize("losses", [{}, {"losses/agent/loss": math.nan}])
