@@ -10,7 +10,7 @@ from typing import Any
 
 from warpworld.errors import suggest
 
-from . import page
+from . import forecast, page
 from .floors import add_floors
 from .part import FAILED, RUNNING, SKIPPED, UNFINISHED, Part
 from .parts import PARTS
@@ -29,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command line. What was skipped does not count; the table says why it was.
     """
     given = _parser().parse_args(arguments)
+    if given.forecast:
+        return forecast.main(given.forecast)
     path = given.save
     if path is None and given.device == "cuda" and not given.quick:
         path = DEFAULT_PATH
@@ -70,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--page", type=Path, nargs="?", const=page.DEFAULT_PAGE, help="write docs/performance.md from FILE; run nothing"
     )
+    parser.add_argument("--forecast", type=forecast.rates, metavar="RATES", help=forecast.HELP)
     return parser
 
 
