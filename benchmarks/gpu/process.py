@@ -17,6 +17,7 @@ from warpworld.managers.build_cache import cache_folder
 
 from .part import FAILED, PARTIAL, UNFINISHED, Part
 
+ROOT = Path(__file__).resolve().parents[2]
 TAIL = 2000  # characters of the output of a part that did not come to a good end
 
 
@@ -45,7 +46,9 @@ def run_part(part: Part, device: str, quick: bool, limit: float) -> dict[str, An
 def run_limited(
     command: list[str], limit: float, log: Path, environment: dict[str, str] | None = None, own_group: bool = False
 ) -> tuple[int | None, str]:
-    """Run a command for at most ``limit`` seconds.
+    """Run a command for at most ``limit`` seconds, in the checkout and with its packages before all others.
+
+    A package of another distribution may be called ``tests``, as that in WarpDrive's wheel is.
 
     Args:
         command: what to run.
@@ -63,7 +66,8 @@ def run_limited(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **(environment or {})},
+            cwd=ROOT,
+            env=_with_root_first({**os.environ, **(environment or {})}),
             start_new_session=own_group,
         )
         try:
@@ -73,6 +77,11 @@ def run_limited(
         finally:
             _end(process, own_group)
     return code, log.read_text(errors="replace")
+
+
+def _with_root_first(environment: dict[str, str]) -> dict[str, str]:
+    path = os.pathsep.join(filter(None, (str(ROOT), environment.get("PYTHONPATH"))))
+    return {**environment, "PYTHONPATH": path}
 
 
 def _end(process: subprocess.Popen[bytes], group: bool) -> None:
