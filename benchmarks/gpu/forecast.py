@@ -152,7 +152,7 @@ def table_of(given: Rates, found: Iterable[Work]) -> Table:
     """What each work needs, and what follows from the rates."""
     rates = f"copy {short(given.copy)}B/s, float32 {short(given.float32)}FLOP/s, bf16 {short(given.bf16)}FLOP/s"
     table = Table(title=f"an env step, and its floor on a card of {rates}", box=SIMPLE_HEAD, padding=(0, 1))
-    for name in ("world", "agents", "column", "bytes", "FLOP", "lanes", "env steps/s", "agent steps/s", "by", "target"):
+    for name in ("world", "agents", "column", "bytes", "FLOP", "lanes", "env steps/s", "x agents", "by", "target"):
         table.add_column(name, justify="left" if name in ("world", "column") else "right", no_wrap=True)
     for work in found:
         needs, floor = work.needs, floor_of(work.needs, given)

@@ -1,0 +1,65 @@
+"""The suite sees which rollouts and which updates are replayed as CUDA graphs, where the stand-in records them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from benchmarks.gpu import cases
+from tests.stand_in.driver import StandIn
+from tests.stand_in.recorded_graph import RecordedGraph
+from warpworld.config import load_config
+from warpworld.trainers.algorithms.held_update import HeldUpdate
+from warpworld.trainers.trainer import Trainer
+
+pytestmark = pytest.mark.stand_in
+
+SIZES = ("trainer.num_envs=4", "trainer.num_steps=4", "saving.log_every=1")
+REPLAYED = ("policy.agent.batch_size=8", "policy.agent.learning_starts=16", "policy.agent.updates=1")
+
+
+@pytest.fixture(autouse=True)
+def graphs_are_recorded(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands for torch's graph here is another class."""
+
+    def is_graph(call: Callable[[], None]) -> bool:
+        return isinstance(getattr(call, "__self__", None), RecordedGraph)
+
+    monkeypatch.setattr(cases, "is_graph", is_graph)
+
+
+def trained(config: str, *overrides: str) -> Trainer:
+    """A trainer after three iterations."""
+    trainer = Trainer(load_config(config, [*SIZES, *overrides]))
+    trainer.train(None, stop=lambda: trainer.iteration == 3)
+    return trainer
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("config", "overrides"),
+    [
+        ("cartpole", ()),
+        ("cartpole", ("policy.agent.target_kl=1.0", "policy.agent.update_epochs=2")),  # a graph of each part
+        ("cartpole_dqn", REPLAYED),
+    ],
+)
+@pytest.mark.parametrize("graph_steps", [0, 4])
+def test_graphs_of_rollouts_and_of_updates_are_seen(config: str, overrides: tuple[str, ...], graph_steps: int) -> None:
+    trainer = trained(config, *overrides, f"trainer.graph_steps={graph_steps}")
+    assert (cases.replays(trainer), cases.updates_replay(trainer)) == (graph_steps > 0, graph_steps > 0)
+
+
+@pytest.mark.long
+def test_an_update_whose_capture_was_given_up_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = HeldUpdate.run
+    monkeypatch.setattr(HeldUpdate, "run", lambda held, update, written, captured: run(held, update, written, False))
+    trainer = trained("cartpole")
+    assert cases.replays(trainer) and not cases.updates_replay(trainer)
+
+
+@pytest.mark.long
+def test_before_the_first_update_there_is_no_graph() -> None:
+    trainer = Trainer(load_config("cartpole", list(SIZES)))
+    assert not cases.replays(trainer) and not cases.updates_replay(trainer)
