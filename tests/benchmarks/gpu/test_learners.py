@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from benchmarks.gpu import learners
+from benchmarks.gpu import learners, page
 from benchmarks.gpu.learners import LEARNERS, Learner
 from benchmarks.gpu.part import CheckError, Context
 
@@ -48,3 +48,20 @@ def test_what_does_not_learn_is_named(
     monkeypatch.setattr(learners, "_train", lambda *arguments: (0.1, losses))
     with pytest.raises(CheckError, match=r"^cartpole, PPO: (nothing was learnt|.*nan)"):
         learners.train(context)
+
+
+@pytest.mark.parametrize(
+    ("graphs", "update_graphs", "headline", "cell"),
+    [
+        (True, True, "not as graphs: none; ms an iteration: recall 2", "rollout and update"),
+        (True, False, "not as graphs: updates of recall; ms an iteration: recall 2", "rollout"),
+        (False, False, "not as graphs: rollouts of recall, updates of recall; ms an iteration: recall 2", "none"),
+    ],
+)
+def test_what_did_not_run_as_graphs_is_named(graphs: bool, update_graphs: bool, headline: str, cell: str) -> None:
+    row = {"config": "recall", "shows": "PPO", "seconds_per_iteration": 0.002, "env_steps_per_s": 5e6}
+    row |= {"graphs": graphs, "update_graphs": update_graphs}
+    assert learners.headline_of([row], "cuda") == headline
+    assert learners.headline_of([row], "cpu") == "ms an iteration: recall 2"
+    table = page._learners({"parts": {"learners": {"figures": {"rows": [row]}}}})
+    assert f"| recall | PPO | 2.00 | {cell} | 5 M |  |  |  |" in table
