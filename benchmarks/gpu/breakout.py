@@ -21,7 +21,7 @@ import torch
 
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.policies.precision import FLOAT32
-from warpworld.trainers.bf16_products import products_of
+from warpworld.trainers.precisions import products_of
 from warpworld.trainers.trainer import Trainer
 
 from .cases import Case, replays, updates_replay
@@ -64,7 +64,7 @@ def train(context: Context) -> None:
 
 def precision_on(device: str) -> str:
     """That of the products: bf16 where the device has such."""
-    return "bf16" if products_of(torch.device(device))[0] else FLOAT32
+    return "bf16" if products_of(torch.device(device), "bf16")[0] else FLOAT32
 
 
 def config_of(case: Case, device: str, precision: str) -> RunConfig:

@@ -122,7 +122,7 @@ def _named(trainer: Trainer, prefix: str) -> list[str]:
 def _recorded(trainer: Trainer) -> int:
     """Bytes of a rollout's rows."""
     world = trainer.world
-    rows = [name for name in _named(trainer, "rollout_") if name in world.data.names("scratch")]
+    rows = [name for name in _named(trainer, "rollout_") if name in world.data.names("derived")]
     return sum(_size(world.data.array(name), world.num_envs, world.num_agents) for name in rows)
 
 
