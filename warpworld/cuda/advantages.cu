@@ -3,7 +3,8 @@
 // NUM_AGENTS is the group's size. Its agents are the numbers FIRST, FIRST + STRIDE, ... of an env's AGENTS. Arrays called
 // rollout_* hold all agents, (num_steps, envs, AGENTS), or ends of envs, (num_steps, envs); the others hold the group's,
 // (num_steps, envs, NUM_AGENTS), and next_values (envs, NUM_AGENTS). With LEAVING an agent's life may end before its env's
-// episode; with MASKED a row may not count, and earns 0; else the pointer leads to a placeholder, which is never read.
+// episode; with CUTTING it may be cut before, and the next row holds what it saw last; with MASKED a row may not count, and
+// earns 0; else the pointer leads to a placeholder, which is never read.
 //
 // Formulas and cases are those of gae.py and vtrace.py. Where a trajectory ends nothing of the row behind it is read, so
 // that NaN does not spread to other episodes.
@@ -14,6 +15,7 @@ struct Step {
   float reward;
   bool is_final;  // nothing is expected after it
   bool is_cut;    // what is expected after it is the value of the final observation
+  bool is_last;   // what comes later adds nothing to what is expected after it
 };
 
 struct Rollout {
@@ -21,6 +23,7 @@ struct Rollout {
   const bool* rollout_terminated;
   const bool* rollout_truncated;
   const bool* rollout_agent_terminated;
+  const bool* rollout_agent_truncated;
   const bool* rollout_agent_mask;
   const float* values;
   const float* next_values;
@@ -36,6 +39,7 @@ struct Rollout {
     found.reward = !MASKED || rollout_agent_mask[agent] ? rollout_rewards[agent] : 0.0f;
     found.is_final = rollout_terminated[row(t)] || (LEAVING && rollout_agent_terminated[agent]);
     found.is_cut = rollout_truncated[row(t)];
+    found.is_last = found.is_final || found.is_cut || (CUTTING && rollout_agent_truncated[agent]);
     return found;
   }
   // What is expected after a step, `following` being the value of the next observation.
@@ -53,7 +57,7 @@ extern "C" __global__ void estimate_gae(Rollout rollout, float* advantages, floa
     const Step step = rollout.step(t);
     const float value = rollout.values[rollout.own(t)];
     const float error = step.reward + gamma * rollout.expected(step, t, following) - value;
-    advantage = step.is_final || step.is_cut ? error : error + decay * advantage;
+    advantage = step.is_last ? error : error + decay * advantage;
     advantages[rollout.own(t)] = advantage;
     returns[rollout.own(t)] = advantage + value;
     following = value;
@@ -73,7 +77,7 @@ extern "C" __global__ void estimate_vtrace(Rollout rollout, const float* log_rat
     const float value = rollout.values[rollout.own(t)], ratio = expf(log_ratios[rollout.own(t)]);
     const float error = step.reward + gamma * rollout.expected(step, t, following) - value;
     const float weighed = at_most(rho_bar, ratio) * error;
-    difference = step.is_final || step.is_cut ? weighed : weighed + decay * at_most(c_bar, ratio) * difference;
+    difference = step.is_last ? weighed : weighed + decay * at_most(c_bar, ratio) * difference;
     returns[rollout.own(t)] = value + difference;
     following = value;
   }

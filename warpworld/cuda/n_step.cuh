@@ -6,6 +6,7 @@
 //                               follows; with k = 0 there is none, so the item is not drawable. With FINALS: the reward
 //                               counts, and the final observation follows.
 //   terminated, or the agent    the reward counts, nothing follows
+//   the agent was cut           the reward counts, the next row's observation follows, which is its last
 //   else                        the reward counts, the next row's observation follows
 #pragma once
 
@@ -43,6 +44,7 @@ __device__ inline Transition transition_of(const Ring& ring, const unsigned char
       return found;
     }
     found.next = row_after(at, 1);
+    if (flags & CUT_ALONE) return found;
   }
   return found;
 }

@@ -25,6 +25,7 @@ extern "C" __global__ void note_rows(Ring ring, const bool* played, const int64_
       int flags = ring.masked(item) ? 0 : played[i] ? COUNTS | PLAYED : COUNTS;
       if (ring.terminated(row, env) || ring.leaves(item)) flags |= ENDS;
       if (ring.cut_off(row, env)) flags |= CUT_OFF;
+      if (ring.cut_alone(row, env, i % AGENTS)) flags |= CUT_ALONE;
       takes_part[item] = (unsigned char)flags;
     }
   }

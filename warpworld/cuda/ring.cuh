@@ -1,20 +1,23 @@
 // A ring of rows in time: each holds one step of AGENTS agents in each env. `written` is how many rows were ever written;
 // the row written last is (written - 1) % ROWS. Ring arrays are (ROWS, envs, AGENTS, ...), ends (ROWS, envs).
 // takes_part: PLAYED where the agent's own policy played the row, COUNTS where its reward counts, ENDS where its life or its
-// env's episode ended with it, CUT_OFF where the episode was truncated: one byte, so that gathers read one array instead of four.
+// env's episode ended with it, CUT_OFF where the episode was truncated, CUT_ALONE where the agent was cut while the episode
+// goes on, so that the next row holds what it saw last: one byte, so that gathers read one array instead of five.
 #pragma once
 
 #include "replay.cuh"
 
-constexpr unsigned char PLAYED = 1, COUNTS = 2, ENDS = 4, CUT_OFF = 8;
+constexpr unsigned char PLAYED = 1, COUNTS = 2, ENDS = 4, CUT_OFF = 8, CUT_ALONE = 16;
 
 // The ring as the kernels read it. With LEAVING an agent's life may end before its episode does, and another may begin;
-// with MASKED some take no part; else the pointers lead to placeholders, which are never read.
+// with CUTTING it may be cut before; with MASKED some take no part; else the pointers lead to placeholders, which are never
+// read.
 struct Ring {
   const float* ring_rewards;
   const bool* ring_terminated;
   const bool* ring_truncated;
   const bool* ring_agent_terminated;
+  const bool* ring_agent_truncated;
   const bool* ring_agent_mask;
   int num_envs;
 
@@ -24,6 +27,9 @@ struct Ring {
   __device__ bool ended(int row, int env) const { return terminated(row, env) || truncated(row, env); }
   __device__ bool cut_off(int row, int env) const { return truncated(row, env) && !terminated(row, env); }
   __device__ bool leaves(size_t item) const { return LEAVING && ring_agent_terminated[item]; }
+  __device__ bool cut_alone(int row, int env, int agent) const {
+    return CUTTING && ring_agent_truncated[item(row, env, agent)] && !ended(row, env) && !leaves(item(row, env, agent));
+  }
   __device__ bool masked(size_t item) const { return MASKED && !ring_agent_mask[item]; }
 };
 

@@ -22,8 +22,9 @@ extern "C" __global__ void note_teams(Ring ring, const unsigned char* takes_part
   }
 }
 
-// Who takes part in the rows of a batch, and in what follows: there, whoever takes part in the next row, and where a final
-// observation follows, whoever took part in the last row and did not leave with it.
+// Agents that take part in the rows of a batch, and in what follows: those that take part in the next row, or were cut in
+// the row before it, which then holds what they saw last; where a final observation follows, those that took part in the
+// last row and did not leave with it.
 extern "C" __global__ void gather_members(const int* batch_items, const float* batch_shares, const int* batch_next,
                                           const unsigned char* takes_part, bool* batch_takes_part,
                                           bool* batch_next_takes_part, int num_envs) {
@@ -34,6 +35,8 @@ extern "C" __global__ void gather_members(const int* batch_items, const float* b
     const unsigned char then = takes_part[(size_t)following * AGENTS + agent];
     const bool is_drawn = batch_shares[k] > 0.0f;
     batch_takes_part[i] = is_drawn && (flags & COUNTS);
-    batch_next_takes_part[i] = is_drawn && (then & COUNTS) && !(next < 0 && (then & ENDS));
+    const int last = (next < 0 ? 0 : (next > 0 ? next - 1 : ROWS - 1)) * num_envs + batch_items[k] % num_envs;
+    const bool sees_last = next >= 0 && (takes_part[(size_t)last * AGENTS + agent] & CUT_ALONE);
+    batch_next_takes_part[i] = is_drawn && (sees_last || ((then & COUNTS) && !(next < 0 && (then & ENDS))));
   }
 }

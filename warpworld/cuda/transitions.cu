@@ -125,6 +125,9 @@ __device__ inline int row_before(const Ring& ring, int64_t written, int row, int
     if (age + 1 >= written || age + 1 >= ROWS) return -1;
     at = at > 0 ? at - 1 : ROWS - 1;
     if (ring.ended(at, env) || ring.leaves(ring.item(at, env, agent))) return -1;
+    // What an agent that was cut saw last, in the row behind, is the end of its stack.
+    const bool has_before = age + 2 < written && age + 2 < ROWS;
+    if (CUTTING && has_before && ring.cut_alone(at > 0 ? at - 1 : ROWS - 1, env, agent)) return -1;
   }
   return at;
 }

@@ -4,15 +4,31 @@
 // (SLOTS, envs, CREW, STATE_SIZE), into which the group's agents go from CREW_FIRST on.
 #include "replay.cuh"
 
+// Where an agent's episode or its part of it ends. With LEAVING agent_terminated is read, with CUTTING agent_cut and
+// agent_cut_before, see memory.py; else they are placeholders.
+struct Ends {
+  const bool* terminated;
+  const bool* truncated;
+  const bool* agent_terminated;
+  const bool* agent_cut;
+  const bool* agent_cut_before;
+
+  // An agent that was cut is absent where the window begins, so that its memory may be emptied a step early.
+  __device__ bool are_at(int env, int agent) const {
+    const size_t item = (size_t)env * ALL_AGENTS + agent;
+    return terminated[env] || truncated[env] || (LEAVING && agent_terminated[item]) ||
+           (CUTTING && (agent_cut[item] || agent_cut_before[item]));
+  }
+};
+
 // A memory is empty after the end of an episode, and where it is not finite: such an agent takes no part.
-extern "C" __global__ void keep_states(const float* state, const int* row, const bool* terminated, const bool* truncated,
-                                       const bool* agent_terminated, float* window_states, int num_envs) {
+extern "C" __global__ void keep_states(const float* state, const int* row, Ends ends, float* window_states, int num_envs) {
   if (row[0] % STRIDE != 0) return;
   const int env = env_id();
   const size_t place = ((size_t)(row[0] / STRIDE) * num_envs + env) * CREW + CREW_FIRST;
   for (int i = lane(); i < COUNT * STATE_SIZE; i += num_lanes()) {
     const int agent = AGENT_FIRST + AGENT_STRIDE * (i / STATE_SIZE);
-    const bool begins = terminated[env] || truncated[env] || (LEAVING && agent_terminated[env * ALL_AGENTS + agent]);
+    const bool begins = ends.are_at(env, agent);
     const float number = state[(size_t)env * COUNT * STATE_SIZE + i];
     window_states[place * STATE_SIZE + i] = begins || !is_finite(number) ? 0.0f : number;
   }

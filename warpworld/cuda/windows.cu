@@ -97,6 +97,13 @@ extern "C" __global__ void gather(Ring ring, Drawn drawn, const unsigned char* t
   }
 }
 
+// The flags of the step that lies `back` steps before step t of a window; 0 before its first.
+__device__ inline unsigned char flags_before(const Ring& ring, const Drawn& drawn, const unsigned char* takes_part, int i,
+                                             int t, int back, int num_envs) {
+  if (t < back) return 0;
+  return takes_part[ring.item(drawn.row(i, t - back, num_envs), drawn.env(i, num_envs), drawn.agent(i))];
+}
+
 // An agent's memory before the window's first step, and the steps before which it is emptied.
 extern "C" __global__ void gather_memory(Ring ring, Drawn drawn, const unsigned char* takes_part,
                                          const float* window_states, float* batch_states, bool* batch_starts,
@@ -106,9 +113,9 @@ extern "C" __global__ void gather_memory(Ring ring, Drawn drawn, const unsigned 
     batch_states[k] = drawn.is_drawn(k / STATE_SIZE) ? window_states[item * STATE_SIZE + k % STATE_SIZE] : 0.0f;
   }
   for (int k = first_lane(); k < LENGTH * BATCH; k += all_lanes(num_envs)) {
-    const int t = k / BATCH, i = k % BATCH, before = t > 0 ? drawn.row(i, t - 1, num_envs) : 0;
-    const unsigned char flags = takes_part[ring.item(before, drawn.env(i, num_envs), drawn.agent(i))];
-    batch_starts[k] = t > 0 && (flags & (ENDS | CUT_OFF));
+    const int t = k / BATCH, i = k % BATCH;
+    batch_starts[k] = (flags_before(ring, drawn, takes_part, i, t, 1, num_envs) & (ENDS | CUT_OFF)) ||
+                      (flags_before(ring, drawn, takes_part, i, t, 2, num_envs) & CUT_ALONE);
   }
 }
 

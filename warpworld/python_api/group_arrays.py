@@ -47,9 +47,11 @@ def action_mask(world: World, group: Group) -> Tensor | None:
 
 
 def ends(world: World, group: Group) -> tuple[Tensor, Tensor]:
-    """Whose episode ended in the latest step, by itself and cut by a limit: (num_envs, size) bool each."""
-    shape = (world.num_envs, group.size)
-    terminated = world["terminated"].unsqueeze(1).expand(shape)
-    if "agent_terminated" in world:
-        terminated = terminated | world["agent_terminated"][:, group.slice]
-    return terminated, world["truncated"].unsqueeze(1).expand(shape)
+    """Agents whose episode ended in the latest step, by itself and cut by a limit: (num_envs, size) bool each."""
+    return _of_agents(world, group, "terminated"), _of_agents(world, group, "truncated")
+
+
+def _of_agents(world: World, group: Group, how: str) -> Tensor:
+    """Agents whose own part or whose env's episode ended so."""
+    ended = world[how].unsqueeze(1).expand(world.num_envs, group.size)
+    return ended | world[f"agent_{how}"][:, group.slice] if f"agent_{how}" in world else ended

@@ -11,7 +11,10 @@ from warpworld.environment.spaces import group_suffix, observation_names
 from warpworld.world import World
 
 # What a page shows in other ways, or again.
-LEFT_OUT = ("rewards", "terminated", "truncated", "timestep", "agent_mask", "agent_terminated", "final_observations")
+LEFT_OUT = (
+    *("rewards", "terminated", "truncated", "timestep", "final_observations"),
+    *("agent_mask", "agent_terminated", "agent_truncated"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,5 +76,7 @@ def _alive(frame: Mapping[str, np.ndarray]) -> np.ndarray:
     """(num_agents,) bool: whether each agent takes part, and is still in after the step; all are at a start."""
     if frame["timestep"] == 0:
         return np.ones_like(frame["agent_mask"])
-    ended = frame.get("agent_terminated")
-    return frame["agent_mask"] if ended is None else frame["agent_mask"] & ~ended
+    alive = frame["agent_mask"]
+    for name in ("agent_terminated", "agent_truncated"):
+        alive = alive & ~frame[name] if name in frame else alive
+    return alive

@@ -211,7 +211,7 @@ class _Watch:
     def of_start(self) -> FrameArrays:
         """As they are; an episode has just begun, and no step of it been made."""
         arrays = self._read({name: copy and self._world[name][0] for name, copy in self._copies.items()})
-        for name in {"rewards", "terminated", "truncated", "agent_terminated"} & arrays.keys():
+        for name in {"rewards", "terminated", "truncated", "agent_terminated", "agent_truncated"} & arrays.keys():
             arrays[name] = np.zeros_like(arrays[name])
         return arrays
 

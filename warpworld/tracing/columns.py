@@ -66,7 +66,7 @@ class Source:
 
 def sources(world: World, arrays: Iterable[Array]) -> list[Source]:
     """What a trace shows of these arrays of a world."""
-    owners, of_steps = _owners(world), {"rewards", "terminated", "truncated", "agent_terminated"}
+    owners, of_steps = _owners(world), {"rewards", "terminated", "truncated", "agent_terminated", "agent_truncated"}
     for observed in observation_arrays(world.groups):
         of_steps.add(f"final_{observed.name}")
         if observed.name in owners:

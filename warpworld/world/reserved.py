@@ -15,6 +15,7 @@ ON_REQUEST = {
     "final_observations": "the last observation of an episode that ended in this step",
     "action_mask": "which actions an agent may take",
     "agent_terminated": "this agent's part of the episode ended in this step",
+    "agent_truncated": "this agent's part of the episode was cut in this step",
     "agent_mask": "this agent took part in this step",
 }
 

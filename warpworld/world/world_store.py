@@ -127,8 +127,8 @@ class WorldStore:
     def request(self, name: str) -> None:
         """Ask for an array that exists on request only.
 
-        "final_observations" makes the twin of every observations array; "agent_terminated", "agent_mask" and
-        "action_mask" are written by the env's kernels.
+        "final_observations" makes the twin of every observations array; "agent_terminated", "agent_truncated",
+        "agent_mask" and "action_mask" are written by the env's kernels.
 
         Raises:
             StoreError: after the first reset(), or if there is no such array; "final_observations" without autoreset
@@ -145,7 +145,7 @@ class WorldStore:
             array = requested_array(name, self.groups)
             check_indices(array, self.num_envs, self.num_agents)
             self.data.add(array)
-            if name == "agent_terminated" and self.autoreset == "next_step":
+            if name in ("agent_terminated", "agent_truncated") and self.autoreset == "next_step":
                 self._plan.restored.append(array)
                 self._add_initial_values()
 

@@ -39,10 +39,11 @@ def test_against_the_slow_reference(rollout: dict[str, np.ndarray], gamma: float
     np.testing.assert_allclose(returns.numpy(), expected + rollout["values"], atol=1e-5)
 
 
-def test_an_agent_without_a_flag_leaves_with_its_env() -> None:
+@pytest.mark.parametrize("name", ["agent_terminated", "agent_truncated"])
+def test_an_agent_without_a_flag_leaves_with_its_env(name: str) -> None:
     tensors = tensors_of(random_rollout(0, 8, 3, 2, 0.2))
-    never = torch.zeros_like(tensors["agent_terminated"])
-    flagged, plain = (estimated({**tensors, "agent_terminated": flag}) for flag in (never, None))
+    never = torch.zeros_like(tensors[name])
+    flagged, plain = (estimated({**tensors, name: flag}) for flag in (never, None))
     assert all(map(torch.equal, flagged, plain))
 
 

@@ -87,6 +87,32 @@ def test_leaving_in_the_step_that_is_truncated_does_not_bootstrap() -> None:
     assert returns.flatten().tolist() == [3.0, 18.0]
 
 
+def test_an_agent_that_is_cut_expects_the_value_of_what_it_observed_last() -> None:
+    # Rewards of 1 with gamma = 1/2 are worth 2. Agent 0 is cut in step 1: row 2 holds its last observation, worth 2,
+    # and an error of 98, which is not its own. Agent 1 dies there.
+    ones = torch.ones(3, 1, 2)
+    none = torch.zeros(3, 1, dtype=torch.bool)
+    cut, died = (torch.tensor([[False, False], flags, [False, False]])[:, None] for flags in ([1, 0], [0, 1]))
+    rewards = ones + torch.tensor([0.0, 0.0, 98.0])[:, None, None]
+    _, returns = gae(
+        *(rewards, 2 * ones, none, none, died.bool(), 2 * ones[0], ones * NAN),
+        agent_truncated=cut.bool(),
+        gamma=0.5,
+        gae_lambda=1.0,
+    )
+    assert returns[:2, 0].tolist() == [[2.0, 1.5], [2.0, 1.0]]
+
+
+def test_a_death_or_the_end_of_the_env_says_more_than_a_cut() -> None:
+    x, flag = torch.full((1, 1, 2), 3.0), torch.ones(1, 1, dtype=torch.bool)
+    cut, died = torch.ones(1, 1, 2, dtype=torch.bool), torch.tensor([[[True, False]]])
+    for terminated, truncated, expected in ((~flag, ~flag, 16.5), (~flag, flag, 18.0), (flag, ~flag, 3.0)):
+        _, returns = gae(
+            x, x, terminated, truncated, died, 9 * x[0], 10 * x, agent_truncated=cut, gamma=0.5, gae_lambda=1.0
+        )
+        assert returns.flatten().tolist() == [3.0, expected]
+
+
 def random_rollout(seed: int, steps: int, envs: int, agents: int, ends: float) -> dict[str, np.ndarray]:
     """Float64 arguments of ``gae`` by name, with NaN where nothing may be read."""
     random = np.random.default_rng(seed)
@@ -98,6 +124,7 @@ def random_rollout(seed: int, steps: int, envs: int, agents: int, ends: float) -
         "terminated": random.random((steps, envs)) < ends,
         "truncated": truncated,
         "agent_terminated": random.random((steps, envs, agents)) < ends,
+        "agent_truncated": random.random((steps, envs, agents)) < ends,
         "next_value": random.normal(size=(envs, agents)),
         "truncated_values": final,
     }
@@ -119,6 +146,8 @@ def slow_gae(rollout: dict[str, np.ndarray], gamma: float, gae_lambda: float) ->
                         tail = rollout["truncated_values"][end, env, agent]
                     elif end == steps - 1:
                         tail = rollout["next_value"][env, agent]
+                    elif rollout["agent_truncated"][end, env, agent]:
+                        tail = rollout["values"][end + 1, env, agent]  # of what it observed last
                     else:
                         end += 1
                 rewards = rollout["rewards"][start : end + 1, env, agent]
@@ -170,11 +199,12 @@ def test_lambda_one_gives_discounted_returns_and_lambda_zero_td_errors(seed: int
     torch.testing.assert_close(advantages, tensors["rewards"] + gamma * after - tensors["values"])
 
 
-def test_without_agents_that_leave_the_flag_may_be_left_out() -> None:
+@pytest.mark.parametrize("name", ["agent_terminated", "agent_truncated"])
+def test_without_agents_that_leave_the_flag_may_be_left_out(name: str) -> None:
     tensors = {name: torch.from_numpy(x) for name, x in random_rollout(0, 8, 3, 2, 0.2).items()}
-    tensors["agent_terminated"] = torch.zeros_like(tensors["agent_terminated"])
+    tensors[name] = torch.zeros_like(tensors[name])
     with_flag, _ = gae(**tensors, gamma=0.9, gae_lambda=0.9)
-    without, _ = gae(**{**tensors, "agent_terminated": None}, gamma=0.9, gae_lambda=0.9)
+    without, _ = gae(**{**tensors, name: None}, gamma=0.9, gae_lambda=0.9)
     assert torch.equal(with_flag, without)
 
 
@@ -194,6 +224,8 @@ def test_arguments_are_left_as_they_were() -> None:
         ("terminated", torch.zeros(4, 2, 2, dtype=torch.bool), "terminated: shape (4, 2, 2), expected (4, 2)"),
         ("truncated", torch.zeros(4, 2), "truncated: dtype torch.float32, expected torch.bool"),
         ("agent_terminated", torch.zeros(4, 2, dtype=torch.bool), "agent_terminated: shape"),
+        ("agent_truncated", torch.zeros(4, 2, dtype=torch.bool), "agent_truncated: shape"),
+        ("agent_truncated", torch.zeros(4, 2, 2), "agent_truncated: dtype torch.float32, expected torch.bool"),
         ("next_value", torch.zeros(1, 2, 2), "next_value: shape (1, 2, 2), expected (2, 2)"),
         ("truncated_values", torch.zeros(4, 2), "truncated_values: shape"),
     ],

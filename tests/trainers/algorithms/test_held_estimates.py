@@ -20,13 +20,21 @@ from warpworld.trainers.collecting.collector import Collector
 STEPS, ENVS = 24, 9
 NAN = float("nan")
 SETTINGS = [Discounts(0.9, 0.8, 1.2, 0.7), Discounts(1.0, 1.0, 1.0, 1.0)]
-WORLDS = {"one agent": "agent", "agents that leave": "left", "every other agent": "mouse"}
+WORLDS = {
+    "one agent": "agent",
+    "agents that leave": "left",
+    "agents that are cut": "left",
+    "every other agent": "mouse",
+}
 
 
 def made(kind: str) -> World:
     if kind == "one agent":
         return warpworld.make("cartpole", num_envs=ENVS)
-    return World(Relay() if kind == "agents that leave" else Herd(), ENVS)
+    world = World(Herd() if kind == "every other agent" else Relay(), ENVS)
+    if kind == "agents that are cut":
+        world.request("agent_truncated")
+    return world
 
 
 def random_rollout(world: World, group: str) -> dict[str, Any]:
@@ -36,7 +44,7 @@ def random_rollout(world: World, group: str) -> dict[str, Any]:
     def chance(*shape: int) -> torch.Tensor:
         return torch.rand(*shape, generator=generator) < 0.15
 
-    for name in ("terminated", "truncated", "agent_terminated", "agent_mask"):
+    for name in ("terminated", "truncated", "agent_terminated", "agent_truncated", "agent_mask"):
         if f"rollout_{name}" in world.data:
             array = world[f"rollout_{name}"]
             array.copy_(chance(*array.shape) != (name == "agent_mask"))
@@ -44,7 +52,7 @@ def random_rollout(world: World, group: str) -> dict[str, Any]:
     agents = world.groups[group].slice
     optional = {
         name: world[f"rollout_{name}"][:, :, agents] if f"rollout_{name}" in world.data else None
-        for name in ("agent_terminated", "agent_mask")
+        for name in ("agent_terminated", "agent_truncated", "agent_mask")
     }
     mask = optional["agent_mask"]
     if mask is not None:
@@ -60,6 +68,7 @@ def random_rollout(world: World, group: str) -> dict[str, Any]:
         "terminated": world["rollout_terminated"],
         "truncated": truncated,
         "agent_terminated": optional["agent_terminated"],
+        "agent_truncated": optional["agent_truncated"],
         "next_value": following[0],
         "truncated_values": torch.where(truncated.unsqueeze(-1), finals, NAN),
     }

@@ -43,6 +43,7 @@ def rollout(seed: int, steps: int = 7, envs: int = 3, agents: int = 2, ends: flo
         "terminated": flags(steps, envs),
         "truncated": flags(steps, envs),
         "agent_terminated": flags(steps, envs, agents),
+        "agent_truncated": flags(steps, envs, agents),
         "next_value": normal(envs, agents),
         "truncated_values": normal(steps, envs, agents),
     }
@@ -52,8 +53,9 @@ def slow_vtrace(
     given: dict[str, torch.Tensor], gamma: float, lambda_: float, rho_bar: float, c_bar: float
 ) -> np.ndarray:
     """Each target by the sum that defines it, in float64."""
-    data = {name: column.numpy() for name, column in given.items()}
+    data = {name: column.numpy() for name, column in given.items() if column is not None}
     steps, envs, agents = data["rewards"].shape
+    data.setdefault("agent_truncated", np.zeros((steps, envs, agents), np.bool_))
     targets = np.empty((steps, envs, agents))
     for env in range(envs):
         for agent in range(agents):
@@ -67,7 +69,8 @@ def slow_vtrace(
                     after = data["truncated_values"][t, env, agent]
                 else:
                     last = t == steps - 1
-                    after, ends = (data["next_value"] if last else data["values"][t + 1])[env, agent], last
+                    after = (data["next_value"] if last else data["values"][t + 1])[env, agent]
+                    ends = last or data["agent_truncated"][t, env, agent]
                 reward, value = data["rewards"][t, env, agent], data["values"][t, env, agent]
                 return min(rho_bar, ratio) * (reward + gamma * after - value), ends
 

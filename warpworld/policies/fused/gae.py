@@ -19,7 +19,7 @@ class _Gae(ctypes.Structure):
     _fields_ = [
         *((name, _INT64) for name in ("steps", "envs", "agents")),
         *((name, _POINTER) for name in ("rewards", "values", "next_values", "truncated_values")),
-        *((name, _POINTER) for name in ("terminated", "truncated", "agent_terminated")),
+        *((name, _POINTER) for name in ("terminated", "truncated", "agent_terminated", "agent_truncated")),
         *((name, ctypes.c_float) for name in ("gamma", "decay")),
         *((name, _POINTER) for name in ("advantages", "returns")),
     ]
@@ -34,6 +34,7 @@ def fused_gae(
     next_value: Tensor,
     truncated_values: Tensor,
     *,
+    agent_truncated: Tensor | None = None,
     gamma: float,
     gae_lambda: float,
 ) -> tuple[Tensor, Tensor] | None:
@@ -51,8 +52,8 @@ def fused_gae(
         "terminated": (terminated, (steps, envs)),
         "truncated": (truncated, (steps, envs)),
     }
-    if agent_terminated is not None:
-        flags["agent_terminated"] = agent_terminated, (steps, envs, agents)
+    of_agents = {"agent_terminated": agent_terminated, "agent_truncated": agent_truncated}
+    flags |= {name: (flag, (steps, envs, agents)) for name, flag in of_agents.items() if flag is not None}
     given = {name: checked(name, tensor, torch.float32, (steps, envs, agents)) for name, tensor in numbers.items()}
     given["next_values"] = checked("next_value", next_value, torch.float32, (envs, agents))
     given |= {name: checked(name, tensor, torch.bool, shape) for name, (tensor, shape) in flags.items()}

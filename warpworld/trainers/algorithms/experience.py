@@ -52,8 +52,13 @@ def experience_of(
     if not isinstance(policy, RecurrentPolicy):
         return rows
     assert seen.first_state is not None
-    starts = begun(seen.terminated, seen.truncated, seen.agent_terminated, agents)
-    return Sequences.of_rollout(rows, seen.first_state.flatten(0, 1), starts.flatten(1))
+    return Sequences.of_rollout(rows, seen.first_state.flatten(0, 1), starts_of(seen)[:-1].flatten(1))
+
+
+def starts_of(seen: Trajectories) -> Tensor:
+    """Steps before which agents' states were zeroed, see ``begun``: (T + 1, num_envs, n) bool."""
+    agents = seen.rewards.shape[-1]
+    return begun(seen.terminated, seen.truncated, seen.agent_terminated, agents, seen.agent_truncated, seen.first_cut)
 
 
 def step_values(seen: Trajectories, policy: Policy) -> Tensor:
@@ -73,6 +78,7 @@ def ends_of(seen: Trajectories, policy: Policy) -> dict[str, Any]:
         "terminated": seen.terminated,
         "truncated": seen.truncated,
         "agent_terminated": seen.agent_terminated,
+        "agent_truncated": seen.agent_truncated,
         "next_value": values_of(policy, seen.next_observations, seen.next_state, seen.next_critic_inputs),
         "truncated_values": _truncated_values(seen, policy),
     }

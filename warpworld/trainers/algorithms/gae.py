@@ -17,6 +17,7 @@ def gae(
     next_value: Tensor,
     truncated_values: Tensor,
     *,
+    agent_truncated: Tensor | None = None,
     gamma: float,
     gae_lambda: float,
 ) -> tuple[Tensor, Tensor]:
@@ -31,11 +32,13 @@ def gae(
 
     - 0 where the env terminated or this agent did (also where the env was truncated in the same step);
     - ``truncated_values[t]`` where the env was truncated: the value of its true final observation;
-    - ``values[t + 1]``, or ``next_value`` after the last step, elsewhere.
+    - ``values[t + 1]``, or ``next_value`` after the last step, elsewhere. Of an agent that was cut in a step this is
+      the value of what it observed last.
 
     A trajectory ends in the first two cases, so row t + 1, which belongs to the next episode or to an agent that is
-    out of the game, has no influence on row t, even where it holds NaN. ``gae_lambda=1`` gives discounted returns
-    minus values, ``gae_lambda=0`` the TD errors. Nothing is read back to the host.
+    out of the game, has no influence on row t, even where it holds NaN. It also ends where an agent was cut.
+    ``gae_lambda=1`` gives discounted returns minus values, ``gae_lambda=0`` the TD errors. Nothing is read back to the
+    host.
 
     Args:
         rewards: (T, num_envs, agents) float.
@@ -43,10 +46,12 @@ def gae(
         terminated: (T, num_envs) bool, the step ended the env's episode.
         truncated: (T, num_envs) bool, a time limit ended it.
         agent_terminated: (T, num_envs, agents) bool, the step was this agent's last in the episode; None if agents
-            never leave before their env ends.
+            never die before their env ends.
         next_value: (num_envs, agents) float, V of the observation after the last step.
         truncated_values: (T, num_envs, agents) float, V of the final observation of truncated episodes at the step
             that truncated them; not read elsewhere.
+        agent_truncated: (T, num_envs, agents) bool, the agent was cut in this step, while its env continued; None if
+            none ever is.
         gamma: discount per step, in [0, 1].
         gae_lambda: weight of longer looks ahead, in [0, 1].
 
@@ -56,8 +61,12 @@ def gae(
     Raises:
         StoreError: a tensor does not have the shape given above, or a flag is not bool.
     """
-    check_shapes(rewards, values, terminated, truncated, agent_terminated, next_value, truncated_values)
-    expected, ends = expected_after(values, terminated, truncated, agent_terminated, next_value, truncated_values)
+    check_shapes(
+        rewards, values, terminated, truncated, agent_terminated, next_value, truncated_values, agent_truncated
+    )
+    expected, ends = expected_after(
+        values, terminated, truncated, agent_terminated, next_value, truncated_values, agent_truncated
+    )
     deltas = rewards + gamma * expected - values
     advantages = deltas.clone()  # right as it stands where a trajectory ends
     for t in range(len(rewards) - 2, -1, -1):
@@ -72,6 +81,7 @@ def expected_after(
     agent_terminated: Tensor | None,
     next_value: Tensor,
     truncated_values: Tensor,
+    agent_truncated: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """B_t of ``gae``, and where a trajectory ends: each (T, num_envs, agents) or broadcast to it."""
     final = terminated.unsqueeze(-1)
@@ -79,7 +89,10 @@ def expected_after(
         final = final | agent_terminated
     out_of_time = truncated.unsqueeze(-1)
     following = torch.cat((values[1:], next_value.unsqueeze(0)))
-    return torch.where(out_of_time, truncated_values, following).masked_fill(final, 0.0), final | out_of_time
+    ends = final | out_of_time
+    if agent_truncated is not None:
+        ends = ends | agent_truncated
+    return torch.where(out_of_time, truncated_values, following).masked_fill(final, 0.0), ends
 
 
 def check_shapes(
@@ -90,6 +103,7 @@ def check_shapes(
     agent_terminated: Tensor | None,
     next_value: Tensor,
     truncated_values: Tensor,
+    agent_truncated: Tensor | None,
 ) -> None:
     """Refuse what would otherwise broadcast to wrong numbers in silence."""
     if rewards.dim() != 3 or len(rewards) == 0:
@@ -102,6 +116,7 @@ def check_shapes(
         ("agent_terminated", agent_terminated, full),
         ("next_value", next_value, full[1:]),
         ("truncated_values", truncated_values, full),
+        ("agent_truncated", agent_truncated, full),
     ]
     for name, tensor, shape in expected:
         if tensor is None:

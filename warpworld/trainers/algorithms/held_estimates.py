@@ -33,7 +33,7 @@ class HeldEstimates(Estimates):
         self._names = {name: f"estimate_{name}_{group}" for name in shapes}
         for name, shape in shapes.items():
             world.add(Array(self._names[name], "float32", shape, "world", initial=0.0), kept="derived")
-        flags = {"LEAVING": "agent_terminated", "MASKED": "agent_mask"}
+        flags = {"LEAVING": "agent_terminated", "CUTTING": "agent_truncated", "MASKED": "agent_mask"}
         recorded = {flag: name in collector.outcomes.optional for flag, name in flags.items()}
         unread = {f"rollout_{name}": "rollout_terminated" for flag, name in flags.items() if not recorded[flag]}
         self._kernels = world.kernels(

@@ -27,10 +27,10 @@ from warpworld.policies.central_critic import (
 )
 from warpworld.policies.central_inputs import CentralInputs
 from warpworld.policies.layers import VALUE_GAIN, Width, check_hidden, hidden_layers, perceptron
+from warpworld.trainers.algorithms.experience import starts_of
 from warpworld.trainers.algorithms.on_policy import OnPolicySettings
 from warpworld.trainers.algorithms.ppo import PPO, PPOSettings
 from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.collecting.memory import begun
 from warpworld.trainers.collecting.trajectories import Trajectories
 
 
@@ -132,7 +132,7 @@ class MAPPO(PPO):
             seen,
             values=None,  # of a policy with memory: its actor's network has none
             next_state=None,
-            critic_inputs=self._read(seen.observations, seen.critic_inputs, seen.mask),
+            critic_inputs=self._read_in_rows(seen),
             next_critic_inputs=self._read(seen.next_observations, seen.next_critic_inputs, self._takes_part_next()),
             finals=dataclasses.replace(finals, states=None, critic_inputs=read),
         )
@@ -148,18 +148,14 @@ class MAPPO(PPO):
         kept, model = self._world[critic_state(group)], self.policy.model
         assert isinstance(model, RecurrentActorAndCritic)
         assert seen.critic_inputs is not None and seen.first_state is not None
-        size = seen.rewards.shape[-1]
-        starts = begun(seen.terminated, seen.truncated, seen.agent_terminated, size).unsqueeze(-1)
+        starts = starts_of(seen).unsqueeze(-1)
         first, state = kept.clone(), kept
-        values, states = torch.empty_like(seen.rewards), kept.new_empty(len(starts), *kept.shape)
+        values, states = torch.empty_like(seen.rewards), kept.new_empty(len(seen.rewards), *kept.shape)
         with torch.no_grad():
             for t, inputs in enumerate(seen.critic_inputs):
                 values[t], state = model.critic_step(inputs, state.masked_fill(starts[t], 0.0))
                 states[t] = state
-        ended = (seen.terminated[-1] | seen.truncated[-1]).unsqueeze(-1)
-        if seen.agent_terminated is not None:
-            ended = ended | seen.agent_terminated[-1]
-        kept.copy_(state.masked_fill(ended.unsqueeze(-1), 0.0))
+        kept.copy_(state.masked_fill(starts[-1], 0.0))
         finals = seen.finals
         return dataclasses.replace(
             seen,
@@ -168,6 +164,19 @@ class MAPPO(PPO):
             next_state=kept,
             finals=dataclasses.replace(finals, states=finals.taken(states)),
         )
+
+    def _read_in_rows(self, seen: Trajectories) -> Tensor:
+        """What the critic reads in each row, (T, num_envs, n, numbers).
+
+        Of an agent that was cut the row behind holds what it observed last: there it still takes part for itself.
+        """
+        read = self._read(seen.observations, seen.critic_inputs, seen.mask)
+        if seen.agent_truncated is None or seen.mask is None:
+            return read
+        cut = seen.agent_truncated & ~(seen.terminated | seen.truncated).unsqueeze(-1)
+        was_cut = torch.cat((torch.zeros_like(cut[:1]), cut[:-1]))
+        with_it = self._read(seen.observations, seen.critic_inputs, seen.mask | was_cut)
+        return torch.where(was_cut.unsqueeze(-1), with_it, read)
 
     def _read(self, observations: Tensor, declared: Tensor | None, takes_part: Tensor | None) -> Tensor:
         """What the critic of each agent reads, (..., n, numbers); of observations, (..., n, entries)."""

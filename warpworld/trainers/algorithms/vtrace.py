@@ -17,6 +17,7 @@ def vtrace(
     next_value: Tensor,
     truncated_values: Tensor,
     *,
+    agent_truncated: Tensor | None = None,
     gamma: float,
     gae_lambda: float,
     rho_bar: float = 1.0,
@@ -42,6 +43,7 @@ def vtrace(
         agent_terminated: (T, num_envs, agents) bool, or None.
         next_value: (num_envs, agents) float, V of the observation after the last step.
         truncated_values: (T, num_envs, agents) float, V of the final observation of truncated episodes.
+        agent_truncated: (T, num_envs, agents) bool, or None.
         gamma: discount per step, in [0, 1].
         gae_lambda: weight of longer looks ahead, in [0, 1].
         rho_bar: limit of the ratio that weighs a TD error; with 1 or more the targets' fixed point is the present
@@ -54,8 +56,12 @@ def vtrace(
     Raises:
         StoreError: a tensor does not have the shape given above, or a flag is not bool.
     """
-    check_shapes(rewards, values, terminated, truncated, agent_terminated, next_value, truncated_values)
-    expected, ends = expected_after(values, terminated, truncated, agent_terminated, next_value, truncated_values)
+    check_shapes(
+        rewards, values, terminated, truncated, agent_terminated, next_value, truncated_values, agent_truncated
+    )
+    expected, ends = expected_after(
+        values, terminated, truncated, agent_terminated, next_value, truncated_values, agent_truncated
+    )
     ratios = log_ratios.exp()
     errors = ratios.clamp(max=rho_bar) * (rewards + gamma * expected - values)
     carried = gamma * gae_lambda * ratios.clamp(max=c_bar)

@@ -9,12 +9,15 @@ from warpworld.environment import Array, Group
 from warpworld.policies import RememberingPolicy
 from warpworld.world import World
 
+CUT, CUT_BEFORE = "agent_cut", "agent_cut_before"  # arrays of worlds in which agents are cut and remember
+
 
 class Memory:
     """The recurrent state of one group.
 
     It is kept as state in the store, so that it is saved with the world, and is zeroed for an agent whose episode
-    ended before it acts again.
+    ended before it acts again. That of an agent that was cut while its env continues is zeroed a step later: what it
+    observed last is valued with what it remembers.
 
     Attributes:
         state: (num_envs, size, state size) float32, after the latest step.
@@ -35,6 +38,8 @@ class Memory:
         doc = "what agents remember"
         world.add(Array(self.state_name, "float32", (group.size, state_size), per="env", initial=0.0, doc=doc))
         world.add(Array(self.values_name, "float32", (group.size,), per="env", initial=0.0), kept="derived")
+        if "agent_truncated" in world.data and CUT not in world.data:
+            _record_cuts(world)
         world.when_sealed(self._bind)
 
     def _bind(self) -> None:
@@ -43,11 +48,19 @@ class Memory:
 
     def forget(self) -> None:
         """Zero the state of agents whose episode ended in the latest step; again, it does nothing more."""
-        world = self._world
-        ended = (world["terminated"] | world["truncated"]).unsqueeze(-1)
+        world, agents = self._world, self._group.slice
+        ended = of_env = (world["terminated"] | world["truncated"]).unsqueeze(-1)
         if "agent_terminated" in world.data:
-            ended = ended | world["agent_terminated"][:, self._group.slice]
+            ended = ended | world["agent_terminated"][:, agents]
+        if CUT in world.data:
+            world[CUT].masked_fill_(of_env, False)  # these begin with the episode
+            ended = ended | world[CUT_BEFORE][:, agents]
         self.state.masked_fill_(ended.unsqueeze(-1), 0.0)
+
+    @property
+    def cut(self) -> Tensor | None:
+        """Agents whose state is zeroed a step from now, as they were cut: (num_envs, size) bool; None if none is."""
+        return self._world[CUT][:, self._group.slice] if CUT in self._world.data else None
 
     def outputs(self, policy: RememberingPolicy, observations: Tensor, envs: slice = slice(None)) -> Tensor:
         """What a policy makes of the present observations; the state advances by a step. Call ``forget`` before.
@@ -71,7 +84,22 @@ def state_array(group: str) -> str:
     return f"recurrent_state_{group}"
 
 
-def begun(terminated: Tensor, truncated: Tensor, agent_terminated: Tensor | None, agents: int) -> Tensor:
+def _record_cuts(world: World) -> None:
+    """Keep which agents were cut in the latest step and in the one before."""
+    for name, doc in ((CUT, "cut in the latest step"), (CUT_BEFORE, "cut in the step before the latest")):
+        world.add(Array(name, "bool", initial=False, doc=doc))
+    world.record(CUT, CUT_BEFORE)
+    world.record("agent_truncated", CUT)
+
+
+def begun(
+    terminated: Tensor,
+    truncated: Tensor,
+    agent_terminated: Tensor | None,
+    agents: int,
+    agent_truncated: Tensor | None = None,
+    first_cut: Tensor | None = None,
+) -> Tensor:
     """Before which steps of a rollout an agent's state was zeroed, the first step's zeroing lying before the rollout.
 
     Args:
@@ -79,11 +107,17 @@ def begun(terminated: Tensor, truncated: Tensor, agent_terminated: Tensor | None
         truncated: (T, num_envs) bool.
         agent_terminated: (T, num_envs, agents) bool, or None.
         agents: of the group.
+        agent_truncated: (T, num_envs, agents) bool, or None.
+        first_cut: (num_envs, agents) bool, ``cut`` before the first step; None where none was.
 
     Returns:
-        (T, num_envs, agents) bool, False in the first row.
+        (T + 1, num_envs, agents) bool, False in the first row; the last is that of the step behind the rollout.
     """
-    ended = (terminated | truncated).unsqueeze(-1).expand(-1, -1, agents)
-    if agent_terminated is not None:
-        ended = ended | agent_terminated
-    return torch.cat((torch.zeros_like(ended[:1]), ended[:-1]))
+    of_env = (terminated | truncated).unsqueeze(-1).expand(-1, -1, agents)
+    ended = of_env if agent_terminated is None else of_env | agent_terminated
+    starts = torch.cat((torch.zeros_like(ended[:1]), ended))
+    if agent_truncated is not None:
+        starts[2:] |= (agent_truncated & ~of_env)[:-1]
+        if first_cut is not None:
+            starts[1] |= first_cut
+    return starts

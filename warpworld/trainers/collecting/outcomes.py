@@ -13,6 +13,7 @@ from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.world import World
 
 ROW = "rollout_row"  # the array that holds the present step's row
+OPTIONAL = ("agent_terminated", "agent_truncated", "agent_mask")  # of what a step comes to, per agent
 
 
 class Outcomes(Recorder):
@@ -23,7 +24,7 @@ class Outcomes(Recorder):
 
     Attributes:
         is_counted: whether a kernel counts ``ROW`` up before each step, from -1; else it is done after each, from 0.
-        optional: which of ``agent_terminated`` and ``agent_mask`` the world has; they are recorded too.
+        optional: those of ``OPTIONAL`` that the world has; they are recorded too.
 
     Args:
         world: an unsealed world.
@@ -33,7 +34,7 @@ class Outcomes(Recorder):
     def __init__(self, world: World, num_steps: int) -> None:
         self._world = world
         self.is_counted = False
-        self.optional = [name for name in ("agent_terminated", "agent_mask") if name in world.data]
+        self.optional = [name for name in OPTIONAL if name in world.data]
         world.add(Array(ROW, "int32", per="world", initial=0, read_only=True, doc="the row that is recorded next"))
         for name in ("rewards", "terminated", "truncated", *self.optional):
             array = world.data.array(name)

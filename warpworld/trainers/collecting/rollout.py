@@ -77,6 +77,7 @@ class Rollout(Recorder):
         if actor.memory is not None:
             state_size = actor.memory.state_size
             arrays += [("values", "float32", shape), ("first_state", "float32", (*shape[1:], state_size))]
+            arrays += [("first_cut", "bool", shape[1:])] if "agent_truncated" in world.data else []
         if actor.sampler.masked:
             arrays.append(("action_mask", "bool", (*shape, actor.distribution.num_outputs)))
         for name, dtype, full in arrays:
@@ -108,6 +109,8 @@ class Rollout(Recorder):
             if actor.memory is not None:
                 actor.memory.forget()
                 self.world[f"rollout_first_state_{group}"].copy_(actor.memory.state)
+                if actor.memory.cut is not None:
+                    self.world[f"rollout_first_cut_{group}"].copy_(actor.memory.cut)
         self._finals.begin()
 
     def copies(self) -> Sequence[Copy]:
@@ -172,12 +175,14 @@ class Rollout(Recorder):
             terminated=terminated,
             truncated=world["rollout_truncated"] & ~terminated,
             agent_terminated=optional.get("agent_terminated"),
+            agent_truncated=optional.get("agent_truncated"),
             mask=mask,
             counted=self._counted(group, mask),
             action_masks=world[f"rollout_action_mask_{group}"] if actor.sampler.masked else None,
             next_observations=actor.observations(),
             finals=self._finals_of(actor),
             first_state=world[f"rollout_first_state_{group}"] if remembers else None,
+            first_cut=world[f"rollout_first_cut_{group}"] if remembers and "agent_truncated" in optional else None,
             next_state=actor.memory.state if actor.memory is not None else None,
             values=world[f"rollout_values_{group}"] if remembers else None,
             critic_inputs=self._read_by_critic(actor.group, "rollout_", 2),

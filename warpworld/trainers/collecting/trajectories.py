@@ -50,7 +50,9 @@ class Trajectories:
         rewards: (T, num_envs, n) float32.
         terminated: (T, num_envs) bool; an env that was truncated in the same step counts as terminated.
         truncated: (T, num_envs) bool; False where the env terminated.
-        agent_terminated: (T, num_envs, n) bool, or None if agents stay to the end.
+        agent_terminated: (T, num_envs, n) bool, or None if no agent's part ends before its env's episode.
+        agent_truncated: (T, num_envs, n) bool, or None if no agent's part is cut before; then the next row holds what
+            the agent observed last.
         mask: (T, num_envs, n) bool, False for rows in which an agent takes no part; None where all do.
         counted: (T, num_envs, n) bool, False for rows that are not learnt from: those, and those that an opponent
             played; None if all count.
@@ -58,7 +60,8 @@ class Trajectories:
         next_observations: (num_envs, n, entries), rows, what is observed after the last step.
         finals: of episodes that were truncated.
         first_state: (num_envs, n, state size) float32, agents' states before the first step, and behind them those of a
-            critic with a memory of its own; like the next two, None without memory.
+            critic with a memory of its own; like the next three, None without memory.
+        first_cut: (num_envs, n) bool, whose part was cut in the step before the first; None also if none is.
         next_state: (num_envs, n, state size) float32, the states after the last step of what values the next one.
         values: (T, num_envs, n) float32, the values of their recurrent policy's critic when it acted.
         critic_inputs: (T, num_envs, n, numbers) float32, what the group's critic reads; None where that is the
@@ -73,12 +76,14 @@ class Trajectories:
     terminated: Tensor
     truncated: Tensor
     agent_terminated: Tensor | None
+    agent_truncated: Tensor | None
     mask: Tensor | None
     counted: Tensor | None
     action_masks: Tensor | None
     next_observations: Tensor
     finals: Finals
     first_state: Tensor | None = None
+    first_cut: Tensor | None = None
     next_state: Tensor | None = None
     values: Tensor | None = None
     critic_inputs: Tensor | None = None

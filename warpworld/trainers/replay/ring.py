@@ -15,6 +15,7 @@ from warpworld.managers.program import Step
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.finite import refuse_not_finite
+from warpworld.trainers.collecting.outcomes import OPTIONAL
 from warpworld.trainers.replay.crew import Crew
 from warpworld.trainers.replay.priorities import CUDA_FOLDER, add_arrays, lanes_for
 
@@ -50,7 +51,7 @@ class Ring:
         self.actors: dict[str, Actor] = {}
         has = self._world.data
         self.choices = has.array("action_mask").shape[0] if "action_mask" in has else 0
-        self._optional = [name for name in ("agent_terminated", "agent_mask") if name in has]
+        self._optional = [name for name in OPTIONAL if name in has]
         self._notes_values = notes_values
         self.aliases = self._add_arrays()
         self._record()
@@ -79,6 +80,7 @@ class Ring:
             "ROWS": self.rows,
             "NUM_STEPS": self._collector.num_steps,
             "LEAVING": int("agent_terminated" in self._optional),
+            "CUTTING": int("agent_truncated" in self._optional),
             "MASKED": int("agent_mask" in self._optional),
         }
 
@@ -106,7 +108,7 @@ class Ring:
         aliases = add_arrays(self._world, crew.name, arrays)
         # placeholders for arrays that kernels name but this ring does not have; they are never read
         flags, numbers = aliases["ring_terminated"], aliases["ring_rewards"]
-        stand_ins = {"ring_agent_terminated": flags, "ring_agent_mask": flags}
+        stand_ins = {f"ring_{name}": flags for name in OPTIONAL}
         return {**stand_ins, "ring_taken_values": numbers, "ring_best_values": numbers, **aliases}
 
     def _record(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from warpworld.environment import Group, Kernel
 from warpworld.managers.function_manager import FunctionManager
 from warpworld.managers.program import Step
-from warpworld.trainers.collecting.memory import Memory
+from warpworld.trainers.collecting.memory import CUT, CUT_BEFORE, Memory
 from warpworld.trainers.replay.priorities import CUDA_FOLDER, lanes_for
 from warpworld.trainers.replay.ring import Ring
 from warpworld.world import World
@@ -29,7 +29,7 @@ class WindowStates:
     def keep(self, memory: Memory, group: Group) -> None:
         """Keep the states of a group of the crew."""
         world, crew = self._world, self._ring.crew
-        leaving = "agent_terminated" in world.data
+        leaving, cutting = "agent_terminated" in world.data, CUT in world.data
         constants = {
             "NUM_AGENTS": 1,
             "CREW": crew.size,
@@ -41,10 +41,11 @@ class WindowStates:
             "STATE_SIZE": self._state_size,
             "STRIDE": self._stride,
             "LEAVING": int(leaving),
+            "CUTTING": int(cutting),
         }
         aliases = {"state": memory.state_name, "window_states": self._kept, "row": self._ring.aliases["row"]}
-        if not leaving:
-            aliases["agent_terminated"] = "terminated"  # a placeholder, never read
+        unread = [*(() if leaving else ("agent_terminated",)), *(() if cutting else (CUT, CUT_BEFORE))]
+        aliases |= dict.fromkeys(unread, "terminated")  # a placeholder, never read
         kernels = world.kernels(CUDA_FOLDER / "window_states.cu", constants, aliases=aliases)
         lanes = lanes_for(world.num_envs * group.size * self._state_size, world.num_envs)
         kernels.build([Kernel("keep_states", lanes)])
