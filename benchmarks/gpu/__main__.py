@@ -1,5 +1,6 @@
 import sys
 
+from .age import process_start
 from .main import main
 
-sys.exit(main())
+sys.exit(main(began=process_start()))

@@ -7,7 +7,7 @@ import torch
 
 import warpworld
 
-from .part import CheckError, Context
+from .part import Context
 
 NUM_ENVS = 16
 CUDA, CPU = 2, 1  # device types of DLPack
@@ -17,7 +17,7 @@ def prove(context: Context) -> None:
     """All of it, on the device and for an adapter that returns views in host memory."""
     _tensors(context)
     _views(context)
-    context.report(headline="an adapter's world, DLPack and views in host memory have the store's addresses")
+    context.holds("an adapter's world, DLPack and views in host memory have the store's addresses")
 
 
 def _tensors(context: Context) -> None:
@@ -29,14 +29,16 @@ def _tensors(context: Context) -> None:
     envs.step(envs.action_space.sample())
     store = envs.world.data.block
     for name, tensor in handed_on.items():
-        _expect(tensor.data_ptr() == own[name].data_ptr(), f"DLPack copies '{name}'")
-        _expect(tensor.device.type == context.device, f"'{name}' is on {tensor.device}, expected {context.device}")
+        _expect(context, tensor.data_ptr() == own[name].data_ptr(), f"DLPack copies '{name}'")
+        _expect(
+            context, tensor.device.type == context.device, f"'{name}' is on {tensor.device}, expected {context.device}"
+        )
         inside = store.data_ptr() <= tensor.data_ptr() < store.data_ptr() + store.numel()
-        _expect(inside, f"'{name}' is not in the store")
-        _expect(torch.equal(tensor, envs.world[name]), f"a step is not seen in '{name}'")
-    _expect(bool((handed_on["timestep"] == 1).all()), "a step is not seen through DLPack")
+        _expect(context, inside, f"'{name}' is not in the store")
+        _expect(context, torch.equal(tensor, envs.world[name]), f"a step is not seen in '{name}'")
+    _expect(context, bool((handed_on["timestep"] == 1).all()), "a step is not seen through DLPack")
     kind = own["observations"].__dlpack_device__()[0]
-    _expect(int(kind) == (CUDA if context.device == "cuda" else CPU), f"DLPack's device type is {int(kind)}")
+    _expect(context, int(kind) == (CUDA if context.device == "cuda" else CPU), f"DLPack's device type is {int(kind)}")
     context.report(dlpack_arrays=list(handed_on))
 
 
@@ -46,17 +48,19 @@ def _views(context: Context) -> None:
     envs.reset(seed=0)
     actions = np.zeros(NUM_ENVS, np.int64)
     first, second = (envs.step(actions)[0] for _ in range(2))
-    _expect(np.shares_memory(first, second), "an adapter that should not copy returned another array")
+    _expect(context, np.shares_memory(first, second), "an adapter that should not copy returned another array")
     expected = envs.world["observations"].to("cpu").numpy().reshape(second.shape)
-    _expect(np.array_equal(second, expected), "an adapter's array is not the step's")
+    _expect(context, np.array_equal(second, expected), "an adapter's array is not the step's")
     address = envs.world["observations"].data_ptr()
     if context.device == "cpu":
         _expect(
-            second.ctypes.data == address, f"an adapter's array is at {second.ctypes.data}, the store's at {address}"
+            context,
+            second.ctypes.data == address,
+            f"an adapter's array is at {second.ctypes.data}, the store's at {address}",
         )
     context.report(views_checked=True)
 
 
-def _expect(holds: bool, otherwise: str) -> None:
+def _expect(context: Context, holds: bool, otherwise: str) -> None:
     if not holds:
-        raise CheckError(otherwise)
+        context.wrong(otherwise)

@@ -1,43 +1,74 @@
-"""Compiles what the other parts need, on all cores at once: a compiler keeps one core busy for seconds."""
+"""Compiles what the parts up to "profile" need, on all cores at once: a compiler keeps one core busy for a second.
+
+What is built without fused multiply-add is built by the parts that need it.
+"""
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
+from warpworld.config import load_config
+from warpworld.managers.cpu.workers import available_cores
+from warpworld.trainers.trainer import Trainer
+
+from . import acting, graphs
+from .cases import CARTPOLE, GRAPH_STEPS, TAG_CONTINUOUS, TAG_GRIDWORLD, Case, build_trainer
 from .few_steps import plans
-from .part import NO_FMAD, CheckError, Context, UnfinishedError
-from .process import run_limited
+from .learners import LEARNERS
+from .part import Context
+from .workers import Job, run_jobs
+
+# Kernels depend on the steps of a rollout and on the networks, so that each is of the size that is measured.
+CASES: tuple[Case, ...] = (
+    TAG_GRIDWORLD,
+    TAG_CONTINUOUS,
+    CARTPOLE,
+    *graphs.CASES,
+    *acting.CASES,
+    TAG_GRIDWORLD.smaller(32, GRAPH_STEPS),
+    TAG_GRIDWORLD.smaller(200, 32),
+)
+NUM_ENVS = 8  # of a trainer that is only built; kernels of rollouts do not depend on them
 
 
 def build(context: Context) -> None:
-    """Runs a few steps of every world, on cpu and on the device, each in a process of its own."""
-    numbers = range(context.size(len(plans()), 2))
-    jobs: list[tuple[int, str, dict[str, str]]] = [
-        (number, device, {}) for number in numbers for device in sorted({"cpu", context.device})
-    ]
-    if context.device == "cuda":
-        jobs += [(number, "cuda", NO_FMAD) for number in numbers]
-
-    late: list[str] = []
-
-    def run(job: tuple[int, str, dict[str, str]]) -> str:
-        number, device, environment = job
-        command = [sys.executable, "-m", f"{__package__}.few_steps", str(number), device]
-        name = f"build-{number}-{device}-{len(environment)}.txt"
-        code, output = run_limited(command, context.left(), context.path.with_name(name), environment)
-        if code is None:
-            late.append(f"{plans()[number].name} on {device}")
-            return ""
-        return "" if code == 0 else f"{plans()[number].name} on {device}: {output[-600:]}"
-
+    """Runs a few steps of every world, on cpu and on the device, and builds the trainers on the device."""
     began = time.perf_counter()
-    with ThreadPoolExecutor(max(1, min(12, os.cpu_count() or 1))) as pool:
-        failed = [said for said in pool.map(run, jobs) if said]
-    context.report(jobs=len(jobs), headline=f"{len(jobs)} runs in {time.perf_counter() - began:.0f} s")
-    if failed:
-        raise CheckError("\n".join(failed))
-    if late:
-        raise UnfinishedError(f"{len(late)} of {len(jobs)} were not done in time: {', '.join(sorted(set(late)))}")
+    jobs = jobs_of(context)
+    for done in run_jobs(context, jobs, available_cores()):
+        if done.fault:
+            context.wrong(f"{done.job.name}: {done.fault}")
+    context.report(jobs=len(jobs), seconds=time.perf_counter() - began)
+    context.holds(f"{len(jobs)} builds in {context.figures['seconds']:.0f} s")
+
+
+def jobs_of(context: Context) -> list[Job]:
+    """In the order of the parts that need them; where all is run on cpu, no trainer is built beforehand."""
+    device, devices = context.device, sorted({"cpu", context.device})
+    worlds = plans()[: context.size(len(plans()), 2)]
+    jobs = [
+        Job(f"{plan.name} on {where}", ".few_steps:main", (number, where))
+        for number, plan in enumerate(worlds)
+        for where in devices
+    ]
+    if device == "cpu":
+        return jobs
+    trained = range(context.size(len(CASES), 1))
+    jobs += [Job(f"trainer of {CASES[number].name}", ".builds:build_case", (number, device)) for number in trained]
+    learnt = range(context.size(len(LEARNERS), 0))
+    return [
+        *jobs,
+        *(Job(f"trainer of {LEARNERS[n].config}", ".builds:build_learner", (n, device)) for n in learnt),
+    ]
+
+
+def build_case(number: int, device: str) -> None:
+    """Build the trainer of a case."""
+    case = CASES[number]
+    build_trainer(case.smaller(NUM_ENVS, case.num_steps), device)
+
+
+def build_learner(number: int, device: str) -> None:
+    """Build the trainer of a learner, in its own size: the kernels of a replay depend on it."""
+    learner = LEARNERS[number]
+    Trainer(load_config(learner.config, [f"trainer.device={device}", *learner.overrides]))

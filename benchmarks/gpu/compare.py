@@ -25,14 +25,17 @@ import warpworld
 from warpworld import Environment, World
 from warpworld.environment import get_environment, packaged_names
 from warpworld.eyes.indoor import Indoor
+from warpworld.managers.data_manager import DataManager
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.rollout import Rollout
 
 from ..worlds import random_actions
 from .companions import Companions
 from .crowd import Crowd
-from .part import CheckError, Context
+from .part import Context
+from .workers import Job, run_jobs
 
+AT_ONCE = 4  # worlds: a step is many small copies and launches, which the processes of a GPU take turns with
 NUM_ENVS, NUM_STEPS = 32, 500
 TOLERANCE = 1e-5  # absolute, and relative to the cpu's value
 ROWS_IN_OTHER_ORDER = 10_000
@@ -156,11 +159,16 @@ COURSES = (
 )
 
 
+# What the suite measures comes first: each is also an example of what others do.
+FIRST = ("tag_gridworld", "tag_continuous", "cartpole", "minatar_breakout", "explorer", "point_goal", "deathmatch")
+
+
 def courses() -> list[Course]:
-    """Those above, and one for every registered env that is not among them."""
+    """Those above, and one for every registered env that is not among them; the most telling first."""
     named = {course.name for course in COURSES}
     others = [name for name in packaged_names() if name not in named]
-    return [*COURSES, *(Course(name, {}, rays=issubclass(get_environment(name), Indoor)) for name in others)]
+    found = [*COURSES, *(Course(name, {}, rays=issubclass(get_environment(name), Indoor)) for name in others)]
+    return sorted(found, key=lambda course: FIRST.index(course.name) if course.name in FIRST else len(FIRST))
 
 
 def within_tolerance(context: Context) -> None:
@@ -174,20 +182,39 @@ def bit_for_bit(context: Context) -> None:
 
 
 def _compare_all(context: Context, exact: bool) -> None:
-    wrong = []
     chosen = courses()
-    for course in chosen:
-        steps = min(course.num_steps, context.size(course.num_steps, 5))
-        found = compare(course, context.device, steps, exact)
-        context.row(world=course.name, params=dict(course.params), num_envs=course.num_envs, steps=steps, **found)
-        if found["differences"]:
-            wrong.append(f"{course.name} {dict(course.params)}: {'; '.join(found['differences'])}")
-    if not _draws_alike(context.device):
-        wrong.append("actions drawn from equal logits differ")
-    if wrong:
-        raise CheckError("\n".join(wrong))
-    exactly = sum(row["bit_for_bit"] for row in context.figures["rows"])
-    context.report(headline=f"{len(chosen)} worlds agree, {exactly} bit for bit; the same actions are drawn")
+    jobs = [
+        Job(name_of(course), ".compare:compare_course", (number, context.device, context.size(NUM_STEPS, 5), exact))
+        for number, course in enumerate(chosen)
+    ]
+    jobs.append(Job("actions drawn from equal logits", ".compare:draws", (context.device,)))
+    # a kernel that faults spoils its process; on cpu a world takes all cores
+    for done in run_jobs(context, jobs, AT_ONCE if context.device == "cuda" else 0):
+        if done.found:
+            context.row(**done.found)
+        for difference in [done.fault] if done.fault else done.found["differences"]:
+            context.wrong(f"{done.job.name}: {difference}")
+    exactly = sum(row.get("bit_for_bit", False) for row in context.figures["rows"])
+    context.holds(f"{len(chosen)} worlds agree, {exactly} bit for bit; the same actions are drawn")
+
+
+def name_of(course: Course) -> str:
+    """For people."""
+    return f"{course.name} {dict(course.params)}"
+
+
+def compare_course(number: int, device: str, most_steps: int, exact: bool) -> dict[str, Any]:
+    """Compare one world; returns its row."""
+    course = courses()[number]
+    steps = min(course.num_steps, most_steps)
+    found = compare(course, device, steps, exact)
+    return {"world": course.name, "params": dict(course.params), "num_envs": course.num_envs, "steps": steps, **found}
+
+
+def draws(device: str) -> dict[str, Any]:
+    """Compare the actions that a rollout at random takes."""
+    differences = [] if _draws_alike(device) else ["they differ"]
+    return {"world": "tag_gridworld", "params": {}, "column": "draws", "differences": differences}
 
 
 def compare(course: Course, device: str, num_steps: int, exact: bool) -> dict[str, Any]:
@@ -258,6 +285,17 @@ def _world(course: Course, device: str) -> World:
     return world
 
 
+def host_arrays(data: DataManager) -> dict[str, np.ndarray]:
+    """All arrays of a store by name, from one copy of its block: a copy for each array takes most of a step's time."""
+    block, views = data.block.cpu(), {name: data[name] for name in data}
+    starts = {name: view.data_ptr() - data.block.data_ptr() for name, view in views.items()}
+    return {
+        name: block[starts[name] : starts[name] + view.nbytes].view(view.dtype).reshape(view.shape).numpy()
+        for name, view in views.items()
+        if view.numel()
+    }
+
+
 class Differences:
     """What differs between two worlds of one course."""
 
@@ -273,10 +311,11 @@ class Differences:
         """Compare all arrays, but for what says which envs a launch was for."""
         exact = exact and not self._course.rays
         grazed = np.zeros(cpu.num_envs, bool)
+        on_host = host_arrays(other.data)
         for name in cpu.data:
-            if name == "active" or name in self._course.scratch:
+            if name == "active" or name in self._course.scratch or name not in on_host:
                 continue
-            expected, found = cpu.data.numpy(name), other.data.numpy(name)
+            expected, found = cpu.data.numpy(name), on_host[name]
             if expected.tobytes() == found.tobytes():
                 continue
             self.bit_for_bit = False

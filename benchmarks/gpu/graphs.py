@@ -9,7 +9,7 @@ import torch
 from warpworld.trainers.trainer import Trainer
 
 from .cases import CARTPOLE, GRAPH_STEPS, TAG_CONTINUOUS, TAG_GRIDWORLD, build_trainer, replays
-from .part import CheckError, Context
+from .part import Context
 
 NUM_ROLLOUTS = 3
 CASES = (
@@ -22,21 +22,18 @@ CASES = (
 
 def compare(context: Context) -> None:
     """Three rollouts, with other weights in place for each, as an update leaves them."""
-    wrong = []
     cases = [case.smaller(8, case.num_steps) for case in CASES] if context.quick else CASES
-    for case in cases:
+    for case in context.in_time(cases, lambda case: f"{case.name} of {case.num_steps} steps"):
         trainers = [build_trainer(case, context.device, graphs=graphs) for graphs in (True, False)]
         for number, (first, second) in enumerate(zip(*(_courses(trainer) for trainer in trainers), strict=True)):
             different = [name for name in first if not torch.equal(first[name], second[name])]
             if different:
-                wrong.append(f"{case.name}, rollout {number}: these arrays differ: {', '.join(different)}")
+                context.wrong(f"{case.name}, rollout {number}: these arrays differ: {', '.join(different)}")
                 break
         if context.device == "cuda" and not replays(trainers[0]):
-            wrong.append(f"{case.name}: its rollouts are not replayed; the log says why")
+            context.wrong(f"{case.name}: its rollouts are not replayed; the log says why")
         context.row(world=case.name, num_envs=case.num_envs, num_steps=case.num_steps, rollouts=NUM_ROLLOUTS)
-    if wrong:
-        raise CheckError("; ".join(wrong))
-    context.report(headline=f"{len(CASES)} worlds, {NUM_ROLLOUTS} rollouts each: bit for bit the same")
+    context.holds(f"{len(CASES)} worlds, {NUM_ROLLOUTS} rollouts each: bit for bit the same")
 
 
 def _courses(trainer: Trainer) -> Iterator[dict[str, torch.Tensor]]:

@@ -15,19 +15,26 @@ from .floors import add_floors
 from .part import FAILED, RUNNING, SKIPPED, UNFINISHED, Part
 from .parts import PARTS
 from .process import run_part
-from .results import DEFAULT_PATH, keep_parts, new_results, put, read_results, write
+from .results import DEFAULT_PATH, keep_parts, new_results, put, put_skipped, read_results, write
+from .stop import Stop
 from .summary import print_summary
 
 BUDGET = 520.0  # seconds of the whole run
 NOT_FINISHED = 3  # exit status: nothing failed, but a part that checks results was not finished
+SIGNALLED = 128  # exit status, to which shells add the number of the signal
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, began: float | None = None) -> int:
     """Run; returns the exit status.
 
     It is 1 if a part that checks results failed, 3 if none failed but one was begun and not finished, 2 for a wrong
-    command line. What was skipped does not count; the table says why it was.
+    command line, 130 after SIGINT and 143 after SIGTERM. What was skipped does not count; the table says why it was.
+
+    Args:
+        arguments: of the command line.
+        began: since when the budget counts, as ``time.perf_counter()`` has it; from now by default.
     """
+    began = time.perf_counter() if began is None else began
     given = _parser().parse_args(arguments)
     if given.forecast:
         return forecast.main(given.forecast)
@@ -40,8 +47,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results = new_results(given.device, given.quick, given.commit)
     if given.only and path is not None:
         keep_parts(results, read_results(path))
-    _run(chosen, given, results, path)
+    with Stop() as stop:
+        _run(chosen, given, results, path, began + given.budget, stop)
     print_summary(results)
+    if stop.signal is not None:
+        print(f"stopped by {stop.signal.name}; details: {path}")
+        return SIGNALLED + stop.signal
     if _is_missing(results):
         print(f"{results['parts']['machine']['reason']}. To see that the parts run: --device cpu --quick")
         return 1
@@ -69,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--budget", type=float, default=BUDGET, help="seconds of the whole run (default: %(default)g)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="JSON with all figures")
     parser.add_argument("--commit", help="commit to name in the results, where there is no git")
+    parser.add_argument("--logs", type=Path, metavar="DIR", help="keep all that parts print, a folder for each part")
     parser.add_argument(
         "--page", type=Path, nargs="?", const=page.DEFAULT_PAGE, help="write docs/performance.md from FILE; run nothing"
     )
@@ -86,38 +98,45 @@ def _chosen(only: str | None) -> tuple[Part, ...]:
     return tuple(part for part in PARTS if part.name in names or part.name == "machine")
 
 
-def _run(parts: Sequence[Part], given: argparse.Namespace, results: dict[str, Any], path: Path | None) -> None:
-    began = time.perf_counter()
+def _run(
+    parts: Sequence[Part],
+    given: argparse.Namespace,
+    results: dict[str, Any],
+    path: Path | None,
+    end: float,
+    stop: Stop,
+) -> None:
+    """Run the parts until ``end``, a time of ``time.perf_counter()``, or until a signal comes."""
     for part in parts:
-        left = given.budget - (time.perf_counter() - began)
-        result = _why_not(part, given.device, max(0.0, left), given.budget)
-        if result is None and part.name != "machine" and _is_missing(results):
-            result = _skipped("there is no CUDA device")
-        if result is None:
-            print(f"{part.name}: {part.title} ...", flush=True)
-            put(results, part.name, part.title, {"status": RUNNING, "reason": "", "figures": {}})
+        left = max(0.0, end - time.perf_counter())
+        if reason := _why_not(part, given, left, results, stop):
+            put_skipped(results, part.name, part.title, reason)
             write(results, path)
-            result = run_part(part, given.device, given.quick, min(part.limit, left))
-            print(f"{part.name}: {result['status']} after {result['seconds']} s", flush=True)
+            continue
+        print(f"{part.name}: {part.title} ...", flush=True)
+        put(results, part.name, part.title, {"status": RUNNING, "reason": "", "figures": {}})
+        write(results, path)
+        result = run_part(part, given.device, given.quick, min(part.limit, left), given.logs, stop)
+        print(f"{part.name}: {result['status']} after {result['seconds']} s", flush=True)
         put(results, part.name, part.title, result)
         add_floors(results)
         write(results, path)
 
 
-def _why_not(part: Part, device: str, left: float, budget: float) -> dict[str, Any] | None:
-    if part.needs_cuda and device != "cuda":
-        return _skipped("needs CUDA")
+def _why_not(part: Part, given: argparse.Namespace, left: float, results: dict[str, Any], stop: Stop) -> str | None:
+    """Why a part is not begun; None if it is."""
+    if stop.signal is not None:
+        return f"the suite was stopped by {stop.signal.name} before"
+    if part.needs_cuda and given.device != "cuda":
+        return "needs CUDA"
     if left < part.least:
-        return _skipped(
-            f"needs {part.least:g} s, of the {budget:g} only {left:.0f} were left; by itself: --only {part.name}"
-        )
+        budget = f"of the {given.budget:g} only {left:.0f} were left"
+        return f"needs {part.least:g} s, {budget}; by itself: --only {part.name}"
+    if part.name != "machine" and _is_missing(results):
+        return "there is no CUDA device"
     return None
 
 
 def _is_missing(results: dict[str, Any]) -> bool:
     """Whether the first part found no device."""
     return results["parts"].get("machine", {}).get("status") == SKIPPED
-
-
-def _skipped(reason: str) -> dict[str, Any]:
-    return {"status": SKIPPED, "reason": reason, "seconds": 0.0, "figures": {}}

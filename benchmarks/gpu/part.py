@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from .wrong import read_wrong, write_wrong
 
 NO_FMAD = {"WARPWORLD_NVCCFLAGS": "--fmad=false"}  # for the bits of the cpu
-MARGIN = 8.0  # seconds
+MARGIN, LARGEST_MARGIN = 0.15, 8.0  # of a part's limit; seconds
+Item = TypeVar("Item")
 PASSED, FAILED, SKIPPED, RUNNING = "passed", "failed", "skipped", "running"
 UNFINISHED = "not finished"  # its time was over: neither passed nor failed
 PARTIAL = "in part"  # some of what it measures could not be measured
@@ -33,6 +36,23 @@ class CheckError(Exception):
     """What the part checks does not hold; the text says what was found."""
 
 
+def unreached(names: Sequence[str], count: int) -> UnfinishedError:
+    """The error of a part that left these items of ``count`` undone."""
+    return UnfinishedError(f"{len(names)} of {count} were not done in time: {', '.join(names)}")
+
+
+def judged(end: dict[str, str], findings: Sequence[str]) -> dict[str, str]:
+    """Status and reason of a part that ended like this: failed if it found anything wrong, with all of it.
+
+    Args:
+        end: status and reason, from the part itself or from the process that ended it.
+        findings: what was found wrong.
+    """
+    if not findings:
+        return end
+    return {"status": FAILED, "reason": "\n".join([*findings, *filter(None, [end["reason"]])])}
+
+
 @dataclass(frozen=True)
 class Part:
     """One thing that is checked or measured, in a process of its own.
@@ -52,7 +72,7 @@ class Part:
     title: str
     function: str
     limit: float
-    least: float = 20.0
+    least: float = 10.0
     correctness: bool = False
     needs_cuda: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -60,9 +80,9 @@ class Part:
 
 @dataclass
 class Context:
-    """What a part is told, and where it leaves its figures.
+    """What a part is given, and where it leaves its figures and what it finds wrong.
 
-    Figures are written as they come: of a part that crashes or runs out of time, what it had found so far is kept.
+    Both are written as they come: of a part that crashes or runs out of time, what it had found so far is kept.
 
     Attributes:
         device: "cuda" or "cpu".
@@ -80,8 +100,41 @@ class Context:
     began: float = field(default_factory=time.perf_counter)
 
     def left(self) -> float:
-        """Seconds until a bit before the part's process is ended: time to say what was not done; at least one."""
-        return max(1.0, self.limit - MARGIN - (time.perf_counter() - self.began))
+        """Seconds until shortly before the part's process is ended: time to say what was not done; at least one."""
+        return max(1.0, self._remaining())
+
+    def is_over(self) -> bool:
+        """Whether the part should stop by itself, shortly before its process is ended."""
+        return self._remaining() <= 0.0
+
+    def _remaining(self) -> float:
+        margin = min(LARGEST_MARGIN, MARGIN * self.limit)
+        return self.limit - margin - (time.perf_counter() - self.began)
+
+    def in_time(self, items: Sequence[Item], name: Callable[[Item], str] = str) -> Iterator[Item]:
+        """The items one by one, as long as there is time.
+
+        Raises:
+            UnfinishedError: the time was over; with the names of the items that were not reached.
+        """
+        for number, item in enumerate(items):
+            if self.is_over():
+                raise unreached([name(each) for each in items[number:]], len(items))
+            yield item
+
+    def wrong(self, text: str) -> None:
+        """Write down something that does not hold: the part then counts as failed, however it ends."""
+        write_wrong(self.path.parent, text)
+
+    def holds(self, headline: str) -> None:
+        """Report the headline of a part that checks results, if it found nothing wrong."""
+        if not self.findings:
+            self.report(headline=headline)
+
+    @property
+    def findings(self) -> list[str]:
+        """All that was found wrong so far."""
+        return read_wrong(self.path.parent)
 
     def report(self, **figures: Any) -> None:
         """Write figures down; ``headline`` is the one for the table."""

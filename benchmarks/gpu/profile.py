@@ -28,7 +28,7 @@ KINDS = ("env", "policy", "sampling", "update", "other")
 def profile_iterations(context: Context) -> None:
     """Of both games."""
     said = []
-    for case in (TAG_GRIDWORLD, TAG_CONTINUOUS):
+    for case in context.in_time((TAG_GRIDWORLD, TAG_CONTINUOUS), lambda case: case.name):
         shares = profile(context, case.smaller(4, 3) if context.quick else case)
         calls = context.figures["rows"][-1]["host_calls"]
         said.append(f"{case.name} idle {shares['idle']:.0%}, {calls} calls of the host an iteration")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..main import conditions
+from .part import SKIPPED
 
 VERSION = 1
 DEFAULT_PATH = Path(__file__).resolve().parent.parent / "results" / "gpu.json"
@@ -62,6 +63,13 @@ def put(results: dict[str, Any], name: str, title: str, result: dict[str, Any]) 
     results["parts"][name] = {"title": title, "date": time.strftime("%Y-%m-%dT%H:%M:%S"), **result}
     if name == "machine":
         results["device"] = found or results["device"]
+
+
+def put_skipped(results: dict[str, Any], name: str, title: str, reason: str) -> None:
+    """Add a part that was not begun; what an earlier run found by it stays."""
+    if results["parts"].get(name, {}).get("figures"):
+        return
+    put(results, name, title, {"status": SKIPPED, "reason": reason, "seconds": 0.0, "figures": {}})
 
 
 def write(results: dict[str, Any], path: Path | None) -> None:

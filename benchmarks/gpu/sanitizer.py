@@ -8,49 +8,60 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from .compare import Course, courses
-from .part import CheckError, Context, SkippedError, UnfinishedError
+from warpworld.managers.cpu.workers import available_cores
+
+from .compare import Course, courses, name_of
+from .part import Context, SkippedError, unreached
 from .process import run_limited
 
 TOOL = "compute-sanitizer"
 FOUND = 77  # the tool's exit status where it found something
-AT_ONCE = 4
 REFUSALS = ("Device not supported", "Unable to", "not supported on")
 
 
 def memcheck(context: Context) -> None:
-    """A few steps and resets of each."""
+    """A few steps and resets of each, in the order of ``courses()``."""
     if shutil.which(TOOL) is None:
         raise SkippedError(f"{TOOL} is not on PATH")
     chosen = courses()
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        results = list(pool.map(lambda number: _run(context, number), range(len(chosen))))
-    wrong, late = [], []
-    for course, (code, output) in zip(chosen, results, strict=True):
-        errors = read_errors(output)
-        context.row(world=course.name, params=dict(course.params), errors=errors, status=code)
-        if errors is None and (refusal := _refusal(output)):
-            raise SkippedError(f"{TOOL}: {refusal}")
-        if errors or code not in (0, None):
-            wrong.append(f"{_name(course)}: {_first_error(output)}")
-        elif code is None:
-            late.append(_name(course))
-        elif errors is None:
-            wrong.append(f"{_name(course)}: {TOOL} gave no summary: {output[-300:]}")
-    if wrong:
-        raise CheckError("; ".join(wrong))
+    pool = ThreadPoolExecutor(available_cores())
+    try:
+        runs = {pool.submit(_run, context, number): course for number, course in enumerate(chosen)}
+        ended = ((runs[run], run.result()) for run in as_completed(runs))
+        late = [name_of(course) for course, end in ended if not _is_done(context, course, *end)]
+    finally:
+        pool.shutdown(cancel_futures=True)
     if late:
-        raise UnfinishedError(f"{len(late)} of {len(chosen)} worlds were not done in time: {'; '.join(late)}")
-    context.report(headline=f"{len(chosen)} worlds, 0 errors")
+        raise unreached(late, len(chosen))
+    context.holds(f"{len(chosen)} worlds, 0 errors")
+
+
+def _is_done(context: Context, course: Course, code: int | None, output: str) -> bool:
+    """Write down how a world's run ended; whether it had time to.
+
+    Raises:
+        SkippedError: the tool does not work here.
+    """
+    errors = read_errors(output)
+    context.row(world=course.name, params=dict(course.params), errors=errors, status=code)
+    if errors is None and (refusal := _refusal(output)):
+        raise SkippedError(f"{TOOL}: {refusal}")
+    if errors or code not in (0, None):
+        context.wrong(f"{name_of(course)}: {_first_error(output)}")
+    elif code is not None and errors is None:
+        context.wrong(f"{name_of(course)}: {TOOL} gave no summary: {output[-300:]}")
+    return code is not None
 
 
 def _run(context: Context, number: int) -> tuple[int | None, str]:
+    if context.is_over():
+        return None, ""
     command = [TOOL, "--tool", "memcheck", "--error-exitcode", str(FOUND), "--report-api-errors", "no"]
     command += [sys.executable, "-m", f"{__package__}.few_steps", str(number), context.device]
     log = context.path.with_name(f"memcheck-{number}.txt")
-    return run_limited(command, context.left(), log, {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"})
+    return run_limited(command, context.left(), log, {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1", "OMP_NUM_THREADS": "1"})
 
 
 def read_errors(output: str) -> int | None:
@@ -67,7 +78,3 @@ def _first_error(output: str) -> str:
     lines = [line.strip("= \t") for line in output.splitlines() if line.startswith("=========")]
     lines = [line for line in lines if line and not line.startswith("COMPUTE-SANITIZER")]
     return " / ".join(lines[:3]) or output[-300:]
-
-
-def _name(course: Course) -> str:
-    return f"{course.name} {dict(course.params)}"

@@ -26,23 +26,27 @@ from .part import Context
 
 SIZES = tuple(64 * 4**power for power in range(7))  # 64 ... 262,144
 STEPS = 16  # of a rollout
+COLUMNS = (
+    (TAG_GRIDWORLD, "simulation"),
+    (TAG_GRIDWORLD, "inference"),
+    (CARTPOLE, "simulation"),
+    (TAG_CONTINUOUS, "simulation"),
+)
 
 
 def scale(context: Context) -> None:
     """Simulation of all three, and a rollout of tag_gridworld."""
-    plans = (
-        (TAG_GRIDWORLD, "simulation"),
-        (TAG_GRIDWORLD, "inference"),
-        (CARTPOLE, "simulation"),
-        (TAG_CONTINUOUS, "simulation"),
-    )
-    for case, column in plans:
-        for num_envs in SIZES[: context.size(len(SIZES), 1)]:
-            try:
-                _measure(context, case.smaller(num_envs, STEPS), column)
-            except (torch.cuda.OutOfMemoryError, WarpworldError) as error:
-                context.row(world=case.name, column=column, num_envs=num_envs, ended=str(error).partition("\n")[0])
-                break
+    sizes = SIZES[: context.size(len(SIZES), 1)]
+    plans = [(case, column, num_envs) for case, column in COLUMNS for num_envs in sizes]
+    ended = set()
+    for case, column, num_envs in context.in_time(plans, lambda plan: f"{plan[0].name}, {plan[1]}, {plan[2]} envs"):
+        if (case.name, column) in ended:
+            continue
+        try:
+            _measure(context, case.smaller(num_envs, STEPS), column)
+        except (torch.cuda.OutOfMemoryError, WarpworldError) as error:
+            context.row(world=case.name, column=column, num_envs=num_envs, ended=str(error).partition("\n")[0])
+            ended.add((case.name, column))
     rows = [row for row in context.figures["rows"] if "env_steps_per_s" in row]
     best = max(rows, key=lambda row: row["agent_steps_per_s"])
     said = f"{best['agent_steps_per_s'] / 1e9:.3g} G agent steps/s in {best['world']} with {best['num_envs']} envs"

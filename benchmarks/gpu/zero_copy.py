@@ -11,7 +11,7 @@ from warpworld import Array, World
 
 from .cases import TAG_GRIDWORLD, build_trainer
 from .clock import synchronise
-from .part import CheckError, Context, SkippedError
+from .part import Context, SkippedError
 from .trace import record
 
 PROBE = Path(__file__).with_name("probe.cu")
@@ -28,7 +28,7 @@ def prove(context: Context) -> None:
         _allocations(context)
         _copies(context)
         said += "; a step allocates nothing, a rollout copies nothing to or from the host"
-    context.report(headline=said)
+    context.holds(said)
 
 
 def _addresses(context: Context) -> None:
@@ -43,7 +43,7 @@ def _addresses(context: Context) -> None:
     found, expected = world["probe"].tolist(), [world[name].data_ptr() for name in ("observations", "actions")]
     context.report(kernel_pointers=found, torch_pointers=expected)
     if found != expected:
-        raise CheckError(f"a kernel has its arrays at {found}, torch at {expected}")
+        context.wrong(f"a kernel has its arrays at {found}, torch at {expected}")
 
 
 def _writes(context: Context) -> None:
@@ -62,18 +62,18 @@ def _writes(context: Context) -> None:
     pointers = {name: view.data_ptr() for name, view in views.items()}
     views["actions"].fill_(RIGHT)
     world.step()
-    _expect(views["loc_x"], [6, 7, 8], "after torch wrote the actions")
+    _expect(context, views["loc_x"], [6, 7, 8], "after torch wrote the actions")
     views["loc_x"].copy_(torch.tensor([10, 11, 12], dtype=torch.int32, device=world.device))
     world.step()
-    _expect(views["loc_x"], [11, 12, 13], "after torch wrote the places")
+    _expect(context, views["loc_x"], [11, 12, 13], "after torch wrote the places")
     if views["timestep"].tolist() != [2] * 8 or pointers != {name: world[name].data_ptr() for name in views}:
-        raise CheckError("the arrays have moved, or a step was lost")
-    context.report(writes_seen=True)
+        context.wrong("the arrays have moved, or a step was lost")
+    context.report(writes_seen=not context.findings)
 
 
-def _expect(places: torch.Tensor, expected: list[int], when: str) -> None:
+def _expect(context: Context, places: torch.Tensor, expected: list[int], when: str) -> None:
     if places.tolist() != [expected] * len(places):
-        raise CheckError(f"{when}, agents are at {places[0].tolist()}, expected {expected}")
+        context.wrong(f"{when}, agents are at {places[0].tolist()}, expected {expected}")
 
 
 def _allocations(context: Context) -> None:
@@ -86,7 +86,7 @@ def _allocations(context: Context) -> None:
     more = [after - then for after, then in zip(_taken(), before, strict=True)]
     context.report(bytes_allocated_by_torch=more[0], bytes_taken_from_device=more[1])
     if any(more):
-        raise CheckError(f"{NUM_STEPS} steps took {more[0]} bytes through torch and {more[1]} of the device's memory")
+        context.wrong(f"{NUM_STEPS} steps took {more[0]} bytes through torch and {more[1]} of the device's memory")
 
 
 def _stepped_world(device: str) -> World:
@@ -108,7 +108,7 @@ def _copies(context: Context) -> None:
     trainer = build_trainer(TAG_GRIDWORLD.smaller(200, 32), context.device)
     for _ in range(2):
         trainer.collector.collect()
-    events = record(trainer.collector.collect, context.device)
+    events, *_ = record(trainer.collector.collect, context.device)
     copies = [event.name for event in events if event.category == "gpu_memcpy"]
     across = [name for name in copies if "HtoD" in name or "DtoH" in name]
     kernels = sum(event.category == "kernel" for event in events)
@@ -117,4 +117,4 @@ def _copies(context: Context) -> None:
     if not kernels:
         raise SkippedError("all holds but what is said of copies: the profiler sees nothing of the device here")
     if across:
-        raise CheckError(f"a rollout of 32 steps copies {len(across)} times between host and device: {across[0]}")
+        context.wrong(f"a rollout of 32 steps copies {len(across)} times between host and device: {across[0]}")

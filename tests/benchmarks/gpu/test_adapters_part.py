@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks.gpu import adapters
-from benchmarks.gpu.part import CheckError, Context
+from benchmarks.gpu.part import Context
 
 
 def test_the_store_is_seen(context: Context) -> None:
@@ -19,8 +19,9 @@ def test_the_store_is_seen(context: Context) -> None:
 
 def test_a_copy_is_found(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "from_dlpack", lambda tensor: tensor.clone())
-    with pytest.raises(CheckError, match="DLPack copies 'observations'"):
-        adapters.prove(context)
+    adapters.prove(context)
+    assert "DLPack copies 'observations'" in context.findings
+    assert "headline" not in context.figures
 
 
 def test_an_adapter_that_copies_is_found(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,5 +31,5 @@ def test_an_adapter_that_copies_is_found(context: Context, monkeypatch: pytest.M
         return real(*arguments, **{**settings, "copy": True})
 
     monkeypatch.setattr(adapters.warpworld, "make", copying)
-    with pytest.raises(CheckError, match="an adapter that should not copy returned another array"):
-        adapters.prove(context)
+    adapters.prove(context)
+    assert context.findings[0] == "an adapter that should not copy returned another array"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from benchmarks.gpu import replay_cycle
-from benchmarks.gpu.part import CheckError, Context
+from benchmarks.gpu.part import Context
 
 
 def test_a_replay_agrees_with_itself(context: Context) -> None:
@@ -38,5 +40,6 @@ def test_a_difference_is_named(array: str, context: Context, monkeypatch: pytest
             (cycle.leaves() if array == "leaves" else cycle.world[array]).add_(1)
 
     monkeypatch.setattr(replay_cycle.Cycle, "__call__", disturbed)
-    with pytest.raises(CheckError, match=rf"^cycle 2: these arrays differ: \w*{array}\w*$"):
-        replay_cycle.compare(context)
+    replay_cycle.compare(context)
+    (said,) = context.findings
+    assert re.fullmatch(rf"cycle 2: these arrays differ: \w*{array}\w*", said)
