@@ -13,6 +13,7 @@ from warpworld.trainers.trainer import Trainer
 
 from . import acting, graphs
 from .cases import CARTPOLE, GRAPH_STEPS, TAG_CONTINUOUS, TAG_GRIDWORLD, Case, build_trainer
+from .compare import courses
 from .few_steps import plans
 from .learners import LEARNERS
 from .part import Context
@@ -44,12 +45,11 @@ def build(context: Context) -> None:
 
 def jobs_of(context: Context) -> list[Job]:
     """In the order of the parts that need them; where all is run on cpu, no trainer is built beforehand."""
-    device, devices = context.device, sorted({"cpu", context.device})
-    worlds = plans()[: context.size(len(plans()), 2)]
+    device, compared = context.device, len(courses())
     jobs = [
         Job(f"{plan.name} on {where}", ".few_steps:main", (number, where))
-        for number, plan in enumerate(worlds)
-        for where in devices
+        for number, plan in enumerate(plans()[: context.size(len(plans()), 2)])
+        for where in (sorted({"cpu", device}) if number < compared else [device])
     ]
     if device == "cpu":
         return jobs

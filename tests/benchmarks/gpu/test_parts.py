@@ -229,7 +229,9 @@ def test_builds_name_what_does_not_compile(context: Context, monkeypatch: pytest
 def test_builds_are_of_every_world_and_trainer_that_parts_need() -> None:
     on_gpu = Context("cuda", quick=False, limit=60.0, path=Path("figures.json"))
     names = [job.name for job in builds.jobs_of(on_gpu)]
-    worlds = [f"{plan.name} on {device}" for plan in builds.plans() for device in ("cpu", "cuda")]
+    compared = compare.courses()
+    worlds = [f"{course.name} on {device}" for course in compared for device in ("cpu", "cuda")]
+    worlds += [f"{plan.name} on cuda" for plan in builds.plans()[len(compared) :]]
     trainers = [f"trainer of {case.name}" for case in builds.CASES]
     assert names == [*worlds, *trainers, *(f"trainer of {learner.config}" for learner in builds.LEARNERS)]
     assert all(case in builds.CASES for case in (*graphs.CASES, *acting.CASES))
@@ -401,6 +403,26 @@ def test_steps_in_which_a_ray_grazes_are_counted_and_few(monkeypatch: pytest.Mon
     assert found["differences"] == ["in 25 of 30 steps of envs something differs"]
     disturbed(monkeypatch, "plan_walls", lambda walls: walls + 1)
     assert compare.compare(course, "cpu", 5, exact=True)["differences"][0].startswith("step 1: plan_walls[")
+
+
+def test_differences_are_kept_where_the_time_is_over(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = [CARTPOLE, Course("pendulum", {}, num_envs=6)]
+    monkeypatch.setattr(compare, "courses", lambda: chosen)
+    disturbed(monkeypatch, "state", lambda state: state + 1e-3)
+    over = iter([False, True])  # after the first world
+    monkeypatch.setattr(Context, "is_over", lambda _: next(over))
+    ended = child.run("benchmarks.gpu.compare:within_tolerance", context)
+    first, *_, last = ended["reason"].splitlines()
+    assert ended["status"] == "failed"
+    assert first.startswith("cartpole {'episode_length': 10}: step 1: state[0, 0, 0] is ")
+    assert last == "2 of 3 were not done in time: pendulum {}, actions drawn from equal logits"
+    (row,) = context.figures["rows"]
+    assert row["world"] == "cartpole" and row["differences"]
+
+
+def test_worlds_that_are_measured_are_compared_first() -> None:
+    names = dict.fromkeys(course.name for course in compare.courses())
+    assert tuple(names)[: len(compare.FIRST)] == compare.FIRST
 
 
 def test_every_registered_env_is_compared() -> None:

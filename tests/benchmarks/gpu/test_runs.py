@@ -235,6 +235,15 @@ def test_conditions_are_known_without_a_host_compiler(monkeypatch: pytest.Monkey
     assert results.new_results("cuda", quick=False, commit="a")["host"]["compiler"] is None
 
 
+@pytest.mark.parametrize("missing", ["git", "repository"])
+def test_a_commit_can_be_named_where_there_is_no_git(
+    missing: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(*{"git": ("PATH", str(tmp_path)), "repository": ("GIT_DIR", str(tmp_path))}[missing])
+    assert results.new_results("cpu", quick=True, commit=None)["commit"] is None
+    assert results.new_results("cpu", quick=True, commit="a")["commit"] == "a"
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 @pytest.mark.long
 def test_without_a_gpu_the_suite_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
