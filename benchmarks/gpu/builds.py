@@ -1,6 +1,8 @@
-"""Compiles what the parts up to "profile" need, on all cores at once: a compiler keeps one core busy for a second.
+"""Compiles what the parts up to "profile" need, with as many processes as there are cores.
 
-What is built without fused multiply-add is built by the parts that need it.
+Measured on a CPU: for the worlds g++ takes 90 s of processor time and nvcc 150 s, for the trainers nvcc takes 41 s. A
+process takes 2.3 s to import torch and the package: so it does that once, and carries out many jobs. What is built
+without fused multiply-add is built by the parts that need it.
 """
 
 from __future__ import annotations

@@ -34,7 +34,8 @@ def main(number: int, device: str) -> None:
     plan = plans()[number]
     names = {field.name for field in dataclasses.fields(plan.kind.Params)}
     short = {"episode_length": 4} if "episode_length" in names else {}
-    world = World(plan.kind(**{**plan.params, **short}), NUM_ENVS, device)
+    threads = 1 if device == "cpu" else None  # as many of these processes run at once as there are cores
+    world = World(plan.kind(**{**plan.params, **short}), NUM_ENVS, device, num_workers=threads)
     collector = Collector(world, NUM_STEPS, graph_steps=0)
     for group in world.groups:
         collector.shared(Rollout).record(group, None)

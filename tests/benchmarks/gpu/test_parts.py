@@ -30,7 +30,7 @@ from benchmarks.gpu import (
 )
 from benchmarks.gpu.compare import Course
 from benchmarks.gpu.part import Context
-from benchmarks.gpu.workers import Done, Job
+from benchmarks.gpu.workers import Done, Job, run_jobs
 from warpworld import World
 from warpworld.environment import get_environment
 from warpworld.managers.cuda.launches import launches_of
@@ -403,6 +403,16 @@ def test_steps_in_which_a_ray_grazes_are_counted_and_few(monkeypatch: pytest.Mon
     assert found["differences"] == ["in 25 of 30 steps of envs something differs"]
     disturbed(monkeypatch, "plan_walls", lambda walls: walls + 1)
     assert compare.compare(course, "cpu", 5, exact=True)["differences"][0].startswith("step 1: plan_walls[")
+
+
+@pytest.mark.heavy
+@pytest.mark.long
+def test_worlds_are_compared_by_workers(context: Context) -> None:
+    first, *_, last = compare.jobs_of(context, exact=False)
+    done = {ended.job: ended for ended in run_jobs(context, [first, last], 2)}
+    assert [done[job].fault for job in (first, last)] == ["", ""]
+    assert done[first].found["world"] == compare.courses()[0].name and done[first].found["bit_for_bit"]
+    assert [done[job].found["differences"] for job in (first, last)] == [[], []]
 
 
 def test_differences_are_kept_where_the_time_is_over(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
