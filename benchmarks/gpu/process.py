@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TAIL = 2000  # characters of the output of a part that did not come to a good end
 STATUSES = (PASSED, FAILED, SKIPPED, PARTIAL, UNFINISHED)  # that a part may report
 LOOK = 0.05  # seconds between two looks at a process
+ENDING = 10.0  # seconds that a killed process is waited for: one that hangs in a driver does not end
 # What a part prints is in its file at once, and a crash prints where it happened.
 PRINTING = {"PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
 
@@ -140,8 +141,9 @@ def _end_all(process: subprocess.Popen[bytes], mark: str) -> None:
     """End a part's process and all that it started; SIGKILL cannot be ignored."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
     end_marked(mark)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(ENDING)
 
 
 def _end_of(code: int | None, limit: float, stop: Stop) -> dict[str, str]:

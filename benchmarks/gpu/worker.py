@@ -20,9 +20,10 @@ def carry_out(function: str, arguments: list[Any]) -> dict[str, Any]:
     module, _, name = function.partition(":")
     try:
         return {"found": getattr(importlib.import_module(module, __package__), name)(*arguments)}
-    except Exception:
+    except Exception as error:
         traceback.print_exc()
-        return {"fault": "\n".join(traceback.format_exc().splitlines()[-LINES:])}
+        first = traceback.format_exception_only(error)[-1].partition("\n")[0]
+        return {"fault": "\n".join([first, *traceback.format_exc().splitlines()[-LINES:]])}
 
 
 def main() -> None:

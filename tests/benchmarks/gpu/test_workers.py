@@ -44,7 +44,7 @@ def test_a_job_that_kills_its_process_is_named_and_the_others_are_done(context: 
 def test_after_an_exception_comes_a_fresh_process(context: Context) -> None:
     jobs = [job("add", 1, 1), job("fail"), job("add", 2, 2)]
     done = {ended.job: ended for ended in run_jobs(context, jobs, 1)}
-    assert "KeyError: 'lost'" in done[jobs[1]].fault
+    assert done[jobs[1]].fault.startswith("KeyError: 'lost'\n")
     assert done[jobs[0]].found["process"] != done[jobs[2]].found["process"]
     assert "KeyError: 'lost'" in context.path.with_name("worker-0.txt").read_text()
 
