@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -214,6 +215,20 @@ def test_memcheck_tells_errors_from_worlds_that_were_not_done(
     monkeypatch.setattr(sanitizer, "_run", lambda context, number: ends[number])
     assert child.run("benchmarks.gpu.sanitizer:memcheck", context) == {"status": status, "reason": reason}
     assert (context.figures.get("headline") == "2 worlds, 0 errors") == (status == "passed")
+
+
+def test_memcheck_keeps_the_tool_s_report_on_each_world(
+    context: Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tool = tmp_path / "bin" / sanitizer.TOOL
+    tool.parent.mkdir()
+    tool.write_text('#!/bin/sh\necho "$@"\necho "========= ERROR SUMMARY: 0 errors"\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(sanitizer, "courses", lambda: [Course("cartpole", {}), Course("tag_gridworld", {})])
+    sanitizer.memcheck(context)
+    assert [row["errors"] for row in context.figures["rows"]] == [0, 0]
+    assert "few_steps 1 cpu\n" in (tmp_path / "memcheck-1.txt").read_text()
 
 
 def test_builds_name_what_does_not_compile(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
