@@ -50,7 +50,7 @@ def _trainer(case: Case, device: str, fused: bool) -> Trainer:
 
 
 def _error(trainer: Trainer, group: str) -> float:
-    """How far a log-probability of the rollout is from torch's, at most."""
+    """The largest distance of a log-probability of the rollout from torch's."""
     policy, seen = trainer.collector.actors[group].policy, trainer.collector.shared(Rollout).trajectories(group)
     assert isinstance(policy, Policy)
     with torch.no_grad():

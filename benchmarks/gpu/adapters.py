@@ -1,4 +1,4 @@
-"""What other libraries see of a world through an adapter: the store itself where nothing need be copied."""
+"""Arrays that other libraries see through an adapter: the store itself where nothing need be copied."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _tensors(context: Context) -> None:
 
 
 def _views(context: Context) -> None:
-    """With ``copy=False`` two steps return one array; in host memory it is the store, on a GPU its one copy."""
+    """Check that two steps with ``copy=False`` return one array: in host memory the store, on a GPU its one copy."""
     envs = warpworld.make("cartpole", NUM_ENVS, api="gymnasium", device=context.device, copy=False)
     envs.reset(seed=0)
     actions = np.zeros(NUM_ENVS, np.int64)

@@ -46,7 +46,7 @@ def build(context: Context) -> None:
 
 
 def jobs_of(context: Context) -> list[Job]:
-    """In the order of the parts that need them; where all is run on cpu, no trainer is built beforehand."""
+    """List the builds in the order of the parts that need them; where all is run on cpu, no trainer is among them."""
     device, compared = context.device, len(courses())
     jobs = [
         Job(f"{plan.name} on {where}", ".few_steps:main", (number, where))

@@ -46,7 +46,7 @@ SEED = 7
 
 @dataclass(frozen=True)
 class Course:
-    """What is compared.
+    """A world to compare.
 
     Attributes:
         name: of the environment.
@@ -144,13 +144,13 @@ COURSES = (
         num_steps=60,
     ),
     Course("deathmatch", {}, rays=True),
-    # wherever agents look they hit somebody, so that every step is full of shots, deaths and new lives
+    # wherever agents look they hit another, so that every step is full of shots, deaths and new lives
     Course(
         "deathmatch",
         {"players": 2, "rivals": 2, "plans": "box", "res": 32, "fire_cone": 80.0, "cooldown": 1, "kills_to_win": 9},
         rays=True,
     ),
-    # in a box, where somebody is hit in many steps
+    # in a box, where an agent is hit in many steps
     Course(
         "deathmatch",
         {"players": 2, "rivals": 2, "plans": "box", "res": 32, "megastep_rules": True, "episode_length": 60},
@@ -173,7 +173,7 @@ def courses() -> list[Course]:
 
 
 def within_tolerance(context: Context) -> None:
-    """As built by default."""
+    """Compare all as they are built by default."""
     _compare_all(context, exact=False)
 
 
@@ -204,7 +204,7 @@ def jobs_of(context: Context, exact: bool) -> list[Job]:
 
 
 def name_of(course: Course) -> str:
-    """For people."""
+    """Name and parameters, for people."""
     return f"{course.name} {dict(course.params)}"
 
 
@@ -303,7 +303,7 @@ def host_arrays(data: DataManager) -> dict[str, np.ndarray]:
 
 
 class Differences:
-    """What differs between two worlds of one course."""
+    """Differences between two worlds of one course."""
 
     def __init__(self, course: Course) -> None:
         self._course = course
@@ -335,7 +335,7 @@ class Differences:
         self.grazed += int(grazed.sum())
 
     def _wrong(self, name: str, expected: np.ndarray, found: np.ndarray, exact: bool) -> np.ndarray:
-        """Where an array differs more than it may."""
+        """Entries of an array that differ more than they may."""
         if expected.dtype.kind == "f" and not exact:
             return self._far(expected, found)
         wrong = expected != found
@@ -344,7 +344,7 @@ class Differences:
         return wrong
 
     def _far(self, expected: np.ndarray, found: np.ndarray) -> np.ndarray:
-        """Where floats are not within the tolerance; what is no number on both sides is equal."""
+        """Floats that are not within the tolerance; what is no number on both sides is equal."""
         difference = np.abs(found.astype(np.float64) - expected)
         with np.errstate(invalid="ignore"):
             near = difference <= TOLERANCE * (1.0 + np.abs(expected))

@@ -59,7 +59,7 @@ def command(device: str) -> list[str]:
 
 
 def read_summary(output: str) -> dict[str, Any]:
-    """What ``pytest -v`` prints: ``counts`` by outcome in its last line, and the last ``progress`` in percent."""
+    """Read ``counts`` by outcome and the last ``progress`` in percent from what ``pytest -v`` prints."""
     last = [line for line in output.splitlines() if re.search(r" in \d+(\.\d+)?s", line)]
     counts = re.findall(r"(\d+) (passed|failed|errors?|skipped|xfailed|deselected)", last[-1] if last else "")
     progress = re.findall(r"\[\s*(\d+%)\]", output)

@@ -1,8 +1,8 @@
-"""What the host spends on a launch and on the replay of a graph.
+"""Time that the host spends on a launch and on the replay of a graph.
 
 A frozen launch is timed beside the bare call of PyCUDA that it must end in, of a kernel that does nothing and takes
-arguments of as many bytes: the difference is our own. Of a rollout of one graph both are told: the replay, and the
-whole of ``collect()``.
+arguments of as many bytes: the difference is our own. For a rollout of one graph both are reported: the
+replay, and the whole of ``collect()``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which machine the figures are of."""
+"""The machine on which the figures are measured."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _run(
 
 
 def _why_not(part: Part, given: argparse.Namespace, left: float, results: dict[str, Any], stop: Stop) -> str | None:
-    """Why a part is not begun; None if it is."""
+    """Reason for which a part is not begun; None if it is."""
     if stop.signal is not None:
         return f"the suite was stopped by {stop.signal.name} before"
     if part.needs_cuda and given.device != "cuda":

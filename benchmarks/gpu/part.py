@@ -33,7 +33,7 @@ class PartialError(Exception):
 
 
 class CheckError(Exception):
-    """What the part checks does not hold; the text says what was found."""
+    """A check of the part does not hold, and ends it; the text says what was found."""
 
 
 def unreached(names: Sequence[str], count: int) -> UnfinishedError:
@@ -80,7 +80,7 @@ class Part:
 
 @dataclass
 class Context:
-    """What a part is given, and where it leaves its figures and what it finds wrong.
+    """Settings of a part, and the place for its figures and for what it finds wrong.
 
     Both are written as they come: of a part that crashes or runs out of time, what it had found so far is kept.
 

@@ -1,4 +1,4 @@
-"""What the suite does, the most important first.
+"""Parts of the suite, the most important first.
 
 A limit ends what hangs. Those of the parts up to "profile" fit together into the budget of a run. What is long or
 exhaustive comes behind and gets what is left.

@@ -1,9 +1,9 @@
-"""Where a training iteration goes: env, policy, sampling, update, other, idle; and the largest gap of the device.
+"""Shares of a training iteration: env, policy, sampling, update, other, idle; and the largest gap of the device.
 
 One of the trainer's own iterations is recorded, and shares are of its length under the profiler, which is longer than
-without; both are told. Kernels are told apart by their names: those of the world and its draws are the package's own,
-what follows the last of them is the update's, and before it torch's are the policy's, with the one that advances the
-row. Copies and fills of the rollout and the adding up of episodes are other things.
+without; both are reported. Kernels are distinguished by their names: those of the world and its draws are the
+package's own, what follows the last of them is the update's, and before it torch's are the policy's, with the one that
+advances the row. Copies and fills of the rollout and the adding up of episodes are other things.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS = ("env", "policy", "sampling", "update", "other")
 
 
 def profile_iterations(context: Context) -> None:
-    """Of both games."""
+    """Profile an iteration of both games."""
     said = []
     for case in context.in_time((TAG_GRIDWORLD, TAG_CONTINUOUS), lambda case: case.name):
         shares = profile(context, case.smaller(4, 3) if context.quick else case)
@@ -79,7 +79,7 @@ def shares_of(events: list[Event], seconds: float) -> dict[str, float]:
 
 
 def kinds_of(events: list[Event]) -> list[str]:
-    """What each event of an iteration, in order, belongs to."""
+    """The kind of each event of an iteration, in order."""
     in_rollout = [i for i, event in enumerate(events) if event.name.startswith(SAMPLERS + ENV)]
     last = in_rollout[-1] if in_rollout else -1
     return [_kind(event, is_update=i > last) for i, event in enumerate(events)]

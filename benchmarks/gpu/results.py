@@ -43,7 +43,7 @@ def keep_parts(results: dict[str, Any], earlier: dict[str, Any] | None) -> None:
     Those of another device are dropped again as soon as the part "machine" has seen which one this is.
 
     Raises:
-        SystemExit: there are earlier parts, and nobody knows which commit this is.
+        SystemExit: there are earlier parts, and it is not known which commit this is.
     """
     if earlier and earlier["parts"] and results["commit"] is None:
         raise SystemExit(

@@ -76,7 +76,7 @@ def run_jobs(context: Context, jobs: Sequence[Job], at_once: int) -> Iterator[Do
 
 
 def _in_time(context: Context, jobs: Sequence[Job], done: queue.Queue[Done]) -> Iterator[Done]:
-    """What comes out of the queue."""
+    """Yield jobs as the queue reports their ends."""
     waiting = list(jobs)
     while waiting:
         if context.is_over():

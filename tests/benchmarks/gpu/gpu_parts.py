@@ -61,7 +61,7 @@ def dies(context: Context) -> None:
 
 
 def hangs(context: Context) -> None:
-    """With a child in its group and one in a session of its own; their process ids are reported."""
+    """Starts a child in its group and one in a session of its own, and reports their process ids."""
     sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
     children = [subprocess.Popen(sleep, start_new_session=own) for own in (False, True)]
     context.report(processes=[os.getpid(), *(child.pid for child in children)])
@@ -69,7 +69,7 @@ def hangs(context: Context) -> None:
 
 
 def finds_and_hangs(context: Context) -> None:
-    """It ignores SIGTERM, too."""
+    """Ignores SIGTERM, too."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     context.row(found="before")
     context.wrong("3 is not 4")
@@ -78,7 +78,7 @@ def finds_and_hangs(context: Context) -> None:
 
 
 def lies(context: Context) -> None:
-    """It finds something wrong and ends as if it had not."""
+    """Finds something wrong and ends as if it had not."""
     context.wrong("3 is not 4")
 
 

@@ -1,11 +1,11 @@
-"""What parts print is kept in folders of their own."""
+"""Output of parts is kept in folders of their own."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from benchmarks.gpu.process import run_part
-from tests.benchmarks.gpu.test_runs import part
+from tests.benchmarks.gpu.suite_tools import part
 
 
 def test_the_log_of_a_part_has_the_whole_traceback(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How parts of the GPU suite end: well, badly, not at all; and what is written while they run."""
+"""Parts of the GPU suite end well, badly or not at all; results are written while they run."""
 
 from __future__ import annotations
 
@@ -18,14 +18,7 @@ from benchmarks.gpu.parts import PARTS
 from benchmarks.gpu.process import run_part
 from benchmarks.gpu.results import keep_parts, put
 from benchmarks.main import conditions
-
-ROOT = Path(__file__).resolve().parents[3]
-
-
-def part(name: str, **options: Any) -> Part:
-    return Part(
-        name, name, f"tests.benchmarks.gpu.gpu_parts:{name}", 60, environment={"PYTHONPATH": str(ROOT)}, **options
-    )
+from tests.benchmarks.gpu.suite_tools import ROOT, alive, part
 
 
 @pytest.mark.parametrize(
@@ -66,13 +59,6 @@ def test_a_part_that_hangs_is_ended_with_all_that_it_started_and_keeps_what_it_f
     assert result["figures"]["rows"] == [{"found": "before"}]
     assert "in hangs" in result["output"]  # where it was
     assert not any(map(alive, result["figures"]["processes"]))
-
-
-def alive(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_results_are_written_after_every_part(

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+from tests.benchmarks.gpu.suite_tools import ROOT, alive
+
 PATIENCE = 60.0  # seconds on a loaded machine
 # The suite, of a part that ends well, one that finds something and hangs, and one more.
 SUITE = """
@@ -29,19 +30,12 @@ sys.exit(main.main(sys.argv[1:]))
 
 
 def wait_for(what: Callable[[], Any]) -> Any:
-    """What it returns once that is true."""
+    """Return what it returns once that is true."""
     end = time.monotonic() + PATIENCE
     while not (found := what()):
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.02)
     return found
-
-
-def alive(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 @pytest.fixture

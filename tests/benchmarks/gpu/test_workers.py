@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.gpu.part import Context, UnfinishedError
-from benchmarks.gpu.workers import Job, run_jobs
+from benchmarks.gpu.workers import Done, Job, run_jobs
 
 HERE = "tests.benchmarks.gpu.gpu_jobs:"
 
@@ -53,6 +53,6 @@ def test_after_an_exception_comes_a_fresh_process(context: Context) -> None:
 @pytest.mark.long
 def test_jobs_that_are_not_done_in_time_are_named(context: Context) -> None:
     jobs = [job("add", 1, 1), job("hang"), job("add", 2, 2)]
-    done = []
+    done: list[Done] = []
     with pytest.raises(UnfinishedError, match=r"^2 of 3 were not done in time: hang \(\), add \(2, 2\)$"):
         done += run_jobs(replace(context, limit=4.0), jobs, 1)
