@@ -14,9 +14,9 @@ from typing import Any
 
 from warpworld.managers.cpu.workers import available_cores
 
-from .failures import FOLDER
 from .part import Context, SkippedError, UnfinishedError
 from .process import run_limited
+from .wrong import FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from .wrong import write_wrong
+from .wrong import FOLDER, write_wrong
 
-FOLDER = "WARPWORLD_GPU_FAILURES"  # a variable: the folder that is written to
 FILE = "failures.txt"
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 NAME = "wrong.jsonl"
+FOLDER = "WARPWORLD_GPU_FINDINGS"  # a variable: the folder in which a process that a part starts writes the file
 
 
 def write_wrong(folder: Path, text: str) -> None:

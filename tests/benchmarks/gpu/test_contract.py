@@ -5,14 +5,17 @@ from __future__ import annotations
 import importlib.util
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+import benchmarks.gpu
 from benchmarks.gpu import child, contract
 from benchmarks.gpu.part import Context
+from benchmarks.gpu.wrong import FOLDER
 
 PART = "benchmarks.gpu.contract:run_tests"
 FAILING = """
@@ -107,6 +110,14 @@ def test_failures_before_the_time_was_over_are_reported(
     assert last.startswith("not done after")
 
 
+def test_without_pytest_the_part_is_skipped(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchmarks.gpu, "contract", contract)  # as it is found
+    for name in ("contract", "failures"):
+        monkeypatch.delitem(sys.modules, f"benchmarks.gpu.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "pytest", None)
+    assert child.run(PART, context) == {"status": "skipped", "reason": "pytest is not installed"}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("end", "status", "reason"),
@@ -143,7 +154,7 @@ def test_the_first_case_of_each_test_is_asked_for() -> None:
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, contract.FOLDER: "."},
+        env={**os.environ, FOLDER: "."},
     ).stdout
     names = [line.partition("[")[0] for line in listed.splitlines() if "::" in line]
     assert names and len(names) == len(set(names))
