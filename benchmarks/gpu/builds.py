@@ -13,7 +13,7 @@ from warpworld.config import load_config
 from warpworld.managers.cpu.workers import available_cores
 from warpworld.trainers.trainer import Trainer
 
-from . import acting, graphs
+from . import acting, breakout, graphs
 from .cases import CARTPOLE, GRAPH_STEPS, TAG_CONTINUOUS, TAG_GRIDWORLD, Case, build_trainer
 from .compare import courses
 from .few_steps import plans
@@ -57,6 +57,7 @@ def jobs_of(context: Context) -> list[Job]:
         return jobs
     trained = range(context.size(len(CASES), 1))
     jobs += [Job(f"trainer of {CASES[number].name}", ".builds:build_case", (number, device)) for number in trained]
+    jobs.append(Job("trainer of breakout", ".builds:build_breakout", (device,)))
     learnt = range(context.size(len(LEARNERS), 0))
     return [
         *jobs,
@@ -68,6 +69,11 @@ def build_case(number: int, device: str) -> None:
     """Build the trainer of a case."""
     case = CASES[number]
     build_trainer(case.smaller(NUM_ENVS, case.num_steps), device)
+
+
+def build_breakout(device: str) -> None:
+    """Build the trainer of the part "breakout", in its own size."""
+    Trainer(breakout.config_of(breakout.BREAKOUT, device, breakout.precision_on(device)))
 
 
 def build_learner(number: int, device: str) -> None:

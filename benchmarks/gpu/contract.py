@@ -6,7 +6,6 @@ It is built without fused multiply-add, since some tests compare bit for bit wit
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import sys
 from pathlib import Path
@@ -35,9 +34,7 @@ def run_tests(context: Context) -> None:
     if importlib.util.find_spec("pytest") is None:
         raise SkippedError("pytest is not installed")
     seconds, folder = context.left(), context.path.parent.absolute()
-    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = {FOLDER: str(folder), "PYTHONPATH": paths}
-    code, output = run_limited(command(context.device), seconds, folder / "pytest.txt", environment)
+    code, output = run_limited(command(context.device), seconds, folder / "pytest.txt", {FOLDER: str(folder)})
     figures = read_summary(output)
     context.report(**figures, headline=", ".join(f"{count} {what}" for what, count in figures["counts"].items()))
     if code == USAGE_ERROR and "--device" in output:

@@ -53,6 +53,6 @@ def short(text: str) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register in the process that hears of all tests; workers of pytest-xdist report to it."""
-    if not hasattr(config, "workerinput"):
+    """Register in the process that hears of all tests, to which workers of pytest-xdist report, if it has a folder."""
+    if FOLDER in os.environ and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Failures(Path(os.environ[FOLDER])))

@@ -49,7 +49,6 @@ def tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  slow: s\n  cpu_backend: c\n")
     (tmp_path / "conftest.py").write_text(CONFTEST)
-    monkeypatch.setenv("PYTHONPATH", str(contract.ROOT))
     monkeypatch.setattr(contract, "ROOT", tmp_path)
     monkeypatch.setattr(contract, "FOLDERS", ("tests",))
     monkeypatch.setattr(contract, "WITHOUT_GPU", ())

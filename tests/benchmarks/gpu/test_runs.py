@@ -121,8 +121,7 @@ def test_every_part_has_time_for_something_once_it_is_begun() -> None:
 def test_the_parts_up_to_the_profile_fit_into_the_budget() -> None:
     names = [each.name for each in PARTS]
     first = PARTS[: names.index("profile") + 1]
-    breakout = 0 if "breakout" in names else 25  # seconds that it may take
-    assert sum(each.limit for each in first) + breakout <= main.BUDGET
+    assert sum(each.limit for each in first) <= main.BUDGET
 
 
 def test_later_parts_get_what_is_left_of_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
