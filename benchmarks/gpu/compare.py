@@ -54,7 +54,6 @@ class Course:
         libm: whether its steps call sinf or the like, which differ in the last bits.
         libm_columns: columns of observations that a libm function makes, in a reset too.
         nearest: whether observations are in the order of distances.
-        scratch: arrays of what an env's threads share within a kernel: they mean nothing behind it.
         rays: whether agents see by rays; then libm has a part in all that they see.
         num_envs: envs.
         num_steps: steps.
@@ -66,7 +65,6 @@ class Course:
     libm: bool = True
     libm_columns: tuple[int, ...] = ()
     nearest: bool = False
-    scratch: tuple[str, ...] = ()
     rays: bool = False
     num_envs: int = NUM_ENVS
     num_steps: int = NUM_STEPS
@@ -107,7 +105,6 @@ COURSES = (
         "tag_continuous",
         {"num_taggers": 100, "num_runners": 1900, "grid_length": 140.0, "use_full_observation": False},
         nearest=True,
-        scratch=("crowd",),
         num_envs=2,
         num_steps=60,
     ),
@@ -281,7 +278,7 @@ def _world(course: Course, device: str) -> World:
     threads = max(1, available_cores() // AT_ONCE) if device == "cpu" else None
     world = World(course.kind(**course.params), course.num_envs, device, num_workers=threads, seed=SEED)
     world.reset()
-    for name in ("rewards", "terminated", "truncated", "agent_mask", "agent_terminated"):
+    for name in ("rewards", "terminated", "truncated", "agent_mask", "agent_terminated", "agent_truncated"):
         if name in world:
             world[name].zero_()
     for name in world.data:
@@ -314,12 +311,12 @@ class Differences:
         self.grazed = 0
 
     def look(self, cpu: World, other: World, step: int, exact: bool) -> None:
-        """Compare all arrays, but for what says which envs a launch was for."""
+        """Compare all arrays, but for scratch and for what says which envs a launch was for."""
         exact = exact and not self._course.rays
         grazed = np.zeros(cpu.num_envs, bool)
         on_host = host_arrays(other.data)
         for name in cpu.data:
-            if name == "active" or name in self._course.scratch or name not in on_host:
+            if name == "active" or cpu.data.array(name).scratch or name not in on_host:
                 continue
             expected, found = cpu.data.numpy(name), on_host[name]
             if expected.tobytes() == found.tobytes():

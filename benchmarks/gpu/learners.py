@@ -19,7 +19,7 @@ from warpworld.trainers.trainer import Trainer
 from .cases import replays, updates_replay
 from .clock import synchronise
 from .needs import of_iteration
-from .part import CheckError, Context
+from .part import Context
 
 WARM_UP = 3  # iterations that learn and do not count
 
@@ -57,17 +57,14 @@ LEARNERS = (
 
 def train(context: Context) -> None:
     """All of them."""
-    wrong = []
-    for learner in LEARNERS:
+    for learner in context.in_time(LEARNERS, lambda learner: learner.config):
         trainer = Trainer(_config(learner, context.device, context.quick))
         seconds, losses = _train(trainer, context.device, context.size(40, 2))
         if not losses or not all(map(math.isfinite, losses.values())):
-            wrong.append(f"{learner.config}, {learner.shows}: {losses or 'nothing was learnt'}")
+            context.wrong(f"{learner.config}, {learner.shows}: {losses or 'nothing was learnt'}")
             continue
         context.row(**_row(learner, trainer, seconds), losses=losses)
-    if wrong:
-        raise CheckError("; ".join(wrong))
-    context.report(headline=headline_of(context.figures["rows"], context.device))
+    context.holds(headline_of(context.figures.get("rows", []), context.device))
 
 
 def _row(learner: Learner, trainer: Trainer, seconds: float) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def test_courses_of_kernels_in_warpdrive_s_words(ported: Environment) -> None:
     ids=["turns of 2000", "turns of 10000", "2000 on a grid", "battle of 2000", "2000 on a plane"],
 )
 def test_courses_of_thousands_of_agents(environment: Environment) -> None:
-    ended = assert_same_course(environment, None, num_envs=2, steps=4, scratch=("crowd",))
+    ended = assert_same_course(environment, None, num_envs=2, steps=4)
     assert ended or environment.name == "battle"
 
 
@@ -70,9 +70,8 @@ def assert_same_course(
     envs_per_warp: int | None,
     num_envs: int = 37,
     steps: int = 40,
-    scratch: tuple[str, ...] = (),
 ) -> int:
-    """Step both backends' worlds with the same actions; returns how many episodes ended; ``scratch`` may differ."""
+    """Step both backends' worlds with the same actions; returns how many episodes ended."""
     worlds = [
         World(environment, num_envs, seed=5, envs_per_warp=envs_per_warp),
         on_cpu_backend(environment, num_envs, seed=5),
@@ -89,7 +88,7 @@ def assert_same_course(
         for world in worlds:
             world.step()
         ended += int(worlds[0]["active"].sum())
-        for array in (name for name in worlds[0].data if name not in scratch):
+        for array in (name for name in worlds[0].data if not worlds[0].data.array(name).scratch):
             assert torch.equal(worlds[0][array], worlds[1][array]), array
     return ended
 

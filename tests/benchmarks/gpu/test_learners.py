@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 
 from benchmarks.gpu import learners, page
 from benchmarks.gpu.learners import LEARNERS, Learner
-from benchmarks.gpu.part import CheckError, Context
+from benchmarks.gpu.part import Context
 
 
 @pytest.mark.parametrize(
@@ -46,8 +47,9 @@ def test_what_does_not_learn_is_named(
 ) -> None:
     monkeypatch.setattr(learners, "LEARNERS", (Learner("cartpole", "PPO"),))
     monkeypatch.setattr(learners, "_train", lambda *arguments: (0.1, losses))
-    with pytest.raises(CheckError, match=r"^cartpole, PPO: (nothing was learnt|.*nan)"):
-        learners.train(context)
+    learners.train(context)
+    (found,) = context.findings
+    assert re.match(r"cartpole, PPO: (nothing was learnt|.*nan)", found)
 
 
 @pytest.mark.parametrize(
