@@ -104,10 +104,10 @@ __device__ inline unsigned char flags_before(const Ring& ring, const Drawn& draw
   return takes_part[ring.item(drawn.row(i, t - back, num_envs), drawn.env(i, num_envs), drawn.agent(i))];
 }
 
-// An agent's memory before the window's first step, and the steps before which it is emptied.
+// An agent's memory before the window's first step, and the steps before which it is emptied: behind a cut a step later.
 extern "C" __global__ void gather_memory(Ring ring, Drawn drawn, const unsigned char* takes_part,
-                                         const float* window_states, float* batch_states, bool* batch_starts,
-                                         int num_envs) {
+                                         const float* window_states, const bool* window_cuts, float* batch_states,
+                                         bool* batch_starts, int num_envs) {
   for (int k = first_lane(); k < BATCH * STATE_SIZE; k += all_lanes(num_envs)) {
     const size_t item = (size_t)drawn.batch_items[k / STATE_SIZE];
     batch_states[k] = drawn.is_drawn(k / STATE_SIZE) ? window_states[item * STATE_SIZE + k % STATE_SIZE] : 0.0f;
@@ -115,7 +115,8 @@ extern "C" __global__ void gather_memory(Ring ring, Drawn drawn, const unsigned 
   for (int k = first_lane(); k < LENGTH * BATCH; k += all_lanes(num_envs)) {
     const int t = k / BATCH, i = k % BATCH;
     batch_starts[k] = (flags_before(ring, drawn, takes_part, i, t, 1, num_envs) & (ENDS | CUT_OFF)) ||
-                      (flags_before(ring, drawn, takes_part, i, t, 2, num_envs) & CUT_ALONE);
+                      (flags_before(ring, drawn, takes_part, i, t, 2, num_envs) & CUT_ALONE) ||
+                      (CUTTING && t == 1 && window_cuts[drawn.batch_items[i]]);
   }
 }
 

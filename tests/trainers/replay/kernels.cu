@@ -1,7 +1,8 @@
 // What stands before the replay's kernels where they are checked as phases of an environment: a step, played at random.
 extern "C" __global__ void play(bool* terminated, bool* truncated, const int* row, float* ring_observations,
                                 int* ring_actions, bool* ring_action_mask, float* ring_rewards, bool* ring_terminated,
-                                bool* ring_truncated, bool* ring_agent_terminated, bool* ring_agent_mask,
+                                bool* ring_truncated, bool* ring_agent_terminated, bool* ring_agent_truncated,
+                                bool* ring_agent_mask,
                                 float* ring_taken_values, float* ring_best_values, float* last, bool* last_mask,
                                 int num_envs) {
   if (!is_active()) return;
@@ -17,6 +18,7 @@ extern "C" __global__ void play(bool* terminated, bool* truncated, const int* ro
   ring_taken_values[item] = own.uniform();
   ring_best_values[item] = own.uniform();
   ring_agent_terminated[item] = own.uniform() < 0.1f;
+  ring_agent_truncated[item] = own.uniform() < 0.1f;
   ring_agent_mask[item] = own.uniform() < 0.9f;
   if (agent_id() != 0) return;
   Random shared = Random::env();

@@ -15,7 +15,7 @@ from warpworld.trainers.algorithms.value_rescale import rescaled, unscaled
 
 pytestmark = pytest.mark.long
 
-ALL = {"terminating": 0.1, "truncating": 0.1, "dying": 0.1, "resting": 0.1}
+ALL = {"terminating": 0.1, "truncating": 0.1, "dying": 0.1, "resting": 0.1, "cutting": 0.1}
 MASKED = {**ALL, "forbidding": 0.3, "actions": "several"}
 CASES: dict[str, tuple[list[int], dict[str, Any], dict[str, Any]]] = {
     "one step": ([3], {"n_step": 1}, ALL),

@@ -47,7 +47,7 @@ def ring_arrays() -> list[Array]:
         Array("ring_actions", "int32", ring, "world", initial=1),
         flags("ring_action_mask", 0.8, *ring, CHOICES),
         *(flags(f"ring_{name}", 0.2, *ring[:2]) for name in ("terminated", "truncated")),
-        flags("ring_agent_terminated", 0.1, *ring),
+        *(flags(f"ring_{name}", 0.1, *ring) for name in ("agent_terminated", "agent_truncated")),
         flags("ring_agent_mask", 0.9, *ring),
         Array("takes_part", "uint8", ring, "world", initial=3),
         Array("played", "bool", (ENVS, AGENTS), "world", initial=True),
@@ -94,7 +94,20 @@ class ReplayKernels(Environment):
     source = "kernels.cu"
     includes = ("ring.cu", "priorities.cu", "transitions.cu")
     compile_time = (
-        *("items", "blocks", "block", "batch", "rows", "agents", "num_steps", "leaving", "masked", "n_step", "stack"),
+        *(
+            "items",
+            "blocks",
+            "block",
+            "batch",
+            "rows",
+            "agents",
+            "num_steps",
+            "leaving",
+            "cutting",
+            "masked",
+            "n_step",
+            "stack",
+        ),
         *("entries", "action_size", "choices", "slots", "finals", "action_masked", "actors_priority"),
         *("value_rescale", "reward_clip", "smallest_priority", "touched"),
     )
@@ -110,6 +123,7 @@ class ReplayKernels(Environment):
         agents: int = AGENTS
         num_steps: int = 1
         leaving: int = 1
+        cutting: int = 1
         masked: int = 1
         n_step: int = 3
         stack: int = 2

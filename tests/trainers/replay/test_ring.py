@@ -13,7 +13,7 @@ from warpworld.trainers.collecting.players import Slot
 pytestmark = pytest.mark.long
 
 ENDS = {"terminating": 0.15, "truncating": 0.15}
-ALL = {**ENDS, "dying": 0.15, "resting": 0.15, "forbidding": 0.3}
+ALL = {**ENDS, "dying": 0.15, "cutting": 0.15, "resting": 0.15, "forbidding": 0.3}
 CASES: dict[str, dict[str, Any]] = {
     "one step": {},
     "three steps": {"sizes": {"n_step": 3}},

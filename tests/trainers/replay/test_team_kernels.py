@@ -26,7 +26,7 @@ class TeamKernels(Environment):
     source = "team_kernels.cu"
     includes = ("teams.cu", "team_states.cu")
     compile_time = (
-        *("batch", "rows", "agents", "num_steps", "leaving", "masked", "mean"),
+        *("batch", "rows", "agents", "num_steps", "leaving", "cutting", "masked", "mean"),
         *("state_size", "slots", "finals"),
     )
 
@@ -37,6 +37,7 @@ class TeamKernels(Environment):
         agents: int = AGENTS
         num_steps: int = 2
         leaving: int = 1
+        cutting: int = 1
         masked: int = 1
         mean: int = 1
         state_size: int = STATE_SIZE

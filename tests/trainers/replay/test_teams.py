@@ -17,7 +17,7 @@ from warpworld.trainers.collecting.players import Slot
 from warpworld.trainers.replay import TeamReplay, TeamSizes
 from warpworld.world import World
 
-ENDING = {"dying": 0.15, "resting": 0.3}
+ENDING = {"dying": 0.15, "cutting": 0.15, "resting": 0.3}
 
 
 @dataclass
@@ -89,7 +89,8 @@ class Teams(Compared):
                     made.next_allowed = np.stack([member.last_allowed for member in now])  # type: ignore[misc]
                 return made
             now = [member.after for member in now]  # type: ignore[misc]
-        made.next_seen, made.next_takes_part = self._seen(now), [member.counts for member in now]
+        made.next_seen = self._seen(now)
+        made.next_takes_part = [member.counts or (member.before is not None and member.before.cut) for member in now]
         made.next_allowed = None if now[0].allowed is None else np.stack([member.allowed for member in now])  # type: ignore[misc]
         return made
 

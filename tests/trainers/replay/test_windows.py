@@ -23,7 +23,7 @@ from warpworld.trainers.replay import ReplaySizes, WindowReplay, WindowSizes
 from warpworld.world import World
 
 ENDS = {"terminating": 0.1, "truncating": 0.1}
-ALL = {**ENDS, "dying": 0.1, "resting": 0.3, "forbidding": 0.3}
+ALL = {**ENDS, "dying": 0.1, "cutting": 0.1, "resting": 0.3, "forbidding": 0.3}
 STATE = 4
 
 

@@ -30,9 +30,9 @@ ACTIONS: dict[str, Space] = {
 class Varied(Environment):
     """In PyTorch alone: groups left (2 agents), middle (1) and right (1); all that agents see and get is random.
 
-    Envs terminate, are truncated, or both; lives end and begin in the midst of an episode; rows do not count, and
-    actions are forbidden, each with a probability of its own. With ``apart`` the middle sees something else, so that
-    every group has arrays of its own. ``mask_then`` is the action mask before resets.
+    Envs terminate, are truncated, or both; lives end, are cut and begin in the midst of an episode; rows do not count,
+    and actions are forbidden, each with a probability of its own. With ``apart`` the middle sees something else, so
+    that every group has arrays of its own. ``mask_then`` is the action mask before resets.
     """
 
     @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class Varied(Environment):
         truncating: float = 0.1
         dying: float = 0.0
         resting: float = 0.0
+        cutting: float = 0.0
         forbidding: float = 0.0
         most_truncations: int = 0  # what truncations() says; 0: the truth
 
@@ -58,6 +59,8 @@ class Varied(Environment):
         found = []
         if self.params.dying > 0:
             found.append(Array("agent_terminated", "bool", initial=False, on_reset="keep"))
+        if self.params.cutting > 0:
+            found.append(Array("agent_truncated", "bool", initial=False, on_reset="keep"))
         if self.params.resting > 0:
             found.append(Array("agent_mask", "bool", initial=True, on_reset="keep"))
         if self.params.forbidding > 0:
@@ -75,12 +78,14 @@ class Varied(Environment):
         return self.params.most_truncations or num_steps
 
     def _step(self, arrays: Any, active: Tensor) -> None:
-        p, drawn, ends = self.params, arrays.random.uniform(3), arrays.random.env_uniform(2)
+        p, drawn, ends = self.params, arrays.random.uniform(4), arrays.random.env_uniform(2)
         arrays["rewards"] = 4 * drawn[..., 0] - 2
         arrays["terminated"] = ends[:, 0] < p.terminating
         arrays["truncated"] = ends[:, 1] < p.truncating
         if p.dying > 0:
             arrays["agent_terminated"] = drawn[..., 1] < p.dying
+        if p.cutting > 0:
+            arrays["agent_truncated"] = drawn[..., 3] < p.cutting
         if p.resting > 0:
             arrays["agent_mask"] = drawn[..., 2] >= p.resting
         if p.forbidding > 0:

@@ -32,6 +32,7 @@ class Moment:
     last_seen: np.ndarray | None = None  # before the reset
     last_allowed: np.ndarray | None = None
     life_over: bool = False
+    cut: bool = False  # alone: the next moment is the last that is seen of this life
     counts: bool = True
     after: Moment | None = None
 
@@ -73,7 +74,8 @@ class Witness(Recorder):
         now: dict[Place, Moment] = {}
         for (env, agent), view in self._each(np.concatenate(seen, 1)):
             before = self.steps[-1][env, agent] if self.steps else None
-            begins = before is None or before.ends
+            was_cut = before is not None and before.before is not None and before.before.cut
+            begins = before is None or before.ends or was_cut
             mask = None if allowed is None else allowed[env, agent]
             now[env, agent] = Moment(view, np.concatenate(actions, 1)[env, agent], mask, begins, before)
             if before is not None:
@@ -83,12 +85,14 @@ class Witness(Recorder):
     def stepped(self) -> None:
         world = self._world
         rewards, lives = self._of_agents("rewards"), self._of_agents("agent_terminated")
+        cuts = self._of_agents("agent_truncated")
         counts, allowed, last = self._of_agents("agent_mask"), self._of_agents("mask_then"), self._last_seen()
         terminated, truncated = (world.data.numpy(name).copy() for name in ("terminated", "truncated"))
         for (env, agent), moment in self.steps[-1].items():
             moment.reward = float(rewards[env, agent])
             moment.terminated, moment.truncated = bool(terminated[env]), bool(truncated[env])
             moment.life_over = lives is not None and bool(lives[env, agent])
+            moment.cut = cuts is not None and bool(cuts[env, agent]) and not moment.ends
             moment.counts = counts is None or bool(counts[env, agent])
             moment.last_seen = last[env, agent]
             moment.last_allowed = None if allowed is None else allowed[env, agent]
@@ -138,7 +142,9 @@ class Witness(Recorder):
                 made = self._made(first, total, discount, seen, now.last_allowed, stack)
                 return dataclasses.replace(made, is_final=True)
             assert now.after is not None
-            now = now.after
+            was_cut, now = now.cut, now.after
+            if was_cut:
+                break
         return self._made(first, total, discount, self.stack(now, stack), now.allowed, stack)
 
     @staticmethod

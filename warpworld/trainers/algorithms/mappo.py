@@ -174,6 +174,8 @@ class MAPPO(PPO):
         if seen.agent_truncated is None or seen.mask is None:
             return read
         cut = seen.agent_truncated & ~(seen.terminated | seen.truncated).unsqueeze(-1)
+        if seen.agent_terminated is not None:
+            cut = cut & ~seen.agent_terminated
         was_cut = torch.cat((torch.zeros_like(cut[:1]), cut[:-1]))
         with_it = self._read(seen.observations, seen.critic_inputs, seen.mask | was_cut)
         return torch.where(was_cut.unsqueeze(-1), with_it, read)

@@ -49,11 +49,11 @@ class Memory:
     def forget(self) -> None:
         """Zero the state of agents whose episode ended in the latest step; again, it does nothing more."""
         world, agents = self._world, self._group.slice
-        ended = of_env = (world["terminated"] | world["truncated"]).unsqueeze(-1)
+        ended = (world["terminated"] | world["truncated"]).unsqueeze(-1)
         if "agent_terminated" in world.data:
             ended = ended | world["agent_terminated"][:, agents]
         if CUT in world.data:
-            world[CUT].masked_fill_(of_env, False)  # these begin with the episode
+            world[CUT][:, agents].masked_fill_(ended, False)  # these are zeroed now
             ended = ended | world[CUT_BEFORE][:, agents]
         self.state.masked_fill_(ended.unsqueeze(-1), 0.0)
 
@@ -113,11 +113,12 @@ def begun(
     Returns:
         (T + 1, num_envs, agents) bool, False in the first row; the last is that of the step behind the rollout.
     """
-    of_env = (terminated | truncated).unsqueeze(-1).expand(-1, -1, agents)
-    ended = of_env if agent_terminated is None else of_env | agent_terminated
+    ended = (terminated | truncated).unsqueeze(-1).expand(-1, -1, agents)
+    if agent_terminated is not None:
+        ended = ended | agent_terminated
     starts = torch.cat((torch.zeros_like(ended[:1]), ended))
     if agent_truncated is not None:
-        starts[2:] |= (agent_truncated & ~of_env)[:-1]
+        starts[2:] |= (agent_truncated & ~ended)[:-1]
         if first_cut is not None:
             starts[1] |= first_cut
     return starts

@@ -81,7 +81,7 @@ class TeamReplay(TransitionReplay):
 
     def build(self, source: str, constants: Mapping[str, Number], work: int, **scalars: Number) -> None:
         """See ``Replay``; to these kernels a team is one agent, which leaves its episode only with its env."""
-        super().build(source, {**constants, "AGENTS": 1, "LEAVING": 0, "MASKED": 0}, work, **scalars)
+        super().build(source, {**constants, "AGENTS": 1, "LEAVING": 0, "CUTTING": 0, "MASKED": 0}, work, **scalars)
         world, aliases = self.world, {**self.aliases, **self.ring.aliases}
         own = {"BATCH": self.sizes.batch_size, "MEAN": int(self.sizes.mean_reward)}
         self._of_teams = world.kernels(CUDA_FOLDER / "teams.cu", {**self.ring.constants, **own}, aliases=aliases)

@@ -71,8 +71,8 @@ class WindowReplay(Replay):
         super().__init__(collector, groups, sizes, sizes.slots, processes)
         self.sizes = sizes
         self._aliases |= self._add_arrays()
-        kept = self._aliases["window_states"]
-        self._states = WindowStates(self.world, self.ring, kept, sizes.train_length, sizes.state_size)
+        kept, cuts = self._aliases["window_states"], self._aliases["window_cuts"]
+        self._states = WindowStates(self.world, self.ring, kept, cuts, sizes.train_length, sizes.state_size)
         self._build()
         self.world.when_sealed(self._bind)
 
@@ -100,13 +100,15 @@ class WindowReplay(Replay):
             (Array("batch_next", "int64", (steps, batch), "world"), "derived"),
             (Array("batch_learnt", "bool", (steps, batch), "world"), "derived"),
         ]
+        if self.ring.constants["CUTTING"]:
+            arrays.append((Array("window_cuts", "bool", kept[:3], "world", initial=False), "history"))
         if self.ring.choices:
             allowed = (steps + sizes.n_step, batch, self.ring.choices)
             arrays.append((Array("batch_mask", "bool", allowed, "world"), "derived"))
         aliases = add_arrays(self.world, crew.name, arrays)
         # placeholders for arrays that kernels name but this replay does not have; they are never read
-        flags = {"ring_action_mask": self._aliases["ring_terminated"], "batch_mask": aliases["batch_starts"]}
-        return {**{name: there for name, there in flags.items() if not self.ring.choices}, **aliases}
+        read, written = self._aliases["ring_terminated"], aliases["batch_starts"]
+        return {"ring_action_mask": read, "batch_mask": written, "window_cuts": written, **self._aliases, **aliases}
 
     def _build(self) -> None:
         """Compile the kernels."""

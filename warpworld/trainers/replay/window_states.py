@@ -18,12 +18,14 @@ class WindowStates:
         world: unsealed.
         ring: whose rows they are.
         kept: name of the array (slots, num_envs, crew size, state size) float32.
+        cuts: name of the array (slots, num_envs, crew size) bool, which agents were cut in the step before a window.
         stride: rows between two windows.
         state_size: numbers in one agent's state.
     """
 
-    def __init__(self, world: World, ring: Ring, kept: str, stride: int, state_size: int) -> None:
-        self._world, self._ring, self._kept, self._stride, self._state_size = world, ring, kept, stride, state_size
+    def __init__(self, world: World, ring: Ring, kept: str, cuts: str, stride: int, state_size: int) -> None:
+        self._world, self._ring, self._kept, self._cuts = world, ring, kept, cuts
+        self._stride, self._state_size = stride, state_size
         self._of_groups: list[FunctionManager] = []
 
     def keep(self, memory: Memory, group: Group) -> None:
@@ -43,7 +45,8 @@ class WindowStates:
             "LEAVING": int(leaving),
             "CUTTING": int(cutting),
         }
-        aliases = {"state": memory.state_name, "window_states": self._kept, "row": self._ring.aliases["row"]}
+        aliases = {"state": memory.state_name, "row": self._ring.aliases["row"]}
+        aliases |= {"window_states": self._kept, "window_cuts": self._cuts}
         unread = [*(() if leaving else ("agent_terminated",)), *(() if cutting else (CUT, CUT_BEFORE))]
         aliases |= dict.fromkeys(unread, "terminated")  # a placeholder, never read
         kernels = world.kernels(CUDA_FOLDER / "window_states.cu", constants, aliases=aliases)
