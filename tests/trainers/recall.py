@@ -58,13 +58,15 @@ class Lives(Environment):
     """In PyTorch alone: what agents see is random, and lives, episodes and rows end and count at random.
 
     Envs terminate with probability ``ending``, are truncated after ``episode_length`` steps; each agent's life ends
-    with probability ``dying`` while its episode goes on, and a row counts with probability ``counted``.
+    with probability ``dying`` and is cut with ``cutting`` while its episode continues, and a row counts with
+    probability ``counted``.
     """
 
     @dataclass(frozen=True)
     class Params:
         ending: float = 0.1
         dying: float = 0.0
+        cutting: float = 0.0
         counted: float = 1.0
         episode_length: int = 7
 
@@ -77,6 +79,8 @@ class Lives(Environment):
         found = []
         if self.params.dying > 0:
             found.append(Array("agent_terminated", "bool", initial=False, on_reset="keep"))
+        if self.params.cutting > 0:
+            found.append(Array("agent_truncated", "bool", initial=False, on_reset="keep"))
         if self.params.counted < 1:
             found.append(Array("agent_mask", "bool", initial=True, on_reset="keep"))
         return found
@@ -88,11 +92,13 @@ class Lives(Environment):
         return [self._reset]
 
     def _step(self, arrays: Any, active: Tensor) -> None:
-        drawn = arrays.random.uniform(6)
+        drawn = arrays.random.uniform(7 if self.params.cutting > 0 else 6)
         arrays["observations"] = 2 * drawn[..., :3] - 1
         arrays["rewards"] = drawn[..., 3] * (arrays["actions"][..., 0] == 1)
         if self.params.dying > 0:
             arrays["agent_terminated"] = drawn[..., 4] < self.params.dying
+        if self.params.cutting > 0:
+            arrays["agent_truncated"] = drawn[..., 6] < self.params.cutting
         if self.params.counted < 1:
             arrays["agent_mask"] = drawn[..., 5] < self.params.counted
         ends = arrays.random.env_uniform(1)[:, 0] < self.params.ending

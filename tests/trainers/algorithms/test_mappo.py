@@ -21,13 +21,14 @@ from warpworld.trainers.distributed import ProcessGroup
 from warpworld.trainers.trainer import Trainer
 
 STATED = "tests.trainers.replay.stated:Stated"
+CHANGING = {"dying": 0.1, "resting": 0.2, "truncating": 0.1, "forbidding": 0.3}
 SIZES = {"device": "cpu", "num_envs": 6, "num_steps": 8, "total_env_steps": 96}
 TEAM = {"algorithm": "mappo", "model": {"hidden_sizes": [8]}, "num_minibatches": 2, "learning_rate": 0.01}
 REST = {"algorithm": "random"}
 
 
 def config(name: str = STATED, env: Any = None, team: str = "left", **settings: Any) -> RunConfig:
-    env = {"dying": 0.1, "resting": 0.2, "truncating": 0.1, "forbidding": 0.3} if env is None else env
+    env = CHANGING if env is None else env
     others = ("middle", "right") if name == STATED else ("first",)
     policy = {team: {**TEAM, **settings}, **{other: REST for other in others}}
     return config_from_dict({"name": name, "env": env, "trainer": SIZES, "policy": policy})
@@ -83,6 +84,21 @@ def test_the_critic_reads_all_agents_observations(recurrent: str | None) -> None
         expected = by_hand(learner, seen.observations[step, env], seen.mask[step, env], agent)
         assert torch.equal(seen.critic_inputs[step, env, agent], expected)
     assert torch.equal(step_values(seen, learner.policy), learner.policy.value(seen.critic_inputs))
+
+
+def test_the_critic_of_an_agent_that_was_cut_still_reads_what_it_observed_last() -> None:
+    trainer = Trainer(config(env={**CHANGING, "cutting": 0.3, "resting": 0.6}, critic_reads="observations"))
+    learner, found = mappo(trainer), 0
+    trainer.collector.collect()
+    (seen,) = learner.seen()
+    assert seen.critic_inputs is not None and seen.mask is not None and seen.agent_truncated is not None
+    cut = seen.agent_truncated & ~((seen.terminated | seen.truncated)[..., None] | seen.agent_terminated)
+    for step, env, agent in cut[:-1].nonzero().tolist():
+        found += int(not seen.mask[step + 1, env, agent])
+        here = seen.mask[step + 1, env] | cut[step, env]
+        expected = by_hand(learner, seen.observations[step + 1, env], here, agent)
+        assert torch.equal(seen.critic_inputs[step + 1, env, agent], expected)
+    assert found > 3
 
 
 @pytest.mark.parametrize("settings", [{}, {"model": {"recurrent": "lstm", "recurrent_size": 4}}], ids=["mlp", "lstm"])
@@ -168,13 +184,16 @@ def test_actions_in_a_box_and_self_play() -> None:
 REMEMBERING = {"hidden_sizes": [8], "recurrent_size": 4}
 
 
+@pytest.mark.parametrize("cutting", [0.0, 0.15])
 @pytest.mark.parametrize("kind", ["gru", "lstm", "mingru"])
-def test_a_critic_with_a_memory_remembers_each_agent_s_episode(kind: str) -> None:
+def test_a_critic_with_a_memory_remembers_each_agent_s_episode(kind: str, cutting: float) -> None:
     """Over several rollouts by the same weights: values, final ones too, are those of stepping from the start."""
-    trainer = Trainer(config(model={**REMEMBERING, "recurrent": kind}, recurrent_critic=True))
+    env, model_settings = {**CHANGING, "cutting": cutting}, {**REMEMBERING, "recurrent": kind}
+    trainer = Trainer(config(env=env, model=model_settings, recurrent_critic=True))
     learner = mappo(trainer)
     model: Any = learner.policy.model
     state, cut, ended_agents = torch.zeros(6, 2, model.memory.state_size), 0, 0
+    was_cut = torch.zeros(6, 2, dtype=torch.bool)  # alone: what is remembered is forgotten a step later
     for _ in range(4):
         trainer.collector.collect()
         (seen,) = learner.seen()
@@ -191,7 +210,8 @@ def test_a_critic_with_a_memory_remembers_each_agent_s_episode(kind: str) -> Non
                 cut += 1
             over = (seen.terminated[t] | seen.truncated[t])[:, None] | seen.agent_terminated[t]
             ended_agents += int(seen.agent_terminated[t].sum())
-            state = torch.where(over[..., None], 0.0, state)
+            state = torch.where((over | was_cut)[..., None], 0.0, state)
+            was_cut = ~over & seen.agent_truncated[t] if seen.agent_truncated is not None else was_cut
         assert seen.next_critic_inputs is not None
         torch.testing.assert_close(ends["next_value"], by_stepping(model, seen.next_critic_inputs, state)[0])
     assert cut > 0 and ended_agents > 0

@@ -63,13 +63,15 @@ class Walked:
         log_probs: (T, num_envs, n).
         states: (T, num_envs, n, state size), after each step and before anything is forgotten.
         last: (num_envs, n, state size), after the last step, forgotten where that ended an episode.
+        cut: (num_envs, n), who was cut in the last step, and forgets a step later.
     """
 
-    def __init__(self, rollout: Recorded, group: str, first: Tensor) -> None:
+    def __init__(self, rollout: Recorded, group: str, first: Tensor, cut: Tensor | None = None) -> None:
         policy, rows = rollout.actors[group].policy, rollout.trajectories(group)
         assert isinstance(policy, RecurrentPolicy)
         values, log_probs, states = [], [], []
         state = first.clone()
+        self.cut = torch.zeros(rows.rewards.shape[1:], dtype=torch.bool) if cut is None else cut.clone()
         with torch.no_grad():
             for t in range(len(rows.rewards)):
                 outputs, value, state = policy.step(rows.observations[t], state)
@@ -78,23 +80,31 @@ class Walked:
                 states.append(state.clone())
                 for env in range(rows.rewards.shape[1]):
                     for agent in range(rows.rewards.shape[2]):
-                        left = rows.agent_terminated is not None and bool(rows.agent_terminated[t, env, agent])
-                        if left or bool(rows.terminated[t, env]) or bool(rows.truncated[t, env]):
+                        died = rows.agent_terminated is not None and bool(rows.agent_terminated[t, env, agent])
+                        cut_now = rows.agent_truncated is not None and bool(rows.agent_truncated[t, env, agent])
+                        ended = died or bool(rows.terminated[t, env]) or bool(rows.truncated[t, env])
+                        if ended or self.cut[env, agent]:
                             state[env, agent] = 0.0
+                        self.cut[env, agent] = cut_now and not ended
         self.values, self.log_probs = torch.stack(values), torch.stack(log_probs)
         self.states, self.last = torch.stack(states), state
 
 
+ENDS = [{}, {"dying": 0.15}, {"dying": 0.1, "cutting": 0.15}]
+
+
 @pytest.mark.parametrize("kind", ["lstm", "gru", "mingru"])
-@pytest.mark.parametrize("dying", [0.0, 0.15])
-def test_agents_remember_to_the_end_of_their_episode_and_no_longer(kind: str, dying: float) -> None:
+@pytest.mark.parametrize("ends", ENDS, ids=["of envs", "of lives", "of lives that are cut"])
+def test_agents_remember_to_the_end_of_their_episode_and_no_longer(kind: str, ends: dict[str, float]) -> None:
     """Three rollouts, each going on where the last one ended; envs and agents end at steps of their own."""
-    rollout = ready(Lives(ending=0.1, dying=dying), 5, 9, kind)
+    rollout = ready(Lives(ending=0.1, **ends), 5, 9, kind)
     firsts = {group: torch.zeros_like(rollout.world[f"recurrent_state_{group}"]) for group in rollout.actors}
+    cuts: dict[str, Tensor] = {}
     for _ in range(3):
         rollout.collect()
         for group, first in firsts.items():
-            rows, walked = rollout.trajectories(group), Walked(rollout, group, first)
+            rows, walked = rollout.trajectories(group), Walked(rollout, group, first, cuts.get(group))
+            cuts[group] = walked.cut
             assert torch.equal(rollout.world[f"rollout_first_state_{group}"], first)
             torch.testing.assert_close(rollout.world[f"rollout_values_{group}"], walked.values, rtol=0, atol=MARGIN)
             torch.testing.assert_close(rows.log_probs, walked.log_probs, rtol=0, atol=MARGIN)
@@ -108,9 +118,9 @@ def test_agents_remember_to_the_end_of_their_episode_and_no_longer(kind: str, dy
 
 
 @pytest.mark.parametrize("kind", ["lstm", "gru", "mingru"])
-@pytest.mark.parametrize("dying", [0.0, 0.15])
-def test_a_replay_of_the_sequences_is_the_rollout(kind: str, dying: float) -> None:
-    rollout = ready(Lives(ending=0.1, dying=dying), 6, 8, kind)
+@pytest.mark.parametrize("ends", ENDS, ids=["of envs", "of lives", "of lives that are cut"])
+def test_a_replay_of_the_sequences_is_the_rollout(kind: str, ends: dict[str, float]) -> None:
+    rollout = ready(Lives(ending=0.1, **ends), 6, 8, kind)
     rollout.collect()
     rollout.collect()
     for group, actor in rollout.actors.items():
@@ -129,8 +139,9 @@ def test_a_replay_of_the_sequences_is_the_rollout(kind: str, dying: float) -> No
         assert (never.evaluated(policy)[1] - batch.rows.values).abs().max() > 100 * MARGIN  # so forgetting shows
 
 
-def test_what_follows_a_rollout_and_a_time_limit_is_told_of_with_the_state_of_that_moment() -> None:
-    rollout = ready(Lives(ending=0.05, episode_length=5), 6, 9)
+@pytest.mark.parametrize("cutting", [0.0, 0.1])
+def test_what_follows_a_rollout_and_a_time_limit_is_told_of_with_the_state_of_that_moment(cutting: float) -> None:
+    rollout = ready(Lives(ending=0.05, episode_length=5, cutting=cutting), 6, 9)
     first = {group: rollout.world[f"recurrent_state_{group}"].clone() for group in rollout.actors}
     rollout.collect()
     for group, actor in rollout.actors.items():

@@ -168,7 +168,8 @@ class MAPPO(PPO):
     def _read_in_rows(self, seen: Trajectories) -> Tensor:
         """What the critic reads in each row, (T, num_envs, n, numbers).
 
-        Of an agent that was cut the row behind holds what it observed last: there it still takes part for itself.
+        Of an agent that was cut the row behind holds what it observed last. There it still takes part, for its own
+        critic and those of agents that were cut with it.
         """
         read = self._read(seen.observations, seen.critic_inputs, seen.mask)
         if seen.agent_truncated is None or seen.mask is None:

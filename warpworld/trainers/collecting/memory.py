@@ -62,6 +62,12 @@ class Memory:
         """Agents whose state is zeroed a step from now, as they were cut: (num_envs, size) bool; None if none is."""
         return self._world[CUT][:, self._group.slice] if CUT in self._world.data else None
 
+    def next_state(self) -> Tensor:
+        """The state that what follows the latest step is valued with: (num_envs, size, state size) float32."""
+        if CUT not in self._world.data:
+            return self.state
+        return self.state.masked_fill(self._world[CUT_BEFORE][:, self._group.slice].unsqueeze(-1), 0.0)
+
     def outputs(self, policy: RememberingPolicy, observations: Tensor, envs: slice = slice(None)) -> Tensor:
         """What a policy makes of the present observations; the state advances by a step. Call ``forget`` before.
 

@@ -183,7 +183,7 @@ class Rollout(Recorder):
             finals=self._finals_of(actor),
             first_state=world[f"rollout_first_state_{group}"] if remembers else None,
             first_cut=world[f"rollout_first_cut_{group}"] if remembers and "agent_truncated" in optional else None,
-            next_state=actor.memory.state if actor.memory is not None else None,
+            next_state=None if actor.memory is None else actor.memory.next_state(),
             values=world[f"rollout_values_{group}"] if remembers else None,
             critic_inputs=self._read_by_critic(actor.group, "rollout_", 2),
             next_critic_inputs=self._read_by_critic(actor.group, "", 1),
