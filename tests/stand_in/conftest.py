@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 
 from tests.stand_in.driver import HERE, StandIn
 
-Load = Callable[[str], Any]
+Load = Callable[..., Any]
 
 
 def nvcc(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -43,10 +43,10 @@ def drv(stand_in: StandIn, context: None) -> Any:
 def load(drv: Any, tmp_path: Path) -> Load:
     """Compiles a CUDA text and loads it."""
 
-    def load(text: str, arch: str = "sm_90") -> Any:
+    def load(text: str, arch: str = "sm_90", flags: Sequence[str] = ()) -> Any:
         source, cubin = tmp_path / "kernels.cu", tmp_path / "kernels.cubin"
         source.write_text(text)
-        result = nvcc("-cubin", f"-arch={arch}", "-O3", "-lineinfo", "-o", cubin, source)
+        result = nvcc("-cubin", f"-arch={arch}", "-O3", "-lineinfo", *flags, "-o", cubin, source)
         assert result.returncode == 0, result.stderr
         return drv.module_from_buffer(cubin.read_bytes())
 

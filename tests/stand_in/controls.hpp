@@ -1,6 +1,7 @@
 // What tests set and read, beside the driver's own functions; driver.py calls it.
 #pragma once
 
+#include "perturbation.hpp"
 #include "state.hpp"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -26,6 +27,12 @@ EXPORT void stand_in_pretend(int num_devices, int driver_version, int major, int
   state.major = major;
   state.minor = minor;
   state.memory_bytes = memory_bytes;
+}
+
+// 0: blocks and threads in ascending order, and memory as it is.
+EXPORT void stand_in_perturb(uint64_t seed) {
+  stand_in::Lock lock;
+  stand_in_perturbed = {seed, 0};
 }
 
 EXPORT void stand_in_set_timeout(int milliseconds) {

@@ -3,11 +3,16 @@
 #pragma once
 
 #define WW_WARP_SCHEDULER
+#define WW_NEXT_THREAD perturbed_next_thread
 #include "runtime_names.hpp"
 // after it, for the names
 #include "cpu/warps.hpp"
 #include "cpu/cuda_words.hpp"
 #include "cpu/atomics.hpp"
+#include "thread_order.hpp"
+#ifdef STAND_IN_LIBM_SEED
+#include "libm.hpp"
+#endif
 
 namespace stand_in {
 
@@ -55,7 +60,7 @@ struct Runner<kernel> {
         }
         start_block(w);
       }
-      ww::switch_to(w, me, ww::next_thread(w));
+      ww::switch_to(w, me, ww::WW_NEXT_THREAD(w));
     }
   }
 
@@ -75,7 +80,7 @@ struct Runner<kernel> {
     w.end = end;
     for (unsigned t = 0; t < w.threads; t++) w.fiber[t] = ww_fresh_fiber(ww_stack_top(launch, t));
     start_block(w);
-    threadIdx.x = ww::next_thread(w);
+    threadIdx.x = ww::WW_NEXT_THREAD(w);
     WW_SWITCH(&w.caller, w.fiber[threadIdx.x]);
   }
 };
@@ -90,9 +95,8 @@ constexpr unsigned first_of(unsigned first, ...) { return first; }
 
 #undef ww_launch
 
-// One block runs at a time, so what its threads share may be one for all blocks.
-#undef __shared__
-#define __shared__ static
+// One block runs at a time, on one thread of the host. All that is thread-local in a module is its shared memory: so the
+// driver finds it.
 #undef __trap
 #define __trap() ww_fail(WW_FAULT, __FILE__, __LINE__, "__trap() was called")
 

@@ -12,6 +12,8 @@
 #include "modules.hpp"
 #include "unsupported.hpp"
 
+stand_in_perturbation stand_in_perturbed = {0, 0};
+
 using namespace stand_in;
 
 typedef unsigned long long DevicePointer;
@@ -222,6 +224,7 @@ EXPORT int cuMemAlloc_v2(DevicePointer* pointer, size_t bytes) {
   char* memory = (char*)aligned_alloc(page, (bytes + 2 * page - 1) / page * page);
   if (!memory) return out_of_memory;
   *(size_t*)memory = bytes;
+  if (is_perturbed()) fill_undefined(memory + page, bytes);
   state.allocated_bytes += bytes;
   *pointer = (DevicePointer)(memory + page);
   return success;
@@ -410,6 +413,6 @@ EXPORT int cuLaunchKernel(Function* function, unsigned grid_x, unsigned grid_y, 
   Launch launch = {{}, {grid_x, 1, 1}, {block_x, 1, 1}, shared_bytes, (uint64_t)stream, nullptr, bytes};
   strncpy(launch.name, function->name, sizeof launch.name - 1);
   record_launch(launch, parameters);
-  state.pending = run_kernel(kernel, function->name, grid_x, block_x, parameters, bytes);
+  state.pending = run_kernel(*function, grid_x, block_x, parameters, bytes);
   return success;
 }

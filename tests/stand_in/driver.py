@@ -66,14 +66,19 @@ class StandIn:
     def __init__(self) -> None:
         self._library = ctypes.CDLL(str(_build()), mode=ctypes.RTLD_GLOBAL)
         self._library.stand_in_pretend.argtypes = [ctypes.c_int] * 4 + [ctypes.c_uint64]
+        self._library.stand_in_perturb.argtypes = [ctypes.c_uint64]
         self._library.stand_in_inject.restype = ctypes.c_bool
         self._library.stand_in_launches.restype = ctypes.POINTER(_Launch)
         self._library.stand_in_fault.restype = ctypes.c_char_p
         self._library.stand_in_allocated_bytes.restype = ctypes.c_uint64
 
     def reset(self) -> None:
-        """As in a fresh process, but for contexts, modules and memory: no error, nothing injected or recorded."""
+        """As in a fresh process, but for contexts, modules and memory: no error, nothing injected or recorded.
+
+        ``$STAND_IN_SEED`` perturbs all that runs after it, so that any tests can be run so.
+        """
         self._library.stand_in_reset()
+        self.perturb(int(os.environ.get("STAND_IN_SEED", "0")))
 
     def pretend(
         self,
@@ -84,6 +89,14 @@ class StandIn:
     ) -> None:
         """Be another machine, until ``reset``."""
         self._library.stand_in_pretend(num_devices, driver_version, *compute_capability, memory_bytes)
+
+    def perturb(self, seed: int) -> None:
+        """Run blocks and threads in another order, and fill memory that a GPU leaves undefined, until ``reset``.
+
+        Args:
+            seed: of the order and of what undefined memory holds; 0 perturbs nothing.
+        """
+        self._library.stand_in_perturb(seed)
 
     def set_timeout(self, seconds: float) -> None:
         """How long a kernel may make no progress before it is ended with error 702."""

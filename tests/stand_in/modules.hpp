@@ -4,11 +4,15 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "runtime_names.hpp"
 #include "state.hpp"
+
+// The C library's, which finds a thread-local variable by its library's number and its place there.
+extern "C" void* __tls_get_addr(void* variable);
 
 namespace stand_in {
 
@@ -21,12 +25,42 @@ struct Function {
   Function* next;
 };
 
+// What is thread-local in a library, by the loader's number for it.
+struct SharedMemory {
+  size_t number, bytes;
+};
+
 struct Module {
   void* library;
   Function* functions;
   Context* context;
   unsigned char* image;  // a copy of what was loaded: of its variables, only its table of symbols tells
+  SharedMemory shared;
 };
+
+// ---- shared memory -------------------------------------------------------------------------------------------------
+static int read_thread_local_bytes(dl_phdr_info* library, size_t, void* found) {
+  SharedMemory& shared = *(SharedMemory*)found;
+  if (library->dlpi_tls_modid != shared.number) return 0;
+  for (unsigned i = 0; i < library->dlpi_phnum; i++)
+    if (library->dlpi_phdr[i].p_type == PT_TLS) shared.bytes = library->dlpi_phdr[i].p_memsz;
+  return 1;
+}
+
+static SharedMemory shared_memory_of(void* library) {
+  SharedMemory shared = {0, 0};
+  if (dlinfo(library, RTLD_DI_TLS_MODID, &shared.number) == 0 && shared.number)
+    dl_iterate_phdr(read_thread_local_bytes, &shared);
+  return shared;
+}
+
+// That of the calling thread.
+static char* address_of(const SharedMemory& shared) {
+  size_t variable[2] = {shared.number, 0};
+  return shared.bytes ? (char*)__tls_get_addr(variable) : nullptr;
+}
+
+// ---- loading -------------------------------------------------------------------------------------------------------
 
 // A shared library says itself how long it is: the table of its sections comes last.
 static size_t image_bytes(const unsigned char* image) {
@@ -72,7 +106,8 @@ static int load_module(Module** loaded, const void* image) {
   }
   unsigned char* copy = (unsigned char*)malloc(bytes);
   if (!copy) return out_of_memory;
-  *loaded = new Module{library, nullptr, current_context(), (unsigned char*)memcpy(copy, image, bytes)};
+  memcpy(copy, image, bytes);
+  *loaded = new Module{library, nullptr, current_context(), copy, shared_memory_of(library)};
   return success;
 }
 

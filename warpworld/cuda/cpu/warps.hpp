@@ -74,27 +74,26 @@ static inline void release_block(Warps& w) {
   WW_CHECKED(ww_check_block_barrier());
 }
 
-// Releases the lanes of every warp mask whose lanes have all arrived; lanes that have returned count as arrived.
-static inline void release_warps(Warps& w) {
-  for (unsigned base = 0; base < w.threads; base += WW_WARP_SIZE) {
-    const unsigned lanes = w.threads - base < WW_WARP_SIZE ? w.threads - base : WW_WARP_SIZE;
-    for (unsigned i = 0; i < lanes; i++) {
-      if (w.wait[base + i] != Wait::warp) continue;
-      const uint32_t mask = w.mask[base + i];
-      bool complete = true;
-      for (unsigned j = 0; j < lanes && complete; j++)
-        if (mask >> j & 1)
-          complete = w.wait[base + j] == Wait::returned || (w.wait[base + j] == Wait::warp && w.mask[base + j] == mask);
-      if (!complete) continue;
-      for (unsigned j = 0; j < lanes; j++)
-        if (w.wait[base + j] == Wait::warp && w.mask[base + j] == mask) {
-          w.exchanged[base + j] = w.value[base + j];
-          make_ready(w, base + j);
-        } else if (mask >> j & 1) {
-          w.exchanged[base + j] = 0;
-        }
-      WW_CHECKED(ww_check_warp_barrier(base, lanes == 32 ? mask : mask & ((1u << lanes) - 1)));
-    }
+// Releases the lanes of every warp mask whose lanes have all arrived; lanes that have returned count as arrived. Of the
+// warp that begins with the thread `base`.
+static inline void release_warp(Warps& w, unsigned base) {
+  const unsigned lanes = w.threads - base < WW_WARP_SIZE ? w.threads - base : WW_WARP_SIZE;
+  for (unsigned i = 0; i < lanes; i++) {
+    if (w.wait[base + i] != Wait::warp) continue;
+    const uint32_t mask = w.mask[base + i];
+    bool complete = true;
+    for (unsigned j = 0; j < lanes && complete; j++)
+      if (mask >> j & 1)
+        complete = w.wait[base + j] == Wait::returned || (w.wait[base + j] == Wait::warp && w.mask[base + j] == mask);
+    if (!complete) continue;
+    for (unsigned j = 0; j < lanes; j++)
+      if (w.wait[base + j] == Wait::warp && w.mask[base + j] == mask) {
+        w.exchanged[base + j] = w.value[base + j];
+        make_ready(w, base + j);
+      } else if (mask >> j & 1) {
+        w.exchanged[base + j] = 0;
+      }
+    WW_CHECKED(ww_check_warp_barrier(base, lanes == 32 ? mask : mask & ((1u << lanes) - 1)));
   }
 }
 
@@ -115,17 +114,27 @@ static inline void release_warps(Warps& w) {
   ww_fail(WW_DEADLOCK, warp->file, warp->line, text);
 }
 
+// No thread is ready: releases those whose barrier is complete.
+static void release(Warps& w) {
+  w.next_ready = w.num_ready = 0;
+  if (w.num_at_block && w.num_at_block + w.num_returned == w.threads)
+    release_block(w);
+  else
+    for (unsigned base = 0; base < w.threads; base += WW_WARP_SIZE) release_warp(w, base);
+  if (w.num_ready == 0) deadlock(w);
+}
+
 static unsigned next_thread(Warps& w) {
-  if (w.next_ready == w.num_ready) {
-    w.next_ready = w.num_ready = 0;
-    if (w.num_at_block && w.num_at_block + w.num_returned == w.threads)
-      release_block(w);
-    else
-      release_warps(w);
-    if (w.num_ready == 0) deadlock(w);
-  }
+  if (w.next_ready == w.num_ready) release(w);
   return w.ready[w.next_ready++];
 }
+
+// A function that is defined after this file may choose in another order.
+#ifdef WW_NEXT_THREAD
+static unsigned WW_NEXT_THREAD(Warps& w);
+#else
+#define WW_NEXT_THREAD next_thread
+#endif
 
 static WW_INLINE void switch_to(Warps& w, unsigned from, unsigned to) {
   if (from == to) return;
@@ -141,7 +150,7 @@ __attribute__((noinline)) static void wait_here(Wait kind, uint32_t mask, uint64
   w.mask[me] = mask;
   w.value[me] = value;
   if (kind == Wait::block) w.num_at_block++;
-  switch_to(w, me, next_thread(w));
+  switch_to(w, me, WW_NEXT_THREAD(w));
 }
 
 static WW_INLINE void sync(const Site* site) { wait_here(Wait::block, 0, 0, site); }
@@ -193,7 +202,7 @@ struct WarpRunner<kernel, threads> : Unpacking<WarpRunner<kernel, threads>, A...
         }
         start_block(w);
       }
-      switch_to(w, me, next_thread(w));
+      switch_to(w, me, WW_NEXT_THREAD(w));
     }
   }
 
@@ -206,7 +215,7 @@ struct WarpRunner<kernel, threads> : Unpacking<WarpRunner<kernel, threads>, A...
     w.end = end;
     for (unsigned t = 0; t < threads; t++) w.fiber[t] = ww_fresh_fiber(ww_stack_top(launch, t));
     start_block(w);
-    threadIdx.x = next_thread(w);
+    threadIdx.x = WW_NEXT_THREAD(w);
     WW_SWITCH(&w.caller, w.fiber[threadIdx.x]);
   }
 };

@@ -1,0 +1,76 @@
+"""Packaged envs beside the cpu backend's where launches and results are perturbed as a GPU may perturb them.
+
+Blocks and threads run in another order, memory that a GPU leaves undefined is filled, half of all results of math
+functions are moved by a last bit, and products and sums are contracted.
+"""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from benchmarks.gpu.compare import Course, compare, courses
+from tests.stand_in.driver import StandIn
+from tests.stand_in.plugin import REAL_NVCC
+from warpworld import World
+from warpworld.environment import get_environment
+from warpworld.managers import devices
+from warpworld.managers.cpu.backend import CpuBackend
+
+pytestmark = [pytest.mark.stand_in, pytest.mark.long]
+
+SEEDS = (1, 2, 3)
+STEPS = 20
+COURSES = courses()
+
+
+def name_of(course: Course) -> str:
+    """Its place among all, and its env."""
+    return f"{COURSES.index(course)} {course.name}"
+
+
+@pytest.fixture
+def cpu_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The device "cpu" is the cpu backend's, as it is where a GPU is."""
+    monkeypatch.setitem(devices._loaders, "cpu", CpuBackend)
+
+
+@pytest.mark.parametrize("course", COURSES, ids=name_of)
+def test_order_and_undefined_memory_change_no_bit(course: Course, cpu_backend: None, stand_in: StandIn) -> None:
+    for seed in SEEDS:
+        stand_in.perturb(seed)
+        found = compare(course, "cuda", STEPS, exact=True)
+        assert found["bit_for_bit"], (seed, found["differences"])
+
+
+def perturbed_floats(course: Course) -> object:
+    """A case; integers alone are those of the test above."""
+    return pytest.param(course, id=name_of(course), marks=() if course.libm or course.rays else pytest.mark.exhaustive)
+
+
+@pytest.mark.parametrize("course", [perturbed_floats(course) for course in COURSES])
+def test_results_stay_near_where_floats_differ_in_a_last_bit(
+    course: Course, cpu_backend: None, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WARPWORLD_NVCCFLAGS", "--fmad=true -DSTAND_IN_LIBM_SEED=1")
+    monkeypatch.setenv(REAL_NVCC, "")  # which compiles the same text in the test above
+    stand_in.perturb(1)
+    found = compare(course, "cuda", STEPS, exact=False)
+    assert found["differences"] == []
+
+
+def test_the_order_of_atomics_shows_in_scratch_arrays_alone(stand_in: StandIn) -> None:
+    first, second = (arrays_of_a_crowd(stand_in, seed) for seed in (1, 2))
+    assert {name for name in first if not torch.equal(first[name], second[name])} == {"crowd"}
+
+
+def arrays_of_a_crowd(stand_in: StandIn, seed: int) -> dict[str, torch.Tensor]:
+    """All arrays of an env of 2,000 agents after some steps, in an order of threads."""
+    stand_in.perturb(seed)
+    kind = get_environment("tag_continuous")
+    crowd = kind(num_taggers=100, num_runners=1900, grid_length=90.0, use_full_observation=False, episode_length=3)
+    world = World(crowd, num_envs=2, seed=5)
+    world.reset()
+    for _ in range(4):
+        world.step()
+    return {name: world[name].clone() for name in world.data}
