@@ -45,11 +45,11 @@ MOVED = "--fmad=false -DSTAND_IN_LIBM_SEED=1"
 
 
 def results(
-    load: Load, kernel: str, flags: str = "", x: np.ndarray = X, y: np.ndarray = Y, out: np.ndarray | None = None
+    load_anew: Load, kernel: str, flags: str = "", x: np.ndarray = X, y: np.ndarray = Y, out: np.ndarray | None = None
 ) -> np.ndarray:
     """What a kernel makes of pairs of numbers."""
     out = np.zeros(NUM, np.float32) if out is None else out.copy()
-    function = load(KERNELS, flags=flags.split()).get_function(kernel)
+    function = load_anew(KERNELS, *flags.split()).get_function(kernel)
     launch(function, pack("PPP", x.ctypes.data, y.ctypes.data, out.ctypes.data), grid=NUM // 100, block=100)
     return out
 
@@ -63,8 +63,8 @@ def has_fma() -> bool:
 
 
 @pytest.mark.parametrize("name", [*OF_ONE, *OF_TWO])
-def test_half_of_the_results_of_a_math_function_are_moved_by_an_ulp(name: str, load: Load) -> None:
-    exact, found, again = (results(load, f"of_{name}", flags) for flags in ("", MOVED, MOVED))
+def test_half_of_the_results_of_a_math_function_are_moved_by_an_ulp(name: str, load_anew: Load) -> None:
+    exact, found, again = (results(load_anew, f"of_{name}", flags) for flags in ("", MOVED, MOVED))
     assert np.array_equal(found, again)
     moves = found.view(np.int32) - exact.view(np.int32)
     assert set(moves.tolist()) == {-1, 0, 1}
@@ -72,31 +72,31 @@ def test_half_of_the_results_of_a_math_function_are_moved_by_an_ulp(name: str, l
     assert 0.2 < (moves == 1).mean() < 0.3
 
 
-def test_another_seed_moves_other_results(load: Load) -> None:
-    first, second = (results(load, "of_sinf", f"-DSTAND_IN_LIBM_SEED={seed}") for seed in (1, 2))
+def test_another_seed_moves_other_results(load_anew: Load) -> None:
+    first, second = (results(load_anew, "of_sinf", f"-DSTAND_IN_LIBM_SEED={seed}") for seed in (1, 2))
     assert 0.45 < (first != second).mean() < 0.75
 
 
 @pytest.mark.parametrize("name", ["sqrtf", "division"])
-def test_what_is_exact_on_a_gpu_is_not_moved(name: str, load: Load) -> None:
-    assert np.array_equal(results(load, f"of_{name}"), results(load, f"of_{name}", MOVED))
+def test_what_is_exact_on_a_gpu_is_not_moved(name: str, load_anew: Load) -> None:
+    assert np.array_equal(results(load_anew, f"of_{name}"), results(load_anew, f"of_{name}", MOVED))
 
 
-def test_results_that_are_defined_exactly_are_not_moved(load: Load) -> None:
+def test_results_that_are_defined_exactly_are_not_moved(load_anew: Load) -> None:
     zeros = np.zeros(NUM, np.float32)
     for name, expected in (("sinf", 0.0), ("cosf", 1.0), ("expf", 1.0), ("logf", -np.inf), ("powf", 0.0)):
-        assert (results(load, f"of_{name}", MOVED, x=zeros) == expected).all(), name
+        assert (results(load_anew, f"of_{name}", MOVED, x=zeros) == expected).all(), name
 
 
-def test_arguments_are_evaluated_once(load: Load) -> None:
-    assert (results(load, "evaluations", MOVED) == 1.0).all()
+def test_arguments_are_evaluated_once(load_anew: Load) -> None:
+    assert (results(load_anew, "evaluations", MOVED) == 1.0).all()
 
 
-def test_products_and_sums_are_contracted_where_it_is_asked_for(load: Load, has_fma: bool) -> None:
+def test_products_and_sums_are_contracted_where_it_is_asked_for(load_anew: Load, has_fma: bool) -> None:
     if not has_fma:
         pytest.skip("this machine has no fused multiply-add")
     product = X * Y
-    plain, contracted = (results(load, "of_sum_of_product", flags, out=-product) for flags in ("", "--fmad=true"))
+    plain, contracted = (results(load_anew, "of_sum_of_product", flags, out=-product) for flags in ("", "--fmad=true"))
     assert not plain.any()
     assert np.array_equal(contracted, (X.astype(np.float64) * Y - product).astype(np.float32))
     assert (contracted != 0).mean() > 0.9

@@ -37,7 +37,14 @@ extern "C" __global__ void count(int* out) {
   out[0] = before + 1;
 }
 
-// A lane's neighbours in two masks of which the second meets while the first one's lanes may still run.
+// Each thread reads its neighbour's value, and nothing orders the reading after the writing.
+extern "C" __global__ void lack_a_barrier(int* out) {
+  __shared__ int values[50];
+  values[threadIdx.x] = threadIdx.x;
+  out[threadIdx.x] = threadIdx.x ? values[threadIdx.x - 1] : -1;
+}
+
+// Lanes meet in pairs, and in other pairs next: what they offered first must be there until both have read it.
 extern "C" __global__ void exchange(int* out) {
   const int lane = threadIdx.x % 32;
   int sum = threadIdx.x;
@@ -54,23 +61,23 @@ extern "C" __global__ void exchange(int* out) {
     ("name", "grid", "block"), [("write_blocks", 50, 1), ("write_threads", 1, 50), ("write_after_a_barrier", 1, 50)]
 )
 def test_blocks_and_threads_run_in_an_order_of_the_seed(
-    name: str, grid: int, block: int, stand_in: StandIn, load: Load
+    name: str, grid: int, block: int, stand_in: StandIn, load_anew: Load
 ) -> None:
     orders = []
     for seed in (0, 1, 1, 2):
         stand_in.perturb(seed)
-        orders.append(written(load, name, 50, grid, block))
+        orders.append(written(load_anew, name, 50, grid, block))
     unperturbed, first, again, second = orders
     assert unperturbed == sorted(first) == sorted(second) == list(range(50))
     assert first == again
     assert unperturbed != first != second != unperturbed
 
 
-def test_a_warp_may_be_ahead_of_another(stand_in: StandIn, load: Load) -> None:
+def test_a_warp_may_be_ahead_of_another(stand_in: StandIn, load_anew: Load) -> None:
     orders = []
     for seed in range(9):
         stand_in.perturb(seed)
-        orders.append(written(load, "write_around_a_barrier", 128, 1, 64))
+        orders.append(written(load_anew, "write_around_a_barrier", 128, 1, 64))
     unperturbed, *perturbed = map(is_warp_ahead, orders)
     assert not unperturbed
     assert set(perturbed) == {False, True}
@@ -82,24 +89,30 @@ def is_warp_ahead(order: list[int]) -> bool:
     return any(thread >= 0 for thread in order[first_behind:])
 
 
-def test_a_thread_is_interrupted_at_atomic_operations(stand_in: StandIn, load: Load) -> None:
-    assert written(load, "count", 2, 1, 64) == [64, 64]
+def test_a_thread_is_interrupted_at_atomic_operations(stand_in: StandIn, load_anew: Load) -> None:
+    assert written(load_anew, "count", 2, 1, 64) == [64, 64]
     stand_in.perturb(1)
-    counted, atomically_counted = written(load, "count", 2, 1, 64)
+    counted, atomically_counted = written(load_anew, "count", 2, 1, 64)
     assert counted < 64
     assert atomically_counted == 64
 
 
-def test_lanes_exchange_the_same_values_in_any_order(stand_in: StandIn, load: Load) -> None:
+def test_a_missing_barrier_shows(stand_in: StandIn, load_anew: Load) -> None:
+    assert written(load_anew, "lack_a_barrier", 50, 1, 50) == list(range(-1, 49))
+    stand_in.perturb(1)
+    assert written(load_anew, "lack_a_barrier", 50, 1, 50) != list(range(-1, 49))
+
+
+def test_lanes_exchange_the_same_values_in_any_order(stand_in: StandIn, load_anew: Load) -> None:
     sums = np.arange(96).reshape(3, 32).sum(1).repeat(32).tolist()
     for seed in range(5):
         stand_in.perturb(seed)
-        assert written(load, "exchange", 96, 1, 96) == sums
+        assert written(load_anew, "exchange", 96, 1, 96) == sums
 
 
-def written(load: Load, name: str, count: int, grid: int, block: int) -> list[int]:
+def written(load_anew: Load, name: str, count: int, grid: int, block: int) -> list[int]:
     """What a kernel writes, of a module that is loaded anew."""
     out = np.zeros(count, np.int32)
-    launch(load(KERNELS).get_function(name), pack("P", out.ctypes.data), grid=grid, block=block)
+    launch(load_anew(KERNELS).get_function(name), pack("P", out.ctypes.data), grid=grid, block=block)
     values: list[int] = out.tolist()
     return values

@@ -42,19 +42,19 @@ extern "C" __global__ void read_static(int* out) { out[threadIdx.x] = counts[thr
 """
 
 
-def read_shared(load: Load, drv: Any) -> np.ndarray:
+def read_shared(load_anew: Load, drv: Any) -> np.ndarray:
     out = np.zeros((2, 2, 256), np.int32)
-    launch(load(KERNELS).get_function("read_shared"), pack("P", out.ctypes.data), grid=2, block=256)
+    launch(load_anew(KERNELS).get_function("read_shared"), pack("P", out.ctypes.data), grid=2, block=256)
     return out
 
 
-def read_local(load: Load, drv: Any) -> np.ndarray:
+def read_local(load_anew: Load, drv: Any) -> np.ndarray:
     out = np.zeros((1, 256), np.int32)
-    launch(load(KERNELS).get_function("read_local"), pack("P", out.ctypes.data))
+    launch(load_anew(KERNELS).get_function("read_local"), pack("P", out.ctypes.data))
     return out
 
 
-def read_allocated(load: Load, drv: Any) -> np.ndarray:
+def read_allocated(load_anew: Load, drv: Any) -> np.ndarray:
     out = np.zeros((1, 256), np.int32)
     drv.memcpy_dtoh(out, drv.mem_alloc(out.nbytes))
     return out
@@ -62,12 +62,12 @@ def read_allocated(load: Load, drv: Any) -> np.ndarray:
 
 @pytest.mark.parametrize("read", [read_shared, read_local, read_allocated], ids=lambda read: read.__name__)
 def test_undefined_memory_holds_what_the_seed_chooses(
-    read: Callable[[Load, Any], np.ndarray], stand_in: StandIn, load: Load, drv: Any
+    read: Callable[[Load, Any], np.ndarray], stand_in: StandIn, load_anew: Load, drv: Any
 ) -> None:
     found = []
     for seed in (1, 1, 2):
         stand_in.perturb(seed)
-        found.append(read(load, drv))
+        found.append(read(load_anew, drv))
     first, again, second = found
     assert np.array_equal(first, again)
     assert not np.array_equal(first, second)
@@ -78,15 +78,15 @@ def test_undefined_memory_holds_what_the_seed_chooses(
         assert (values < 0).any() and (values > 255).any()
 
 
-def test_shared_memory_is_kept_where_nothing_is_perturbed(load: Load, drv: Any) -> None:
-    first, second = read_shared(load, drv)
+def test_shared_memory_is_kept_where_nothing_is_perturbed(load_anew: Load, drv: Any) -> None:
+    first, second = read_shared(load_anew, drv)
     assert not first.any()
     assert (second == 7).all()
 
 
-def test_static_memory_is_defined(stand_in: StandIn, load: Load) -> None:
+def test_static_memory_is_defined(stand_in: StandIn, load_anew: Load) -> None:
     stand_in.perturb(1)
-    read, out = load(KERNELS).get_function("read_static"), np.zeros(256, np.int32)
+    read, out = load_anew(KERNELS).get_function("read_static"), np.zeros(256, np.int32)
     for expected in (0, 1):
         launch(read, pack("P", out.ctypes.data), block=256)
         assert (out == expected).all()
