@@ -43,6 +43,7 @@ from warpworld.trainers.collecting.acting_kernel import SOURCE as ACTING_SOURCE
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EpisodeStatistics
 from warpworld.trainers.collecting.metrics import EpisodeMetrics
+from warpworld.world.env_states import STATES_SOURCE
 
 # packaged configs whose algorithms have kernels
 LEARNING = ("cartpole_dqn", "pendulum_ddpg", "pendulum_sac", "recall_r2d2")
@@ -71,6 +72,14 @@ def test_agents_that_take_turns(check: Callable[[KernelSource], None]) -> None:
     text = path.read_text()
     signatures = tuple(read_signatures(path, text).values())
     check(KernelSource(path, text, {"NUM_AGENTS": 3000}, signatures, threads=(3000,) * len(signatures)))
+
+
+@pytest.mark.heavy
+@pytest.mark.long
+def test_states_of_envs(check: Callable[[KernelSource], None]) -> None:
+    text = STATES_SOURCE.read_text()
+    signatures = tuple(read_signatures(STATES_SOURCE, text).values())
+    check(KernelSource(STATES_SOURCE, text, {"NUM_AGENTS": 1}, signatures, threads=(128,) * len(signatures)))
 
 
 @pytest.mark.heavy

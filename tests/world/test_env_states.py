@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -13,6 +14,7 @@ from tests.envs.test_contract import each_name
 from warpworld import World
 from warpworld.environment import get_environment
 from warpworld.errors import StoreError
+from warpworld.world.random import philox
 
 
 def made(name: str = "cartpole", num_envs: int = 6, **params: Any) -> World:
@@ -101,11 +103,80 @@ def test_states_go_into_other_envs_and_other_worlds() -> None:
         assert now[array][0].tobytes() == expected[array][5].tobytes(), array
     assert torch.equal(world.state(), world.state(range(6)))
     assert torch.equal(world.state(slice(2, 6, 3)), saved)
+    many = [*range(6)] * 9  # more than the world has envs
+    assert torch.equal(world.state(many), world.state().repeat(9, 1))
+
+
+def rows_of(world: World) -> torch.Tensor:
+    """The states' bytes behind their layout, put together by torch from each array's."""
+    taken = [name for name in world.data.names("state") if world.data.array(name).per != "world"]
+    parts = [world[name] for name in taken if name not in ("active", "resetting")]
+    return torch.cat([part.reshape(world.num_envs, -1).view(torch.uint8).cpu() for part in parts], 1)
+
+
+@each_name
+def test_states_are_the_bytes_of_the_arrays(name: str, params: dict[str, Any]) -> None:
+    world = made(name, 21, **params)  # more than a block takes, and not a multiple of it
+    Driver(world).step()
+    saved, before = world.state(), rows_of(world)
+    assert torch.equal(saved[:, 8:].cpu(), before)
+    world.set_state(range(20, -1, -1), saved)
+    assert torch.equal(rows_of(world), before.flip(0))
+
+
+@pytest.mark.parametrize("sources", [[1, 0, 5, 3], [4, 4, 1, 4]])
+def test_envs_that_are_sources_and_targets(sources: list[int]) -> None:
+    world = made()
+    Driver(world).step()
+    expected = rows_of(world)
+    expected[[0, 1, 3, 5]] = expected[sources]
+    world.fork(sources, [0, 1, 3, 5])
+    assert torch.equal(rows_of(world), expected)
+
+
+def test_of_an_env_that_is_named_twice_the_last_state_stays() -> None:
+    world, other = made(), made()
+    before = rows_of(world)
+    world.fork([4, 5, 3], [0, 1, 0])
+    other.set_state([0, 1, 0], other.state([4, 5, 3]))
+    for each in (world, other):
+        assert torch.equal(rows_of(each), before[[3, 5, 2, 3, 4, 5]])
+    states = world.state([2, 2, 0, 2, 2, 2, 2, 2])[:, 8:].cpu()
+    assert torch.equal(states, before[[2, 2, 3, 2, 2, 2, 2, 2]])
+
+
+def test_a_reseeded_fork_draws_what_no_env_draws() -> None:
+    world = made(num_envs=40)
+    keys, streams = world["random_key"].view(torch.int64).cpu().clone(), torch.arange(40)
+    world.fork(3, [*range(40), 7], reseed=True)
+    zero = torch.zeros_like(keys)
+    words = philox((zero, streams, zero, zero + 0xFFFE), keys)
+    assert torch.equal(world["random_key"].view(torch.int64).cpu(), words[0] | words[1] << 32)
+    assert world["random_stream"].tolist() == list(range(40))
+
+
+def test_indices_may_be_arrays_and_tensors() -> None:
+    world = made()
+    expected = world.state([1, 4])
+    for envs in (np.array([1, 4], np.uint8), torch.tensor([1, 4], device=world.device), (1, 4), range(1, 6, 3)):
+        assert torch.equal(world.state(envs), expected)
+    for nothing in ([], slice(3, 3), range(9, 9), np.empty(0, np.int64)):
+        assert world.state(nothing).shape == (0, expected.shape[1])
+        world.fork(0, nothing)
 
 
 @pytest.mark.parametrize(
     ("act", "message"),
     [
+        (
+            lambda world: world.state(torch.ones(6, dtype=torch.bool)),
+            "envs: shape (6,) bool, expected a row of indices, whole numbers",
+        ),
+        (
+            lambda world: world.fork(0, np.array([[1.0]])),
+            "targets: shape (1, 1) float64, expected a row of indices, whole numbers",
+        ),
+        (lambda world: world.state(range(3, 9, 2)), "envs: 7 is not one of this world's envs, which are 0 to 5"),
         (lambda world: world.state([6]), "envs: 6 is not one of this world's envs, which are 0 to 5"),
         (lambda world: world.fork(-1, [2]), "source: -1 is not one of this world's envs, which are 0 to 5"),
         (lambda world: world.fork(0, [7]), "targets: 7 is not one of this world's envs, which are 0 to 5"),

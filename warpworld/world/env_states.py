@@ -3,73 +3,101 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warpworld.environment import Kernel
 from warpworld.errors import StoreError
 from warpworld.managers.data_manager import DataManager
-from warpworld.world.random import philox
+from warpworld.managers.function_manager import FunctionManager
+from warpworld.managers.kernel_source import INCLUDE_FOLDER
+from warpworld.managers.program import RunKernel
+from warpworld.world.env_indices import Envs, env_indices, have_common, last_of_each
 
 if TYPE_CHECKING:
     import torch
 
-Envs = Sequence[int] | slice
-
+STATES_SOURCE = INCLUDE_FOLDER / "env_states.cu"
+_LANES = (1, 128)  # of an env's copy: one where lanes take turns
 _LAYOUT_BYTES = 8  # in front of each state: a number for the arrays that it holds
 _OF_A_CALL = ("active", "resetting")  # which envs a call is for: written anew by each
-_MASK = 0xFFFFFFFF
+_MISMATCH = 7  # place in a Job of the kernels
 
 
 class EnvStates:
     """The part that each env has of the state arrays, as bytes.
 
+    Kernels copy the states of all envs that a call names, on every device. Their arguments are settled here, and a
+    call writes its own into a ``Job``, see the kernels' file.
+
     Args:
         data: a sealed store.
-        num_envs: envs of the world.
+        kernels: ``World.kernels``.
+        program: ``World.program``.
+
+    Raises:
+        BuildError: the kernels do not compile.
     """
 
-    def __init__(self, data: DataManager, num_envs: int) -> None:
+    def __init__(
+        self,
+        data: DataManager,
+        kernels: Callable[..., FunctionManager],
+        program: Callable[[list[RunKernel]], Callable[[], None]],
+    ) -> None:
         import torch
 
-        self._data, self._num_envs = data, num_envs
+        self._device, self._num_envs = data["active"].device, len(data["active"])
         names = [name for name in data.names("state") if data.array(name).per != "world" and name not in _OF_A_CALL]
-        self._parts = [data[name].view(num_envs, -1).view(torch.uint8) for name in names]
+        sizes = [data[name][0].numel() * data[name].element_size() for name in names]
+        self._width = _LAYOUT_BYTES + sum(sizes)
         layout = [(name, data.array(name).dtype, tuple(data[name].shape[1:])) for name in names]
         number = hashlib.blake2b(repr(layout).encode(), digest_size=_LAYOUT_BYTES).digest()
-        self._layout = torch.frombuffer(bytearray(number), dtype=torch.uint8).to(data["active"].device)
+        table = [[data.pointer(name), size] for name, size in zip(names, sizes, strict=True)]
+        self._parts = torch.tensor(table, dtype=torch.int64).to(self._device)
+        self._host_job = torch.zeros(_MISMATCH + 1, dtype=torch.int64)
+        self._values = self._host_job.numpy()
+        self._job = self._host_job.to(self._device)  # the same memory on a CPU
+        scalars = {
+            "job": self._job.data_ptr(),
+            "parts": self._parts.data_ptr(),
+            "num_parts": len(names),
+            "layout": int.from_bytes(number, "little"),
+        }
+        own = {"random_key", "random_stream"}
+        functions = kernels(STATES_SOURCE, {"NUM_AGENTS": 1}, scalars, writable=own)
+        functions.build([Kernel(name, threads_per_env=_LANES) for name in functions.signatures])
+        self._run = {name: program([functions.step(name, 0, own_env_only=False)]) for name in functions.signatures}
 
     def read(self, envs: Envs) -> torch.Tensor:
         """(envs, bytes) uint8: a copy of their states."""
-        import torch
-
-        chosen = self._indices("envs", envs)
-        return torch.cat([self._layout.expand(len(chosen), -1), *(part[chosen] for part in self._parts)], dim=1)
+        return self._read(env_indices("envs", envs, self._num_envs))
 
     def write(self, envs: Envs, states: torch.Tensor) -> None:
-        """Write states back, into these envs or others.
+        """Write states back, into these envs or others; of an env that is named twice, the last state stays.
 
         Raises:
             StoreError: they are of a world with other arrays, or there is not one for each env.
         """
         import torch
 
-        chosen = self._indices("envs", envs)
-        width = _LAYOUT_BYTES + sum(part.shape[1] for part in self._parts)
-        if states.dtype != torch.uint8 or states.shape != (len(chosen), width):
+        chosen = env_indices("envs", envs, self._num_envs)
+        if states.dtype != torch.uint8 or states.shape != (len(chosen), self._width):
             dtype = str(states.dtype).removeprefix("torch.")
             raise StoreError(
-                f"states: shape {tuple(states.shape)} {dtype}, expected ({len(chosen)}, {width}) uint8, as state() of "
-                "this world returns"
+                f"states: shape {tuple(states.shape)} {dtype}, expected ({len(chosen)}, {self._width}) uint8, as "
+                "state() of this world returns"
             )
-        states = states.to(self._layout.device)
-        if not bool((states[:, :_LAYOUT_BYTES] == self._layout).all()):
+        rows = states.to(self._device).contiguous()
+        self._call("compare_layouts", chosen, rows=rows)
+        if self._job[_MISMATCH]:
             raise StoreError("states: they come from a world with other arrays")
-        start = _LAYOUT_BYTES
-        for part in self._parts:
-            part[chosen] = states[:, start : start + part.shape[1]]
-            start += part.shape[1]
+        last = last_of_each(chosen, envs)
+        if last is not None:
+            chosen, rows = chosen[last], rows[torch.from_numpy(last).to(self._device)]
+        self._call("write_states", chosen, rows=rows)
 
     def copy(self, source: int | Sequence[int], targets: Envs, reseed: bool) -> None:
         """Copy states from env to env; with ``reseed`` the targets draw random numbers of their own from here on.
@@ -77,39 +105,51 @@ class EnvStates:
         Raises:
             StoreError: there is neither one source nor one for each target.
         """
-        import torch
-
-        to = self._indices("targets", targets)
-        whence = self._indices("source", [source] if isinstance(source, (int, np.integer)) else source)
+        to = env_indices("targets", targets, self._num_envs)
+        sources = [source] if isinstance(source, (int, np.integer)) else source
+        whence = env_indices("source", sources, self._num_envs)
         if len(whence) not in (1, len(to)):
             raise StoreError(f"source: {len(whence)} envs, expected one, or one for each of {len(to)} targets")
-        whence = whence.expand(len(to))
-        # torch has no arithmetic on unsigned words
-        keys, streams = self._data["random_key"].view(torch.int64), self._data["random_stream"].view(torch.int32)
-        own_keys, own_streams = keys[to], streams[to]
-        for part in self._parts:
-            part[to] = part[whence]
-        if reseed:
-            keys[to], streams[to] = _next_keys(own_keys, own_streams), own_streams
+        last = last_of_each(to, targets)
+        if last is not None:
+            to, whence = to[last], whence if len(whence) == 1 else whence[last]
+        if have_common(whence, to, self._num_envs):
+            self._call("write_states", to, rows=self._read(whence), reseed=reseed)  # all are read before one is written
+        else:
+            self._call("fork_states", to, sources=whence, reseed=reseed)
 
-    def _indices(self, name: str, envs: Envs) -> torch.Tensor:
+    def _read(self, chosen: np.ndarray) -> torch.Tensor:
         import torch
 
-        every = range(self._num_envs)
-        chosen = list(every[envs]) if isinstance(envs, slice) else [int(env) for env in envs]
-        for env in chosen:
-            if not 0 <= env < self._num_envs:
-                raise StoreError(f"{name}: {env} is not one of this world's envs, which are 0 to {self._num_envs - 1}")
-        return torch.tensor(chosen, dtype=torch.int64, device=self._layout.device)
+        rows = torch.empty((len(chosen), self._width), dtype=torch.uint8, device=self._device)
+        self._call("read_states", chosen, rows=rows)
+        return rows
 
+    def _call(
+        self,
+        kernel: str,
+        chosen: np.ndarray,
+        rows: torch.Tensor | None = None,
+        sources: np.ndarray | None = None,
+        reseed: bool = False,
+    ) -> None:
+        """Run a kernel on some envs.
 
-def _next_keys(keys: torch.Tensor, streams: torch.Tensor) -> torch.Tensor:
-    """A key that follows from each key and stream, all of them as signed words; an env never draws that number.
+        Args:
+            kernel: its name.
+            chosen: the envs' indices.
+            rows: one for each of them, or one for all.
+            sources: indices, likewise; the kernel reads neither or one of them.
+            reseed: see ``copy``.
+        """
+        import torch
 
-    Draws have an agent below 0xFFFE in their counters, or 0xFFFF.
-    """
-    import torch
+        def place(numbers: torch.Tensor, step: int) -> tuple[int, int]:
+            return numbers.data_ptr(), step if len(numbers) == len(chosen) else 0
 
-    zero = torch.zeros_like(keys)
-    words = philox((zero, streams.long() & _MASK, zero, zero + 0xFFFE), keys)
-    return words[0] | words[1] << 32
+        envs = torch.from_numpy(chosen).to(self._device)
+        whence = envs if sources is None else torch.from_numpy(sources).to(self._device)
+        at_rows = (0, 0) if rows is None else place(rows, self._width)
+        self._values[:] = (len(chosen), envs.data_ptr(), *at_rows, *place(whence, 1), reseed, 0)
+        self._job.copy_(self._host_job)
+        self._run[kernel]()

@@ -18,7 +18,8 @@ from warpworld.managers.data_manager import DataManager, Kept
 from warpworld.managers.function_manager import FunctionManager
 from warpworld.managers.numbers import Number
 from warpworld.managers.program import Autoreset, Copy, KeepFinal, Step, WorldConstants
-from warpworld.world.env_states import Envs, EnvStates
+from warpworld.world.env_indices import Envs
+from warpworld.world.env_states import EnvStates
 from warpworld.world.environment_kernels import EnvironmentKernels
 from warpworld.world.infos import checked_infos
 from warpworld.world.kernel_constants import scalars_of, whole_number
@@ -303,7 +304,8 @@ class WorldStore:
             (envs, bytes) uint8, on the world's device. It fits every world of the same environment and parameters.
         """
         self._require_whole_states("state")
-        return self._env_states.read(envs)
+        with self._turn:
+            return self._env_states.read(envs)
 
     def set_state(self, envs: Envs, states: torch.Tensor) -> None:
         """Write states back, into these envs or others: each then follows the trajectory of the env it was taken from.
@@ -316,7 +318,8 @@ class WorldStore:
             StoreError: the states are of another world, or there is not one for each env.
         """
         self._require_whole_states("set_state")
-        self._env_states.write(envs, states)
+        with self._turn:
+            self._env_states.write(envs, states)
 
     def fork(self, source: int | Sequence[int], targets: Envs, reseed: bool = False) -> None:
         """Copy the state of an env into others, as a planner does to try several actions from one state.
@@ -331,7 +334,8 @@ class WorldStore:
             StoreError: an index is out of range, or there are neither one source nor one for each target.
         """
         self._require_whole_states("fork")
-        self._env_states.copy(source, targets, reseed)
+        with self._turn:
+            self._env_states.copy(source, targets, reseed)
 
     def _require_whole_states(self, what: str) -> None:
         if not self.environment.resumable:
@@ -339,4 +343,4 @@ class WorldStore:
 
     @functools.cached_property
     def _env_states(self) -> EnvStates:
-        return EnvStates(self.data, self.num_envs)
+        return EnvStates(self.data, self.kernels, self.program)
