@@ -239,7 +239,7 @@ class TestNumbers:
 
 
 class TestTypesThatAreNotKnown:
-    @pytest.mark.parametrize("kind", ["real", "State", "struct State", "char", "uint", "half2", "auto", "ns::real"])
+    @pytest.mark.parametrize("kind", ["real", "State", "struct State", "char", "uint", "half8", "auto", "ns::real"])
     def test_they_come_as_written(self, make: Make, kind: str) -> None:
         expected = f"type `{kind}` is not known; write it out as one such as float, int, bool or float2"
         assert refusal(make, f"{kind}* loc_x") == f"`{kind}* loc_x`: {expected}"

@@ -101,6 +101,16 @@ class TestParameters:
             ("float* __restrict__ p", "float*"),
             ("const float* __restrict p", "const float*"),
             ("float const *__restrict__ const p", "const float*"),
+            ("const int* const __restrict p", "const int*"),
+            ("bool const* const __restrict__ p", "const bool*"),
+            ("int __restrict* p", "int*"),
+            ("__restrict int* p", "int*"),
+            ("const int p[__restrict 4]", "const int*"),
+            ("float (*p)", "float*"),
+            ("int* __const p", "int*"),
+            ("const __signed__ char* p", "const signed char*"),
+            ("float* __restrict__ __attribute__((align_value(16))) p", "float*"),
+            ("uchar4* p", "uchar4*"),
             ("float p[]", "float*"),
             ("const int p[]", "const int*"),
             ("int p[4]", "int*"),
@@ -368,7 +378,9 @@ def test_a_long_file_is_read_quickly() -> None:
 
 NAMES = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,8}", fullmatch=True).map(lambda name: f"p_{name}")
 SPACE = st.sampled_from(["", " ", "\n", " /* , ) { */ ", " // ; }\n", "\t"])
-QUALIFIERS = st.sampled_from(["", " __restrict__", " __restrict", " const"])
+QUALIFIERS = st.sampled_from(
+    ["", " __restrict__", " __restrict", " const", " const __restrict", " __restrict const", " const __restrict__"]
+)
 
 
 @st.composite

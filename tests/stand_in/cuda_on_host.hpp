@@ -4,11 +4,14 @@
 
 #define WW_WARP_SCHEDULER
 #define WW_NEXT_THREAD perturbed_next_thread
+#define WW_ROUNDING_WORDS
+#define WW_SIMD_WORDS
+#define WW_SPECIAL_WORDS
 #include "runtime_names.hpp"
 // after it, for the names
 #include "cpu/warps.hpp"
-#include "cpu/cuda_words.hpp"
 #include "cpu/atomics.hpp"
+#include "cpu/cuda_words.hpp"
 #include "thread_order.hpp"
 #ifdef STAND_IN_LIBM_SEED
 #include "libm.hpp"

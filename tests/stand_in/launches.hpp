@@ -13,7 +13,7 @@
 #include "undefined_memory.hpp"
 
 __thread ww_thread ww_this_thread;
-__thread ww_index threadIdx, blockIdx, blockDim, gridDim;
+__thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace stand_in {
 

@@ -20,6 +20,7 @@ from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.cpu.host_compiler import KERNEL_FLAGS, HostCompiler, find_compiler, source_line
 from warpworld.managers.cpu.module import Module
 from warpworld.managers.cpu.program import CpuProgram
+from warpworld.managers.cpu.refused_words import why_not_on_cpu
 from warpworld.managers.cpu.runtime import headers, processor, runtime
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
@@ -126,7 +127,7 @@ class CheckBackend(CpuBackend):
         runtime()
         source = replace(source, checked=True)
         compiler, text = find_compiler(), source.host_text(self.warp_size)
-        folders, watcher = [INCLUDE_FOLDER, source.path.parent], _check_runtime(find_compiler())
+        folders, watcher = source.host_folders(), _check_runtime(find_compiler())
         included = [data for _, data in source.included()]
         asked = _flags(compiler)
         flags = compiler.all_flags(asked)
@@ -136,7 +137,7 @@ class CheckBackend(CpuBackend):
         def build(scratch: Path, target: Path) -> None:
             log = compiler.build_library(text, asked, folders, scratch, target, [watcher], WRAPPED)
             if log:
-                raise _cannot_instrument(compiler, log) or explain_failure(source, log)
+                raise _cannot_instrument(compiler, log) or explain_failure(source, log, why_not_on_cpu)
 
         self.module = Module(cached(key, ".so", build), source)
         return self.module

@@ -16,11 +16,16 @@ _SCALARS = {
     "float32": ("float",),
     "float64": ("double",),
 }
-_VECTORS = {"float": "float32", "int": "int32", "uint": "uint32", "double": "float64"}
+_VECTORS = {
+    **{"char": "int8", "uchar": "uint8", "short": "int16", "ushort": "uint16", "int": "int32", "uint": "uint32"},
+    **{"long": "int64", "longlong": "int64", "ulong": "uint64", "ulonglong": "uint64"},
+    **{"float": "float32", "double": "float64"},
+}
 
 # C type in the spelling that canonical_type gives -> (dtype, components)
 C_TYPES: dict[str, tuple[str, int]] = {name: (dtype, 1) for dtype, names in _SCALARS.items() for name in names}
 C_TYPES |= {f"{name}{n}": (dtype, n) for name, dtype in _VECTORS.items() for n in (2, 3, 4)}
+C_TYPES |= {"__half2": ("float16", 2), "half2": ("float16", 2)}
 
 # dtype -> C type, for messages that tell an author what to write
 C_NAMES = {dtype: names[0] for dtype, names in _SCALARS.items()} | {

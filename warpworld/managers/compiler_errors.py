@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from warpworld.errors import BindError, BuildError
@@ -20,6 +21,7 @@ TOO_MUCH_SHARED = "uses too much shared data"  # in the words of ptxas
 HALVES_FILE = str(INCLUDE_FOLDER / "half.cuh")
 _NVCC_PLACE = re.compile(r"^(.+)\((\d+)\): ", re.MULTILINE)  # g++ and clang++ write file:line:column
 _ERROR = re.compile(r"\berror(?: #\S+)?:")
+_SIXTEEN = re.compile(r"\b(__half2?|half2?|__nv_bfloat162?)\b")
 _GUTTER = re.compile(r"^ *\d* \| ?")  # of g++ and clang++, with the line's number
 _CARET = re.compile(r"^[ \t~]*\^[ ~^-]*$")  # NVRTC keeps tabs
 _TOO_MUCH_SHARED = re.compile(
@@ -33,12 +35,16 @@ def first_error(log: str) -> str:
     return next((line for line in lines if _ERROR.search(line)), lines[0] if lines else "")
 
 
-def explain_failure(source: KernelSource, log: str) -> BuildError | BindError:
+def explain_failure(
+    source: KernelSource, log: str, why_not: Callable[[str, str, str], str] | None = None
+) -> BuildError | BindError:
     """The error to raise where a source does not compile.
 
     Args:
         source: what was compiled.
         log: what the compiler printed.
+        why_not: why a word of CUDA's is not there, of the log, its first error and the author's line; empty where it
+            does not know.
     """
     first = first_error(log)
     at_signature = re.match(rf"{SIGNATURE_FILE}:(\d+):", first)
@@ -85,8 +91,11 @@ def explain_failure(source: KernelSource, log: str) -> BuildError | BindError:
     count = len(_ERROR.findall(log))
     more = f" (and {count - 1} more)" if count > 1 else ""
     place, text = _place_and_text(first)
+    reason = why_not(log, first, _line_at(place)) if why_not else ""
+    if reason and not place:  # of an assembler, which knows no lines of the author's
+        return BuildError(f"{source.place_of('asm')}: {reason}", log)
     place, picture = _pictured(place, log)
-    return BuildError(f"{place}{text}{_of_halves(first, log)}{more}{picture}", log)
+    return BuildError(f"{place}{text}{f'; {reason}' if reason else _of_halves(first, log)}{more}{picture}", log)
 
 
 def _place_and_text(first: str) -> tuple[str, str]:
@@ -129,6 +138,8 @@ def _line_at(place: str) -> str:
 
 def _of_halves(first: str, log: str) -> str:
     """What to do where a kernel used an operator that halves do not have; else nothing."""
-    if "deleted" not in first or HALVES_FILE not in log:
-        return ""
-    return "; a __half is only stored: make it a float with __half2float, and a half of a float with __float2half"
+    if "deleted" in first and HALVES_FILE in log:
+        return "; a __half is only stored: make it a float with __half2float, and a half of a float with __float2half"
+    if "ambiguous" in first and _SIXTEEN.search(first):
+        return "; the result of a 16-bit float and another number could be either: convert one of the two"
+    return ""

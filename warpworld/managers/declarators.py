@@ -41,7 +41,7 @@ def read_declarator(declarator: Node) -> tuple[str, bool]:
     while node.type not in ("identifier", "field_identifier"):
         if node.type in ("pointer_declarator", "array_declarator"):
             pointers += 1
-        elif node.type != "attributed_declarator":
+        elif node.type not in ("attributed_declarator", "parenthesized_declarator"):
             raise UnreadableError(f"is a reference, a function or a macro; {_SHAPE}")
         inner = node.child_by_field_name("declarator") or next(
             (child for child in node.named_children if child.type.endswith(("identifier", "declarator"))), None

@@ -11,9 +11,10 @@ from warpworld.environment import MAX_THREADS_PER_ENV
 from warpworld.managers.device_variables import Filled
 from warpworld.managers.kernel_calls import call_of, declared, host_entry, maker, structs_of
 from warpworld.managers.signature import Signature, Struct
-from warpworld.managers.source_text import without_comments
+from warpworld.managers.source_text import SourceText, without_comments
 
 INCLUDE_FOLDER = Path(__file__).resolve().parent.parent / "cuda"
+TOOLKIT = INCLUDE_FOLDER / "cpu" / "toolkit"  # CUDA's own headers, as a CPU has them
 
 # Stand for the lines that the build writes behind the author's, in compilers' messages.
 SIGNATURE_FILE, STRUCTS_FILE = "warpworld-signatures", "warpworld-structs"
@@ -24,7 +25,10 @@ CONSTANTS_FILE, ENTRIES_FILE = "warpworld-constants", "warpworld-kernels"
 LEAST_BLOCKS = "WW_LEAST_BLOCKS"
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
-_WARP_WORDS = re.compile(r"__(syncwarp|shfl\w*_sync|ballot_sync|any_sync|all_sync)\b")
+_WARP_WORDS = re.compile(
+    r"__(syncwarp|shfl\w*_sync|ballot_sync|any_sync|all_sync|match_\w+_sync|reduce_\w+_sync|syncthreads_\w+)\b|"
+    r"\bcooperative_groups\b"
+)
 # Names of a thread's place in its block or warp, or of the block: they change their meaning where envs share one.
 _BLOCK_WORDS = re.compile(
     r"\b(threadIdx|blockIdx|blockDim|gridDim|warpSize|__shared__|__syncthreads\w*|__activemask|__match_\w+|"
@@ -34,6 +38,15 @@ _BLOCK_WORDS = re.compile(
 # Names by which an env's threads meet, or share memory: they mean all of them, and so not some that take turns.
 _BARRIER_WORDS = re.compile(r"\b(sync_env|ENV_SHARED)\b")
 _OF_THE_WORDS = ("warpworld.cuh", "context.cuh", "random.cuh")  # headers that name such words, and use none
+
+# Macro that asks for a chapter of CUDA's functions -> the chapter's words, or what may put one together.
+_CHAPTERS = {
+    "WW_ROUNDING_WORDS": re.compile(r"__\w+_r[nzud]\b|##"),
+    "WW_SIMD_WORDS": re.compile(r"__v\w+[24]\b|__vi\w+|##"),
+    "WW_SPECIAL_WORDS": re.compile(
+        r"\b(r?norm\w*|erfc?inv\w*|erfcx\w*|cyl_bessel\w*|(sin|cos|sincos)pif?|rhypotf?)\b|##"
+    ),
+}
 
 # What makes the author's kernels device functions, and what undoes it, as CUDA's own headers have it: NVRTC knows no
 # push_macro.
@@ -99,6 +112,10 @@ class KernelSource:
                     yield path.resolve(), data
                     todo.append((path.parent, data.decode(errors="replace")))
 
+    def host_folders(self) -> list[Path]:
+        """Where a host compiler looks for included files."""
+        return [INCLUDE_FOLDER, self.path.parent, TOOLKIT]
+
     def uses_warp_words(self) -> bool:
         """Whether the author's code mentions warps."""
         return any(_WARP_WORDS.search(text) for text in self._author_texts())
@@ -122,6 +139,15 @@ class KernelSource:
         own = [data for path, data in self.included() if path in self.includes or INCLUDE_FOLDER not in path.parents]
         return [without_comments(text) for text in (self.text, *(data.decode(errors="replace") for data in own))]
 
+    def place_of(self, word: str) -> str:
+        """File and line where the author first writes a word; the file alone where that is not found."""
+        texts = [(self.path, self.text), *((path, data.decode(errors="replace")) for path, data in self.included())]
+        for path, text in texts:
+            found = re.search(rf"\b{re.escape(word)}\b", SourceText(path, text).code)
+            if found and INCLUDE_FOLDER not in path.parents:
+                return f"{path}:{text.count(chr(10), 0, found.start()) + 1}"
+        return str(self.path)
+
     def host_text(self, warp_size: int) -> str:
         """The C++ that the cpu backend compiles, with warps of ``warp_size`` lanes."""
         packed = self.envs_per_warp > 0
@@ -133,6 +159,8 @@ class KernelSource:
             settings += "#define WW_CHECK\n"
         if packed or self.checked or self.uses_warp_words():
             settings += "#define WW_WARP_SCHEDULER\n"
+        texts = self._author_texts()
+        settings += "".join(f"#define {macro}\n" for macro, words in _CHAPTERS.items() if any(map(words.search, texts)))
         entries = "".join(host_entry(s, n) for s, n in zip(self.signatures, threads, strict=True))
         return (
             f'{settings}#include "cpu/module.hpp"\n{self._before_author()}{self._author_text()}{self._assertions()}'

@@ -20,6 +20,9 @@ _TEXTUAL = re.compile(  # comments, raw strings, strings, characters (but not th
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
 _BRACKETS = re.compile(r"[()\[\]{};]")
+# Of compilers, not of C++: the parser knows some of them in some places. None of them changes a type.
+_EXTENSIONS = re.compile(r"\b(?:__restrict(?:__)?|__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\))")
+_SPELLINGS = re.compile(r"\b__(const|volatile|signed)(?:__)?\b")
 
 
 def without_comments(source: str) -> str:
@@ -30,6 +33,12 @@ def without_comments(source: str) -> str:
 def blanked(text: str) -> str:
     """Spaces for every character but ends of lines."""
     return re.sub(r"[^\n]", " ", text)
+
+
+def in_plain_cpp(text: str) -> str:
+    """The text without compilers' extensions of C++, as long as it is: spaces stand where they stood."""
+    plain = _EXTENSIONS.sub(lambda match: blanked(match.group()), text)
+    return _SPELLINGS.sub(lambda match: match[1].ljust(len(match[0])), plain)
 
 
 class SourceText:
@@ -117,8 +126,9 @@ class Excerpt:
     """
 
     def __init__(self, file: SourceText, start: int, text: str) -> None:
-        self.file, self._start, self._text = file, start, text.encode()
-        self.root = parse(text)
+        plain = in_plain_cpp(text)
+        self.file, self._start, self._text = file, start, plain.encode()
+        self.root = parse(plain)
 
     def position(self, node: Node) -> int:
         """Where a node starts, in the file."""

@@ -81,12 +81,12 @@ struct ww_thread {
 extern __thread __attribute__((tls_model("initial-exec"))) ww_thread ww_this_thread;
 }
 
-struct ww_index {
+struct uint3 {  // CUDA's, see cuda/vectors.hpp
   unsigned x, y, z;
 };
 // Real variables, not macros: kernels may have parameters of these names.
-extern __thread __attribute__((tls_model("initial-exec"))) ww_index threadIdx __asm__("ww_thread_index");
-extern __thread __attribute__((tls_model("initial-exec"))) ww_index blockIdx __asm__("ww_block_index");
-extern __thread __attribute__((tls_model("initial-exec"))) ww_index blockDim __asm__("ww_block_dim");
-extern __thread __attribute__((tls_model("initial-exec"))) ww_index gridDim __asm__("ww_grid_dim");
+extern __thread __attribute__((tls_model("initial-exec"))) uint3 threadIdx __asm__("ww_thread_index");
+extern __thread __attribute__((tls_model("initial-exec"))) uint3 blockIdx __asm__("ww_block_index");
+extern __thread __attribute__((tls_model("initial-exec"))) uint3 blockDim __asm__("ww_block_dim");
+extern __thread __attribute__((tls_model("initial-exec"))) uint3 gridDim __asm__("ww_grid_dim");
 #pragma GCC visibility pop

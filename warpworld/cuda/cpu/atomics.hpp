@@ -45,7 +45,12 @@ static WW_INLINE T atomic_update(T* target, Operation operation) {
 
 }  // namespace ww
 
-#define WW_ATOMIC(name, result)                                                            \
+// CUDA's scopes of an update, the block, the device and the whole system, are one here.
+#define WW_ATOMIC(name, result)   \
+  WW_ATOMIC_OF(name, result)      \
+  WW_ATOMIC_OF(name##_block, result) \
+  WW_ATOMIC_OF(name##_system, result)
+#define WW_ATOMIC_OF(name, result)                                                         \
   template <class T>                                                                       \
   static WW_INLINE T name(T* target, ww::Value<T> value) {                                 \
     WW_CHECKED(ww_check_atomic(target, sizeof(T)));                                        \
@@ -62,9 +67,15 @@ WW_ATOMIC(atomicXor, old ^ value)
 WW_ATOMIC(atomicInc, old >= value ? T(0) : T(old + 1))
 WW_ATOMIC(atomicDec, old == T(0) || old > value ? value : T(old - 1))
 #undef WW_ATOMIC
+#undef WW_ATOMIC_OF
 
-template <class T>
-static WW_INLINE T atomicCAS(T* target, ww::Value<T> expected, ww::Value<T> value) {
-  WW_CHECKED(ww_check_atomic(target, sizeof(T)));
-  return ww::atomic_update(target, [&](T old) -> T { return old == expected ? value : old; });
-}
+#define WW_ATOMIC_OF(name)                                                                        \
+  template <class T>                                                                              \
+  static WW_INLINE T name(T* target, ww::Value<T> expected, ww::Value<T> value) {                 \
+    WW_CHECKED(ww_check_atomic(target, sizeof(T)));                                               \
+    return ww::atomic_update(target, [&](T old) -> T { return old == expected ? value : old; }); \
+  }
+WW_ATOMIC_OF(atomicCAS)
+WW_ATOMIC_OF(atomicCAS_block)
+WW_ATOMIC_OF(atomicCAS_system)
+#undef WW_ATOMIC_OF

@@ -8,8 +8,8 @@
 #else
 #include "ring.hpp"
 #endif
-#include "cuda_words.hpp"
 #include "atomics.hpp"
+#include "cuda_words.hpp"
 
 // Exports a kernel of `threads` lanes an env; `function` is the kernel, or calls it with structs put together.
 #define WW_KERNEL(kernel, function, threads)                                               \

@@ -16,7 +16,7 @@
 #include "watchdog.hpp"
 
 __thread ww_thread ww_this_thread;
-__thread ww_index threadIdx, blockIdx, blockDim, gridDim;
+__thread uint3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace ww {
 

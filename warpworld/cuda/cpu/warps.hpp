@@ -32,6 +32,7 @@ struct Warps {
   uint16_t ready[WW_MAX_THREADS];
   Wait wait[WW_MAX_THREADS];
   unsigned num_ready, next_ready, num_returned, num_at_block;
+  unsigned votes, voters;  // threads that offered a number other than 0 at the block's last barrier, and all of them
   unsigned threads, block, end;
   void* caller;
   const ww_launch* launch;
@@ -54,9 +55,11 @@ static inline void make_ready(Warps& w, unsigned thread) {
 // All threads of the block wait at its barrier or have returned.
 static inline void release_block(Warps& w) {
   const Site* site = nullptr;
+  w.votes = 0, w.voters = w.num_at_block;
   for (unsigned i = 0; i < w.threads; i++) {
     const unsigned t = WW_TURN(i);
     if (w.wait[t] != Wait::block) continue;
+    w.votes += w.value[t] != 0;
     if (!site) site = w.site[t];
     if (w.site[t] != site) {
       char text[256];

@@ -16,10 +16,11 @@ from warpworld.managers.cpu.host_compiler import debugging, find_compiler, kerne
 from warpworld.managers.cpu.memory import available_memory
 from warpworld.managers.cpu.module import Module
 from warpworld.managers.cpu.program import CpuProgram
+from warpworld.managers.cpu.refused_words import why_not_on_cpu
 from warpworld.managers.cpu.runtime import headers, processor, runtime
 from warpworld.managers.cpu.workers import MAX_WORKERS, available_cores
 from warpworld.managers.data_manager import DataManager
-from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
+from warpworld.managers.kernel_source import KernelSource
 from warpworld.managers.program import Program, Step, WorldConstants
 
 if TYPE_CHECKING:
@@ -82,9 +83,9 @@ class CpuBackend:
         key = content_key(["module", text, compiler.version, *flags, processor(), *included, *headers()])
 
         def build(scratch: Path, target: Path) -> None:
-            log = compiler.build_library(text, kernel_flags(), [INCLUDE_FOLDER, source.path.parent], scratch, target)
+            log = compiler.build_library(text, kernel_flags(), source.host_folders(), scratch, target)
             if log:
-                raise explain_failure(source, log)
+                raise explain_failure(source, log, why_not_on_cpu)
 
         return Module(cached(key, ".so", build), source)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from pathlib import Path
 
+from warpworld.errors import BuildError
+from warpworld.managers.cpu.refused_words import of_word
 from warpworld.managers.cpu.runtime import load_library
 from warpworld.managers.device_variables import Filled
 from warpworld.managers.kernel_source import KernelSource, host_address
@@ -23,12 +26,15 @@ class Module:
         source: what it was compiled from; the variables that it fills are written.
 
     Raises:
-        BuildError: the system does not load the library.
+        BuildError: the system does not load the library, or it calls what nothing defines.
     """
 
     def __init__(self, path: Path, source: KernelSource) -> None:
         self.path, self.source = path, source
-        self.library = load_library(path)
+        try:
+            self.library = load_library(path)
+        except BuildError as error:
+            raise _undefined(str(error), source) or error from error
         for each in source.filled:
             self._fill(each)
 
@@ -42,3 +48,19 @@ class Module:
         contents = variable.values.tobytes()
         if address and ctypes.string_at(address, len(contents)) != contents:
             ctypes.memmove(address, contents, len(contents))
+
+
+def _undefined(message: str, source: KernelSource) -> BuildError | None:
+    """The error for a function or a variable that a kernel uses and that no library has; None for all else.
+
+    A file may declare what it does not define, and so does the C library: of its own use are names such as __sqrtf.
+    """
+    found = re.search(r"undefined symbol: (?:_ZN?K?\d+)?([A-Za-z_]\w*)", message)
+    if not found:
+        return None
+    mangled, name = found[0].split()[-1], found[1]
+    of_cpp = re.search(r"_ZN?K?(\d+)", mangled)
+    name = name[: int(of_cpp[1])] if of_cpp else name
+    own = "it is a name of the C library's own use, and no word of CUDA"
+    why = of_word(name) or (own if name.startswith("__") else "define it in the file, or in what it includes")
+    return BuildError(f"{source.place_of(name)}: '{name}' is declared and not defined: {why}")

@@ -80,8 +80,8 @@ static bool within(const void* start, size_t bytes, const char* address) {
 static bool is_foreign(State& s, const char* address) {
   if (within(ww_this_thread.scheduler, WW_SCHEDULER_BYTES, address)) return true;
   if (within(&ww_this_thread, sizeof ww_this_thread, address)) return true;
-  const ww_index* const indices[] = {&threadIdx, &blockIdx, &blockDim, &gridDim};
-  for (const ww_index* index : indices)
+  const uint3* const indices[] = {&threadIdx, &blockIdx, &blockDim, &gridDim};
+  for (const uint3* index : indices)
     if (within(index, sizeof *index, address)) return true;
   if (within(ww_this_thread.context, sizeof(ww_context), address)) return true;
   if (address >= s.harmless && address < s.harmless_end) return false;
