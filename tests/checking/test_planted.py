@@ -275,7 +275,7 @@ def test_an_agent_that_goes_around_a_barrier_is_found() -> None:
     report = checked("barriers.cu", "around")
     (finding,) = report.findings
     assert (finding.kind, finding.place.line, finding.agents) == ("barrier", line_of("barriers.cu", "around"), (2,))
-    assert f"past the barrier at line {finding.place.line - 1}, where others wait" in finding.message
+    assert f"past the barrier at line {finding.place.line}, where others wait" in finding.message
 
 
 @pytest.mark.parametrize("kernel", ["before", "before_a_function"])

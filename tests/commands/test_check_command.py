@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,13 +71,14 @@ def test_a_finding_is_printed_as_compilers_do_and_ends_with_status_1(
     walk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", "walk.py", "--steps", "10", "--envs", "2"]) == 1
-    first, advice, summary = capsys.readouterr().out.splitlines()
+    first, advice, summary, *coverage = capsys.readouterr().out.splitlines()
     assert first == (
         "walk.cu:4: race: kernel 'step', env 0: agent 1 writes steps[env 0], which agent 0 wrote at the same line, "
         "with no barrier between; the values differ"
     )
     assert advice == "    use an atomic operation such as atomicAdd, or let one agent do it after sync_env()"
     assert summary.startswith("Walk: 1 finding (2 envs, 10 steps, seed 0, ")
+    assert [re.sub(r"\d+", "N", line) for line in coverage] == ["  step: all N lines ran", "  reset: all N lines ran"]
 
 
 @pytest.mark.long

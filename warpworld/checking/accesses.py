@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from warpworld.checking.branches import branch_of
 from warpworld.checking.check_backend import CheckBackend
 from warpworld.checking.findings import Finding, Place
 from warpworld.checking.native import (
@@ -27,6 +28,14 @@ from warpworld.checking.undefined import explain, index_of
 from warpworld.managers.cpu.host_compiler import source_lines
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, takes_turns
+
+SAME_BRANCHES = "make every branch around a barrier the same for all agents of the env"
+
+
+def at_branch(barrier: Place) -> Place | None:
+    """The branch that a barrier is in; None if it is in none."""
+    line = branch_of(barrier.file, barrier.line)
+    return None if line is None else Place(barrier.file, line)
 
 
 class Accesses:
@@ -125,6 +134,9 @@ class Accesses:
         }[native.kind]
         place = self.line(native.pc, kernel)
         other = self.line(native.other_pc, kernel) if native.kind in (RACE, REPEATED) else None
+        if native.kind == PASSED_BY:
+            other = Place(place.file, native.barrier)
+            place = at_branch(other) or place
         within_env = native.kind == RACE and native.env == native.other_env
         can_meet = within_env and self._can_meet(kernel)
         kind, message, advice = tell(native, element, _where(place, other), region)
@@ -314,4 +326,4 @@ def _read_only(native: Any, element: str, where: str, region: Any) -> tuple[str,
 
 def _passed_by(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
     message = f"agent {native.thread} has continued past the barrier at line {native.barrier}, where others wait"
-    return "barrier", message, "make every branch around a barrier the same for all agents of the env"
+    return "barrier", message, SAME_BRANCHES

@@ -1,7 +1,9 @@
-"""Races that one missing barrier explains, as one finding.
+"""Races that one missing barrier, or one in a branch, explains, as one finding.
 
 A race of two lines can be fixed by a barrier anywhere between them. Where one place lies between the two lines of
 several races, a barrier there fixes them all, and they are reported as one.
+
+Where a barrier lies between the two lines already, but in a branch, that branch is the finding.
 
 Only lines of the kernel itself count, those from which the racing functions are called. A barrier inside a function
 would also be met where the function is called elsewhere.
@@ -10,16 +12,16 @@ would also be met where the function is called elsewhere.
 from __future__ import annotations
 
 import dataclasses
-import functools
-import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from warpworld.checking.branches import barriers_between, branch_of, in_one_loop
 from warpworld.checking.findings import Finding, Place
 
-_BARRIER = re.compile(r"^(?:(?!//).)*\b(sync_env|__sync\w+)\s*\(")  # not in a comment
 MOST_PAIRS = 3  # of lines that a message names
+BRANCH_ADVICE = "move the barrier out of the branch, so that all agents of the env reach it"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,19 +32,22 @@ class _Gap:
     file: str
     first: int
     last: int
-    has_barrier: bool  # so what is missing is one behind the last line, from where a loop comes back to the first
+    barriers: tuple[int, ...] = ()  # lines between the two; so one is missing where a loop comes back to the first
+    branch: int | None = None  # the line of the branch that a barrier between the two is in
 
     @property
     def kind(self) -> tuple[str, str, bool]:
         """What those have in common that one barrier can fix."""
-        return self.race.kernel, self.file, self.has_barrier
+        return self.race.kernel, self.file, bool(self.barriers)
 
 
 def joined(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Findings with one for each barrier that is missing; the others as they are."""
+    """Findings with one for each barrier that is missing or in a branch, the latter first; the others as they are."""
     findings = list(findings)
     competing = {(f.kernel, f.array) for f in findings if f.place == f.other and not f.note}
     gaps = [gap for f in findings if (f.kernel, f.array) not in competing and (gap := _gap(f)) is not None]
+    findings = list(_with_branches(findings, [gap for gap in gaps if gap.branch is not None]))
+    gaps = [gap for gap in gaps if gap.branch is None]
     groups = [group for group in _fixed_together(gaps) if len(group) > 1 and not all(g.race.note for g in group)]
     of_group = {id(gap.race): group for group in groups for gap in group}
     for finding in findings:
@@ -51,6 +56,49 @@ def joined(findings: Iterable[Finding]) -> Iterator[Finding]:
             yield finding
         elif finding is _first(group):
             yield _joined(group)
+
+
+def _with_branches(findings: list[Finding], gaps: list[_Gap]) -> Iterator[Finding]:
+    """Findings of barriers first; races across a barrier that is in a branch are a part of one of these."""
+    of_branch: dict[tuple[str, Place], list[_Gap]] = defaultdict(list)
+    for gap in gaps:
+        of_branch[gap.race.kernel, Place(gap.file, gap.branch or 0)].append(gap)
+    for finding in findings:
+        if finding.kind == "barrier":
+            yield _with_races(finding, of_branch.pop((finding.kernel, finding.place), []))
+    for (_, branch), group in of_branch.items():
+        if not all(gap.race.note for gap in group):
+            yield _of_branch(branch, group)
+    replaced = {id(gap.race) for gap in gaps}
+    yield from (f for f in findings if f.kind != "barrier" and (f.note or id(f) not in replaced))
+
+
+def _with_races(finding: Finding, group: list[_Gap]) -> Finding:
+    """An agent that bypassed a barrier, with the races that it caused."""
+    if not group:
+        return finding
+    pairs = _pairs([gap.race for gap in group])
+    message = f"{finding.message}; lines that race because of it: {_shown(pairs, finding)}"
+    return dataclasses.replace(finding, message=message, also=pairs)
+
+
+def _of_branch(branch: Place, group: list[_Gap]) -> Finding:
+    """Races across a barrier that is in a branch, as one finding about the branch."""
+    race, (file, barrier) = _first(group), (group[0].file, group[0].barriers[0])
+    pairs = _pairs([gap.race for gap in group])
+    reported = dataclasses.replace(race, place=branch)
+    return dataclasses.replace(
+        reported,
+        kind="barrier",
+        message=f"kernel '{race.kernel}', env {race.env}: the barrier at line {barrier} is in this branch, and lines "
+        f"around it race: {_shown(pairs, reported)}",
+        advice=BRANCH_ADVICE
+        if not in_one_loop(file, group[0].first, group[0].last)
+        else f"{BRANCH_ADVICE}; if they "
+        f"all do, put another sync_env() after line {max(gap.last for gap in group)}, before the loop repeats",
+        other=Place(file, barrier),
+        also=pairs,
+    )
 
 
 def _gap(finding: Finding) -> _Gap | None:
@@ -64,14 +112,11 @@ def _gap(finding: Finding) -> _Gap | None:
     if one == other or len(files) > 1:
         return None
     (file,) = files
-    return _Gap(finding, file, one, other, any(one <= line <= other for line in _barriers(file)))
-
-
-@functools.lru_cache(maxsize=16)
-def _barriers(file: str) -> tuple[int, ...]:
-    """The lines of a file that call a barrier."""
-    lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
-    return tuple(number for number, line in enumerate(lines, 1) if _BARRIER.search(line))
+    barriers = barriers_between(file, one, other)
+    branches = [(line, branch) for line in barriers if (branch := branch_of(file, line, one, other)) is not None]
+    if barriers and len(branches) == len(barriers):
+        return _Gap(finding, file, one, other, (branches[0][0],), branches[0][1])
+    return _Gap(finding, file, one, other, tuple(barriers))
 
 
 def _fixed_together(gaps: list[_Gap]) -> Iterator[list[_Gap]]:
@@ -91,18 +136,27 @@ def _first(group: list[_Gap]) -> Finding:
 
 def _joined(group: list[_Gap]) -> Finding:
     reported = _first(group)
-    others = sorted((gap.race for gap in group if gap.race is not reported), key=lambda race: _key(_pair(race)))
-    pairs = list(dict.fromkeys(map(_pair, others)))
-    shown = [f"{_short(one, reported)} and {_short(other, reported)}" for one, other in pairs[:MOST_PAIRS]]
-    if len(pairs) > MOST_PAIRS:
-        shown.append(f"{len(pairs) - MOST_PAIRS} more")
-    words = f"{reported.message}; without the same barrier these lines race too: {', '.join(shown)}"
-    if group[0].has_barrier:
+    pairs = _pairs([gap.race for gap in group if gap.race is not reported])
+    words = f"{reported.message}; without the same barrier these lines race too: {_shown(pairs, reported)}"
+    if group[0].barriers:
         where = f"after line {max(gap.last for gap in group)} too, before the loop repeats"
     else:
         where = f"between lines {max(gap.first for gap in group)} and {min(gap.last for gap in group)}"
     advice = f"put sync_env() {where}: it orders all of them"
-    return dataclasses.replace(reported, message=words, advice=advice, also=tuple(pairs))
+    return dataclasses.replace(reported, message=words, advice=advice, also=pairs)
+
+
+def _pairs(races: Iterable[Finding]) -> tuple[tuple[Place, Place], ...]:
+    """The pairs of places that race, in order, each once."""
+    return tuple(dict.fromkeys(_pair(race) for race in sorted(races, key=lambda race: _key(_pair(race)))))
+
+
+def _shown(pairs: tuple[tuple[Place, Place], ...], reported: Finding) -> str:
+    """The first pairs in words: "4 and 8, 5 and 8, 2 more"."""
+    shown = [f"{_short(one, reported)} and {_short(other, reported)}" for one, other in pairs[:MOST_PAIRS]]
+    if len(pairs) > MOST_PAIRS:
+        shown.append(f"{len(pairs) - MOST_PAIRS} more")
+    return ", ".join(shown)
 
 
 def _pair(race: Finding) -> tuple[Place, Place]:

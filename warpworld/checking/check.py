@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.checking.accesses import element_name
+from warpworld.checking.accesses import SAME_BRANCHES, at_branch, element_name
 from warpworld.checking.barriers import joined
 from warpworld.checking.contents import Contents
 from warpworld.checking.course import Course
+from warpworld.checking.coverage import Coverage, LinesRun
 from warpworld.checking.findings import Finding, Place, Report, distinct
 from warpworld.checking.native import BACKWARD, SHUFFLED, STOPPED
 from warpworld.checking.read_actions import ReadActions
@@ -21,6 +22,7 @@ from warpworld.checking.twins import Trace, Twin
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
 from warpworld.managers.cpu.runtime import ErrorCode
+from warpworld.managers.kernel_source import INCLUDE_FOLDER
 from warpworld.world.random_actions import RandomActions
 
 NUM_ENVS, NUM_STEPS = 5, 120
@@ -65,8 +67,10 @@ def check(
         run = _Check(environment, num_envs, seed, stack)
         done = run.run(steps)
         findings = tuple(joined(distinct(run.findings())))
+        coverage = run.coverage()
     stopped = "" if done == steps else f"the check ended in step {done} of {steps}, because a kernel was ended"
-    return Report(environment.name, num_envs, steps, seed, findings, stopped, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    return Report(environment.name, num_envs, steps, seed, findings, stopped, seconds, coverage)
 
 
 class _Check:
@@ -106,6 +110,15 @@ class _Check:
         for twin in self._twins:  # what differs where accesses are wrong is no news
             if twin.finding is not None and twin.finding.kernel not in explained:
                 yield twin.finding
+
+    def coverage(self) -> tuple[Coverage, ...]:
+        """How much of each kernel ran, where accesses were watched."""
+        lines = LinesRun(INCLUDE_FOLDER)
+        for course in (self._main, *(twin.course for twin in self._twins)):
+            if course.backend.watching and course.backend.runtime is not None and course.backend.module is not None:
+                lines.add(course.backend.module.path, course.backend.runtime.ran(), course.kernels)
+        module, used = self._main.backend.module, set(self._main.kernels.values())
+        return lines.report(module.source.signatures if module is not None else (), used)
 
     def _course(self, **settings: Any) -> Course:
         num_envs = settings.pop("num_envs", self._num_envs)
@@ -192,14 +205,10 @@ def _ended(course: Course, seen: list[Finding]) -> Iterator[Finding]:
     if any(finding.kind == "undefined" and finding.kernel == stopped.kernel for finding in seen):
         return  # its stack may be overwritten
     meets = stopped.code in (ErrorCode.DIVERGED, ErrorCode.DEADLOCK)
-    advice = (
-        "make every branch around a barrier the same for all agents of the env"
-        if meets
-        else "fix this fault first; the check stopped here"
-    )
+    advice = SAME_BRANCHES if meets else "fix this fault first; the check stopped here"
     yield Finding(
         kind="barrier" if meets else "fault",
-        place=place,
+        place=(at_branch(place) if meets else None) or place,
         message=f"kernel '{stopped.kernel}', env {stopped.env}, agent {stopped.agent}: {stopped.text}",
         advice=advice,
         kernel=stopped.kernel,

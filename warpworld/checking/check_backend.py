@@ -135,7 +135,7 @@ class CheckBackend(CpuBackend):
         key = content_key(["check", text, *own, *included, *headers()])
 
         def build(scratch: Path, target: Path) -> None:
-            log = compiler.build_library(text, asked, folders, scratch, target, [watcher], WRAPPED)
+            log = compiler.build_library(text, asked, folders, scratch, target, [watcher], WRAPPED, True)
             if log:
                 raise _cannot_instrument(compiler, log) or explain_failure(source, log, why_not_on_cpu)
 
@@ -192,6 +192,7 @@ class CheckBackend(CpuBackend):
             self.order,
             (first - GUARD, end + GUARD),
             self.speaks,
+            self.watching,
         )
 
 
@@ -259,7 +260,13 @@ def _check_runtime(compiler: HostCompiler) -> Path:
 def _flags(compiler: HostCompiler) -> tuple[str, ...]:
     """What kernels are compiled with; clang's `bounds` would end a kernel without a word."""
     undefined = ",".join([*UNDEFINED, "array-bounds" if "clang" in compiler.version else "bounds"])
-    return (*CHECK_FLAGS, f"-fsanitize={undefined},return", f"-fsanitize-recover={undefined}")
+    blocks = "bb,no-prune,trace-pc" if "clang" in compiler.version else "trace-pc"
+    return (
+        *CHECK_FLAGS,
+        f"-fsanitize-coverage={blocks}",
+        f"-fsanitize={undefined},return",
+        f"-fsanitize-recover={undefined}",
+    )
 
 
 def _cannot_instrument(compiler: HostCompiler, log: str) -> BuildError | None:

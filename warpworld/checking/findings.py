@@ -5,21 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-
-@dataclass(frozen=True)
-class Place:
-    """A line of a kernel file; 0 where only the file is known."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        path = Path(self.file)
-        shown = path.relative_to(Path.cwd()) if Path.cwd() in path.parents else path
-        return f"{shown}:{self.line}" if self.line else str(shown)
+from warpworld.checking.coverage import Coverage
+from warpworld.checking.places import Place
 
 
 @dataclass(frozen=True)
@@ -106,6 +95,7 @@ class Report:
         findings: in the order of files and lines; notes among them.
         stopped: why the check ended before its last step, or empty.
         seconds: how long it took, including compilation.
+        coverage: how much of each kernel ran, in the order of the file.
     """
 
     environment: str
@@ -115,6 +105,7 @@ class Report:
     findings: tuple[Finding, ...] = field(default=())
     stopped: str = ""
     seconds: float = 0.0
+    coverage: tuple[Coverage, ...] = ()
 
     @property
     def clean(self) -> bool:
@@ -131,7 +122,8 @@ class Report:
         return f"{self.environment}: {found} ({how}, {self.seconds:.1f} s)"
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, self.findings), self.summary, *filter(None, [self.stopped])])
+        ran = (f"  {each}" for each in self.coverage)
+        return "\n".join([*map(str, self.findings), self.summary, *filter(None, [self.stopped]), *ran])
 
     def __repr__(self) -> str:
         return f"<Report {self.summary}>"
@@ -144,8 +136,9 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "findings"}
-        return {**own, "clean": self.clean, "findings": [finding.as_dict() for finding in self.findings]}
+        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        parts = {name: [each.as_dict() for each in own.pop(name)] for name in ("findings", "coverage")}
+        return {**own, "clean": self.clean, **parts}
 
 
 def distinct(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from warpworld.checking.symbols import Variable
 from warpworld.errors import DeviceError
 from warpworld.managers.c_structs import INT, POINTER, UINT64, UNSIGNED, struct
@@ -38,7 +40,19 @@ _Settings = struct(
     **dict(regions=POINTER, variables=POINTER, assignments=POINTER, num_regions=UNSIGNED, num_variables=UNSIGNED),
     **dict(num_assignments=UNSIGNED, num_agents=UNSIGNED),
     **dict(envs_per_warp=UNSIGNED, order=UNSIGNED, harmless=POINTER, harmless_end=POINTER, speaks=INT),
+    watching=INT,
 )
+
+
+UPDATE = np.dtype(
+    [
+        *((name, np.uint64) for name in ("pc", "site", "offset", "value")),
+        *((name, np.int32) for name in ("region", "kernel_index")),
+        *((name, np.uint32) for name in ("thread", "env", "step")),
+        *((name, np.int32) for name in ("varies", "ordered")),
+    ],
+    align=True,
+)  # ww_update
 
 
 @dataclass(frozen=True)
@@ -79,6 +93,7 @@ class CheckRuntime:
         order: in which agents run: FORWARD, BACKWARD or SHUFFLED.
         harmless: first and last address of memory in which a wrong access does no harm.
         speaks: whether what kernels print is seen.
+        watching: whether accesses will be looked at.
     """
 
     def __init__(
@@ -92,6 +107,7 @@ class CheckRuntime:
         order: int,
         harmless: tuple[int, int],
         speaks: bool,
+        watching: bool,
     ) -> None:
         self._library = _declared(library)
         self.arrays = tuple(arrays)
@@ -111,6 +127,7 @@ class CheckRuntime:
             harmless=harmless[0],
             harmless_end=harmless[1],
             speaks=speaks,
+            watching=watching,
         )
         self._keep = (regions, natives, ranges)
         self._state = library.ww_check_open(ctypes.addressof(settings))
@@ -130,6 +147,24 @@ class CheckRuntime:
         first = POINTER()
         count = self._library.ww_check_findings(self._state, ctypes.byref(first))
         return list((NativeFinding * count).from_address(first.value)) if count and first.value else []
+
+    def updates(self) -> np.ndarray:
+        """The plain updates of elements, one for each place, element and agent; fields as in ``UPDATE``."""
+        first = POINTER()
+        count = self._library.ww_check_updates(self._state, ctypes.byref(first))
+        if not count or not first.value:
+            return np.empty(0, UPDATE)
+        table = np.ctypeslib.as_array((ctypes.c_uint8 * (count * UPDATE.itemsize)).from_address(first.value))
+        updates = table.view(UPDATE)
+        return updates[updates["pc"] != 0].copy()
+
+    def ran(self) -> np.ndarray:
+        """The kernels that came to a basic block, a bit for each: (bytes of the image,) uint64, not copied."""
+        first = POINTER()
+        count = self._library.ww_check_ran(self._state, ctypes.byref(first))
+        if not count or not first.value:
+            return np.empty(0, np.uint64)
+        return np.ctypeslib.as_array((UINT64 * count).from_address(first.value))
 
     def region(self, index: int) -> Any:
         """A region by its number, or None."""
@@ -200,6 +235,8 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
         ("begin", None, [POINTER, INT, INT, UNSIGNED]),
         ("end", None, [POINTER]),
         ("findings", UNSIGNED, [POINTER, POINTER]),
+        ("updates", UNSIGNED, [POINTER, POINTER]),
+        ("ran", UINT64, [POINTER, POINTER]),
         ("region", POINTER, [POINTER, UNSIGNED]),
         ("now", UNSIGNED, [POINTER]),
         ("reset", INT64, [POINTER, UNSIGNED, UINT64, UINT64, UNSIGNED, INT]),

@@ -3,8 +3,8 @@
 
 extern "C" __global__ void two_sites(float* x) {
   if (!is_active()) return;
-  if (agent_id() < 2)
-    sync_env();  // two_sites
+  if (agent_id() < 2)  // two_sites
+    sync_env();
   else
     sync_env();
   x[agent_index()] += 1.0f;
@@ -12,8 +12,8 @@ extern "C" __global__ void two_sites(float* x) {
 
 extern "C" __global__ void around(float* x) {
   if (!is_active()) return;
-  if (agent_id() != 2) sync_env();
-  x[agent_index()] += 1.0f;  // around
+  if (agent_id() != 2) sync_env();  // around
+  x[agent_index()] += 1.0f;
 }
 
 extern "C" __global__ void before(float* x) {
@@ -36,8 +36,8 @@ extern "C" __global__ void before_a_function(float* x) {
 }
 
 extern "C" __global__ void warp_and_block(float* x) {
-  if (threadIdx.x == 1)
-    __syncwarp();  // warp_and_block
+  if (threadIdx.x == 1)  // warp_and_block
+    __syncwarp();
   else
     __syncthreads();
   x[blockIdx.x * blockDim.x + threadIdx.x] += 1.0f;

@@ -101,6 +101,7 @@ class HostCompiler:
         target: Path,
         objects: Sequence[Path] = (),
         wrapped: Sequence[str] = (),
+        keep_relocations: bool = False,
     ) -> str:
         """Compile C++ text into a shared library.
 
@@ -112,6 +113,7 @@ class HostCompiler:
             target: the library that is to be written.
             objects: from ``build_object``, to link into it; ``flags`` are not for the linker then.
             wrapped: functions whose calls are to go to their ``__wrap_`` twins in ``objects``.
+            keep_relocations: whether the library, linked with ``objects``, lists its calls of functions by name.
 
         Returns:
             What the compiler printed if it failed, else an empty string.
@@ -119,7 +121,8 @@ class HostCompiler:
         unit = scratch / "source.o"
         if self.link_command or objects:
             to_linker = "" if self.link_command else "-Wl,"
-            link = [*(self.link_command or self.command), "-shared", *(f"{to_linker}--wrap={name}" for name in wrapped)]
+            options = [*(f"--wrap={name}" for name in wrapped), *(["--emit-relocs"] if keep_relocations else [])]
+            link = [*(self.link_command or self.command), "-shared", *(f"{to_linker}{option}" for option in options)]
             log = self.build_object(text, flags, folders, scratch, unit)
             return log or _run([*link, str(unit), *map(str, objects), "-o", str(target)])
         return _run([*self._compile(text, flags, folders, scratch), "-shared", "-o", str(target), "-lpthread"])

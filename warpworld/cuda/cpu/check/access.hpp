@@ -1,7 +1,7 @@
 // What is checked at each memory access: where it lies, who owns it, and whether it conflicts with another agent's.
 #pragma once
 
-#include "state.hpp"
+#include "updates.hpp"
 
 namespace ww_check {
 
@@ -12,11 +12,13 @@ static void settle(State& s) {
   const bool same = !pending.fresh && pending.size <= sizeof pending.before &&
                     memcmp(pending.address, pending.before, pending.size) == 0;
   for (Cell* cell = pending.first; cell != pending.end && !same; cell++) cell->write.changed = true;
+  if (pending.update) finish_update(*pending.update, pending.address, pending.size);
   for (unsigned i = 0; i < pending.num_races; i++) {
     pending.races[i].same = same;
     keep(s, pending.races[i]);
   }
   pending.size = pending.num_races = 0;
+  pending.update = nullptr;
 }
 
 static void wait_for_effect(State& s, char* address, unsigned size, bool fresh, Cell* first, Cell* end) {
@@ -190,12 +192,14 @@ static void access(char* address, unsigned size, bool write, bool atomic, const 
     for (const Cell* cell = first; cell != end; cell++)
       if (cell->stale) keep(s, read(s, WW_STALE, region, address, size, atomic, pc));
   const Access now = {s.interval, s.clocks.own(thread), pc, site_of(s, pc), (uint16_t)thread, atomic, false};
+  ww_update* update = write && !atomic ? update_of(s, *region, *first, lane, offset, now) : nullptr;
   for (Cell* cell = first; cell != end; cell++)
     if (write)
       note_write(s, *region, *cell, address, size, now);
     else
       note_read(s, *region, *cell, address, size, now);
   if (write) wait_for_effect(s, address, size, unwritten, first, end);
+  s.pending.update = update;
 }
 
 }  // namespace ww_check

@@ -58,6 +58,14 @@ __attribute__((used)) static const void* const ww_wrapped[] = {(void*)memcpy, (v
 #undef WW_COPY_FUNCTION
 #undef WW_SET_FUNCTION
 
+// Called at the start of each basic block, under -fsanitize-coverage=trace-pc.
+WW_CALLBACK void __sanitizer_cov_trace_pc() {
+  const ww_check::State* state = ww_check::current;
+  if (!state || !state->ran) return;
+  const unsigned kernel = (unsigned)ww_this_thread.kernel_index % 64;
+  state->ran[(const char*)WW_AT - state->image.base] |= 1ull << kernel;
+}
+
 WW_CALLBACK void __tsan_init() {}
 WW_CALLBACK void __tsan_func_entry(void* caller) {
   if (!ww_check::current) return;

@@ -86,6 +86,17 @@ struct ww_finding {
   ww_undefined undefined;
 };
 
+// A thread's plain update of an element: a write of what the same thread has read before in the launch.
+struct ww_update {
+  uint64_t pc, site;         // as in a finding; pc 0: this one is free
+  uint64_t offset;           // in the env's part of the region
+  uint64_t value;            // the first bytes that it wrote
+  int32_t region, kernel_index;
+  uint32_t thread, env, step;  // thread: the agent; env and step: of the first update
+  int32_t varies;            // not every update has written the same value
+  int32_t ordered;           // two threads updated the element here in one launch, and nothing but barriers was between
+};
+
 struct ww_check_settings {
   const ww_region* regions;
   const ww_variable* variables;
@@ -95,5 +106,6 @@ struct ww_check_settings {
   uint32_t order;                      // 0 forward, 1 backward, 2 shuffled
   char *harmless, *harmless_end;  // memory where a wrong access does no harm
   int32_t speaks;                 // kernels' output is shown
+  int32_t watching;               // accesses will be looked at
 };
 }

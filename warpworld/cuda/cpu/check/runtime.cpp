@@ -122,6 +122,11 @@ WW_EXPORT State* ww_check_open(const ww_check_settings* settings) {
     if (!v.thread_local_storage)
       fits = s->regions.add({v.name, s->image.base + v.offset, v.bytes, 0, 1, 0, WW_VARIABLE, 1}) && fits;
   }
+  if (settings->watching) {
+    s->updates = (ww_update*)calloc(ww_check::most_updates, sizeof(ww_update));
+    s->ran = (uint64_t*)calloc((size_t)(s->image.end - s->image.base), sizeof(uint64_t));
+    fits = fits && s->updates && s->ran;
+  }
   if (fits) return s;
   s->release();
   free(s);
@@ -156,6 +161,18 @@ WW_EXPORT void ww_check_end(State* s) {
 WW_EXPORT unsigned ww_check_findings(State* s, const ww_finding** findings) {
   *findings = s->findings;
   return s->num_findings;
+}
+
+// All plain updates, most of whose entries are free.
+WW_EXPORT unsigned ww_check_updates(State* s, const ww_update** updates) {
+  *updates = s->updates;
+  return s->updates ? ww_check::most_updates : 0;
+}
+
+// For each byte of the image, the kernels (bit i: those whose number is i modulo 64) that came to a block of code there.
+WW_EXPORT uint64_t ww_check_ran(State* s, const uint64_t** ran) {
+  *ran = s->ran;
+  return s->ran ? (uint64_t)(s->image.end - s->image.base) : 0;
 }
 
 WW_EXPORT const ww_region* ww_check_region(State* s, unsigned index) { return s->regions.at(index); }

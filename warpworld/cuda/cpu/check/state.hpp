@@ -5,7 +5,7 @@
 
 namespace ww_check {
 
-constexpr unsigned most_findings = 1024, most_blocks = 1024;
+constexpr unsigned most_findings = 1024, most_blocks = 1024, most_updates = 1u << 17;
 
 // A write whose effect is seen at the next access, and the races it is in until then.
 struct Pending {
@@ -16,6 +16,7 @@ struct Pending {
   Cell *first, *end;
   ww_finding races[4];
   unsigned num_races;
+  ww_update* update;  // null if the write is none, or not remembered
 };
 
 // A random number that a thread has drawn.
@@ -56,6 +57,9 @@ struct State {
   const char *stacks, *stacks_end;
   Draw* draws;
   uint32_t num_draws, draws_of_block, num_draws_of_block;
+  ww_update* updates;  // by hash; null where accesses are not watched
+  uint32_t num_updates;
+  uint64_t* ran;  // for each byte of the image, the kernels that came to the basic block there; null as above
 
   // What grows with the threads of a block. False if there is no memory.
   bool allocate(unsigned most_threads) {
@@ -70,6 +74,8 @@ struct State {
     clocks.release();
     free(threads);
     free(draws);
+    free(updates);
+    free(ran);
   }
 };
 
