@@ -122,7 +122,7 @@ def test_a_file_with_holes(board: Board, folder: Path) -> None:
 
 def test_a_return_is_no_gap_where_no_episode_ended(board: Board, folder: Path) -> None:
     key = "charts/agent/episodic_return"
-    lines = [(1, 2, 5.0), (2, 0, None), (3, 1, None), (4, 1, 6.0)]
+    lines = [(1, 200, 5.0), (2, 0, None), (3, 1, None), (4, 100, 6.0)]
     rows = [{"env_steps": step, "charts/episodes": count, key: value} for step, count, value in lines]
     (folder / "a" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     curve = board.json("/api/curves", [("run", "a"), ("metric", key)])["a"]["curves"][key]

@@ -101,9 +101,9 @@ def test_a_curve_has_gaps_where_what_was_logged_is_no_number() -> None:
 
 @pytest.mark.parametrize("key", ["charts/a/episodic_return", "charts/episodic_length", "env/a/tags"])
 def test_a_curve_of_episodes_goes_through_where_none_ended(key: str) -> None:
-    rows = [{"env_steps": i, "charts/episodes": count, key: value} for i, count, value in ((1, 2, 5.0), (2, 0, None))]
-    assert curve_of([*rows, {"env_steps": 3, "charts/episodes": 1, key: 6.0}], key) == [(1, 5.0), (3, 6.0)]
-    assert len(curve_of([*rows, {"env_steps": 3, "charts/episodes": 1, key: None}], key)) == 2
+    rows = [{"env_steps": i, "charts/episodes": count, key: value} for i, count, value in ((1, 200, 5.0), (2, 0, None))]
+    assert curve_of([*rows, {"env_steps": 3, "charts/episodes": 100, key: 6.0}], key) == [(1, 5.0), (3, 6.0)]
+    assert len(curve_of([*rows, {"env_steps": 3, "charts/episodes": 100, key: None}], key)) == 2
 
 
 def test_a_loss_that_is_no_number_is_a_gap_where_no_episode_ended() -> None:

@@ -105,6 +105,20 @@ def shown(losses: bool, terminal: bool) -> str:
     return out.getvalue()
 
 
+def test_returns_are_means_of_many_episodes() -> None:
+    out = io.StringIO()
+    progress = TrainingProgress(load_config("cartpole"), Console(file=out, width=120, color_system=None), 0.0)
+    lines = ((1, 300.0, 0.0), (199, 20.0, 1.0), (1, 500.0, 1.0), (0, float("nan"), float("nan")))
+    with progress:
+        for step, (episodes, value, own) in enumerate(lines, 1):
+            found = {"charts/episodes": episodes, "charts/agent/episodic_return": value, "env/won": own}
+            progress.update({"env_steps": 8192 * step, **found})
+    assert progress.first["agent"] == 20.0
+    assert progress.last["agent"] == pytest.approx((199 * 20.0 + 500.0) / 200)
+    assert progress.own == {"won": (1.0, 1.0)}
+    assert out.getvalue().splitlines()[-1].endswith("mean return: agent 22.40; won 1.00")
+
+
 def test_losses_and_entropy_on_request() -> None:
     last = shown(losses=True, terminal=False).splitlines()[-1]
     assert last.endswith("mean return: agent 40.00, agent evaluated 66.00; agent: policy loss 0.5; agent: entropy 0.69")

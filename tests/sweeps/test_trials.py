@@ -15,7 +15,9 @@ from warpworld.errors import SweepError
 from warpworld.runs import Run
 from warpworld.runs.folder import RunFolder
 from warpworld.runs.summary import summarise
+from warpworld.sweeps import study as module_study
 from warpworld.sweeps import trials as module
+from warpworld.sweeps.startup import STARTUP_TRIALS
 from warpworld.sweeps.study import open_study
 from warpworld.sweeps.sweep_file import SweepPlan
 from warpworld.sweeps.trials import FIRST, RUN, WHY, Trials
@@ -23,6 +25,7 @@ from warpworld.sweeps.workers import Workers
 
 optuna = pytest.importorskip("optuna", reason="the extra 'sweep' is not installed")
 pytestmark = pytest.mark.cpu_backend
+PRUNED = optuna.trial.TrialState.PRUNED
 
 TEXT = """\
 config: cartpole
@@ -121,6 +124,33 @@ def test_a_trial_that_others_have_left_behind_is_ended() -> None:
     run.close()
     assert entry.pruned and stopped == [True]
     assert study.trials[0].intermediate_values == {25: 30.0, 50: 4.0}
+
+
+def test_a_trial_of_few_episodes_is_not_compared() -> None:
+    plan = plan_of()
+    study = open_study(plan)
+    run = Run.create(plan.base)
+    training: Any = SimpleNamespace(run=run, config=plan.base)
+    entry = module._Running(study.ask(module.distributions(plan)), training)
+    for env_steps, episodes, earned in ((64, 1, 30.0), (128, 150, 4.0)):
+        counted = {"charts/episodes": episodes, "charts/agent/episodic_return": earned}
+        run.log({"iteration": env_steps // 64, "env_steps": env_steps, **counted})
+        Trials(plan, study, Workers(1, quiet=True))._follow(entry)
+    run.close()
+    assert study.trials[0].intermediate_values == {50: 4.0}
+
+
+@pytest.mark.parametrize("name", ["asha", "hyperband"])
+def test_no_trial_is_ended_before_some_are_complete(name: str) -> None:
+    study = optuna.create_study(pruner=module_study._pruner(name), direction="maximize")
+    ended = []
+    for number in range(STARTUP_TRIALS + 5):
+        trial = study.ask()
+        trial.report(100.0 - number, 10)  # each worse than the ones before
+        ended.append(trial.should_prune())
+        study.tell(trial, 100.0 - number if not ended[-1] else None, state=None if not ended[-1] else PRUNED)
+    assert not any(ended[:STARTUP_TRIALS])
+    assert any(ended[STARTUP_TRIALS:])
 
 
 @pytest.mark.heavy

@@ -14,6 +14,7 @@ import numpy as np
 
 from warpworld.files import check_file
 from warpworld.runs import RunFolder
+from warpworld.runs.episode_means import recent_means
 from warpworld.runs.metric_files import Damage, good_rows, whole_lines
 from warpworld.runs.metrics import EPISODES, of_episodes
 
@@ -132,6 +133,9 @@ def _curve(metrics: Table, timing: Table, name: str) -> dict[str, list[float | N
     measured = ~np.isnan(values) & np.isfinite(steps)
     if of_episodes(name):
         measured &= table.column(EPISODES) != 0
+        recent = recent_means(values, table.column(EPISODES))
+        measured &= np.isinf(values) | np.isfinite(recent)
+        values = recent
     seconds = _seconds(timing, table.column("iteration"))
     means = [_means(column[measured]) for column in (steps, seconds, values)]
     return dict(zip(("steps", "seconds", "values"), (_listed(column) for column in means), strict=True))

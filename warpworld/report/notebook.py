@@ -52,8 +52,8 @@ def run_html(run: Run) -> str:
     total = data.config.trainer["total_env_steps"]
     rows = [("env steps", f"{int(data.last('env_steps') or 0):,} of {total:,}")]
     for name in data.config.policy:
-        points = data.points(RETURN.format(name))
-        first, last = (points[0][1], points[-1][1]) if points else (None, None)
+        returns = data.numbers(RETURN.format(name))
+        first, last = (returns[0], returns[-1]) if returns else (None, None)
         rows.append((f"{name}: mean return", f"{shown(last)}, {shown(first)} at first"))
     rows.append(("checkpoints", ", ".join(f"{iteration:,}" for iteration in data.checkpoints) or "none"))
     rows += [("damaged", message) for message in data.damaged]

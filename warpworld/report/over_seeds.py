@@ -8,7 +8,6 @@ import numpy as np
 
 from warpworld.report.intervals import LEVEL, bootstrap_interval, interquartile_mean, mean
 from warpworld.report.numbers import shown
-from warpworld.runs.metrics import mean_of_last_tenth
 from warpworld.runs.run_data import RunData
 
 FEWEST = 3  # runs that are shown as one, with an interval: fewer hardly say how far others would be
@@ -18,7 +17,7 @@ HEADING = f"{LEVEL:.0%} bootstrap interval in brackets"
 
 def final_returns(data: Sequence[RunData], policy: str) -> list[float | None]:
     """Each run's mean return over the last tenth of its env steps; None where no episode has ended."""
-    return [mean_of_last_tenth(run.points(f"charts/{policy}/episodic_return")) for run in data]
+    return [run.at_last(f"charts/{policy}/episodic_return") for run in data]
 
 
 def statistics_of(returns: Sequence[float | None]) -> dict[str, str]:

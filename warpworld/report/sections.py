@@ -17,7 +17,8 @@ from warpworld.report.over_seeds import FEWEST, HEADING, STATISTICS, final_retur
 from warpworld.report.pages import escaped
 from warpworld.report.replay import replay_element
 from warpworld.report.seeds import bundles
-from warpworld.runs.metrics import mean_of_last_tenth, own_metrics
+from warpworld.runs.episode_means import FEWEST as FEWEST_EPISODES
+from warpworld.runs.metrics import own_metrics
 from warpworld.runs.run_data import RunData
 
 RETURN, LENGTH, SPEED = "charts/{}/episodic_return", "charts/episodic_length", "perf/env_steps_per_s"
@@ -74,13 +75,10 @@ def _figures(run: RunData) -> dict[str, tuple[str, str]]:
     """Each figure, and a note on it, by name."""
     found = {}
     for name in run.config.policy:
-        returns = run.points(RETURN.format(name))
-        first = returns[0][1] if returns else None
-        found[f"{name}: mean return"] = (
-            shown(mean_of_last_tenth(returns)),
-            f"over the last tenth, {shown(first)} at first",
-        )
-    length = mean_of_last_tenth(run.points(LENGTH))
+        key = RETURN.format(name)
+        first = next(iter(run.numbers(key)), None)
+        found[f"{name}: mean return"] = shown(run.at_last(key)), f"over the last tenth, {shown(first)} at first"
+    length = run.at_last(LENGTH)
     found["episode length"] = "-" if length is None else f"{length:,.1f}", "steps, over the last tenth"
     found["env steps"] = f"{int(run.last('env_steps') or 0):,}", f"of {run.config.trainer['total_env_steps']:,}"
     seconds, speeds = run.last("time"), [y for _, y in run.points(SPEED)]
@@ -119,9 +117,8 @@ def curves(data: Sequence[RunData], random_returns: Mapping[str, float]) -> str:
     panels.append(Panel("episode length", "steps", _lines(data, LENGTH, -1)))
     own = own_metrics(dict.fromkeys(key for run in data for key in run.metrics()))
     panels += [Panel(heading, "mean of an episode", _lines(data, key, -2)) for key, heading in own.items()]
-    return _section(
-        "Curves", _panels(panels, len(data)), "over env steps; means over the episodes that ended in a rollout"
-    )
+    note = f"over env steps; means over the latest {FEWEST_EPISODES} episodes, or somewhat more"
+    return _section("Curves", _panels(panels, len(data)), note)
 
 
 def learning(data: Sequence[RunData]) -> str:

@@ -15,18 +15,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import Self
 
 import warpworld
 from warpworld.config.saved import SavedConfig, has_outline, read_saved
 from warpworld.files import read_file, reason
+from warpworld.runs.episode_means import recent_means
 from warpworld.runs.folder import RunFolder
 from warpworld.runs.metric_files import Damage, find_damage, whole_lines
 
 # Read from the text: a listing of a thousand runs has no time to parse ten million lines of JSON.
 _STEPS = re.compile(rb'"env_steps": ?(\d+)')
-_RETURN = '"charts/{}/episodic_return": ?(-?[0-9.eE+-]+)'
+_EPISODES = r'"charts/episodes": ?(\d+)'
+_RETURN = r'"charts/{}/episodic_return": ?(-?[0-9.eE+-]+|null)'
+_FORM = 2  # of what is kept; another one is read anew
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,8 @@ class Returns:
     """What a policy earned: mean return per agent and episode.
 
     Attributes:
-        last: of the last logged iteration in which an episode ended.
-        best: the highest of an iteration.
+        last: over the latest 100 episodes or somewhat more, see ``recent_means``; over all if fewer have ended.
+        best: the highest such mean.
     """
 
     last: float
@@ -96,9 +100,9 @@ def _path(run: RunFolder) -> Path:
 
 
 def _stamp(run: RunFolder) -> list[Any]:
-    """Warpworld's version, and size and time of each file that is read; null where there is none."""
+    """Form, warpworld's version, and size and time of each file that is read; null where there is none."""
     paths = (run.config_path, run.metrics_path, run.machine_path)
-    return [warpworld.__version__, *map(_size_and_time, paths)]
+    return [_FORM, warpworld.__version__, *map(_size_and_time, paths)]
 
 
 def _size_and_time(path: Path) -> list[int] | None:
@@ -168,22 +172,33 @@ def _last_steps(metrics: bytes) -> int:
 def _returns(metrics: bytes, config: SavedConfig) -> dict[str, Returns]:
     found = {}
     for name in config.policy:
-        values = _finite(re.findall(_RETURN.format(re.escape(name)).encode(), metrics))
-        if values:
-            found[name] = Returns(values[-1], max(values))
+        means = recent_means(*_returns_and_episodes(metrics, name))
+        means = means[np.isfinite(means)]
+        if len(means):
+            found[name] = Returns(float(means[-1]), float(means.max()))
     return found
 
 
-def _finite(texts: list[bytes]) -> list[float]:
-    try:
-        values = list(map(float, texts))
-    except ValueError:  # damage that looks like a number, such as 1.2.3
-        values = [float(text) for text in texts if _is_number(text)]
-    return values if math.isfinite(sum(values)) else [value for value in values if math.isfinite(value)]
+def _returns_and_episodes(metrics: bytes, policy: str) -> tuple[np.ndarray, np.ndarray]:
+    """A policy's mean returns, and how many episodes each is of; NaN where lines do not say."""
+    pattern = _RETURN.format(re.escape(policy))
+    returns, counts = re.findall(pattern.encode(), metrics), re.findall(_EPISODES.encode(), metrics)
+    if not len(returns) == len(counts) == metrics.count(b"\n"):  # lines of an older run, of another order, or damaged
+        pairs = re.findall(f"(?:{_EPISODES},[^\n]*?)?{pattern}".encode(), metrics)
+        counts, returns = [count for count, _ in pairs], [value for _, value in pairs]
+    return _numbers(returns), _numbers(counts)
 
 
-def _is_number(text: bytes) -> bool:
+def _numbers(texts: list[bytes]) -> np.ndarray:
+    """(texts,) float64; NaN for what is no number: null, or 1.2.3, which damage leaves."""
     try:
-        return math.isfinite(float(text))
+        return np.array(list(map(float, texts)), np.float64)
     except ValueError:
-        return False
+        return np.array([_number(text) for text in texts], np.float64)
+
+
+def _number(text: bytes) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

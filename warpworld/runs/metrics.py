@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import dropwhile, groupby
 from typing import Any, TypeGuard, TypeVar
+
+from warpworld.runs.episode_means import ended_episodes, final_mean, recent_means
 
 Point = tuple[float, float]
 _Place = TypeVar("_Place", bound=tuple[float, ...])
@@ -33,10 +34,27 @@ def curve_of(rows: Sequence[Mapping[str, Any]], key: str) -> list[Point]:
     """(env steps, value) of a metric for a chart, from its first number on; NaN breaks the line where there is none.
 
     Nothing breaks it where the metric was not measured: in a row without it, or a mean of episodes when none ended.
+    Means of episodes are over the latest ones, see ``recent_means``.
     """
-    pairs = ((row["env_steps"], row[key]) for row in rows if _is_number(row.get("env_steps")) and measures(row, key))
-    points = ((x, y if _is_number(y) else math.nan) for x, y in pairs)
+    known = [row for row in rows if _is_number(row.get("env_steps")) and measures(row, key)]
+    steps, values, episodes = columns_of(known, key)
+    points = list(zip(steps, values, strict=True))
+    if of_episodes(key):
+        means = recent_means(values, episodes).tolist()
+        gaps = map(math.isnan, values)
+        found = zip(steps, means, gaps, strict=True)
+        points = [(x, mean) for x, mean, is_gap in found if is_gap or not math.isnan(mean)]
     return list(dropwhile(lambda point: math.isnan(point[1]), points))
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]], key: str) -> tuple[list[float], list[float], list[float]]:
+    """Env steps, values of a metric and numbers of episodes, one of each a row; NaN for what is no number."""
+
+    def numbers(name: str) -> list[float]:
+        found = (row.get(name) for row in rows)
+        return [float(value) if _is_number(value) else math.nan for value in found]
+
+    return numbers("env_steps"), numbers(key), numbers(EPISODES)
 
 
 def measures(row: Mapping[str, Any], key: str) -> bool:
@@ -49,9 +67,20 @@ def of_episodes(key: str) -> bool:
     return _OF_EPISODES.match(key) is not None
 
 
-def mean_of_last_tenth(points: Sequence[Point]) -> float | None:
-    """The mean over the last tenth of the env steps; None without points."""
-    return statistics.fmean(y for x, y in points if x >= 0.9 * points[-1][0]) if points else None
+def mean_of_last_tenth(rows: Sequence[Mapping[str, Any]], key: str) -> float | None:
+    """The mean of a metric over the last tenth of the env steps; None without a number.
+
+    A mean of episodes is over the episodes that ended there, and over more until there are enough: see ``final_mean``.
+    """
+    known = [row for row in rows if _is_number(row.get("env_steps")) and measures(row, key)]
+    steps, values, episodes = columns_of(known, key)
+    return final_mean(steps, values, episodes if of_episodes(key) else [math.nan] * len(steps))
+
+
+def episodes_of(rows: Sequence[Mapping[str, Any]], key: str) -> float:
+    """How many episodes a metric's numbers are means of; rows of older runs that do not say count for enough."""
+    _, values, episodes = columns_of(rows, key)
+    return ended_episodes(values, episodes)
 
 
 def unbroken(points: Sequence[_Place]) -> list[list[_Place]]:

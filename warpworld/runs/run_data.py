@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from warpworld.files import read_file, readable, reason
 from warpworld.runs.differences import labels
 from warpworld.runs.folder import RunFolder
 from warpworld.runs.metric_files import Damage, Metrics, read_metrics
-from warpworld.runs.metrics import Point, curve_of, points_of
+from warpworld.runs.metrics import Point, curve_of, mean_of_last_tenth, points_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +50,16 @@ class RunData:
         return points_of(self.rows, key)
 
     def curve(self, key: str) -> list[Point]:
-        """(env steps, value) of a metric for a chart; NaN where its line breaks."""
+        """(env steps, value) of a metric for a chart, means of episodes over the latest ones; NaN where it breaks."""
         return curve_of(self.rows, key)
+
+    def numbers(self, key: str) -> list[float]:
+        """The numbers of a curve, without gaps."""
+        return [y for _, y in self.curve(key) if not math.isnan(y)]
+
+    def at_last(self, key: str) -> float | None:
+        """The mean of a metric over the last tenth of the env steps, see ``mean_of_last_tenth``; None without one."""
+        return mean_of_last_tenth(self.rows, key)
 
     def last(self, key: str) -> float | None:
         """The latest number of a metric, or None."""

@@ -10,6 +10,8 @@ from statistics import fmean, median, pstdev
 from typing import Any, TypeGuard
 
 from warpworld.config import LearnerConfig, RunConfig
+from warpworld.runs.episode_means import RecentMean
+from warpworld.runs.metrics import EPISODES
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +48,7 @@ class _Policy:
 
     def __init__(self, name: str, entry: LearnerConfig) -> None:
         self._name, self._entry = name, entry
+        self._recent = RecentMean()
         self._returns: deque[float] = deque(maxlen=READINGS)
         self._entropies: deque[float] = deque(maxlen=READINGS)
         self._first_entropy = math.nan
@@ -58,7 +61,9 @@ class _Policy:
         """Take in the metrics of an iteration."""
         reward, entropy = metrics.get(f"charts/{self._name}/episodic_return"), metrics.get(self._key("entropy"))
         if _is_finite(reward):
-            self._returns.append(reward)
+            self._recent.add(reward, metrics.get(EPISODES))
+            if self._recent.is_full and self._recent.value is not None:
+                self._returns.append(self._recent.value)
             if len(self._returns) == READINGS:
                 self._best = max(self._best, (fmean(self._returns), pstdev(self._returns)))
         if _is_finite(entropy):

@@ -18,7 +18,8 @@ from rich.text import Text
 
 from warpworld.config import RunConfig
 from warpworld.report.numbers import duration, shown, shown_metric
-from warpworld.runs.metrics import own_metrics
+from warpworld.runs.episode_means import RecentMean
+from warpworld.runs.metrics import EPISODES, of_episodes, own_metrics
 from warpworld.sessions.pace import Pace
 from warpworld.sessions.sparkline import Sparkline
 
@@ -40,9 +41,9 @@ class TrainingProgress:
         update_seconds: seconds in updates, likewise.
         iterations: those of this session.
         timed: how many of them were timed: those that were logged or saved.
-        first: each policy's first mean return of this session.
-        last: each policy's latest mean return.
-        own: the first and the latest of each of the environment's own metrics, by heading.
+        first: each policy's first mean return of this session, see ``RecentMean``.
+        last: each policy's latest mean return, likewise.
+        own: the first and the latest of each of the environment's own metrics, by heading, likewise.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class TrainingProgress:
         self.first: dict[str, float | None] = dict.fromkeys(config.policy)
         self.last: dict[str, float | None] = dict.fromkeys(config.policy)
         self.own: dict[str, tuple[float, float]] = {}
+        self._recent: dict[str, RecentMean] = {}  # by metric, of those that are means of episodes
         self._curves = {name: Sparkline() for name in config.policy}
         self._with_losses, self._losses = losses, dict[str, tuple[float, float]]()
         self._scores: dict[str, float] = {}  # of the latest evaluation
@@ -120,19 +122,10 @@ class TrainingProgress:
         self.rollout_seconds += _number(metrics.get("perf/rollout_s")) or 0.0
         self.update_seconds += _number(metrics.get("perf/update_s")) or 0.0
         self._speed = _number(metrics.get("perf/env_steps_per_s")) or self._speed
-        self._length = _number(metrics.get("charts/episodic_length")) or self._length
+        self._take_episodes(metrics)
         for name in self.last:
-            value = _number(metrics.get(f"charts/{name}/episodic_return"))
-            if value is not None:
-                self.first[name] = value if self.first[name] is None else self.first[name]
-                self.last[name] = value
-                self._curves[name].append(value)
             score = _number(metrics.get(f"eval/{name}/score"))
             self._scores |= {name: score} if score is not None else {}
-        for name, heading in own_metrics(metrics).items():
-            value = _number(metrics[name])
-            if value is not None:
-                self.own[heading] = self.own.get(heading, (value, value))[0], value
         for name in _loss_names(metrics) if self._with_losses else ():
             value = _number(metrics[name])
             if value is not None:
@@ -141,6 +134,31 @@ class TrainingProgress:
         if self._live is None and (self._clock() >= self._next_line or self.env_steps >= self._total):
             self._next_line = self._clock() + self._interval
             self._console.print(self._line(), markup=False, highlight=False, soft_wrap=True)
+
+    def _take_episodes(self, metrics: Mapping[str, Any]) -> None:
+        """Take in the means of an iteration's episodes."""
+        changed = {name for name in metrics if of_episodes(name) and self._add_mean(name, metrics)}
+        self._length = self._mean("charts/episodic_length")[1]
+        for name in self.last:
+            key = f"charts/{name}/episodic_return"
+            self.first[name], self.last[name] = self._mean(key)
+            if key in changed and self._recent[key].is_full:
+                self._curves[name].append(self._recent[key].value or 0.0)
+        for name, heading in own_metrics(changed).items():
+            first, last = self._mean(name)
+            self.own |= {heading: (first, last)} if first is not None and last is not None else {}
+
+    def _add_mean(self, name: str, metrics: Mapping[str, Any]) -> bool:
+        """Take in one metric; whether it has a number."""
+        value = _number(metrics[name])
+        if value is not None:
+            self._recent.setdefault(name, RecentMean()).add(value, _number(metrics.get(EPISODES)))
+        return value is not None
+
+    def _mean(self, name: str) -> tuple[float | None, float | None]:
+        """The first and the latest mean of a metric."""
+        recent = self._recent.get(name)
+        return (None, None) if recent is None else (recent.first, recent.value)
 
     def _fraction(self) -> float:
         return min(1.0, self.env_steps / self._total)

@@ -131,11 +131,13 @@ def _pruner(name: str) -> Any:
     """The pruner; its steps are hundredths of a run's budget."""
     from optuna import pruners
 
+    from warpworld.sweeps.startup import STARTUP_TRIALS, AfterStartup
+
     if name == "asha":
-        return pruners.SuccessiveHalvingPruner(min_resource=10, reduction_factor=3)
+        return AfterStartup(pruners.SuccessiveHalvingPruner(min_resource=10, reduction_factor=3))
     if name == "hyperband":
-        return pruners.HyperbandPruner(min_resource=10, max_resource=100, reduction_factor=3)
-    return pruners.MedianPruner(n_warmup_steps=10) if name == "median" else pruners.NopPruner()
+        return AfterStartup(pruners.HyperbandPruner(min_resource=10, max_resource=100, reduction_factor=3))
+    return pruners.MedianPruner(STARTUP_TRIALS, n_warmup_steps=10) if name == "median" else pruners.NopPruner()
 
 
 def _check_same(there: Any, here: Any, plan: SweepPlan) -> None:

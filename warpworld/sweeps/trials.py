@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from warpworld.config import load_config
 from warpworld.config.yaml_dialect import dump_value
 from warpworld.errors import ConfigError, SweepError, suggest
+from warpworld.runs.episode_means import FEWEST
 from warpworld.runs.metric_files import read_metrics
-from warpworld.runs.metrics import mean_of_last_tenth, points_of
+from warpworld.runs.metrics import episodes_of, mean_of_last_tenth, of_episodes, points_of
 from warpworld.sweeps.study import HEARTBEAT_SECONDS, distributions
 from warpworld.sweeps.sweep_file import SweepPlan
 from warpworld.sweeps.workers import Training, Workers
@@ -121,11 +122,12 @@ class Trials:
         run = entry.training.run
         if run is None or entry.pruned or not run.metrics_path.exists():
             return
-        points = points_of(read_metrics(run.metrics_path).rows, self._plan.objective)
-        value = mean_of_last_tenth(points)
-        if value is None:
+        rows, objective = read_metrics(run.metrics_path).rows, self._plan.objective
+        value = mean_of_last_tenth(rows, objective)
+        if value is None or (of_episodes(objective) and episodes_of(rows, objective) < FEWEST):
             return
-        share = int(100 * points[-1][0] / entry.training.config.trainer.total_env_steps)
+        reached = points_of(rows, objective)[-1][0]
+        share = int(100 * reached / entry.training.config.trainer.total_env_steps)
         if share <= entry.reported:
             return
         entry.reported = share
@@ -151,7 +153,7 @@ class Trials:
             return self._fail(trial, failed)
         rows = read_metrics(run.metrics_path).rows
         self._check_objective(trial, dict.fromkeys(name for row in rows for name in row))
-        value = mean_of_last_tenth(points_of(rows, self._plan.objective))
+        value = mean_of_last_tenth(rows, self._plan.objective)
         if value is None:
             return self._fail(trial, f"{self._plan.objective} was never a number")
         return self._study.tell(trial, value)
