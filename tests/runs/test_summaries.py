@@ -173,3 +173,16 @@ def test_keys_that_end_alike_keep_their_policy() -> None:
     ]
     assert labels(runs, ["x", "y"]) == ["tagger.gamma 0.9, runner.gamma 0.8", "tagger.gamma 0.5, runner.gamma 0.99"]
     assert differing(runs) == {"policy.tagger.gamma": ["0.9", "0.5"], "policy.runner.gamma": ["0.8", "0.99"]}
+
+
+def test_labels_of_a_sweep_name_trials_and_have_four_digits() -> None:
+    runs = [
+        settings(f"policy.agent.learning_rate={rate}", "total_env_steps=20_000_000", f"saving.name=rates-trial-{trial}")
+        for trial, rate in ((0, 0.00031622776601683794), (12, 0.00271828182845))
+    ]
+    assert labels(runs, ["x", "y"]) == ["trial 0: learning_rate 0.0003162", "trial 12: learning_rate 0.002718"]
+
+
+def test_labels_that_four_digits_make_alike_have_the_folders_name() -> None:
+    runs = [settings(f"policy.agent.gamma={gamma}") for gamma in (0.99001, 0.99002)]
+    assert labels(runs, ["x", "y"]) == ["gamma 0.99 (x)", "gamma 0.99 (y)"]

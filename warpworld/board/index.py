@@ -156,6 +156,7 @@ def _row(name: str, summary: RunSummary, stamp: Stamp) -> dict[str, Any]:
         "replay": times["replay.html"][1],
         "modified": max(times["config.yaml"][1], times["metrics.jsonl"][1]),
         "problem": summary.problem,
+        "note": summary.note,
     }
 
 

@@ -43,7 +43,7 @@ class RunList {
     const line = this.lines.get(row.name) ?? this.make(row.name);
     line.state.textContent = row.state;
     line.state.className = `state ${row.state}`;
-    line.about.textContent = row.problem || describe(row);
+    line.about.textContent = row.problem || [describe(row), row.note].filter(Boolean).join(" · ");
   }
 
   make(name) {

@@ -62,16 +62,20 @@ def _runs(arguments: argparse.Namespace) -> int:
     for run in found:
         if run.problem:
             print(printable(run.problem), file=sys.stderr)
+        if run.note:
+            print(printable(f"{run.name}: {run.note}"), file=sys.stderr)
     return 0
 
 
 def _rows(runs: Sequence[RunSummary], every: Sequence[RunSummary]) -> list[list[str]]:
     """A heading, and a line for each run; with a column of tags where one has any."""
+    from warpworld.runs.differences import rounded
+
     differ = _differences(every)
     rows = [["run", "state", "env steps", "last return", "best return", "tags", "differs in"]]
     for run in runs:
         returns = [_returns(run, kind) for kind in ("last", "best")]
-        settings = [f"{key.rpartition('.')[2]} {value}" for key, value in differ[run.path].items()]
+        settings = [f"{key.rpartition('.')[2]} {rounded(value)}" for key, value in differ[run.path].items()]
         more = [f"{len(settings) - MOST} more"] if len(settings) > MOST else []
         about = ", ".join([*settings[:MOST], *more])
         rows.append([run.name, run.state, f"{run.env_steps:,}", *returns, " ".join(run.tags), about])

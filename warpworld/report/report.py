@@ -45,6 +45,7 @@ def write_report(
     data = read_runs(runs)
     parts = [
         sections.damage(data),
+        sections.unrewarded(data),
         sections.legend(data),
         sections.key_figures(data),
         sections.over_seeds(data),

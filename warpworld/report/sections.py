@@ -20,6 +20,7 @@ from warpworld.report.seeds import bundles
 from warpworld.runs.episode_means import FEWEST as FEWEST_EPISODES
 from warpworld.runs.metrics import own_metrics
 from warpworld.runs.run_data import RunData
+from warpworld.runs.unrewarded import Unrewarded
 
 RETURN, LENGTH, SPEED = "charts/{}/episodic_return", "charts/episodic_length", "perf/env_steps_per_s"
 RETURN_UNIT = "rewards per agent and episode"
@@ -33,7 +34,7 @@ FILES = (
     "replay.html",
     "replay.gif",
 )
-_LEARNING = re.compile(r"(?P<kind>losses|charts)/(?P<policy>[^/]+)/(?P<leaf>(?!episodic_return)[^/]+)\Z")
+_LEARNING = re.compile(r"(?P<kind>losses|charts)/(?P<policy>[^/]+)/(?P<leaf>(?!episodic_return|unrewarded)[^/]+)\Z")
 _EVALUATION = re.compile(r"(?P<kind>eval)/(?P<policy>[^/]+)/(?P<leaf>.+)\Z")
 _SELF_PLAY = re.compile(r"(?P<kind>league)/(?P<policy>[^/]+)/(?P<leaf>elo|win_rate/[^/]+)\Z")
 
@@ -48,6 +49,18 @@ def legend(data: Sequence[RunData]) -> str:
 def damage(data: Sequence[RunData]) -> str:
     """Which lines of metrics are left out; nothing where all are good."""
     return "".join(f'<p class="quiet">{escaped(message)}</p>' for run in data for message in run.damaged)
+
+
+def unrewarded(data: Sequence[RunData]) -> str:
+    """The policies of each run whose rewards were all 0; nothing where there is none."""
+    found = []
+    for run in data:
+        watch = Unrewarded(run.config.policy)
+        for row in run.rows:
+            watch.take(row)
+        if watch.message:
+            found.append(f"{run.label}: {watch.message}" if len(data) > 1 else watch.message)
+    return "".join(f'<p class="warning">{escaped(message)}</p>' for message in found)
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,6 +13,7 @@ from warpworld.importing import title_of
 
 MISSING = "-"
 MOST = 3  # settings in a label
+_TRIAL = re.compile(r"-trial-(\d+)\Z")  # in the name that a sweep gives to a run
 # Where a run lies and how it is written down makes no other course.
 _OF_THE_FOLDER = ("saving.",)
 _FIRST = ("name", "policy.*.algorithm")  # say most, and stand first in a label
@@ -41,7 +44,7 @@ def differing(settings: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def labels(settings: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
-    """A label for each run that names what differs: "seed 1" and "seed 2".
+    """A label for each run that names what differs: "seed 1" and "seed 2", or "trial 3: gamma 0.9731" of a sweep.
 
     Args:
         settings: of each run, nested.
@@ -52,13 +55,30 @@ def labels(settings: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[
     """
     differ = differing(settings)
     chosen = _telling(differ)
-    parts = [[f"{title} {differ[key][i]}".strip() for key, title in chosen.items()] for i in range(len(settings))]
-    found = [", ".join(part) for part in parts]
+    texts = {key: [rounded(value) for value in differ[key]] for key in chosen}
+    parts = [[f"{title} {texts[key][i]}".strip() for key, title in chosen.items()] for i in range(len(settings))]
+    found = [f"{_trial(given)}{', '.join(part)}" if part else "" for given, part in zip(settings, parts, strict=True)]
     count = Counter(found)
     return [
         name if not text else f"{text} ({name})" if count[text] > 1 else text
         for text, name in zip(found, names, strict=True)
     ]
+
+
+def rounded(text: str) -> str:
+    """A setting as text for a label: a number that is not whole with four digits, any other text as it is."""
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return text if not math.isfinite(value) or value.is_integer() else f"{value:.4g}"
+
+
+def _trial(settings: Mapping[str, Any]) -> str:
+    """What the label of a sweep's trial begins with; "" for other runs."""
+    saving = settings.get("saving")
+    found = _TRIAL.search(str(saving.get("name"))) if isinstance(saving, Mapping) else None
+    return f"trial {found[1]}: " if found else ""
 
 
 def _telling(differ: Mapping[str, Sequence[str]]) -> dict[str, str]:

@@ -24,7 +24,8 @@ from warpworld.config.saved import SavedConfig, has_outline, read_saved
 from warpworld.files import read_file, reason
 from warpworld.runs.episode_means import recent_means
 from warpworld.runs.folder import RunFolder
-from warpworld.runs.metric_files import Damage, find_damage, whole_lines
+from warpworld.runs.metric_files import Damage, find_damage, good_rows, whole_lines
+from warpworld.runs.unrewarded import Unrewarded
 
 # Read from the text: a listing of a thousand runs has no time to parse ten million lines of JSON.
 _STEPS = re.compile(rb'"env_steps": ?(\d+)')
@@ -56,6 +57,7 @@ class Facts:
         started: when its first session began, in UTC as ISO 8601 has it; "" if unknown.
         returns: by policy, of those that have logged one.
         problem: what cannot be read of its metrics, in a line; "" if all can.
+        note: which policies had no reward but 0, in a line; "" if none.
     """
 
     config: SavedConfig
@@ -63,13 +65,14 @@ class Facts:
     started: str
     returns: Mapping[str, Returns]
     problem: str
+    note: str = ""
 
     @classmethod
     def read(cls, run: RunFolder) -> Self:
         """Read the files; raises ConfigError where the configuration cannot be read."""
         config = read_saved(run.config_path)
         lines, problem = _metrics(run.metrics_path)
-        return cls(config, _last_steps(lines), _started(run), _returns(lines, config), problem)
+        return cls(config, _last_steps(lines), _started(run), _returns(lines, config), problem, _note(lines, config))
 
 
 _FACTS = TypeAdapter(Facts)
@@ -177,6 +180,19 @@ def _returns(metrics: bytes, config: SavedConfig) -> dict[str, Returns]:
         if len(means):
             found[name] = Returns(float(means[-1]), float(means.max()))
     return found
+
+
+def _note(metrics: bytes, config: SavedConfig) -> str:
+    """Which policies had no reward but 0. Most runs soon show rewards, and then no further line is parsed."""
+    found, begin = Unrewarded(config.policy), 0
+    while begin < len(metrics):
+        end = metrics.find(b"\n", begin)
+        for row in good_rows(metrics[begin : end + 1], Damage(config.path)):
+            found.take(row)
+        if found.is_settled:
+            break
+        begin = end + 1
+    return found.message
 
 
 def _returns_and_episodes(metrics: bytes, policy: str) -> tuple[np.ndarray, np.ndarray]:

@@ -31,6 +31,7 @@ class RunSummary:
         started: when its first session began, in UTC as ISO 8601 has it; "" if unknown.
         returns: by policy, of those that have logged one.
         problem: what cannot be read, in a line; "" if all can.
+        note: which policies had no reward but 0, in a line; "" if none.
     """
 
     path: Path
@@ -41,6 +42,7 @@ class RunSummary:
     started: str = ""
     returns: Mapping[str, Returns] = field(default_factory=dict)
     problem: str = ""
+    note: str = ""
 
     @property
     def name(self) -> str:
@@ -94,7 +96,7 @@ def summarise(run: RunFolder) -> RunSummary:
     env_steps = max(facts.env_steps, checkpoints[-1] * per_rollout if checkpoints else 0)
     is_finished = env_steps >= total or run.ending_path.exists()
     state: State = "training" if training else "finished" if is_finished else "stopped"
-    about = facts.started, facts.returns, facts.problem
+    about = facts.started, facts.returns, facts.problem, facts.note
     return RunSummary(run.path, state, facts.config, env_steps, total, *about)
 
 

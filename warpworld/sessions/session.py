@@ -13,6 +13,7 @@ import torch
 from warpworld.config import RunConfig
 from warpworld.environment import get_environment
 from warpworld.runs.machine import describe_machine
+from warpworld.runs.unrewarded import Unrewarded
 from warpworld.sessions.collapse import CollapseWatch
 from warpworld.sessions.progress import TrainingProgress
 from warpworld.sessions.signals import StopOnSignal
@@ -82,11 +83,12 @@ def run_session(
     machine = describe_machine(str(trainer.world.device))
     run.add_session({"from_env_steps": trainer.env_steps, "processes": trainer.processes.size, **machine})
     progress = TrainingProgress(run.config, env_steps=trainer.env_steps, losses=losses)
-    collapse = CollapseWatch(run.config)
+    collapse, unrewarded = CollapseWatch(run.config), Unrewarded(run.config.policy)
 
     def follow(metrics: dict[str, Any]) -> None:
         progress.update(metrics)
         collapse.update(metrics)
+        unrewarded.take(metrics)
         if on_iteration is not None:
             on_iteration(metrics)
 
@@ -102,13 +104,20 @@ def run_session(
         return signals.exit_status
     if trainer.is_finished:
         print_summary(run, progress, trainer.evaluations)
+        _print_unrewarded(unrewarded)
         return 0
     drawn_curve(run)
     out = sys.stderr if signals() else sys.stdout
     how = f"ended by {signals.received.name}" if signals.received else "stopped"
     print(f"{how} after {trainer.env_steps:,} env steps, with a checkpoint; run folder: {run.path}", file=out)
+    _print_unrewarded(unrewarded)
     print(f"continue: {resume_command(run)}", file=out)
     return signals.exit_status if signals() else 0
+
+
+def _print_unrewarded(found: Unrewarded) -> None:
+    if found.message:
+        print(found.message)
 
 
 def run_along(trainer: Trainer, stop_at: int | None) -> int:

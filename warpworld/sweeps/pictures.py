@@ -59,7 +59,9 @@ def draw_study(study: optuna.Study, objective: str, path: Path) -> Path:
     _draw_history(_styled(next(axes), "best value over trials", "trial"), study)
     _draw_importances(_styled(next(axes), "importance", "share of the variance"), shares)
     for key in keys:
-        _draw_slice(_styled(next(axes), key.rpartition(".")[2], key), study, key)
+        leaf = key.rpartition(".")[2]
+        title = leaf if sum(other.rpartition(".")[2] == leaf for other in keys) == 1 else key
+        _draw_slice(_styled(next(axes), title, key), study, key)
     for axis in axes:
         axis.set_visible(False)
     with replacing(path) as unfinished:

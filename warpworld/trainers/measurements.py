@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from warpworld.config import RunConfig
 from warpworld.errors import TrainingError
+from warpworld.runs.unrewarded import UNREWARDED
 from warpworld.trainers.collecting.episodes import EpisodeStatistics, Finished
 from warpworld.trainers.collecting.metrics import EpisodeMetrics
 from warpworld.trainers.distributed import ProcessGroup
@@ -60,13 +61,14 @@ class Measurements:
             TrainingError: a diagnostic is not finite, in all processes then.
         """
         episodes, own = self._episodes.sums(), self._own.sums()
-        sums = self._processes.sum(torch.cat((episodes, own)))
+        sums = self._processes.sum(torch.cat((episodes, own, self._episodes.rewarded())))
         names, values = list(self._diagnostics), list(self._diagnostics.values())
         numbers = torch.cat((sums, torch.stack(values).double())).tolist() if values else sums.tolist()
         diagnostics = dict(zip(names, numbers[len(sums) :], strict=True))
         _check_finite(diagnostics)
         metrics = self._of_episodes(Finished.of_sums(numbers[: len(episodes)]))
-        metrics |= self._own.of_sums(numbers[len(episodes) : len(sums)])
+        metrics |= self._own.of_sums(numbers[len(episodes) : len(episodes) + len(own)])
+        metrics |= self._unrewarded(numbers[len(episodes) + len(own) : len(sums)])
         for policy, charts in self._charts.items():
             metrics |= {name: value for name, value in diagnostics.items() if name.startswith(f"losses/{policy}/")}
             metrics |= {f"charts/{policy}/{name}": value for name, value in charts.items()}
@@ -77,6 +79,14 @@ class Measurements:
         for name, entry in self._config.policy.items():
             agents = [self._world.groups[group].slice for group in entry.groups]
             metrics[f"charts/{name}/episodic_return"] = finished.mean_return(agents)
+        return metrics
+
+    def _unrewarded(self, rewarded: Sequence[float]) -> Metrics:
+        """A number for each policy whose rollout held no reward but 0; ``rewarded`` has their count for each agent."""
+        metrics: Metrics = {}
+        for name, entry in self._config.policy.items():
+            if not any(any(rewarded[self._world.groups[group].slice]) for group in entry.groups):
+                metrics[UNREWARDED.format(name)] = 1
         return metrics
 
 

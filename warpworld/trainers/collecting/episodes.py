@@ -106,6 +106,17 @@ class EpisodeStatistics:
         played = (world["finished_episodes"][:, None] * self._own).sum(0)
         return torch.cat((*of_envs, played, (world["finished_returns"] * self._own).sum(0)))
 
+    def rewarded(self) -> Tensor:
+        """(num_agents,) float64 on the device: the rewards other than 0 in the rollout that stands in the store.
+
+        Rows that do not count are left out, and so are those that an opponent plays.
+        """
+        world = self._world
+        given = world["rollout_rewards"] != 0
+        if "rollout_agent_mask" in world.data:
+            given &= world["rollout_agent_mask"]
+        return (given.sum(0) * self._own).sum(0)
+
     def finished(self) -> Finished:
         """Take in the rollout that stands in the store, read what has ended, and start again."""
         self.add_up()
