@@ -172,6 +172,8 @@ class Group:
         own_arrays: whether it has ``observations_<name>`` and ``actions_<name>`` whatever the other groups see and do,
             so that kernels can rely on these names while sizes change. If one group asks for it, all have such arrays.
             False shares ``observations`` where all groups' have one layout, and ``actions`` likewise.
+        library_action: space in which another library takes the actions, where it differs from ``action``: the space of
+            what policies return and adapters show. None for ``action`` itself.
         agents: numbers of its agents in the env, such as ``range(0, 8, 2)`` for every other one of eight; None
             continues behind the groups before. If one group declares them, all have arrays of their own, as by
             ``own_arrays``.
@@ -187,6 +189,7 @@ class Group:
     critic_input: str | None = None
     own_arrays: bool = False
     agents: range | None = None
+    library_action: Space | None = None
 
     def __post_init__(self) -> None:
         check_identifier("group", self.name)
@@ -213,6 +216,11 @@ class Group:
                 f"group '{self.name}': agents={agents!r} are {len(agents)} agents, expected as many as its size, "
                 f"{self.size}"
             )
+
+    @property
+    def callers_action(self) -> Space:
+        """The space of actions outside of the store."""
+        return self.action if self.library_action is None else self.library_action
 
     @property
     def stride(self) -> int:

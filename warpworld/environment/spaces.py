@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
 from warpworld.environment.declarations import Array, Group
+from warpworld.environment.library_actions import library_actions
 from warpworld.environment.observation_parts import SERVED, Part, part_of, subspaces
 from warpworld.errors import DeclarationError
 
@@ -68,6 +69,8 @@ def action_start(space: Space) -> np.ndarray:
 
 def space_actions(space: Space, entries: np.ndarray) -> np.ndarray:
     """Actions of a space, (n, *shape) of its dtype, from what the store holds of n agents, (n, entries)."""
+    if isinstance(space, Box) and space.dtype != np.float32:
+        return library_actions(space, entries.reshape(-1, *space.shape))
     return (entries.reshape(-1, *(space.shape or ())) + action_start(space)).astype(space.dtype)
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.spaces import Box
 
 from warpworld.environment import Environment, Group, Phase, eager_phase, placed_groups, register
-from warpworld.environment.spaces import group_suffix, observation_names
+from warpworld.environment.spaces import group_suffix, observation_names, space_actions
 from warpworld.errors import DeclarationError
 from warpworld.external.envs import Envs, Observations
 from warpworld.external.libraries import get_opener
@@ -39,16 +40,24 @@ class External(Environment):
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
-        probe = self._opened(1, 0)
-        self._groups, self.requested = tuple(probe.groups), tuple(probe.requested)
-        probe.close()
+        self._groups, self.requested = self._probed()
         self._places = _places(placed_groups(self))
+        self._taken = {group.name: group.library_action for group in self._groups}
         self._envs: Envs | None = None
         self._seed, self._has_begun = 0, False
 
     def _opened(self, num_envs: int, seed: int) -> Envs:
         given = self.params
         return get_opener(given.library)(given.id, given.options, num_envs, seed)
+
+    def _probed(self) -> tuple[tuple[Group, ...], tuple[str, ...]]:
+        """Groups, and arrays on request, which the first reset shows."""
+        probe = self._opened(1, 0)
+        try:
+            probe.reset(0)
+            return tuple(probe.groups), tuple(probe.requested)
+        finally:
+            probe.close()
 
     def groups(self) -> Sequence[Group]:
         """As the library defines them."""
@@ -87,6 +96,7 @@ class External(Environment):
         assert self._envs is not None  # a world opens it before its first step
         outcome = self._envs.step(self._actions(arrays))
         self._show(arrays, outcome.observations, None)
+        self._allow(arrays, None)
         _write(arrays["rewards"], outcome.rewards)
         _write(arrays["terminated"], outcome.terminated)
         _write(arrays["truncated"], outcome.truncated)
@@ -109,9 +119,26 @@ class External(Environment):
         else:
             observations, self._has_begun = self._envs.reset(self._seed), True
         self._show(arrays, observations, active)
+        self._allow(arrays, active)
 
     def _actions(self, arrays: Any) -> dict[str, np.ndarray]:
-        return {place.group: place.of(arrays).cpu().numpy() for place in self._places if place.key is None}
+        """Each group's actions; where a library's Box is not of float32, the store gets the values that it takes."""
+        found = {}
+        for place in self._places:
+            if place.key is not None:
+                continue
+            view, space = place.of(arrays), self._taken[place.group]
+            if isinstance(space, Box):
+                _write(view, space_actions(space, view.cpu().numpy().reshape(-1, view.shape[-1])))
+            found[place.group] = view.cpu().numpy()
+        return found
+
+    def _allow(self, arrays: Any, envs: torch.Tensor | None) -> None:
+        """Write the legal choices into the store, of the envs that are marked or of all."""
+        assert self._envs is not None
+        legal = self._envs.action_mask
+        if legal is not None and "action_mask" in self.requested:
+            _write(arrays["action_mask"], legal, envs)
 
     def _show(self, arrays: Any, observations: Observations, envs: torch.Tensor | None) -> None:
         """Write observations into the store, of the envs that are marked or of all."""

@@ -6,8 +6,9 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from warpworld.errors import DeclarationError, said, suggest
+from warpworld.errors import DeclarationError, suggest
 from warpworld.external.envs import Envs
+from warpworld.external.making import environments_module, imported, making
 from warpworld.importing import import_named
 
 # Opens ``num_envs`` envs; those of a library that settles seeds at making take ``seed``.
@@ -38,25 +39,16 @@ def get_opener(library: str) -> Opener:
     return lambda _, options, num_envs, __: _of_function(library, make, options, num_envs)
 
 
-def _imported(package: str, module: str, install: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        missing = (error.name or module).partition(".")[0]
-        raise DeclarationError(
-            f"external: library '{package}' needs {missing}, which is not installed: pip install {install}"
-        ) from error
-
-
 def _of_function(library: str, make: Any, options: Mapping[str, Any], num_envs: int) -> Envs:
     from gymnasium.vector import VectorEnv
 
     from warpworld.external.vector_envs import of_mode
 
-    envs = make(num_envs, **options)
+    with making(f"external: {library}"):
+        envs = make(num_envs, **options)
     if not isinstance(envs, VectorEnv):
         raise DeclarationError(f"external: {library} returned {type(envs).__name__}, expected a gymnasium VectorEnv")
-    return of_mode(envs)
+    return of_mode(envs, f"external: {library}")
 
 
 def _gymnasium(name: str, options: Mapping[str, Any], num_envs: int, seed: int) -> Envs:
@@ -65,27 +57,42 @@ def _gymnasium(name: str, options: Mapping[str, Any], num_envs: int, seed: int) 
 
     from warpworld.external.vector_envs import of_mode
 
-    own = {"vectorization_mode": "sync", **options}
+    own, where = {"vectorization_mode": "sync", **options}, f"external: gymnasium '{name}'"
+    if "vectorization_mode" not in options and _has_vector_entry_point_only(name):
+        own["vectorization_mode"] = "vector_entry_point"
     kwargs = {"autoreset_mode": AutoresetMode.SAME_STEP}
     if own["vectorization_mode"] == "vector_entry_point":
         kwargs = {}  # the environment's own, in whatever mode
-    try:
-        return of_mode(gymnasium.make_vec(name, num_envs, vector_kwargs=kwargs, **own))
-    except (gymnasium.error.UnregisteredEnv, gymnasium.error.NamespaceNotFound) as error:
-        raise _unknown("gymnasium", name, gymnasium.registry) from error
+    with making(where):
+        try:
+            envs = gymnasium.make_vec(name, num_envs, vector_kwargs=kwargs, **own)
+        except (gymnasium.error.UnregisteredEnv, gymnasium.error.NamespaceNotFound) as error:
+            raise _unknown("gymnasium", name, gymnasium.registry) from error
+    return of_mode(envs, where)
+
+
+def _has_vector_entry_point_only(name: str) -> bool:
+    import gymnasium
+
+    spec = gymnasium.registry.get(name)
+    return spec is not None and spec.entry_point is None and spec.vector_entry_point is not None
 
 
 def _envpool(name: str, options: Mapping[str, Any], num_envs: int, seed: int) -> Envs:
-    envpool = _imported("envpool", "envpool", "envpool")
+    envpool, where = imported("envpool", "envpool", "envpool"), f"external: envpool '{name}'"
+    from warpworld.external.player_pools import PlayerPools
     from warpworld.external.pool_envs import PoolEnvs
 
     if name not in envpool.list_all_envs():
         raise _unknown("envpool", name, envpool.list_all_envs())
-    return PoolEnvs(envpool.make(name, env_type="gymnasium", num_envs=num_envs, seed=seed, **options), num_envs)
+    with making(where):
+        pool = envpool.make(name, env_type="gymnasium", num_envs=num_envs, seed=seed, **options)
+    several = pool.config["max_num_players"] > 1
+    return PlayerPools(pool, num_envs, where) if several else PoolEnvs(pool, num_envs, where)
 
 
 def _ale(name: str, options: Mapping[str, Any], num_envs: int, seed: int) -> Envs:
-    module = _imported("ale", "ale_py.vector_env", "ale-py")
+    module = imported("ale", "ale_py.vector_env", "ale-py")
     roms = importlib.import_module("ale_py.roms").get_all_rom_ids()
     from gymnasium.vector import AutoresetMode
 
@@ -93,21 +100,28 @@ def _ale(name: str, options: Mapping[str, Any], num_envs: int, seed: int) -> Env
 
     if name not in roms:
         raise _unknown("ale", name, roms)
-    return of_mode(module.AtariVectorEnv(name, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options))
+    where = f"external: ale '{name}'"
+    with making(where):
+        envs = module.AtariVectorEnv(name, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
+    return of_mode(envs, where)
 
 
 def _pettingzoo(name: str, options: Mapping[str, Any], num_envs: int, seed: int) -> Envs:
-    _imported("pettingzoo", "pettingzoo", "pettingzoo")
+    imported("pettingzoo", "pettingzoo", "pettingzoo")
     from warpworld.external.parallel_envs import ParallelEnvs
+    from warpworld.external.turn_envs import TurnEnvs
 
-    try:
-        module = importlib.import_module(name)
-    except ImportError as error:
-        raise DeclarationError(
-            f"external: id='{name}' is not the module of a PettingZoo environment, such as mpe2.simple_spread_v3: "
-            f"{said(error)}"
-        ) from error
-    return ParallelEnvs(lambda: module.parallel_env(**options), num_envs)
+    module, where = environments_module(name), f"external: pettingzoo '{name}'"
+    if hasattr(module, "parallel_env"):
+        with making(where):
+            return ParallelEnvs(lambda: module.parallel_env(**options), num_envs, where)
+    if hasattr(module, "env"):
+        with making(where):
+            return TurnEnvs(lambda: module.env(**options), num_envs, where)
+    raise DeclarationError(
+        f"external: id='{name}' is not the module of a PettingZoo environment, such as mpe2.simple_spread_v3: it has "
+        "neither parallel_env nor env"
+    )
 
 
 def _unknown(library: str, name: str, names: Any) -> DeclarationError:

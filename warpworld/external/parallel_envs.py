@@ -2,115 +2,124 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Dict, Space
 
 from warpworld.environment import Group
-from warpworld.environment.spaces import space_actions
+from warpworld.errors import DeclarationError
+from warpworld.external.action_masks import late_mask
+from warpworld.external.agents import Agents
+from warpworld.external.ends import NOT_YET, End
 from warpworld.external.envs import Observations, Outcome
-from warpworld.external.spaces import stored_space
+from warpworld.external.given import by_agent, flag, number, results
 
-_NUMBER = re.compile(r"_?\d+\Z")
+_STEP = ("observations", "rewards", "terminations", "truncations", "infos")
 
 
 class ParallelEnvs:
     """Envs that are stepped one after the other.
 
-    Agents are grouped by their names without the number at the end; where spaces differ in a group, each of its agents
-    is a group of its own.
+    An agent that is reported terminated or truncated has left, whether or not the env keeps it in ``agents``. The
+    episode ends with the last one. Agents are grouped as ``Agents`` says.
 
     Args:
         make: makes one env.
         num_envs: how many.
+        where: library and environment, for messages.
     """
 
-    requested: tuple[str, ...] = ("agent_mask", "agent_terminated")
-
-    def __init__(self, make: Callable[[], Any], num_envs: int) -> None:
+    def __init__(self, make: Callable[[], Any], num_envs: int, where: str = "external: pettingzoo") -> None:
         self._envs = [make() for _ in range(num_envs)]
-        self._members = _grouped(self._envs[0])
-        self.groups = tuple(_group(self._envs[0], name, agents) for name, agents in self._members.items())
-        self._order = [agent for agents in self._members.values() for agent in agents]
-        self._seen: list[dict[str, Any]] = [{} for _ in range(num_envs)]
+        self._agents, self._where = Agents(self._envs[0], where), where
+        self.groups: tuple[Group, ...] = self._agents.groups
+        self.requested: tuple[str, ...] = ("agent_mask", "agent_terminated")
+        self._seen: list[dict[Any, dict[str, np.ndarray]]] = [{} for _ in range(num_envs)]
+        self._live: list[list[Any]] = [[] for _ in range(num_envs)]
+        self._gone: list[set[Any]] = [set() for _ in range(num_envs)]  # agents that ended, and are listed still
+        self._legal = np.ones((num_envs, len(self._agents.order), self._agents.num_choices), np.bool_)
+
+    @property
+    def action_mask(self) -> np.ndarray | None:
+        """See ``Envs``."""
+        return self._legal if "action_mask" in self.requested else None
 
     def reset(self, seed: int) -> Observations:
         """See ``Envs``."""
         for env, each in enumerate(self._envs):
-            self._seen[env] = dict(each.reset(seed=seed + env)[0])
-        return self._observations()
-
-    def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
-        """See ``Envs``."""
-        native = self._native(actions)
-        shape = len(self._envs), len(self._order)
-        rewards, mask, left = np.zeros(shape, np.float32), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
-        terminated, truncated = np.zeros(shape[0], np.bool_), np.zeros(shape[0], np.bool_)
-        for env, each in enumerate(self._envs):
-            live = set(each.agents)
-            seen, paid, _, cuts, _ = each.step({agent: native[agent][env] for agent in live})
-            self._seen[env].update(seen)
-            rewards[env] = [paid.get(agent, 0.0) for agent in self._order]
-            mask[env] = [agent in live for agent in self._order]
-            left[env] = [agent in live and agent not in each.agents for agent in self._order]
-            if not each.agents:
-                truncated[env] = any(cuts.values())
-                terminated[env] = not truncated[env]
-        return Outcome(self._observations(), rewards, terminated, truncated, mask, left)
-
-    def _native(self, actions: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Each agent's actions in all envs, in its own space."""
-        first = self._envs[0]
-        return {
-            agent: space_actions(first.action_space(agent), actions[name][:, place])
-            for name, agents in self._members.items()
-            for place, agent in enumerate(agents)
-        }
+            self._began(env, each.reset(seed=seed + env))
+        return self._agents.stacked(self._seen)
 
     def begin(self, envs: np.ndarray) -> Observations:
         """See ``Envs``."""
-        for env in np.flatnonzero(envs):
-            self._seen[env] = dict(self._envs[env].reset()[0])
-        return self._observations()
+        for env in np.flatnonzero(envs).tolist():
+            self._began(env, self._envs[env].reset())
+        return self._agents.stacked(self._seen)
 
-    def _observations(self) -> Observations:
-        """What every agent sees; one that has left, what it saw last."""
-        return {group.name: _stacked(self._seen, self._members[group.name], group) for group in self.groups}
+    def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
+        """See ``Envs``."""
+        native = self._agents.native(actions)
+        shape = len(self._envs), len(self._agents.order)
+        rewards, mask, left = np.zeros(shape, np.float32), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+        terminated, truncated = np.zeros(shape[0], np.bool_), np.zeros(shape[0], np.bool_)
+        for env, each in enumerate(self._envs):
+            given = each.step({agent: native[agent][env] for agent in self._agents.present(each)})
+            paid, ends = self._take(env, given)
+            for agent, end in ends.items():
+                place = self._agents.place(agent)
+                rewards[env, place], mask[env, place], left[env, place] = paid[agent], True, end.is_one
+            if not self._live[env]:
+                truncated[env] = any(end.truncated for end in ends.values())
+                terminated[env] = not truncated[env]
+        return Outcome(self._agents.stacked(self._seen), rewards, terminated, truncated, mask, left)
+
+    def _take(self, env: int, given: Any) -> tuple[dict[Any, float], dict[Any, End]]:
+        """Take what a step of an env returned: rewards and ends of the agents that took part."""
+        before, where, known = self._live[env], f"{self._where}: step()", self._agents.order
+        seen, *of_agents, infos = results(given, _STEP, where)
+        paid, ended, cut = (
+            by_agent(values, before, known, f"{where}: {name}")
+            for name, values in zip(_STEP[1:4], of_agents, strict=True)
+        )
+        present = self._agents.present(self._envs[env])
+        ends = {
+            agent: End.of(
+                flag(ended[agent], f"{where}: terminations[{agent!r}]"),
+                flag(cut[agent], f"{where}: truncations[{agent!r}]"),
+                agent in present,
+            )
+            for agent in before
+        }
+        self._gone[env] = {agent for agent in present if agent in self._gone[env] or ends.get(agent, NOT_YET).is_one}
+        self._live[env] = [agent for agent in present if agent not in self._gone[env]]
+        self._look(env, by_agent(seen, self._live[env], known, f"{where}: observations"), infos)
+        return {agent: number(paid[agent], f"{where}: rewards[{agent!r}]") for agent in before}, ends
+
+    def _began(self, env: int, given: Any) -> None:
+        """Take what a reset returned."""
+        where = f"{self._where}: reset()"
+        seen, infos = results(given, ("observations", "infos"), where)
+        self._live[env], self._gone[env] = self._agents.present(self._envs[env]), set()
+        if not self._live[env]:
+            raise DeclarationError(f"{where} left agents empty, expected those that begin the episode")
+        self._seen[env], self._legal[env] = {}, True
+        if self._agents.masks_may_come(infos or {}):
+            self.requested = tuple(dict.fromkeys((*self.requested, "action_mask")))
+        self._look(env, by_agent(seen, self._live[env], self._agents.order, f"{where}: observations"), infos)
+
+    def _look(self, env: int, seen: Mapping[Any, Any], infos: Any) -> None:
+        """Keep what agents see and may do."""
+        for agent, observation in seen.items():
+            if agent == "__all__":
+                continue
+            self._seen[env][agent] = self._agents.parts(agent, observation)
+            legal = self._agents.legal(agent, observation, (infos or {}).get(agent))
+            self._legal[env, self._agents.place(agent)] = legal
+            if "action_mask" not in self.requested and not legal.all():
+                raise late_mask(f"{self._where}: agent {agent!r}")
 
     def close(self) -> None:
         """See ``Envs``."""
         for each in self._envs:
             each.close()
-
-
-def _grouped(env: Any) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for agent in env.possible_agents:
-        groups.setdefault(_NUMBER.sub("", agent) or "agent", []).append(agent)
-    apart: dict[str, list[str]] = {}
-    for name, agents in groups.items():
-        spaces = [(env.observation_space(agent), env.action_space(agent)) for agent in agents]
-        alike = all(space == spaces[0] for space in spaces)
-        apart.update({name: agents} if alike else {agent: [agent] for agent in agents})
-    return apart
-
-
-def _group(env: Any, name: str, agents: list[str]) -> Group:
-    first = agents[0]
-    return Group(name, len(agents), stored_space(env.observation_space(first)), stored_space(env.action_space(first)))
-
-
-def _stacked(seen: list[dict[str, Any]], agents: list[str], group: Group) -> Any:
-    """(num_envs, agents, *shape), or one for each key of a Dict space; zeros of an agent that was never seen."""
-
-    def part(key: str, space: Space) -> np.ndarray:
-        nothing = np.zeros(space.shape or (), space.dtype)
-        rows = [[each.get(agent, nothing) for agent in agents] for each in seen]
-        return np.array([[one[key] if isinstance(one, Mapping) else one for one in row] for row in rows])
-
-    if isinstance(group.observation, Dict):
-        return {key: part(key, space) for key, space in group.observation.spaces.items()}
-    return part("", group.observation)

@@ -8,46 +8,64 @@ from typing import Any
 import numpy as np
 
 from warpworld.environment import Group
+from warpworld.environment.gym_spaces import as_gymnasium
 from warpworld.environment.spaces import space_actions
+from warpworld.external.agents import single_group
 from warpworld.external.envs import Observations, Outcome
-from warpworld.external.spaces import stored_space
+from warpworld.external.observation_form import ObservationForm
 from warpworld.external.vector_envs import AGENT, of_agent
+from warpworld.external.vector_masks import VectorMasks
 
 
 class PoolEnvs:
-    """A pool that steps all its envs at once.
+    """A pool of envs with one agent each, which steps all of them at once.
 
     Args:
         pool: made with ``env_type="gymnasium"``; its seeds are settled then.
         num_envs: envs in it.
+        where: library and environment, for messages.
     """
 
-    requested: tuple[str, ...] = ()
+    def __init__(self, pool: Any, num_envs: int, where: str = "external: envpool") -> None:
+        self._pool, self._num_envs, self._where = pool, num_envs, where
+        self._action = as_gymnasium(pool.action_space)
+        self._form = ObservationForm(pool.observation_space, self._action, f"{where}: group '{AGENT}'")
+        self.groups: tuple[Group, ...] = (single_group(AGENT, 1, self._form, self._action),)
+        self.requested: tuple[str, ...] = ()
+        self._masks = VectorMasks(self._form, self._action, num_envs, where)
+        self._now: dict[str, np.ndarray] = {}
 
-    def __init__(self, pool: Any, num_envs: int) -> None:
-        self._pool, self._num_envs = pool, num_envs
-        observation, action = stored_space(pool.observation_space), stored_space(pool.action_space)
-        self.groups: tuple[Group, ...] = (Group(AGENT, 1, observation, action),)
-        self._now = np.empty(0)
+    @property
+    def action_mask(self) -> np.ndarray | None:
+        """See ``Envs``."""
+        return self._masks.last
 
     def reset(self, seed: int) -> Observations:
         """See ``Envs``; the seeds were given when the pool was made."""
-        self._now = np.array(self._pool.reset()[0])
+        observations, infos = self._pool.reset()
+        self._now = self._form.parts(observations, (self._num_envs,))
+        self._masks.begin(observations, infos)
+        if self._masks.there_are:
+            self.requested = ("action_mask",)
         return of_agent(self._now)
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """See ``Envs``."""
-        self._now, rewards, terminated, truncated, _ = self._pool.step(
-            space_actions(self._pool.action_space, actions[AGENT][:, 0])
-        )
+        native = space_actions(self._action, actions[AGENT][:, 0])
+        observations, rewards, terminated, truncated, infos = self._pool.step(native)
+        self._now = self._form.parts(observations, (self._num_envs,))
+        self._masks.step(observations, infos)
         return Outcome(of_agent(self._now), rewards[:, None], terminated, truncated)
 
     def begin(self, envs: np.ndarray) -> Observations:
         """See ``Envs``; an env that is reset here is not reset by its next step."""
         chosen = np.flatnonzero(envs).astype(np.int32)
-        first, infos = self._pool.reset(chosen)
-        self._now = np.array(self._now)
-        self._now[infos["env_id"]] = first
+        observations, infos = self._pool.reset(chosen)
+        first = self._form.parts(observations, (len(chosen),))
+        self._now = {key: np.array(part) for key, part in self._now.items()}
+        for key, part in first.items():
+            self._now[key][infos["env_id"]] = part
+        self._masks.begin_some(infos["env_id"], observations, infos)
         return of_agent(self._now)
 
     def close(self) -> None:

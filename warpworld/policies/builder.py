@@ -126,7 +126,7 @@ def build_policy(
         if isinstance(network, RecurrentNetwork)
         else Policy(network, distribution, normaliser, critic_input, preprocessing)
     )
-    policy.spaces = CallersSpaces(group.observation, group.action)
+    policy.spaces = CallersSpaces(group.observation, group.callers_action)
     return policy.eval()
 
 

@@ -13,6 +13,7 @@ import torch
 from gymnasium.spaces import Box, Dict, Space
 from torch import Tensor
 
+from warpworld.environment.library_actions import is_whole, stored_action
 from warpworld.environment.observation_parts import Part, subspaces
 from warpworld.environment.spaces import action_start
 from warpworld.errors import StoreError
@@ -97,12 +98,31 @@ class CallersSpaces:
         """What a distribution chose, (n, numbers), as actions of the space: (n, *shape) of its dtype."""
         space = self.action
         if isinstance(space, Box):
-            centre, scale, low, high = torch.from_numpy(scaling_to(space)).to(chosen.device)
+            stored = stored_action(space)
+            assert isinstance(stored, Box)
+            centre, scale, low, high = torch.from_numpy(scaling_to(stored)).to(chosen.device)
             scaled = centre + scale * chosen
             above = torch.where(scaled > low, scaled, low)  # NaN too becomes the bound, as by fmaxf in sample_box.cu
-            return torch.where(above < high, above, high).reshape((chosen.shape[0], *space.shape))
+            values = torch.where(above < high, above, high).reshape((chosen.shape[0], *space.shape))
+            return values if space.dtype == np.float32 else _of_library(space, values)
         start = torch.from_numpy(np.array(action_start(space), np.int64)).to(chosen.device)
         return (chosen.reshape((chosen.shape[0], *(space.shape or ()))) + start).to(getattr(torch, str(space.dtype)))
+
+
+def _of_library(space: Box, values: Tensor) -> Tensor:
+    """Actions of a Box that is not of float32, as ``library_actions`` makes them, from float32 of the same shape."""
+    dtype = getattr(torch, str(space.dtype))
+    low, high = (torch.from_numpy(bound.astype(np.float64)).to(values.device) for bound in (space.low, space.high))
+    exact = values.double()
+    if not is_whole(space):
+        return torch.minimum(torch.maximum(exact, low), high).to(dtype)
+    nearest = exact.round()  # halves to the even number
+    is_low, is_high = nearest <= low, nearest >= high
+    inner = nearest.masked_fill(is_low | is_high, 0.0).to(dtype)
+    ends = (torch.from_numpy(bound).to(values.device) for bound in (space.low, space.high))
+    for is_end, end in zip((is_low, is_high), ends, strict=True):
+        inner = torch.where(is_end, end, inner)
+    return inner
 
 
 def _part_of(given: Any, shape: tuple[int, ...], part: Part, name: str) -> tuple[Tensor, tuple[int, ...]]:

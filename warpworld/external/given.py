@@ -1,0 +1,83 @@
+"""Numbers and flags of one agent, as a library hands them over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from warpworld.errors import DeclarationError, suggest
+
+
+def number(given: Any, where: str) -> float:
+    """One number, also in an array of one entry.
+
+    Raises:
+        DeclarationError: it is something else; the message begins with ``where``.
+    """
+    value = _array(given)
+    if value.dtype.kind not in "biuf" or value.size != 1:
+        raise DeclarationError(f"{where} is {_said(given)}, expected one number")
+    return float(value.ravel()[0])
+
+
+def flag(given: Any, where: str) -> bool:
+    """A truth value, also as a number or in an array of one entry.
+
+    Raises:
+        DeclarationError: it is something else; the message begins with ``where``.
+    """
+    value = _array(given)
+    if value.dtype.kind not in "biuf" or value.size != 1:
+        raise DeclarationError(f"{where} is {_said(given)}, expected True or False")
+    return bool(value.ravel()[0])
+
+
+def by_agent(given: Any, needed: Iterable[Any], known: Iterable[Any], where: str) -> Mapping[Any, Any]:
+    """A mapping from agents, as a library hands it over.
+
+    Args:
+        given: what it handed over.
+        needed: agents that must be in it.
+        known: agents that may be; RLlib's ``__all__`` may be too.
+        where: library, environment and what it is, for messages.
+
+    Raises:
+        DeclarationError: it is no mapping, lacks an agent, or has one that the environment does not declare.
+    """
+    if not isinstance(given, Mapping):
+        raise DeclarationError(f"{where} are {type(given).__name__}, expected a dict with a key for each agent")
+    for agent in needed:
+        if agent not in given:
+            raise DeclarationError(f"{where} lack agent {agent!r}, expected a key for each agent that took part")
+    for agent in given:
+        if agent not in known and agent != "__all__":
+            hint = suggest(str(agent), map(str, known))
+            raise DeclarationError(f"{where} have the key {agent!r}, which is not one of possible_agents.{hint}")
+    return given
+
+
+def results(given: Any, names: tuple[str, ...], where: str) -> tuple[Any, ...]:
+    """The results of a call, as a tuple.
+
+    Raises:
+        DeclarationError: they are not as many as the names.
+    """
+    if not isinstance(given, tuple) or len(given) != len(names):
+        what = f"a tuple of {len(given)}" if isinstance(given, tuple) else type(given).__name__
+        raise DeclarationError(f"{where} returned {what}, expected ({', '.join(names)})")
+    return given
+
+
+def _array(given: Any) -> np.ndarray:
+    try:
+        return np.asarray(given)
+    except ValueError:
+        return np.empty(0, object)
+
+
+def _said(given: Any) -> str:
+    if isinstance(given, np.ndarray):
+        return f"{given.dtype} of shape {given.shape}"
+    return f"{given!r:.80} ({type(given).__name__})"

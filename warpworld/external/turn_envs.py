@@ -1,0 +1,149 @@
+"""PettingZoo's turn-based environments (AEC), in which one agent acts at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from warpworld.environment import Group
+from warpworld.errors import DeclarationError
+from warpworld.external.action_masks import can_be_masked
+from warpworld.external.agents import Agents
+from warpworld.external.ends import End
+from warpworld.external.envs import Observations, Outcome
+from warpworld.external.given import by_agent, flag, number
+
+
+class TurnEnvs:
+    """Envs that are stepped one after the other; a step of an env is the turn of one agent.
+
+    All agents see the env and are paid in each step, as agents of parallel environments are. The mask of those that
+    wait allows nothing, and their actions are ignored; so learners value what they see, and learn no action from it.
+
+    Args:
+        make: makes one env.
+        num_envs: how many.
+        where: library and environment, for messages.
+    """
+
+    requested: tuple[str, ...]
+
+    def __init__(self, make: Callable[[], Any], num_envs: int, where: str = "external: pettingzoo") -> None:
+        self._envs = [make() for _ in range(num_envs)]
+        self._agents, self._where = Agents(self._envs[0], where), where
+        self.groups: tuple[Group, ...] = self._agents.groups
+        choose = any(can_be_masked(group.action) for group in self.groups)
+        self.requested = ("agent_mask", "agent_terminated", *(["action_mask"] if choose else []))
+        self._seen: list[dict[Any, dict[str, np.ndarray]]] = [{} for _ in range(num_envs)]
+        self._live: list[list[Any]] = [[] for _ in range(num_envs)]
+        self._legal = np.zeros((num_envs, len(self._agents.order), self._agents.num_choices), np.bool_)
+
+    @property
+    def action_mask(self) -> np.ndarray | None:
+        """See ``Envs``."""
+        return self._legal if "action_mask" in self.requested else None
+
+    def reset(self, seed: int) -> Observations:
+        """See ``Envs``."""
+        for env, each in enumerate(self._envs):
+            each.reset(seed=seed + env)
+            self._began(env)
+        return self._agents.stacked(self._seen)
+
+    def begin(self, envs: np.ndarray) -> Observations:
+        """See ``Envs``."""
+        for env in np.flatnonzero(envs).tolist():
+            self._envs[env].reset()
+            self._began(env)
+        return self._agents.stacked(self._seen)
+
+    def _began(self, env: int) -> None:
+        """Take what a reset left."""
+        each = self._envs[env]
+        self._live[env], self._seen[env] = self._agents.present(each), {}
+        if not self._live[env]:
+            raise DeclarationError(f"{self._where}: reset() left agents empty, expected those that begin the episode")
+        self._look(env, self._live[env])
+        self._give_turn(env)
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
+        """See ``Envs``."""
+        native = self._agents.native(actions)
+        shape = len(self._envs), len(self._agents.order)
+        rewards, mask, left = np.zeros(shape, np.float32), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+        terminated, truncated = np.zeros(shape[0], np.bool_), np.zeros(shape[0], np.bool_)
+        for env, each in enumerate(self._envs):
+            each.step(native[each.agent_selection][env])
+            paid, ends = self._take(env)
+            for agent, end in ends.items():
+                place = self._agents.place(agent)
+                rewards[env, place], mask[env, place], left[env, place] = paid[agent], True, end.is_one
+            if not self._live[env]:
+                truncated[env] = any(end.truncated for end in ends.values())
+                terminated[env] = not truncated[env]
+        return Outcome(self._agents.stacked(self._seen), rewards, terminated, truncated, mask, left)
+
+    def _take(self, env: int) -> tuple[dict[Any, float], dict[Any, End]]:
+        """Take what a turn has left in an env: rewards and ends of the agents that took part."""
+        each, before, where = self._envs[env], self._live[env], f"{self._where}: after step()"
+        present = self._agents.present(each)
+        given = [
+            by_agent(getattr(each, name), [agent for agent in before if agent in present], self._agents.order, where)
+            for name, where in ((name, f"{where}: {name}") for name in ("rewards", "terminations", "truncations"))
+        ]
+        paid = {agent: number(given[0].get(agent, 0.0), f"{where}: rewards[{agent!r}]") for agent in before}
+        ended, cut = (
+            {agent: flag(flags.get(agent, False), f"{where}: {name}[{agent!r}]") for agent in before}
+            for name, flags in zip(("terminations", "truncations"), given[1:], strict=True)
+        )
+        ends = {agent: End.of(ended[agent], cut[agent], agent in present) for agent in before}
+        self._look(env, [agent for agent in before if agent in present])
+        self._live[env] = [agent for agent in before if not ends[agent].is_one]
+        self._legal[env] = False
+        if self._live[env]:
+            self._remove_ended(env)
+            self._give_turn(env)
+        return paid, ends
+
+    def _look(self, env: int, agents: list[Any]) -> None:
+        """Keep what agents see."""
+        for agent in agents:
+            self._seen[env][agent] = self._agents.parts(agent, self._envs[env].observe(agent))
+
+    def _remove_ended(self, env: int) -> None:
+        """Let agents that ended make the empty turn by which PettingZoo's environments remove them."""
+        each = self._envs[env]
+        for _ in range(len(self._agents.order)):
+            if not each.agents or each.agent_selection in self._live[env]:
+                break
+            each.step(None)
+        new = [
+            agent for agent in self._agents.present(each) if agent not in self._live[env] and not _is_over(each, agent)
+        ]
+        self._live[env] += new
+        self._look(env, new)
+
+    def _give_turn(self, env: int) -> None:
+        """Allow the agent whose turn it is what the env allows it, and all others nothing."""
+        each = self._envs[env]
+        agent = each.agent_selection
+        if agent not in self._live[env]:
+            raise DeclarationError(
+                f"{self._where}: agent_selection is {agent!r}, expected one that has not ended: "
+                f"{', '.join(map(repr, self._live[env]))}"
+            )
+        self._legal[env] = False
+        self._legal[env, self._agents.place(agent)] = self._agents.legal(
+            agent, each.observe(agent), each.infos.get(agent)
+        )
+
+    def close(self) -> None:
+        """See ``Envs``."""
+        for each in self._envs:
+            each.close()
+
+
+def _is_over(env: Any, agent: Any) -> bool:
+    return bool(env.terminations.get(agent, False) or env.truncations.get(agent, False))
