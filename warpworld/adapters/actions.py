@@ -23,7 +23,7 @@ def action_writer(target: np.ndarray, space: Space, must_fit: bool, name: str = 
         must_fit: refuse whole numbers that an int32 does not hold, rather than cut them off.
         name: what errors call them.
     """
-    is_whole, start = not isinstance(space, Box), action_start(space)
+    is_whole, start = not isinstance(space, Box) or space.dtype == np.bool_, action_start(space)
     counts_from_elsewhere = bool(start.any())
     shape, asarray, known = target.shape, np.asarray, target.dtype
     holds = _holds_few if target.size < 1024 else _holds_many

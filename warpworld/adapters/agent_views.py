@@ -87,7 +87,7 @@ class _GroupViews:
 
     def agent(self, number: int, infos: _Infos) -> AgentViews:
         """One agent of the group."""
-        index, space = self.group.numbers[number], self.group.action
+        index, space = self.group.numbers[number], self.group.callers_action
         parts = {key: seen[number, ...] for key, seen in self._seen.items()}
         reads = {key: reader(part, self._spaces[key], copy=True) for key, part in parts.items()}
         observe = reads[""] if "" in reads else lambda: {key: read() for key, read in reads.items()}

@@ -57,13 +57,13 @@ class Batch:
         self.size = world.num_envs * self.per_env
         self._lead = (self.size,) if rows else (world.num_envs, world.num_agents)
         self.single_observation_space = self._single(group.observation)
-        self.single_action_space = self._single(group.action)
+        self.single_action_space = self._single(group.callers_action)
 
         self._results = HostArrays(world)
         self.observe = self._reading(self._results, copy)
         self.rewards = self._rewards(self._array("rewards"))
         self.terminated, self.truncated = (self._ends(self._array(name)) for name in ("terminated", "truncated"))
-        self.write = self._writer(group.action)
+        self.write = self._writer(group.callers_action)
         self.step, self.pull = self._results.around(world.step), self._results.pull
 
     def _single(self, space: Space) -> Space:
@@ -163,7 +163,7 @@ def _agents_are_rows(world: World, agents: str) -> bool:
         raise DeclarationError(f"agents={agents!r}: expected one of {', '.join(AGENTS)}.{suggest(str(agents), AGENTS)}")
     first, *others = world.groups.values()
     for group in others:
-        sees, acts = group.observation != first.observation, group.action != first.action
+        sees, acts = group.observation != first.observation, group.callers_action != first.callers_action
         if sees or acts:
             what = "see different things" if sees else "act in different ways"
             raise DeclarationError(

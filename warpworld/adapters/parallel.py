@@ -57,7 +57,7 @@ class ParallelEnv(pettingzoo.ParallelEnv):
         self.possible_agents = list(agents)
         self.agents: list[str] = []
         self.observation_spaces = {name: agent.group.observation for name, agent in agents.items()}
-        self.action_spaces = {name: agent.group.action for name, agent in agents.items()}
+        self.action_spaces = {name: agent.group.callers_action for name, agent in agents.items()}
         self.state_space = Box(-np.inf, np.inf, (sum(part.size for part in self._parts()),))
         self._left: set[str] = set()
         self._advance, self._refuse_step = arrays.around(world.step), not_begun

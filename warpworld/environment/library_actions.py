@@ -23,7 +23,8 @@ def stored_action(space: Space) -> Space:
     else:
         low, high = _float32(space.low, np.inf), _float32(space.high, -np.inf)
     empty = low > high  # no float32 lies between
-    middle = space.low.astype(np.float32)
+    with np.errstate(over="ignore"):
+        middle = space.low.astype(np.float32)
     return Box(np.where(empty, middle, low), np.where(empty, middle, high), dtype=np.float32)
 
 

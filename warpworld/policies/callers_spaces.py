@@ -21,6 +21,9 @@ from warpworld.policies.observation_rows import ObservationRows
 from warpworld.policies.samplers import scaling_to
 
 
+_HALF_OF_64_BITS = 2.0**63
+
+
 @dataclass(frozen=True)
 class Observed:
     """Observations of a caller.
@@ -104,12 +107,12 @@ class CallersSpaces:
             scaled = centre + scale * chosen
             above = torch.where(scaled > low, scaled, low)  # NaN too becomes the bound, as by fmaxf in sample_box.cu
             values = torch.where(above < high, above, high).reshape((chosen.shape[0], *space.shape))
-            return values if space.dtype == np.float32 else _of_library(space, values)
+            return values if space.dtype == np.float32 else library_tensor(space, values)
         start = torch.from_numpy(np.array(action_start(space), np.int64)).to(chosen.device)
         return (chosen.reshape((chosen.shape[0], *(space.shape or ()))) + start).to(getattr(torch, str(space.dtype)))
 
 
-def _of_library(space: Box, values: Tensor) -> Tensor:
+def library_tensor(space: Box, values: Tensor) -> Tensor:
     """Actions of a Box that is not of float32, as ``library_actions`` makes them, from float32 of the same shape."""
     dtype = getattr(torch, str(space.dtype))
     low, high = (torch.from_numpy(bound.astype(np.float64)).to(values.device) for bound in (space.low, space.high))
@@ -118,11 +121,12 @@ def _of_library(space: Box, values: Tensor) -> Tensor:
         return torch.minimum(torch.maximum(exact, low), high).to(dtype)
     nearest = exact.round()  # halves to the even number
     is_low, is_high = nearest <= low, nearest >= high
-    inner = nearest.masked_fill(is_low | is_high, 0.0).to(dtype)
-    ends = (torch.from_numpy(bound).to(values.device) for bound in (space.low, space.high))
-    for is_end, end in zip((is_low, is_high), ends, strict=True):
-        inner = torch.where(is_end, end, inner)
-    return inner
+    inner = nearest.masked_fill(is_low | is_high, 0.0)
+    counted = torch.where(inner < _HALF_OF_64_BITS, inner, inner - 2 * _HALF_OF_64_BITS).long()
+    for is_end, bound in ((is_low, space.low), (is_high, space.high)):
+        end = torch.from_numpy(bound.astype(np.int64, casting="unsafe")).to(values.device)
+        counted = torch.where(is_end, end, counted)
+    return counted.to(dtype)  # from 64 bits, of which uint64 may need the sign's
 
 
 def _part_of(given: Any, shape: tuple[int, ...], part: Part, name: str) -> tuple[Tensor, tuple[int, ...]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from gymnasium.spaces import Space
+from gymnasium.spaces import Box, Space
 from torch import Tensor
 
 from warpworld.environment import Group
 from warpworld.environment.observation_parts import subspaces
 from warpworld.environment.spaces import action_heads, action_start
+from warpworld.policies.callers_spaces import library_tensor
 from warpworld.world import World
 
 
@@ -36,7 +37,9 @@ def stored_actions(world: World, group: Group) -> Tensor:
 
 def actions(world: World, group: Group) -> Tensor:
     """What a group does, in its space."""
-    counted = _in_space(stored_actions(world, group), group.action)
+    counted, taken = _in_space(stored_actions(world, group), group.action), group.library_action
+    if isinstance(taken, Box):
+        return library_tensor(taken, counted)
     return counted + torch.as_tensor(action_start(group.action), dtype=counted.dtype, device=counted.device)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from gymnasium.spaces import Box
 from torch import Tensor
 
 from warpworld.environment import Group
@@ -112,8 +113,9 @@ class _Player:
         given = self._policy.act(seen, self._greedy, action_mask=mask, generator=self._generator, **memory)
         actions, self._state = given if memory else (given, None)
         stored = stored_actions(self._world, self._group)
-        start = torch.as_tensor(action_start(self._group.action), device=actions.device)
-        stored.copy_((actions - start).reshape(stored.shape))
+        if not isinstance(self._group.action, Box):
+            actions = actions - torch.as_tensor(action_start(self._group.action), device=actions.device)
+        stored.copy_(actions.reshape(stored.shape))
 
     def forget(self) -> None:
         """Forget what agents remember whose episode ended in the latest step."""
