@@ -20,7 +20,6 @@ from warpworld.errors import StoreError
 from warpworld.policies.observation_rows import ObservationRows
 from warpworld.policies.samplers import scaling_to
 
-
 _HALF_OF_64_BITS = 2.0**63
 
 
@@ -139,12 +138,19 @@ def _part_of(given: Any, shape: tuple[int, ...], part: Part, name: str) -> tuple
         raise StoreError(f"{name}: {type(given).__name__}, expected numbers of {part.dtype}") from error
     if not _holds(part, tensor.dtype):
         raise StoreError(f"{name}: {str(tensor.dtype).removeprefix('torch.')}, expected {part.dtype}")
+    if _has_channels_last(tuple(tensor.shape[-3:]), shape):
+        tensor = tensor.movedim(-1, -3)
     axes = tensor.dim() - len(shape)
     if axes < 0 or tuple(tensor.shape[axes:]) != shape:
         many = f"(..., {', '.join(map(str, shape))})"
         raise StoreError(f"{name}: shape {tuple(tensor.shape)}, expected {shape} for one agent, or {many} for several")
     lead = tuple(tensor.shape[:axes])
     return tensor.reshape((math.prod(lead), *shape)).to(getattr(torch, part.dtype)), lead
+
+
+def _has_channels_last(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether a picture of the shape (channels, height, width) is given as (height, width, channels)."""
+    return len(shape) == 3 and given != shape and given == (*shape[1:], shape[0])
 
 
 def _holds(part: Part, dtype: torch.dtype) -> bool:
