@@ -6,7 +6,8 @@ import dataclasses
 
 import pytest
 
-from warpworld.checking.findings import Finding, Place, distinct
+from warpworld.checking.findings import Finding, distinct
+from warpworld.checking.places import Place
 
 HERE = Place("step.cu", 5)
 RACE = Finding("race", HERE, "races", "mend it", kernel="step", array="x", other=HERE)

@@ -10,7 +10,7 @@ import pytest
 from tests.checking.planted_worlds import PLANTED, checked, line_of
 from warpworld.checking import Finding
 from warpworld.checking.barriers import joined
-from warpworld.checking.findings import Place
+from warpworld.checking.places import Place
 
 pytestmark = pytest.mark.cpu_backend
 SOURCE = "one_barrier.cu"

@@ -16,7 +16,8 @@ from PIL import Image
 from tests.report.recorded_worlds import Drawn, Plain, recording_of, run_of
 from tests.report.test_report import run_with
 from warpworld import Array, World
-from warpworld.checking.findings import Finding, Place, Report
+from warpworld.checking.findings import Finding, Report
+from warpworld.checking.places import Place
 from warpworld.drawing import Discs, Drawing
 from warpworld.report.plots import draw_curves
 

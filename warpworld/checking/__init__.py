@@ -2,6 +2,7 @@
 
 from warpworld.checking.check import check
 from warpworld.checking.compare import Comparison, Difference, compare
-from warpworld.checking.findings import KINDS, Finding, Place, Report
+from warpworld.checking.findings import KINDS, Finding, Report
+from warpworld.checking.places import Place
 
 __all__ = ["KINDS", "Comparison", "Difference", "Finding", "Place", "Report", "check", "compare"]

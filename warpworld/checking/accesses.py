@@ -9,7 +9,7 @@ import numpy as np
 
 from warpworld.checking.branches import branch_of
 from warpworld.checking.check_backend import CheckBackend
-from warpworld.checking.findings import Finding, Place
+from warpworld.checking.findings import Finding
 from warpworld.checking.native import (
     OTHER_ENV,
     OUT_OF_BOUNDS,
@@ -24,6 +24,7 @@ from warpworld.checking.native import (
     UNGUARDED,
     UNWRITTEN,
 )
+from warpworld.checking.places import Place
 from warpworld.checking.undefined import explain, index_of
 from warpworld.managers.cpu.host_compiler import source_lines
 from warpworld.managers.data_manager import DataManager
@@ -161,16 +162,20 @@ class Accesses:
 
     def _element(self, region: Any, native: Any) -> tuple[tuple[int, ...], str]:
         """Index and name of what was accessed."""
-        name = region.name.decode()
-        if region.kind != STORE:
-            item, what = region.item or native.size, "shared" if region.kind == SHARED else "__device__"
-            element = native.offset // item
-            return (element,), f"{what} {name}" if region.bytes == item else f"{what} {name}[{element}]"
-        if not 0 <= native.offset < region.bytes:
-            element = native.offset // region.item
+        if region.kind == STORE and not 0 <= native.offset < region.bytes:
+            name, element = region.name.decode(), native.offset // region.item
             return (element,), f"'{name}' of shape {tuple(self._data[name].shape)} at element {element}"
-        index = self.index_of(name, native.offset)
-        return index, element_name(self._data, name, index)
+        return self.named(region, native.offset, native.size)
+
+    def named(self, region: Any, offset: int, size: int = 1) -> tuple[tuple[int, ...], str]:
+        """Index and name of the element at a byte of a region; ``size``: of an element where that is not known."""
+        name = region.name.decode()
+        if region.kind == STORE:
+            index = self.index_of(name, offset)
+            return index, element_name(self._data, name, index)
+        item, what = region.item or size, "shared" if region.kind == SHARED else "__device__"
+        element = offset // item
+        return (element,), f"{what} {name}" if region.bytes == item else f"{what} {name}[{element}]"
 
     def index_of(self, array: str, offset: int) -> tuple[int, ...]:
         """Index of the element at a byte of an array."""

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from warpworld.checking.branches import barriers_between, branch_of, in_one_loop
-from warpworld.checking.findings import Finding, Place
+from warpworld.checking.findings import Finding
+from warpworld.checking.places import Place
 
 MOST_PAIRS = 3  # of lines that a message names
 BRANCH_ADVICE = "move the barrier out of the branch, so that all agents of the env reach it"

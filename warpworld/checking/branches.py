@@ -14,9 +14,10 @@ from warpworld.checking.source_tree import (
     covers,
     first_line,
     function_name,
+    is_kernel,
     source_tree,
 )
-from warpworld.managers.source_text import text_of, walk
+from warpworld.managers.source_text import walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -119,7 +120,7 @@ def _left_before(call: Node, apart: tuple[int, ...]) -> list[Node]:
         if around.type in LOOPS and apart and not covers(around, *apart):
             return []
     function = part.parent
-    if function is None or "__global__" in text_of(function).partition("{")[0]:
+    if function is None or is_kernel(function):
         return []
     returns = [node for node in walk(function) if node.type == "return_statement" and node.end_byte < call.start_byte]
     return [choice for node in returns for choice, _ in ancestors(node) if choice.type in _CHOICES][:1]

@@ -15,8 +15,10 @@ from warpworld.checking.barriers import joined
 from warpworld.checking.contents import Contents
 from warpworld.checking.course import Course
 from warpworld.checking.coverage import Coverage, LinesRun
-from warpworld.checking.findings import Finding, Place, Report, distinct
+from warpworld.checking.findings import Finding, Report, distinct
+from warpworld.checking.lost_updates import LostUpdates
 from warpworld.checking.native import BACKWARD, SHUFFLED, STOPPED
+from warpworld.checking.places import Place
 from warpworld.checking.read_actions import ReadActions
 from warpworld.checking.twins import Trace, Twin
 from warpworld.environment import Environment, get_environment
@@ -78,6 +80,7 @@ class _Check:
         self._environment, self._num_envs, self._seed, self._stack = environment, num_envs, seed, stack
         self._main = self._course(speaks=True)
         self._contents, self._trace = Contents(self._main), Trace.of(self._main)
+        self._lost_updates = LostUpdates(self._main)
         self._read_actions = ReadActions(self._main)
         self._actions = RandomActions(self._main.world, seed)
         self._twins = list(self._make_twins())
@@ -101,6 +104,7 @@ class _Check:
         packed = [twin.course.accesses.findings() for twin in self._twins if twin.course.backend.watching]
         seen = [*accesses, *(finding for findings in packed for finding in findings)]
         yield from seen
+        yield from self._lost_updates.findings(seen)
         yield from self._contents.findings
         yield from self._read_actions.findings
         yield from _left_by_resets(self._main, seen)

@@ -113,9 +113,8 @@ class _Unit:
             folders.append(folder)
         yield ""
         while name := self._in.string():
-            folder = self._in.leb()
-            self._in.leb(), self._in.leb()  # time and size
-            yield _path(folders, folder, name)
+            number, _, _ = self._in.leb(), self._in.leb(), self._in.leb()  # of the folder; time; size
+            yield _path(folders, number, name)
 
     def _new_files(self) -> Iterator[str]:
         folders = [str(entry[_PATH]) for entry in self._entries()]

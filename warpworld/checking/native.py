@@ -46,7 +46,7 @@ _Settings = struct(
 
 UPDATE = np.dtype(
     [
-        *((name, np.uint64) for name in ("pc", "site", "offset", "value")),
+        *((name, np.uint64) for name in ("pc", "site", "read_pc", "offset", "value")),
         *((name, np.int32) for name in ("region", "kernel_index")),
         *((name, np.uint32) for name in ("thread", "env", "step")),
         *((name, np.int32) for name in ("varies", "ordered")),

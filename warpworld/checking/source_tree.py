@@ -92,3 +92,8 @@ def function_name(function: Node) -> str:
         declarator = declarator.child_by_field_name("declarator")
     name = declarator.child_by_field_name("declarator") if declarator is not None else None
     return text_of(name).rpartition("::")[2] if name is not None else ""
+
+
+def is_kernel(function: Node) -> bool:
+    """Whether a function is a kernel."""
+    return "__global__" in text_of(function).partition("{")[0]

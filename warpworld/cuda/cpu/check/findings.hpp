@@ -89,6 +89,7 @@ struct ww_finding {
 // A thread's plain update of an element: a write of what the same thread has read before in the launch.
 struct ww_update {
   uint64_t pc, site;         // as in a finding; pc 0: this one is free
+  uint64_t read_pc;          // the place of the read
   uint64_t offset;           // in the env's part of the region
   uint64_t value;            // the first bytes that it wrote
   int32_t region, kernel_index;

@@ -6,10 +6,10 @@
 
 namespace ww_check {
 
-// Whether the thread has read an element before in this block.
-static bool has_read(const State& s, const Cell& cell, unsigned thread) {
+// The place of the thread's last read of an element in this block; 0 if there is none.
+static uint32_t own_read(const State& s, const Cell& cell, unsigned thread) {
   const auto is_own = [&](const Access& read) { return read.interval >= s.block_start && read.thread == thread; };
-  return is_own(cell.read) || is_own(cell.other_read);
+  return is_own(cell.read) ? cell.read.pc : is_own(cell.other_read) ? cell.other_read.pc : 0;
 }
 
 static ww_update* update_slot(State& s, const ww_update& wanted) {
@@ -32,8 +32,10 @@ static ww_update* update_slot(State& s, const ww_update& wanted) {
 // The entry of a write, if it is an update: where all envs share the array, agents of other envs are other agents.
 static ww_update* update_of(State& s, const Region& region, const Cell& cell, const Lane& lane, uint64_t offset,
                             const Access& now) {
-  if (!s.updates || region.kind == WW_SHARED || !has_read(s, cell, now.thread)) return nullptr;
+  if (!s.updates || region.kind == WW_SHARED) return nullptr;
   ww_update wanted = {};
+  wanted.read_pc = own_read(s, cell, now.thread);
+  if (!wanted.read_pc) return nullptr;
   wanted.pc = now.pc;
   wanted.site = now.site;
   wanted.offset = region.env_bytes ? offset % region.env_bytes : offset;
