@@ -18,13 +18,13 @@ from warpworld.checking.coverage import Coverage, LinesRun
 from warpworld.checking.findings import Finding, Report, distinct
 from warpworld.checking.lost_updates import LostUpdates
 from warpworld.checking.native import BACKWARD, SHUFFLED, STOPPED
+from warpworld.checking.outside_state import authors_files, outside_state
 from warpworld.checking.places import Place
 from warpworld.checking.read_actions import ReadActions
 from warpworld.checking.twins import Trace, Twin
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
 from warpworld.managers.cpu.runtime import ErrorCode
-from warpworld.managers.kernel_source import INCLUDE_FOLDER
 from warpworld.world.random_actions import RandomActions
 
 NUM_ENVS, NUM_STEPS = 5, 120
@@ -69,10 +69,10 @@ def check(
         run = _Check(environment, num_envs, seed, stack)
         done = run.run(steps)
         findings = tuple(joined(distinct(run.findings())))
-        coverage = run.coverage()
+        coverage, not_followed = run.coverage(), run.not_followed
     stopped = "" if done == steps else f"the check ended in step {done} of {steps}, because a kernel was ended"
     seconds = time.perf_counter() - start
-    return Report(environment.name, num_envs, steps, seed, findings, stopped, seconds, coverage)
+    return Report(environment.name, num_envs, steps, seed, findings, stopped, seconds, coverage, not_followed)
 
 
 class _Check:
@@ -80,6 +80,8 @@ class _Check:
         self._environment, self._num_envs, self._seed, self._stack = environment, num_envs, seed, stack
         self._main = self._course(speaks=True)
         self._contents, self._trace = Contents(self._main), Trace.of(self._main)
+        module = self._main.backend.module
+        self.not_followed = outside_state(module.source) if module is not None else ()
         self._lost_updates = LostUpdates(self._main)
         self._read_actions = ReadActions(self._main)
         self._actions = RandomActions(self._main.world, seed)
@@ -110,6 +112,8 @@ class _Check:
         yield from _left_by_resets(self._main, seen)
         for course in (self._main, *(twin.course for twin in self._twins)):
             yield from _ended(course, seen)
+        if self.not_followed:  # the worlds share it
+            return
         explained = {finding.kernel for finding in seen if not finding.note}
         for twin in self._twins:  # what differs where accesses are wrong is no news
             if twin.finding is not None and twin.finding.kernel not in explained:
@@ -117,12 +121,14 @@ class _Check:
 
     def coverage(self) -> tuple[Coverage, ...]:
         """How much of each kernel ran, where accesses were watched."""
-        lines = LinesRun(INCLUDE_FOLDER)
+        module, used = self._main.backend.module, set(self._main.kernels.values())
+        if module is None:
+            return ()
+        lines = LinesRun(authors_files(module.source))
         for course in (self._main, *(twin.course for twin in self._twins)):
             if course.backend.watching and course.backend.runtime is not None and course.backend.module is not None:
                 lines.add(course.backend.module.path, course.backend.runtime.ran(), course.kernels)
-        module, used = self._main.backend.module, set(self._main.kernels.values())
-        return lines.report(module.source.signatures if module is not None else (), used)
+        return lines.report(module.source.signatures, used)
 
     def _course(self, **settings: Any) -> Course:
         num_envs = settings.pop("num_envs", self._num_envs)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from warpworld.checking.native import FORWARD, CheckRuntime, WatchedArray
+from warpworld.checking.outside_state import outside_state
 from warpworld.checking.symbols import assignments_of, variables_of
 from warpworld.errors import BuildError, DeviceError, KernelError
 from warpworld.managers.binding import READ_ONLY
@@ -47,6 +48,7 @@ CHECK_FLAGS = (
     "-g",
     "-fsanitize=thread",
     "-fno-elide-constructors",
+    "-fno-threadsafe-statics",  # one worker runs them
 )
 WRAPPED = ("memcpy", "memmove", "memset")  # what compilers make of copies of structs
 RUNTIME_FLAGS = ("-O3", "-g1", "-DWW_CHECK")
@@ -182,10 +184,11 @@ class CheckBackend(CpuBackend):
         end = max(array.address + array.nbytes for array in arrays)
         if self.watching:
             _check_memory(arrays, self.free_memory())
+        library = {state.name for state in outside_state(module.source) if state.is_library}
         return CheckRuntime(
             module.library,
             arrays if self.watching else [],
-            variables_of(module.path),
+            [variable for variable in variables_of(module.path) if variable.name not in library],
             assignments_of(module.path),
             int(module.source.constants["NUM_AGENTS"]),
             module.source.envs_per_warp,
@@ -193,6 +196,7 @@ class CheckBackend(CpuBackend):
             (first - GUARD, end + GUARD),
             self.speaks,
             self.watching,
+            bool(library),
         )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from warpworld.checking.places import Lines
 from warpworld.managers.signature import Signature
 
 _CALL, _OPERAND, _KERNELS = "__sanitizer_cov_trace_pc", 4, 64  # bytes of a call's operand; kernels that are told apart
+_AT_LOAD = re.compile(r"_GLOBAL__sub|static_init|__cxx_global")  # functions that make static variables
 NO_KERNEL = ""  # the part of functions that no kernel has called
 Line = tuple[str, int]
 
@@ -58,11 +60,11 @@ class LinesRun:
     """Collects what ran in the modules of a check.
 
     Args:
-        hidden: folder of files that are not the author's.
+        files: the author's.
     """
 
-    def __init__(self, hidden: Path) -> None:
-        self._hidden = hidden
+    def __init__(self, files: Iterable[Path]) -> None:
+        self._files = {str(path) for path in files}
         self._ran: set[Line] = set()
         self._lines: dict[str, set[Line]] = defaultdict(set)
 
@@ -75,7 +77,7 @@ class LinesRun:
             kernels: names by their number in the world.
         """
         for block in _blocks(library, ran):
-            lines = [line for line in block.lines if self._is_authors(line[0])]
+            lines = [line for line in block.lines if line[0] in self._files]
             if block.came:
                 self._ran.update(lines)
             names = {name for index, name in kernels.items() if block.function_came >> index % _KERNELS & 1}
@@ -108,9 +110,6 @@ class LinesRun:
         never, known = lines - self._ran, sorted(set().union(*self._lines.values()))
         return Coverage(kernel, len(lines), len(lines & self._ran), tuple(_stretches(never, known)))
 
-    def _is_authors(self, file: str) -> bool:
-        return self._hidden not in Path(file).parents and Path(file).is_file()
-
 
 @dataclass(frozen=True)
 class _Block:
@@ -130,7 +129,7 @@ def _blocks(library: Path, ran: np.ndarray) -> Iterable[_Block]:
     for symbol in elf.symbols:
         end = symbol.offset + symbol.nbytes
         inside = starts[bisect.bisect_left(starts, symbol.offset) : bisect.bisect_left(starts, end)]
-        if symbol.kind != FUNCTION or not symbol.defined or not inside:
+        if symbol.kind != FUNCTION or not symbol.defined or not inside or _AT_LOAD.search(symbol.name):
             continue
         came = [int(ran[start + 1 + _OPERAND]) for start in inside]
         function_came = int(np.bitwise_or.reduce(np.array(came, np.uint64)))

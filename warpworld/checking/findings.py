@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from warpworld.checking.coverage import Coverage
+from warpworld.checking.outside_state import OutsideState
 from warpworld.checking.places import Place
 
 
@@ -96,6 +97,7 @@ class Report:
         stopped: why the check ended before its last step, or empty.
         seconds: how long it took, including compilation.
         coverage: how much of each kernel ran, in the order of the file.
+        not_followed: variables that keep state outside of the store.
     """
 
     environment: str
@@ -106,6 +108,7 @@ class Report:
     stopped: str = ""
     seconds: float = 0.0
     coverage: tuple[Coverage, ...] = ()
+    not_followed: tuple[OutsideState, ...] = ()
 
     @property
     def clean(self) -> bool:
@@ -122,7 +125,7 @@ class Report:
         return f"{self.environment}: {found} ({how}, {self.seconds:.1f} s)"
 
     def __str__(self) -> str:
-        ran = (f"  {each}" for each in self.coverage)
+        ran = (f"  {each}" for each in (*self.not_followed, *self.coverage))
         return "\n".join([*map(str, self.findings), self.summary, *filter(None, [self.stopped]), *ran])
 
     def __repr__(self) -> str:
@@ -137,7 +140,7 @@ class Report:
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        parts = {name: [each.as_dict() for each in own.pop(name)] for name in ("findings", "coverage")}
+        parts = {name: [each.as_dict() for each in own.pop(name)] for name in ("findings", "coverage", "not_followed")}
         return {**own, "clean": self.clean, **parts}
 
 

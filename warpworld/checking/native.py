@@ -40,7 +40,7 @@ _Settings = struct(
     **dict(regions=POINTER, variables=POINTER, assignments=POINTER, num_regions=UNSIGNED, num_variables=UNSIGNED),
     **dict(num_assignments=UNSIGNED, num_agents=UNSIGNED),
     **dict(envs_per_warp=UNSIGNED, order=UNSIGNED, harmless=POINTER, harmless_end=POINTER, speaks=INT),
-    watching=INT,
+    **dict(watching=INT, allocates=INT),
 )
 
 
@@ -94,6 +94,7 @@ class CheckRuntime:
         harmless: first and last address of memory in which a wrong access does no harm.
         speaks: whether what kernels print is seen.
         watching: whether accesses will be looked at.
+        allocates: whether kernels use memory that a library allocates, so that what is far from all arrays is legal.
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class CheckRuntime:
         harmless: tuple[int, int],
         speaks: bool,
         watching: bool,
+        allocates: bool,
     ) -> None:
         self._library = _declared(library)
         self.arrays = tuple(arrays)
@@ -128,6 +130,7 @@ class CheckRuntime:
             harmless_end=harmless[1],
             speaks=speaks,
             watching=watching,
+            allocates=allocates,
         )
         self._keep = (regions, natives, ranges)
         self._state = library.ww_check_open(ctypes.addressof(settings))

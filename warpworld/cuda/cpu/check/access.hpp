@@ -115,6 +115,7 @@ static bool found_locals(State& s) {
 static void outside(State& s, const char* address, unsigned size, bool write, uint32_t pc) {
   const bool near = (address >= s.harmless && address < s.harmless_end) || s.image.holds(address) ||
                     s.image.holds_local(address);
+  if (!near && s.allocates) return;
   const Region* region = near ? s.regions.nearest(address) : nullptr;  // which array a wild address was meant for
   if (region && region->kind == WW_SHARED)                             // unknown
     if (const Region* own = s.regions.of_slot(*region, slot_of(s, threadIdx.x))) region = own;

@@ -81,5 +81,39 @@ WW_CALLBACK void __tsan_func_exit() {
 }
 WW_CALLBACK void __tsan_vptr_update(void**, void*) {}
 WW_CALLBACK void __tsan_vptr_read(void**) {}
+// Atomic operations of the C++ library; CUDA's are in ../atomics.hpp.
+#define WW_ATOMIC_UPDATE(bits, type, operation)                                            \
+  WW_CALLBACK type __tsan_atomic##bits##_##operation(volatile type* p, type value, int) { \
+    return __atomic_##operation(p, value, __ATOMIC_SEQ_CST);                               \
+  }
+#define WW_ATOMIC_COMPARE(bits, type, strength, weak)                                                       \
+  WW_CALLBACK int __tsan_atomic##bits##_compare_exchange_##strength(volatile type* p, type* expected, type wanted, \
+                                                                    int, int) {                             \
+    return __atomic_compare_exchange_n(p, expected, wanted, weak, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+  }
+#define WW_ATOMICS(bits, type)                                                                     \
+  WW_CALLBACK type __tsan_atomic##bits##_load(const volatile type* p, int) {                       \
+    return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                   \
+  }                                                                                                \
+  WW_CALLBACK void __tsan_atomic##bits##_store(volatile type* p, type value, int) {                \
+    __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                  \
+  }                                                                                                \
+  WW_CALLBACK type __tsan_atomic##bits##_exchange(volatile type* p, type value, int) {             \
+    return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                        \
+  }                                                                                                \
+  WW_ATOMIC_UPDATE(bits, type, fetch_add)                                                          \
+  WW_ATOMIC_UPDATE(bits, type, fetch_sub)                                                          \
+  WW_ATOMIC_UPDATE(bits, type, fetch_and)                                                          \
+  WW_ATOMIC_UPDATE(bits, type, fetch_or)                                                           \
+  WW_ATOMIC_UPDATE(bits, type, fetch_xor)                                                          \
+  WW_ATOMIC_COMPARE(bits, type, strong, false)                                                     \
+  WW_ATOMIC_COMPARE(bits, type, weak, true)
+WW_ATOMICS(8, uint8_t)
+WW_ATOMICS(16, uint16_t)
+WW_ATOMICS(32, uint32_t)
+WW_ATOMICS(64, uint64_t)
+#undef WW_ATOMICS
+#undef WW_ATOMIC_COMPARE
+#undef WW_ATOMIC_UPDATE
 WW_CALLBACK void __tsan_atomic_thread_fence(int) {}
 WW_CALLBACK void __tsan_atomic_signal_fence(int) {}

@@ -108,5 +108,6 @@ struct ww_check_settings {
   char *harmless, *harmless_end;  // memory where a wrong access does no harm
   int32_t speaks;                 // kernels' output is shown
   int32_t watching;               // accesses will be looked at
+  int32_t allocates;              // kernels use memory that a library has allocated: what is far from all may be legal
 };
 }

@@ -112,6 +112,7 @@ WW_EXPORT State* ww_check_open(const ww_check_settings* settings) {
   s->order = settings->order;
   s->harmless = settings->harmless;
   s->speaks = settings->speaks;
+  s->allocates = settings->allocates;
   s->harmless_end = settings->harmless_end;
   s->locals_known = true;  // there are none to look for, which is slow
   for (unsigned i = 0; i < settings->num_variables; i++) s->locals_known &= !settings->variables[i].thread_local_storage;

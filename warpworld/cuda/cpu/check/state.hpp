@@ -48,7 +48,7 @@ struct State {
   const ww_assignment* assignments;
   unsigned num_variables, num_assignments, num_agents, envs_per_warp, order;
   char *harmless, *harmless_end;
-  bool watching, own_env_only, locals_known, speaks;
+  bool watching, own_env_only, locals_known, speaks, allocates;
   uint32_t interval, launch_start, block_start, step;
   Thread* threads;
   unsigned num_threads;            // of the largest block: agents that take turns are threads of one, each

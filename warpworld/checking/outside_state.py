@@ -1,0 +1,123 @@
+"""State that kernels keep outside of the store, where a check cannot follow it.
+
+A static variable of a function, or an object of the C++ library, keeps its value between launches, for all envs and
+worlds of the process. Worlds that the check compares share it, and memory that the library allocates is no array.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warpworld.checking.places import Place
+from warpworld.checking.source_tree import FUNCTION, SourceTree, first_line, source_tree
+from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
+from warpworld.managers.source_text import text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+# Classes that are named without std:: after `using namespace std`.
+_LIBRARY = re.compile(
+    r"\bstd::|\b(?:vector|string|deque|list|forward_list|(?:unordered_)?(?:multi)?(?:map|set)|queue|stack|priority_queue"
+    r"|function|unique_ptr|shared_ptr|mt19937(?:_64)?)\s*(?:<|\w|$)"
+)
+_CONSTANT = ("const", "constexpr")
+_SHARED = "__shared__"
+
+
+@dataclass(frozen=True)
+class OutsideState:
+    """A variable whose contents a check does not follow.
+
+    Attributes:
+        place: where it is declared.
+        name: of the variable.
+        is_library: whether it is an object of the C++ library, and not a static variable of a function.
+    """
+
+    place: Place
+    name: str
+    is_library: bool
+
+    def __str__(self) -> str:
+        what = "an object of the C++ library" if self.is_library else "a static variable of a function"
+        return f"{self.place}: the check does not follow '{self.name}', {what}, which all envs share: declare an Array"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        place = {"file": self.place.file, "line": self.place.line}
+        return {"place": place, "name": self.name, "is_library": self.is_library}
+
+
+def outside_state(source: KernelSource) -> tuple[OutsideState, ...]:
+    """The variables of the author's files that a check does not follow, in order."""
+    return tuple(found for path in authors_files(source) for found in _in_file(path))
+
+
+def authors_files(source: KernelSource) -> list[Path]:
+    """The author's kernel file, and the author's files that it includes."""
+    own = (path for path, _ in source.included() if path not in source.includes and INCLUDE_FOLDER not in path.parents)
+    return [source.path, *own]
+
+
+def _in_file(path: Path) -> Iterator[OutsideState]:
+    tree = source_tree(str(path))
+    for node in walk(tree.root):
+        if node.type != "declaration" or (not (is_static := _is_static(node)) and _function(node) is not None):
+            continue
+        words = {text_of(child) for child in node.children if child.type != "init_declarator"}
+        is_library, is_constant = _is_library(tree, node), bool(words & set(_CONSTANT))
+        if _SHARED in words or "extern" in words or not (is_library or (is_static and not is_constant)):
+            continue
+        if is_library or _function(node) is not None:
+            for name in _names(node):
+                yield OutsideState(Place(str(path), first_line(node)), name, is_library)
+
+
+def _is_static(declaration: Node) -> bool:
+    return any(text_of(child) in ("static", "thread_local") for child in declaration.children)
+
+
+def _function(node: Node) -> Node | None:
+    """The function around a node."""
+    around = node.parent
+    while around is not None and around.type not in (FUNCTION, "lambda_expression"):
+        around = around.parent
+    return around
+
+
+def _is_library(tree: SourceTree, declaration: Node) -> bool:
+    """Whether a variable's type is of the C++ library, or a class of the file that holds such."""
+    kind = declaration.child_by_field_name("type")
+    if kind is None:
+        return False
+    if _LIBRARY.search(text_of(kind)):
+        return True
+    return any(
+        node.type in ("struct_specifier", "class_specifier")
+        and (name := node.child_by_field_name("name")) is not None
+        and text_of(name) == text_of(kind)
+        and any(_LIBRARY.search(text_of(field)) for field in _members(node))
+        for node in walk(tree.root)
+    )
+
+
+def _members(kind: Node) -> Iterable[Node]:
+    """The types of a class's fields."""
+    fields = (node for node in walk(kind) if node.type == "field_declaration")
+    return (found for field in fields if (found := field.child_by_field_name("type")) is not None)
+
+
+def _names(declaration: Node) -> Iterator[str]:
+    """The names of the variables of a declaration; functions are none."""
+    for child in declaration.children_by_field_name("declarator"):
+        declarator = child
+        while declarator is not None and declarator.type not in ("identifier", "function_declarator"):
+            below = declarator.child_by_field_name("declarator")
+            declarator = below or next((each for each in declarator.children if each.type == "identifier"), None)
+        if declarator is not None and declarator.type == "identifier":
+            yield text_of(declarator)
