@@ -30,9 +30,7 @@ def message(**params: Any) -> str:
 )
 def test_a_package_that_a_game_needs(package: str, name: str, install: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pettingzoo")
-    for module in [module for module in sys.modules if module.split(".")[0] in (package, "pymunk")]:
-        monkeypatch.delitem(sys.modules, module)
-    for module in [module for module in sys.modules if module.startswith(name.rpartition("_v")[0])]:
+    for module in [module for module in sys.modules if module.startswith((package, "pymunk", name.split("_v")[0]))]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, package, None)
     found = message(library="pettingzoo", id=name)
