@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,12 @@ extern "C" __global__ void count(int* out) {
   const int before = out[0];
   atomicAdd(out + 1, 1);
   out[0] = before + 1;
+}
+
+// The last thread faults, while others of its warp wait.
+extern "C" __global__ void trap_in_third_warp(int* out) {
+  if (threadIdx.x == 95) __trap();
+  if (threadIdx.x >= 64) __syncwarp(1u << threadIdx.x % 32);
 }
 
 // Each thread reads its neighbour's value, and nothing orders the reading after the writing.
@@ -101,6 +109,18 @@ def test_a_missing_barrier_shows(stand_in: StandIn, load_anew: Load) -> None:
     assert written(load_anew, "lack_a_barrier", 50, 1, 50) == list(range(-1, 49))
     stand_in.perturb(1)
     assert written(load_anew, "lack_a_barrier", 50, 1, 50) != list(range(-1, 49))
+
+
+def test_threads_of_a_faulted_launch_are_forgotten(stand_in: StandIn, load_anew: Load, drv: Any) -> None:
+    for seed in range(1, 9):
+        stand_in.perturb(seed)
+        written(load_anew, "trap_in_third_warp", 1, 1, 96)
+        with pytest.raises(drv.Error, match="unspecified launch failure"):
+            drv.Context.synchronize()
+        stand_in.reset()
+        stand_in.perturb(seed)
+        assert sorted(written(load_anew, "write_threads", 32, 1, 32)) == list(range(32))
+        drv.Context.synchronize()
 
 
 def test_lanes_exchange_the_same_values_in_any_order(stand_in: StandIn, load_anew: Load) -> None:

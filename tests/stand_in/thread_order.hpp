@@ -8,9 +8,10 @@
 
 namespace ww {
 
-// Whether no lane of the thread's warp can run. Only then may its barriers open: what a lane is offered at one barrier
-// is kept until that lane has run.
+// Whether the block has a warp that begins with the thread `base`, and none of its lanes can run. Only then may its
+// barriers open: what a lane is offered at one barrier is kept until that lane has run.
 static inline bool warp_waits(const Warps& w, unsigned base) {
+  if (base >= w.threads) return false;  // a larger launch ended in that warp
   for (unsigned t = base; t < base + WW_WARP_SIZE && t < w.threads; t++)
     if (w.wait[t] == Wait::none) return false;
   return true;
