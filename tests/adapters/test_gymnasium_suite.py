@@ -28,6 +28,7 @@ from tests.adapters.worlds import PARAMS, world
 from warpworld.adapters.registration import register_id
 from warpworld.adapters.single import Env
 from warpworld.adapters.vector import VectorEnv
+from warpworld.errors import DeclarationError
 from warpworld.packaged import packaged_names
 
 MODES = ["same_step", "next_step", "disabled"]
@@ -59,6 +60,19 @@ def test_ids_make_envs() -> None:
     many = gymnasium.make_vec("warpworld/cartpole", num_envs=5, device="cpu", autoreset="same_step")
     assert isinstance(many.unwrapped, VectorEnv) and many.reset()[0].shape == (5, 4)
     assert str(many) == "VectorEnv(warpworld/cartpole, num_envs=5)"
+
+
+def test_make_vec_limits_episodes() -> None:
+    envs = gymnasium.make_vec("warpworld/cartpole", 2, device="cpu", autoreset="same_step", max_episode_steps=3)
+    envs.reset()
+    truncated = [envs.step(envs.action_space.sample())[3].tolist() for _ in range(3)]
+    assert truncated == [[False, False], [False, False], [True, True]]
+    with pytest.raises(DeclarationError) as caught:
+        gymnasium.make_vec("warpworld/connect_four", 2, device="cpu", max_episode_steps=3)
+    assert str(caught.value) == (
+        "connect_four: make_vec(max_episode_steps=...) sets the parameter 'episode_length', which this environment "
+        "lacks; leave it out"
+    )
 
 
 def test_own_environments_get_an_id() -> None:

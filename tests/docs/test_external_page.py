@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import gymnasium
 import pytest
 
+import warpworld
 from tests.docs.pages import blocks, files, page
+from tests.external.views import Views
 from warpworld.adapters.pool import Pool
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.cli import main
@@ -26,6 +29,15 @@ def test_the_page_of_external_environments(working_folder: Path) -> None:
     assert load_config(pong.removeprefix("$ warpworld train ").strip()).env["library"] == "ale"
     (program,) = [block for block in blocks(text, "python") if "world.close()" in block]
     exec(compile(program, "external.md", "exec"), {})
+    gymnasium.register("Wordy-v0", entry_point=lambda: Views("words", heads=False, masks=False, number=0))
+    try:
+        options = {"library": "my_wrapped:without_mission", "options": {"name": "Wordy-v0"}}
+        assert list(warpworld.make("external", 2, device="cpu", **options).groups["agent"].observation) == [
+            "direction",
+            "image",
+        ]
+    finally:
+        gymnasium.registry.pop("Wordy-v0")
     for library in LIBRARIES:
         assert f"| `{library}` |" in text
 

@@ -65,6 +65,16 @@ def test_text_is_refused_with_what_helps() -> None:
     )
 
 
+def test_actions_in_parts_are_refused_with_what_helps() -> None:
+    with pytest.raises(DeclarationError) as caught:
+        viewing(space="empty", heads=True)
+    assert str(caught.value) == (
+        "external: tests.external.views:views: group 'agent': actions are in Tuple(Discrete(4), Discrete(2)), expected "
+        "Discrete, MultiDiscrete, MultiBinary or a Box. Wrap the env in gymnasium.wrappers.TransformAction; "
+        "docs/external.md shows where"
+    )
+
+
 @pytest.mark.long
 def test_pictures_have_their_channels_first() -> None:
     world, envs = viewing(space="picture"), views(2, "picture")

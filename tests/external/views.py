@@ -15,7 +15,7 @@ SPACES: dict[str, Space] = {
     "nested": Dict({"arm": Dict({"joint angle": Box(0.0, 1.0, (2,), np.float64)}), "arm_joint_angle": Discrete(2)}),
     "empty": Dict({"x": Box(0.0, 1.0, (2,), np.float32), "none": Box(0.0, 1.0, (0,), np.float32)}),
     "picture": PICTURE,
-    "words": Dict({"image": PICTURE, "mission": Text(5)}),
+    "words": Dict({"image": PICTURE, "direction": Discrete(4), "mission": Text(5)}),
     "masked": Dict({"observation": Box(0.0, 9.0, (1,), np.float32), "action_mask": Box(0, 1, (4,), np.int8)}),
 }
 
@@ -28,7 +28,9 @@ class Views(gymnasium.Env):
 
     def __init__(self, space: str, heads: bool, masks: bool, number: int) -> None:
         self.observation_space = SPACES[space]
-        self.action_space = MultiDiscrete([4, 2]) if heads else Discrete(4)
+        self.action_space: Space = MultiDiscrete([4, 2]) if heads else Discrete(4)
+        if space == "empty" and heads:
+            self.action_space = Tuple((Discrete(4), Discrete(2)))
         self._masks, self._number = masks, number
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:

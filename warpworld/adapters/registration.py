@@ -6,6 +6,7 @@ Importing warpworld registers them, as soon as Gymnasium is imported too. Where 
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import gymnasium
@@ -13,6 +14,7 @@ import gymnasium
 from warpworld.packaged import packaged_names
 
 NAMESPACE = "warpworld"
+LIMIT = "episode_length"  # the parameter that cuts episodes
 
 
 def register_all() -> None:
@@ -41,8 +43,33 @@ def make_env(name: str, **options: Any) -> Any:
     return make(name, 1, api="single", **options)
 
 
-def make_vector_env(name: str, num_envs: int = 1, **options: Any) -> Any:
-    """A VectorEnv of a world of this name; ``options`` as of ``warpworld.make``."""
+def make_vector_env(name: str, num_envs: int = 1, max_episode_steps: int | None = None, **options: Any) -> Any:
+    """A VectorEnv of a world of this name.
+
+    Args:
+        name: of the environment.
+        num_envs: envs.
+        max_episode_steps: its parameter ``episode_length``; None for the default.
+        options: as of ``warpworld.make``.
+
+    Raises:
+        DeclarationError: the environment has no such parameter.
+    """
     from warpworld.adapters.making import make
 
+    if max_episode_steps is not None:
+        _check_limit(name)
+        options[LIMIT] = max_episode_steps
     return make(name, num_envs, api="gymnasium", **options)
+
+
+def _check_limit(name: str) -> None:
+    from warpworld.environment import get_environment
+    from warpworld.errors import DeclarationError
+
+    known = [field.name for field in fields(get_environment(name).Params)]
+    if LIMIT not in known:
+        raise DeclarationError(
+            f"{name}: make_vec(max_episode_steps=...) sets the parameter '{LIMIT}', which this environment lacks; "
+            "leave it out" + (f", or set one of {', '.join(known)}" if known else "")
+        )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Space
+from gymnasium.spaces import Dict, Space, Tuple
 
 from warpworld.environment import Group
 from warpworld.environment.gym_spaces import as_gymnasium
@@ -20,7 +20,7 @@ from warpworld.external.observation_form import ObservationForm, shown
 _NUMBER = re.compile(r"[_ ]?\d+\Z")
 
 
-def single_group(name: str, size: int, form: ObservationForm, action: Space) -> Group:
+def single_group(name: str, size: int, form: ObservationForm, action: Space, where: str) -> Group:
     """A group of a library's agents.
 
     Args:
@@ -28,7 +28,16 @@ def single_group(name: str, size: int, form: ObservationForm, action: Space) -> 
         size: its agents.
         form: of what one of them sees.
         action: the library's space.
+        where: library and environment, for messages.
+
+    Raises:
+        DeclarationError: the store cannot hold such actions.
     """
+    if isinstance(action, (Tuple, Dict)):
+        raise DeclarationError(
+            f"{where}: group '{name}': actions are in {action}, expected Discrete, MultiDiscrete, MultiBinary or a "
+            "Box. Wrap the env in gymnasium.wrappers.TransformAction; docs/external.md shows where"
+        )
     stored = stored_action(action)
     return Group(name, size, form.stored, stored, library_action=None if stored is action else action)
 
@@ -63,7 +72,7 @@ class Agents:
             form = ObservationForm(self._observation[first], self._action[first], f"{where}: group '{name}'")
             self._forms |= dict.fromkeys(members, form)
         self.groups = tuple(
-            single_group(name, len(members), self._forms[members[0]], self._action[members[0]])
+            single_group(name, len(members), self._forms[members[0]], self._action[members[0]], where)
             for name, members in self._members.items()
         )
         self.order = [agent for members in self._members.values() for agent in members]

@@ -36,7 +36,7 @@ class PlayerPools:
         self._shape = num_envs, int(pool.config["max_num_players"])
         self._action = as_gymnasium(pool.action_space)
         self._form = ObservationForm(pool.observation_space, self._action, f"{where}: group '{PLAYER}'")
-        self.groups: tuple[Group, ...] = (single_group(PLAYER, self._shape[1], self._form, self._action),)
+        self.groups: tuple[Group, ...] = (single_group(PLAYER, self._shape[1], self._form, self._action, where),)
         self.requested: tuple[str, ...] = ("agent_mask",)
         self._ended = np.zeros(num_envs, np.bool_)  # in the last step
         self._turns: np.ndarray | None = None  # whose it is in each env; None if all act

@@ -30,7 +30,7 @@ class PoolEnvs:
         self._pool, self._num_envs, self._where = pool, num_envs, where
         self._action = as_gymnasium(pool.action_space)
         self._form = ObservationForm(pool.observation_space, self._action, f"{where}: group '{AGENT}'")
-        self.groups: tuple[Group, ...] = (single_group(AGENT, 1, self._form, self._action),)
+        self.groups: tuple[Group, ...] = (single_group(AGENT, 1, self._form, self._action, where),)
         self.requested: tuple[str, ...] = ()
         self._masks = VectorMasks(self._form, self._action, num_envs, where)
         self._now: dict[str, np.ndarray] = {}

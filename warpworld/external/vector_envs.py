@@ -38,7 +38,7 @@ class VectorEnvs:
         self._envs, self._where = envs, where
         self._action = as_gymnasium(envs.single_action_space)
         self._form = ObservationForm(envs.single_observation_space, self._action, f"{where}: group '{AGENT}'")
-        self.groups: tuple[Group, ...] = (single_group(AGENT, 1, self._form, self._action),)
+        self.groups: tuple[Group, ...] = (single_group(AGENT, 1, self._form, self._action, where),)
         self._masks = VectorMasks(self._form, self._action, envs.num_envs, where)
         self._ended = np.zeros(envs.num_envs, np.bool_)  # in the last step
         self._now: dict[str, np.ndarray] = {}  # what the envs show; those that ended, of their new episodes
