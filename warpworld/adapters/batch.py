@@ -11,6 +11,7 @@ from gymnasium.vector.utils import batch_space
 
 from warpworld.adapters.actions import action_writer
 from warpworld.adapters.host_arrays import HostArrays, parts_of
+from warpworld.environment.own_spaces import own_space
 from warpworld.environment.spaces import observation_names
 from warpworld.errors import DeclarationError, suggest
 from warpworld.world import World
@@ -42,17 +43,17 @@ class Batch:
         world: is sealed. Its groups have the same spaces.
         agents: "axis" keeps the agents of an env together, in an axis behind that of the envs; "rows" makes each an
             entry, with the ends of its env. "auto" is "axis" for one group of several agents, else "rows".
-        copy: hand out copies; else views of the store, where it lies in host memory, valid until the next step.
+        copies: hand out copies; else views of the store, where it lies in host memory, valid until the next step.
 
     Raises:
         DeclarationError: the groups of the world differ in their spaces, or there is no such way to see agents.
     """
 
-    def __init__(self, world: World, agents: str = "auto", copy: bool = True) -> None:
+    def __init__(self, world: World, agents: str = "auto", copies: bool = True) -> None:
         rows = _agents_are_rows(world, agents)
         group = next(iter(world.groups.values()))
         world.seal()
-        self._world, self._copy, self._observation_space = world, copy, group.observation
+        self._world, self._copies, self._observation_space = world, copies, group.observation
         self.per_env = world.num_agents if rows else 1
         self.size = world.num_envs * self.per_env
         self._lead = (self.size,) if rows else (world.num_envs, world.num_agents)
@@ -60,14 +61,15 @@ class Batch:
         self.single_action_space = self._single(group.callers_action)
 
         self._results = HostArrays(world)
-        self.observe = self._reading(self._results, copy)
+        self.observe = self._reading(self._results, copies)
         self.rewards = self._rewards(self._array("rewards"))
         self.terminated, self.truncated = (self._ends(self._array(name)) for name in ("terminated", "truncated"))
         self.write = self._writer(group.callers_action)
         self.step, self.pull = self._results.around(world.step), self._results.pull
 
     def _single(self, space: Space) -> Space:
-        return space if len(self._lead) == 1 else batch_space(space, self._lead[1])
+        """The space of an entry, which is the batch's own."""
+        return own_space(space) if len(self._lead) == 1 else batch_space(space, self._lead[1])
 
     def finals(self, copy: bool) -> Read:
         """What returns the observations that episodes ended with, of a world that keeps them."""
@@ -133,13 +135,13 @@ class Batch:
 
     def _rewards(self, view: np.ndarray) -> Read:
         if len(self._lead) == 1 or view.shape[1] == 1:
-            return _handed_out(view.reshape(-1), self._copy)
+            return _handed_out(view.reshape(-1), self._copies)
         agents = np.float32(view.shape[1])
         return lambda: np.add.reduce(view, axis=1) / agents
 
     def _ends(self, view: np.ndarray) -> Read:
         repeats = self.per_env
-        return _handed_out(view, self._copy) if repeats == 1 else lambda: np.repeat(view, repeats)
+        return _handed_out(view, self._copies) if repeats == 1 else lambda: np.repeat(view, repeats)
 
     def _writer(self, space: Space) -> Callable[[Any], None]:
         world = self._world

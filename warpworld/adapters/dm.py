@@ -9,6 +9,7 @@ import numpy as np
 from dm_env import specs
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
+from warpworld.adapters.copies import Copied
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.single import first
 from warpworld.adapters.vector import VectorEnv
@@ -19,7 +20,7 @@ from warpworld.world.seeding import Seed
 _FIRST, _MID, _LAST = (np.int32(kind) for kind in (dm_env.StepType.FIRST, dm_env.StepType.MID, dm_env.StepType.LAST))
 
 
-class DmEnv(dm_env.Environment):
+class DmEnv(Copied, dm_env.Environment):
     """Envs whose steps are first, mid or last; the step behind a last one ignores its action and is a first one.
 
     A discount is 0 where an episode ended by itself, and 1 where a limit cut it. Of one env, a time step holds what

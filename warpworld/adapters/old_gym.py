@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
+from warpworld.adapters.copies import Copied
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.single import Env
 from warpworld.errors import DeclarationError
@@ -18,7 +19,7 @@ gym: Any = importlib.import_module("gym") if importlib.util.find_spec("gym") els
 _Base: Any = object if gym is None else gym.Env
 
 
-class _OldGym(_Base):
+class _OldGym(Copied, _Base):
     """What both have in common.
 
     It is a ``gym.Env`` with gym's spaces where gym is installed; else its spaces are Gymnasium's.

@@ -8,19 +8,22 @@ from typing import Any
 import numpy as np
 import pettingzoo
 from gymnasium.spaces import Box, Space
-from pettingzoo.utils.conversions import parallel_to_aec
+from pettingzoo.utils.conversions import parallel_to_aec_wrapper
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from warpworld.adapters.agent_views import agent_views
+from warpworld.adapters.copies import Copied
 from warpworld.adapters.host_arrays import HostArrays
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.rendering import check_render_mode, rendered
 from warpworld.adapters.reset_options import set_options
 from warpworld.adapters.wrong_times import has_ended, is_closed, not_begun
+from warpworld.environment.own_spaces import own_space
 from warpworld.errors import StoreError, suggest
 from warpworld.world import World
 
 
-class ParallelEnv(pettingzoo.ParallelEnv):
+class ParallelEnv(Copied, pettingzoo.ParallelEnv):
     """All agents of one env, named by their group and number, such as "tagger_0".
 
     An agent leaves when its part of the episode has ended, and returns at the next reset, even if its environment
@@ -42,6 +45,8 @@ class ParallelEnv(pettingzoo.ParallelEnv):
         DeclarationError: the world has several envs, or resets them itself.
     """
 
+    _bound = ("_arrays", "_agents", "_rewards", "_terminated", "_truncated", "_gone", "_present", "_advance")
+
     def __init__(self, world: World, *, render_mode: str | None = None) -> None:
         PROTOCOLS["parallel"].check(world)
         check_render_mode(render_mode)
@@ -49,18 +54,24 @@ class ParallelEnv(pettingzoo.ParallelEnv):
         name = f"warpworld/{world.environment.name}"
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": 30, "name": name, "is_parallelizable": True}
         self.world, self.render_mode = world, render_mode
+        self._bind()
+        agents = self._agents
+        self.possible_agents = list(agents)
+        self.agents: list[str] = []
+        self.observation_spaces = {name: own_space(agent.group.observation) for name, agent in agents.items()}
+        self.action_spaces = {name: own_space(agent.group.callers_action) for name, agent in agents.items()}
+        self.state_space = Box(-np.inf, np.inf, (sum(part.size for part in self._parts()),))
+        self._left: set[str] = set()
+        self._refuse_step = not_begun
+
+    def _bind(self) -> None:
+        world = self.world
         self._arrays = arrays = HostArrays(world)
-        self._agents = agents = agent_views(world, arrays)
+        self._agents = agent_views(world, arrays)
         self._rewards = arrays.read(world["rewards"])[0]
         self._terminated, self._truncated = (arrays.read(world[name]) for name in ("terminated", "truncated"))
         self._gone, self._present = (self._optional(name) for name in ("agent_terminated", "agent_mask"))
-        self.possible_agents = list(agents)
-        self.agents: list[str] = []
-        self.observation_spaces = {name: agent.group.observation for name, agent in agents.items()}
-        self.action_spaces = {name: agent.group.callers_action for name, agent in agents.items()}
-        self.state_space = Box(-np.inf, np.inf, (sum(part.size for part in self._parts()),))
-        self._left: set[str] = set()
-        self._advance, self._refuse_step = arrays.around(world.step), not_begun
+        self._advance = arrays.around(world.step)
 
     def _optional(self, name: str) -> np.ndarray | None:
         """One of the env's arrays on request, (agents,), if its kernels write it."""
@@ -170,7 +181,14 @@ class ParallelEnv(pettingzoo.ParallelEnv):
 
     def aec(self) -> pettingzoo.AECEnv:
         """This env with agents that act in turn; it is stepped after all have acted."""
-        return parallel_to_aec(self)
+        return AecEnv(parallel_to_aec_wrapper(self))
+
+
+class AecEnv(Copied, OrderEnforcingWrapper):
+    """PettingZoo's conversion of a ParallelEnv, with PettingZoo's own check of the order of calls."""
+
+    def __str__(self) -> str:
+        return str(self.unwrapped)
 
 
 def aec_env(world: World, *, render_mode: str | None = None) -> pettingzoo.AECEnv:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warpworld.adapters.batch import Batch
+from warpworld.adapters.copies import Copied
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.world import World
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 Outcome = tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 
 
-class Pool:
+class Pool(Copied):
     """Envs in batches: one batch is stepped while a policy works on the next.
 
     ``send`` hands the actions of a batch to a thread that steps it, ``recv`` waits for the batch that was sent first.
@@ -40,6 +44,8 @@ class Pool:
         DeclarationError: ``batch_size`` is not a divisor, or a batch cannot hold the world's agents.
     """
 
+    _bound = ("_batches", "_elapsed", "_thread", "_sent")
+
     def __init__(self, world: World, *, batch_size: int | None = None) -> None:
         PROTOCOLS["pool"].check(world)
         size = world.num_envs if batch_size is None else batch_size
@@ -48,15 +54,25 @@ class Pool:
         self.num_envs, self.batch_size, self.is_async = world.num_envs, int(size), size < world.num_envs
         starts = range(0, self.num_envs, self.batch_size)
         self.worlds = [world.part(first, self.batch_size) for first in starts] if self.is_async else [world]
-        self._batches = [Batch(each, "rows" if world.num_agents == 1 else "axis") for each in self.worlds]
-        self._elapsed = [batch.arrays(["timestep"]) for batch in self._batches]
+        self._sent: deque[tuple[int, Future[None]]] = deque()  # numbers of batches
+        self._bind()
         self.observation_space = self._batches[0].single_observation_space
         self.action_space = self._batches[0].single_action_space
         self.all_env_ids = np.arange(self.num_envs, dtype=np.int32)
-        self._ids = np.split(self.all_env_ids, len(self.worlds))
+        self._ids = np.split(self.all_env_ids.copy(), len(self.worlds))
         self._is_closed = False
+
+    def _bind(self) -> None:
+        self._batches = [Batch(each, "rows" if each.num_agents == 1 else "axis") for each in self.worlds]
+        self._elapsed = [batch.arrays(["timestep"]) for batch in self._batches]
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="warpworld-pool")
-        self._sent: deque[tuple[int, Future[None]]] = deque()  # numbers of batches
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """See ``Copied``. Batches that were sent are waited for, and can be received from both."""
+        wait([future for _, future in self._sent])
+        twin = super().__deepcopy__(memo)
+        twin._sent = deque((number, _same(future)) for number, future in self._sent)
+        return twin
 
     def __len__(self) -> int:
         return self.num_envs
@@ -180,8 +196,19 @@ class Pool:
             seen: Any = {key: part[some] for key, part in observations.items()}
         else:
             seen = observations[some]
-        infos = {"env_id": ids, "elapsed_step": self._elapsed[number]()["timestep"][some]}
+        infos = {"env_id": ids.copy(), "elapsed_step": self._elapsed[number]()["timestep"][some]}
         return seen, batch.rewards()[some], batch.terminated()[some], batch.truncated()[some], infos
+
+
+def _same(done: Future[None]) -> Future[None]:
+    """Another future that has ended in the same way."""
+    twin: Future[None] = Future()
+    error = done.exception()
+    if error is None:
+        twin.set_result(None)
+    else:
+        twin.set_exception(error)
+    return twin
 
 
 def _mask(world: World, chosen: np.ndarray) -> Any:

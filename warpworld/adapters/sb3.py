@@ -6,20 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Space
 from stable_baselines3.common.vec_env import VecEnv
 
 from warpworld.adapters.batch import Batch
+from warpworld.adapters.copies import Copied
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.rendering import check_render_mode, frame
 from warpworld.adapters.reset_options import check_names, set_options
 from warpworld.adapters.wrong_times import is_closed, not_begun
+from warpworld.environment.own_spaces import own_space
 from warpworld.errors import DeclarationError, suggest
 from warpworld.world import World
 
 _TRUE = b"\1"  # looked for in the bytes of ends: a third of the time of any()
 
 
-class Sb3VecEnv(VecEnv):
+class Sb3VecEnv(Copied, VecEnv):
     """Envs, or all agents of the envs, that are reset in the step in which their episodes end.
 
     ``get_attr`` and ``set_attr`` access the arrays of the store by name. ``get_attr`` also reads the environment's
@@ -37,18 +40,25 @@ class Sb3VecEnv(VecEnv):
         DeclarationError: the world resets in another way, or its groups differ in their spaces.
     """
 
+    _bound = ("_batch", "_finals", "_advance", "_masks", "_names", "_now", "_last")
+
     def __init__(self, world: World, *, agents: str = "rows", render_mode: str | None = None) -> None:
         PROTOCOLS["sb3"].check(world)
         check_render_mode(render_mode)
         world.request("final_observations")
         world.keep_last_infos()
         self.world, self.render_mode = world, render_mode
-        self._batch = batch = Batch(world, agents)
+        self._agents, self._has_begun = agents, False
+        self._bind()
+        batch = self._batch
         super().__init__(batch.size, batch.single_observation_space, batch.single_action_space)
-        self._finals, self._advance = batch.finals(copy=False), not_begun
+
+    def _bind(self) -> None:
+        world = self.world
+        self._batch = batch = Batch(world, self._agents)
+        self._finals, self._advance = batch.finals(copy=False), batch.step if self._has_begun else not_begun
         self._masks = batch.arrays(["action_mask"]) if "action_mask" in world else None
         self._names, self._now, self._last = world.infos, batch.arrays(world.infos), batch.arrays(world.infos, "final_")
-        self._nothing: list[dict[str, Any]] = [{} for _ in range(batch.size)]  # infos of a step in which none ended
 
     def reset(self) -> Any:
         """Start new episodes everywhere, with the seeds of ``seed``; observations of all envs."""
@@ -56,8 +66,8 @@ class Sb3VecEnv(VecEnv):
         seeds = self._seeds[:: self._batch.per_env]
         self.world.reset(seed=None if all(seed is None for seed in seeds) else seeds)
         self._batch.pull()
-        self._advance = self._batch.step
-        self.reset_infos = self._infos_now() if self._names else [{} for _ in range(self.num_envs)]
+        self._advance, self._has_begun = self._batch.step, True
+        self.reset_infos = self._infos_now()
         self._reset_seeds()
         self._reset_options()
         return self._batch.observe()
@@ -72,7 +82,7 @@ class Sb3VecEnv(VecEnv):
         self._advance()
         terminated, truncated = batch.terminated(), batch.truncated()
         dones = terminated | truncated
-        infos = self._infos_now() if self._names else self._nothing.copy()
+        infos = self._infos_now()
         if _TRUE in dones.tobytes():
             self._note_ends(infos, np.flatnonzero(dones), truncated & ~terminated)
         return batch.observe(), batch.rewards(), dones, infos
@@ -92,6 +102,8 @@ class Sb3VecEnv(VecEnv):
                     infos[row][name] = values[row]
 
     def _infos_now(self) -> list[dict[str, Any]]:
+        if not self._names:
+            return [{} for _ in range(self.num_envs)]
         arrays = self._now()
         return [dict(zip(arrays, values, strict=True)) for values in zip(*arrays.values(), strict=True)]
 
@@ -123,7 +135,8 @@ class Sb3VecEnv(VecEnv):
             return [masks[row] for row in rows]
         for holder in (self.world.environment.params, self):
             if hasattr(holder, attr_name):
-                return [getattr(holder, attr_name) for _ in rows]
+                value = getattr(holder, attr_name)
+                return [own_space(value) if isinstance(value, Space) else value for _ in rows]
         raise AttributeError(f"no array or parameter '{attr_name}'.{suggest(attr_name, self.world.data)}")
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:

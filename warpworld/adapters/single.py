@@ -7,13 +7,14 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from warpworld.adapters.copies import Copied
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.vector import VectorEnv
 from warpworld.adapters.wrong_times import has_ended
 from warpworld.world import World
 
 
-class Env(gymnasium.Env):
+class Env(Copied, gymnasium.Env):
     """One env, which waits for ``reset`` after its episode has ended. Several agents of one group become an axis.
 
     Attributes:

@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from warpworld.adapters.batch import Batch
+from warpworld.adapters.copies import Copied
 from warpworld.adapters.infos import Infos
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.rendering import check_render_mode, rendered
@@ -28,7 +29,7 @@ MODES = {
 _TRUE = b"\1"  # looked for in the bytes of ends: a third of the time of any()
 
 
-class VectorEnv(gymnasium.vector.VectorEnv):
+class VectorEnv(Copied, gymnasium.vector.VectorEnv):
     """Many envs, stepped together.
 
     ``reset(seed=s)`` starts each env on its own trajectory of seed s; a list of seeds starts each on the trajectory
@@ -51,6 +52,11 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         DeclarationError: groups of the world see different things or act in different ways; an option is unknown.
     """
 
+    _bound = (
+        *("_batch", "_write", "_advance", "_observe", "_rewards", "_terminated", "_truncated"),
+        *("_infos", "_has_infos", "_finals", "_heeds_ends"),
+    )
+
     def __init__(
         self, world: World, *, copy: bool = True, agents: str = "auto", render_mode: str | None = None
     ) -> None:
@@ -61,19 +67,25 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             world.keep_last_infos()
         self.world, self.render_mode, self.autoreset_mode = world, render_mode, MODES[world.autoreset]
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": 30, "autoreset_mode": self.autoreset_mode}
-        self._batch = batch = Batch(world, agents, copy)
+        self._agents, self._copy, self._has_begun = agents, copy, False
+        self._over: np.ndarray | None = None  # ended envs that wait for a reset, where that is checked
+        self._bind()
+        batch = self._batch
         self.num_envs = batch.size
         self.single_observation_space = batch.single_observation_space
         self.single_action_space = batch.single_action_space
         self.observation_space = batch_space(batch.single_observation_space, batch.size)
         self.action_space = batch_space(batch.single_action_space, batch.size)
 
-        self._write, self._advance, self._observe = batch.write, not_begun, batch.observe
+    def _bind(self) -> None:
+        world = self.world
+        self._batch = batch = Batch(world, self._agents, self._copy)
+        self._write, self._observe = batch.write, batch.observe
+        self._advance = batch.step if self._has_begun else not_begun
         self._rewards, self._terminated, self._truncated = batch.rewards, batch.terminated, batch.truncated
         self._infos = Infos(batch, world)
         self._has_infos = bool(self._infos)
-        self._finals = batch.finals(copy) if world.autoreset == "same_step" else None
-        self._over: np.ndarray | None = None  # ended envs that wait for a reset, where that is checked
+        self._finals = batch.finals(self._copy) if world.autoreset == "same_step" else None
         self._heeds_ends = self._finals is not None or (world.autoreset == "disabled" and world.checks_actions)
 
     def reset(self, *, seed: Seed | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -93,12 +105,12 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             StoreError: the first reset is of some envs only.
         """
         active = set_options(self.world, options, self._batch.per_env)
-        if active is not None and self._advance is not_begun:
+        if active is not None and not self._has_begun:
             raise StoreError("the first reset() starts every env; call it without a mask")
         self.world.reset(active, seed)
         if isinstance(seed, (int, np.integer)):
             super().reset(seed=int(seed))
-        self._advance = self._batch.step
+        self._advance, self._has_begun = self._batch.step, True
         self._over = self._still_over(None if active is None else active.numpy())
         self._batch.pull()
         return self._observe(), self._infos.now()

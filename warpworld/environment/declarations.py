@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium.spaces import Space
 
 from warpworld.environment.gym_spaces import as_gymnasium
+from warpworld.environment.own_spaces import own_space
 from warpworld.errors import DeclarationError, suggest
 
 DTYPES = (
@@ -178,7 +179,8 @@ class Group:
             continues behind the groups before. If one group declares them, all have arrays of their own, as by
             ``own_arrays``.
 
-    Spaces of the old gym package are turned into gymnasium's.
+    Spaces of the old gym package are turned into gymnasium's. A group owns copies of its spaces, with generators of
+    their own.
     """
 
     name: str
@@ -203,7 +205,7 @@ class Group:
             space = as_gymnasium(getattr(self, kind))
             if not isinstance(space, Space):
                 raise DeclarationError(f"group '{self.name}': {kind} is {space!r}, expected a gymnasium space")
-            object.__setattr__(self, kind, space)
+            object.__setattr__(self, kind, own_space(space))
 
     def _check_agents(self, agents: object) -> None:
         if not isinstance(agents, range) or agents.step < 1 or agents.start < 0:

@@ -114,7 +114,7 @@ def _is_array(value: Any) -> bool:
 
 def _values(cls: type[Environment], name: str, given: Any) -> np.ndarray:
     try:
-        values = np.asarray(given.cpu() if hasattr(given, "cpu") else given)
+        values = np.array(given.cpu() if hasattr(given, "cpu") else given)
     except (ValueError, TypeError):
         values = np.empty(0)
     if values.ndim != 1 or not len(values) or values.dtype.kind not in "biuf":

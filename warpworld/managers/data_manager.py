@@ -150,6 +150,11 @@ class DataManager:
         return self._block is not None
 
     @property
+    def closed(self) -> bool:
+        """Whether the memory was given back."""
+        return self._is_closed
+
+    @property
     def block(self) -> torch.Tensor:
         """The memory of all arrays. Whatever holds addresses in it must hold it too, or it may be freed meanwhile."""
         if self._block is None:

@@ -308,8 +308,10 @@ class World(WorldStore):
         recorded for them, are the copy's too.
 
         Raises:
-            StoreError: parts wait for this world to be sealed, or the environment cannot be copied.
+            StoreError: parts wait for this world to be sealed, it is closed, or the environment cannot be copied.
         """
+        if self.data.closed:
+            _closed()
         if self._when_sealed:
             raise StoreError(
                 "parts of this world wait for its memory, and a copy would not have them; copy it before they are "
