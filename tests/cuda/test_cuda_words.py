@@ -71,7 +71,7 @@ def test_shared_counters(workers: int) -> None:
 
 def test_min_and_max_of_every_pair_of_types() -> None:
     arrays = [Array("y", "float64", (15,)), Array("types", "bool", (3,))]
-    y, types = run(kernel_world("words.cu", "overloads", arrays, 1, 1), "y", "types")
+    y, types = run(kernel_world("cuda_words.cu", "overloads", arrays, 1, 1), "y", "types")
     whole = [-3, -3, 2, 2**32 - 3]
     floats = [1.5, 2.5, 1.25, 2.5]
     wide = [-(2.0**40), 9, 7]
@@ -87,7 +87,7 @@ def test_vector_types() -> None:
         *(Array("points", "float32", (2,)), Array("boxes", "int32", (4,)), Array("sums", "float64", (2,))),
         *(Array("crossed", "float32", (3,)), Array("sizes", "int32", (6,))),
     ]
-    world = kernel_world("words.cu", "vectors", arrays, 4, 3, values={"points": points, "boxes": boxes})
+    world = kernel_world("cuda_words.cu", "vectors", arrays, 4, 3, values={"points": points, "boxes": boxes})
     sums, crossed, sizes = run(world, "sums", "crossed", "sizes")
     assert np.array_equal(sums, points.astype(np.float64) + boxes[..., [0, 3]])
     with_one = np.concatenate([points, np.ones((3, 4, 1), np.float32)], axis=-1)
@@ -98,7 +98,7 @@ def test_vector_types() -> None:
 def test_intrinsics() -> None:
     x = np.random.default_rng(2).random((3, 4), dtype=np.float32) + np.float32(0.6)
     arrays = [Array("x", "float32"), Array("y", "float32", (8,)), Array("whole", "int32", (10,))]
-    y, whole = run(kernel_world("words.cu", "numbers", arrays, 4, 3, values={"x": x}), "y", "whole")
+    y, whole = run(kernel_world("cuda_words.cu", "numbers", arrays, 4, 3, values={"x": x}), "y", "whole")
     wide = x.astype(np.float64)
     expected = [wide**-0.5, 1 / wide, np.clip(wide - 1, 0, 1), wide * wide - 1]
     expected += [np.sin(np.pi * wide), np.cos(np.pi * wide), wide, 6 + wide]

@@ -137,7 +137,9 @@ WW_INLINE double normcdfinv(double x) { return ww::normal_quantile(x - 0.5, x < 
 WW_INLINE double erfcx(double x) {
   if (x > 25.0) {
     const double y = 0.5 / (x * x);
-    return 0.56418958354775628695 / x * (1.0 - y * (1.0 - 3.0 * y * (1.0 - 5.0 * y * (1.0 - 7.0 * y))));
+    double series = 1.0;
+    for (int k = 15; k > 0; k -= 2) series = 1.0 - k * y * series;
+    return 0.56418958354775628695 / x * series;
   }
   const double square = x * x, rest = fma(x, x, -square);
   const double grown = exp(square) * erfc(x);
@@ -154,19 +156,19 @@ WW_INLINE double normcdf(double x) {
 namespace ww {
 __attribute__((noinline)) static inline double bessel_i(int order, double x) {
   const double size = fabs(x);
-  double term = order == 0 ? 1.0 : 0.5 * size, sum = term;
+  long double term = order == 0 ? 1.0 : 0.5 * size, sum = term;
   if (size < 30.0) {
-    for (int k = 1; k < 200 && term > 1e-18 * sum; k++) sum += term *= 0.25 * size * size / ((double)k * (k + order));
+    for (int k = 1; k < 200 && term > 1e-18 * sum; k++) sum += term *= 0.25L * size * size / ((double)k * (k + order));
   } else {
     if (size == (double)INFINITY) return order == 0 ? size : x;
     term = sum = 1.0;
     const double of_order = 4.0 * order * order;
-    for (int k = 1; k < 60 && fabs(term) > 1e-18; k++)
+    for (int k = 1; k < 60 && fabsl(term) > 1e-18; k++)
       sum += term *= -(of_order - (2.0 * k - 1.0) * (2.0 * k - 1.0)) / (k * 8.0 * size);
     const double root = exp(0.5 * size);
     sum = root * (sum * root / sqrt(6.28318530717958647693 * size));
   }
-  return order == 1 ? copysign(sum, x) : sum;
+  return order == 1 ? copysign((double)sum, x) : (double)sum;
 }
 }  // namespace ww
 WW_INLINE double cyl_bessel_i0(double x) { return x != x ? x : ww::bessel_i(0, x); }

@@ -114,9 +114,9 @@ static inline double4 curand_uniform4_double(curandStatePhilox4_32_10_t* state) 
   const double2 a = curand_uniform2_double(state), b = curand_uniform2_double(state);
   return {a.x, a.y, b.x, b.y};
 }
+// Of 32 bits, as cuRAND's documentation has it for Philox.
 static inline double curand_uniform_double(curandStatePhilox4_32_10_t* state) {
-  const unsigned x = curand(state), y = curand(state);
-  return ww::double_of(x, y);
+  return (double)curand(state) * 2.3283064365386963e-10 + 2.3283064365386963e-10;
 }
 
 // ---- normal, and the exponential of it -----------------------------------------------------------------------------
@@ -129,32 +129,38 @@ static inline float4 curand_normal4(curandStatePhilox4_32_10_t* state) {
   const float2 a = ww::box_muller(x.x, x.y), b = ww::box_muller(x.z, x.w);
   return {a.x, a.y, b.x, b.y};
 }
-static inline float curand_normal(curandStatePhilox4_32_10_t* state) {
-  if (state->boxmuller_flag) {
+namespace ww {
+// One of a pair; the other is kept for the next call of the same kind, 1 normal or 2 log-normal.
+static inline float one_normal(curandStatePhilox4_32_10_t* state, int kind) {
+  if (state->boxmuller_flag == kind) {
     state->boxmuller_flag = 0;
     return state->boxmuller_extra;
   }
   const float2 both = curand_normal2(state);
-  state->boxmuller_flag = 1, state->boxmuller_extra = both.y;
+  state->boxmuller_flag = kind, state->boxmuller_extra = both.y;
   return both.x;
 }
+static inline double one_normal_double(curandStatePhilox4_32_10_t* state, int kind) {
+  if (state->boxmuller_flag_double == kind) {
+    state->boxmuller_flag_double = 0;
+    return state->boxmuller_extra_double;
+  }
+  const double2 both = box_muller(curand4(state));
+  state->boxmuller_flag_double = kind, state->boxmuller_extra_double = both.y;
+  return both.x;
+}
+}  // namespace ww
+
+static inline float curand_normal(curandStatePhilox4_32_10_t* state) { return ww::one_normal(state, 1); }
+static inline double curand_normal_double(curandStatePhilox4_32_10_t* state) { return ww::one_normal_double(state, 1); }
 static inline double2 curand_normal2_double(curandStatePhilox4_32_10_t* state) { return ww::box_muller(curand4(state)); }
 static inline double4 curand_normal4_double(curandStatePhilox4_32_10_t* state) {
   const double2 a = curand_normal2_double(state), b = curand_normal2_double(state);
   return {a.x, a.y, b.x, b.y};
 }
-static inline double curand_normal_double(curandStatePhilox4_32_10_t* state) {
-  if (state->boxmuller_flag_double) {
-    state->boxmuller_flag_double = 0;
-    return state->boxmuller_extra_double;
-  }
-  const double2 both = curand_normal2_double(state);
-  state->boxmuller_flag_double = 1, state->boxmuller_extra_double = both.y;
-  return both.x;
-}
 static inline float curand_log_normal(curandStatePhilox4_32_10_t* state, float mean, float deviation) {
-  return expf(mean + deviation * curand_normal(state));
+  return expf(mean + deviation * ww::one_normal(state, 2));
 }
 static inline double curand_log_normal_double(curandStatePhilox4_32_10_t* state, double mean, double deviation) {
-  return exp(mean + deviation * curand_normal_double(state));
+  return exp(mean + deviation * ww::one_normal_double(state, 2));
 }
