@@ -1,4 +1,4 @@
-"""Words of CUDA's that are no functions of numbers, on a CPU and by nvcc; and what a CPU refuses, by name and with why."""
+"""Words of CUDA's that are no functions of numbers; and what a CPU refuses, by name and with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CUDA's mathematical functions of float and double, beside mpmath's; the bounds are those of CUDA's own reference, or less."""
+"""CUDA's mathematical functions, beside mpmath's; the bounds are at most those of CUDA's reference, or of glibc's."""
 
 from __future__ import annotations
 

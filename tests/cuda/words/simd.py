@@ -9,7 +9,7 @@ from tests.cuda.words.word import Word, word
 
 
 def each_part(name: str, signed: bool, operation: Callable[..., int], count: int = 2) -> list[Word]:
-    """The word for two numbers of 16 bits and for four of 8; ``operation`` takes a part of each argument, and the ends."""
+    """The words for two and for four numbers; ``operation`` takes a part of each argument, and the type's ends."""
     found = []
     for width in (16, 8):
         low, high = (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)

@@ -98,7 +98,7 @@ STATEMENTS: dict[str, tuple[list[str], list[str]]] = {
         [],
         [
             *(
-                f"{{ {kind}{n} v = make_{kind}{n}({', '.join('1234'[:n])}); i[0] += (int)v.{'xyzw'[n - 1]} + (int)sizeof v; }}"
+                f"{{ {kind}{n} v = make_{kind}{n}({', '.join('1234'[:n])}); i[0] += (int)v.{'xyzw'[n - 1]}; }}"
                 for kind in (
                     "char",
                     "uchar",
@@ -150,12 +150,15 @@ STATEMENTS: dict[str, tuple[list[str], list[str]]] = {
                 "u[0] = __heq2_mask(__float2half2_rn(1), __float2half2_rn(2))",
             ),
             *(
-                "{ __half2 h = __hfma2(__floats2half2_rn(1, 2), __half2half2(CUDART_ONE_FP16), make_half2(1.0f, 2.0f)); f[0] = __low2float(h); }",
+                "{ __half2 h = __hfma2(__floats2half2_rn(1, 2), __half2half2(CUDART_ONE_FP16), make_half2(1.0f, 2.0f));"
+                " f[0] = __low2float(h); }",
                 "{ float2 v = __half22float2(h2exp(__float22half2_rn(make_float2(1, 2)))); f[0] = v.x; }",
-                "{ float2 v = __bfloat1622float2(__hmul2(__float2bfloat162_rn(1), __floats2bfloat162_rn(1, 2))); f[0] = v.y; }",
+                "{ float2 v = __bfloat1622float2(__hmul2(__float2bfloat162_rn(1), __floats2bfloat162_rn(1, 2)));"
+                " f[0] = v.y; }",
                 "{ __half a = __float2half(2.0f), b = a * a; b += a; ++b; f[0] = __half2float(-b) + (float)(b > a); }",
             ),
-            "{ auto b = cooperative_groups::this_thread_block(); b.sync(); u[0] = b.thread_rank() + (unsigned)b.size() + b.group_index().x; }",
+            "{ auto b = cooperative_groups::this_thread_block(); b.sync();"
+            " u[0] = b.thread_rank() + (unsigned)b.size() + b.group_index().x; }",
             "{ auto t = cooperative_groups::tiled_partition<8>(cooperative_groups::this_thread_block()); t.sync();"
             " u[0] = t.ballot(1) + t.thread_rank() + t.meta_group_rank() + t.meta_group_size() + t.num_threads();"
             " i[0] = t.shfl(1, 2) + t.shfl_down(1, 1) + t.shfl_up(1, 1) + t.shfl_xor(1, 1) + t.any(1) + t.all(1);"

@@ -12,43 +12,52 @@ _OF_THE_WORLD = "memory, streams and launches are the world's; remove it, or put
 
 # what a word looks like -> why a CPU has none
 _WORDS = {
-    r"__activemask|coalesced_threads|coalesced_group": "which lanes the hardware runs together is not defined on a CPU, "
-    "where agents take turns; pass the mask of the lanes that you mean",
-    r"(__)?(shfl|ballot|any|all)(_up|_down|_xor)?": "warp operations without `_sync` left CUDA with compute capability "
-    "7.0; use the word with `_sync` and a mask",
-    r"this_grid|grid_group|this_cluster|cluster_group|this_multi_grid|__cluster\w+|\w*[cC]lusterDim|clusterIdx": "an env is "
-    "one block, and blocks do not wait for each other",
-    r"labeled_partition|binary_partition|memcpy_async|invoke_one\w*": "of cooperative groups a CPU has blocks and tiles; "
-    "write it with `tiled_partition<N>` and shuffles",
-    r"tex\w+|surf\w+|cudaTextureObject_t|cudaSurfaceObject_t": "a CPU has no textures and surfaces; read the array itself",
-    r"curandState\w*|curandDirection\w*|curand_\w+|skipahead\w*": "of cuRAND a CPU has Philox4x32-10: "
-    "curandStatePhilox4_32_10_t with curand, curand_uniform and curand_normal; random.cuh has Random::agent()",
-    r"wmma|nvcuda|__nv_fp8\w*|__nv_fp4\w*|__nv_cvt_\w+": f"a CPU has no tensor cores and no floats of 8 bits; {_GPU_ONLY}",
+    r"__activemask|coalesced_threads|coalesced_group": (
+        "which lanes the hardware runs together is not defined on a CPU, where agents take turns; "
+        "pass the mask of the lanes that you mean"
+    ),
+    r"(__)?(shfl|ballot|any|all)(_up|_down|_xor)?": (
+        "warp operations without `_sync` left CUDA with compute capability 7.0; use the word with `_sync` and a mask"
+    ),
+    r"this_grid|grid_group|this_cluster|cluster_group|this_multi_grid|__cluster\w+|\w*[cC]lusterDim|clusterIdx": (
+        "an env is one block, and blocks do not wait for each other"
+    ),
+    r"labeled_partition|binary_partition|memcpy_async|invoke_one\w*": (
+        "of cooperative groups a CPU has blocks and tiles; write it with `tiled_partition<N>` and shuffles"
+    ),
+    r"tex\w+|surf\w+|cudaTextureObject_t|cudaSurfaceObject_t": (
+        "a CPU has no textures and surfaces; read the array itself"
+    ),
+    r"curandState\w*|curandDirection\w*|curand_\w+|skipahead\w*": (
+        "of cuRAND a CPU has Philox4x32-10: curandStatePhilox4_32_10_t with curand, curand_uniform and curand_normal; "
+        "random.cuh has Random::agent()"
+    ),
+    r"wmma|nvcuda|__nv_fp8\w*|__nv_fp4\w*|__nv_cvt_\w+": (
+        f"a CPU has no tensor cores and no floats of 8 bits; {_GPU_ONLY}"
+    ),
     r"__nv_atomic_\w+|__NV_\w+": "use atomicAdd, atomicCAS and their like, which both backends have",
-    r"__is(Global|Shared|Local|Constant|GridConstant)|__cvta_\w+": "a CPU has one memory, whose addresses do not say what "
-    "shares them",
+    r"__is(Global|Shared|Local|Constant|GridConstant)|__cvta_\w+": (
+        "a CPU has one memory, whose addresses do not say what shares them"
+    ),
     r"__(fadd2|fmul2|ffma2)_\w+": f"pairs of floats at once are of compute capability 10.0; {_GPU_ONLY}",
     r"cu(da)?[A-Z]\w*": f"CUDA's API for the host is not on a CPU: {_OF_THE_WORLD}",
 }
 
-# how a header's name begins -> why a CPU has none
+# how a header's name begins -> why a CPU has none, and what to do
 _HEADERS = {
-    ("cub/", "thrust/", "cuda/", "nv/"): "CUDA's C++ libraries are not on a CPU; use the words of kernels, and std for "
-    "constants and types",
-    ("mma.h", "cuda_fp8", "cuda_fp6", "cuda_fp4"): "a CPU has no tensor cores and no floats of 8 bits or less",
+    ("cub/", "thrust/", "cuda/", "nv/"): (
+        "CUDA's C++ libraries are not on a CPU; use the words of kernels, and std for constants and types, or "
+        f"{_GPU_ONLY}"
+    ),
+    ("mma.h", "cuda_fp8", "cuda_fp6", "cuda_fp4"): (
+        f"a CPU has no tensor cores and no floats of 8 bits or less; {_GPU_ONLY}"
+    ),
     ("curand",): "of cuRAND a CPU has curand_kernel.h with Philox4x32-10",
-    ("cooperative_groups/",): "of cooperative groups a CPU has cooperative_groups.h and cooperative_groups/reduce.h",
-    ("cuda_pipeline", "cuda_awbarrier"): "a CPU copies no memory asynchronously",
-    (
-        "nvtx3/",
-        "cupti",
-        "nvml",
-        "cublas",
-        "cusparse",
-        "cufft",
-        "cudnn",
-        "nccl",
-    ): "libraries of the host are not used by kernels; remove it",
+    ("cooperative_groups/",): ("of cooperative groups a CPU has cooperative_groups.h and cooperative_groups/reduce.h"),
+    ("cuda_pipeline", "cuda_awbarrier"): f"a CPU copies no memory asynchronously; {_GPU_ONLY}",
+    ("nvtx3/", "cupti", "nvml", "cublas", "cusparse", "cufft", "cudnn", "nccl"): (
+        "libraries of the host are not used by kernels; remove it, or put it under `#ifdef __CUDACC__`"
+    ),
     ("helper_", "cutil"): "it is of CUDA's samples, not of CUDA; put it beside the file",
 }
 _MISSING_HEADER = re.compile(r"error: '?([^':]+?)'?(?: file not found|: No such file or directory)")
@@ -84,8 +93,8 @@ def of_word(word: str) -> str:
 
 
 def _of_header(name: str) -> str:
-    reason = next((reason for starts, reason in _HEADERS.items() if name.startswith(starts)), "")
-    if reason:
-        return f"{reason}; {_GPU_ONLY}" if "remove" not in reason and "beside" not in reason else reason
+    for starts, reason in _HEADERS.items():
+        if name.startswith(starts):
+            return reason
     known = sorted(str(path.relative_to(TOOLKIT)) for path in TOOLKIT.rglob("*.h*"))
     return f"it is not beside the file, nor a header of warpworld's or CUDA's.{suggest(name, known)}"

@@ -1,7 +1,5 @@
-// CUDA's constants of floats and doubles.
+// CUDA's constants of floats and doubles, for a CPU and for NVRTC without a toolkit.
 #pragma once
-
-#include "../cuda/bits.hpp"
 
 #define CUDART_INF_F __int_as_float(0x7F800000)
 #define CUDART_NAN_F __int_as_float(0x7FFFFFFF)

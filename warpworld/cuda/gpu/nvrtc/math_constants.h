@@ -1,0 +1,1 @@
+#include "../../cpu/toolkit/math_constants.h"

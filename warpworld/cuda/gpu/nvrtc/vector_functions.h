@@ -1,0 +1,2 @@
+// Of CUDA: NVRTC has built in what kernels use of it.
+#pragma once
