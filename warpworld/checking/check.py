@@ -1,4 +1,4 @@
-"""A check: a world under random actions, watched at each access, beside twins that must give the same results."""
+"""A check: a world watched at each access, beside twins that must give the same results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import copy
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from warpworld.checking.twins import Trace, Twin
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
 from warpworld.managers.cpu.runtime import ErrorCode
+from warpworld.world import World
 from warpworld.world.random_actions import RandomActions
 
 NUM_ENVS, NUM_STEPS = 5, 120
@@ -56,6 +57,22 @@ def check(
         environment = environment(**params)
     elif params:
         raise DeclarationError(f"{environment.name} has its parameters already; {', '.join(params)} cannot be given")
+    return check_with(environment, num_envs, steps, seed, RandomActions)
+
+
+def check_with(
+    environment: Environment, num_envs: int, steps: int, seed: int, make_actions: MakeActions, policies: str = ""
+) -> Report:
+    """Look for faults while agents act as an object says; arguments and errors otherwise as of ``check``.
+
+    Args:
+        environment: whose kernels are checked.
+        num_envs: see ``check``.
+        steps: see ``check``.
+        seed: see ``check``.
+        make_actions: makes the actions of an unsealed world, from it and the seed.
+        policies: the run whose policies act, for the report; empty if actions are random.
+    """
     if environment.per_env_values:  # one for each env of another world
         environment = copy.copy(environment)
         environment.per_env_values = {}
@@ -66,17 +83,46 @@ def check(
             raise DeclarationError(f"{name}={value!r}: a check takes a whole number from {least} to {most}")
     start = time.perf_counter()
     with contextlib.ExitStack() as stack:
-        run = _Check(environment, num_envs, seed, stack)
+        run = _Check(environment, num_envs, seed, make_actions, stack)
         done = run.run(steps)
         findings = tuple(joined(distinct(run.findings())))
         coverage, not_followed = run.coverage(), run.not_followed
-    stopped = "" if done == steps else f"the check ended in step {done} of {steps}, because a kernel was ended"
-    seconds = time.perf_counter() - start
-    return Report(environment.name, num_envs, steps, seed, findings, stopped, seconds, coverage, not_followed)
+    return Report(
+        environment=environment.name,
+        num_envs=num_envs,
+        steps=steps,
+        seed=seed,
+        findings=findings,
+        stopped="" if done == steps else f"the check ended in step {done} of {steps}, because a kernel was ended",
+        seconds=time.perf_counter() - start,
+        coverage=coverage,
+        not_followed=not_followed,
+        policies=policies,
+    )
+
+
+class Actions(Protocol):
+    """What agents do in the steps of a check."""
+
+    def draw(self) -> None:
+        """Choose the actions of every env for a step."""
+
+    def put(self, world: World, envs: slice) -> None:
+        """Put those of some envs into the store of a world that has these."""
+
+
+MakeActions = Callable[[World, int], Actions]
 
 
 class _Check:
-    def __init__(self, environment: Environment, num_envs: int, seed: int, stack: contextlib.ExitStack) -> None:
+    def __init__(
+        self,
+        environment: Environment,
+        num_envs: int,
+        seed: int,
+        make_actions: MakeActions,
+        stack: contextlib.ExitStack,
+    ) -> None:
         self._environment, self._num_envs, self._seed, self._stack = environment, num_envs, seed, stack
         self._main = self._course(speaks=True)
         self._contents, self._trace = Contents(self._main), Trace.of(self._main)
@@ -84,7 +130,7 @@ class _Check:
         self.not_followed = outside_state(module.source) if module is not None else ()
         self._lost_updates = LostUpdates(self._main)
         self._read_actions = ReadActions(self._main)
-        self._actions = RandomActions(self._main.world, seed)
+        self._actions = make_actions(self._main.world, seed)
         self._twins = list(self._make_twins())
 
     def run(self, steps: int) -> int:

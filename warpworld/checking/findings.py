@@ -98,6 +98,7 @@ class Report:
         seconds: how long it took, including compilation.
         coverage: how much of each kernel ran, in the order of the file.
         not_followed: variables that keep state outside of the store.
+        policies: the run whose policies acted; empty if actions were random.
     """
 
     environment: str
@@ -109,6 +110,7 @@ class Report:
     seconds: float = 0.0
     coverage: tuple[Coverage, ...] = ()
     not_followed: tuple[OutsideState, ...] = ()
+    policies: str = ""
 
     @property
     def clean(self) -> bool:
@@ -121,7 +123,8 @@ class Report:
         errors = sum(not finding.note for finding in self.findings)
         notes = len(self.findings) - errors
         found = f"{errors} finding{'s' * (errors != 1)}" + (f", {notes} note{'s' * (notes != 1)}" if notes else "")
-        how = f"{self.num_envs} envs, {self.steps} steps, seed {self.seed}"
+        acting = f" with the policies of {self.policies}" if self.policies else ""
+        how = f"{self.num_envs} envs, {self.steps} steps{acting}, seed {self.seed}"
         return f"{self.environment}: {found} ({how}, {self.seconds:.1f} s)"
 
     def __str__(self) -> str:

@@ -136,7 +136,8 @@ class _Shared:
     @classmethod
     def of(cls, updates: Sequence[Any]) -> _Shared | None:
         """The pair among the updates of a place; None if no two agents share an element, or if barriers order them."""
-        by_offset, by_thread = defaultdict(list), defaultdict(set)
+        by_offset: dict[int, list[Any]] = defaultdict(list)
+        by_thread: dict[int, set[int]] = defaultdict(set)
         for update in updates:
             by_offset[int(update["offset"])].append(update)
             by_thread[int(update["thread"])].add(int(update["offset"]))

@@ -115,7 +115,7 @@ def _members(kind: Node) -> Iterable[Node]:
 def _names(declaration: Node) -> Iterator[str]:
     """The names of the variables of a declaration; functions are none."""
     for child in declaration.children_by_field_name("declarator"):
-        declarator = child
+        declarator: Node | None = child
         while declarator is not None and declarator.type not in ("identifier", "function_declarator"):
             below = declarator.child_by_field_name("declarator")
             declarator = below or next((each for each in declarator.children if each.type == "identifier"), None)

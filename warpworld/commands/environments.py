@@ -17,11 +17,16 @@ if TYPE_CHECKING:
 _OPTIONS = {"num_envs": "--envs", "num_steps": "--steps", "seed": "--seed", "device": "--device"}
 
 
-def add_environment(parser: argparse.ArgumentParser) -> None:
-    """Add the words that name an environment and give its parameters: ``environment`` and ``params``."""
+def add_environment(parser: argparse.ArgumentParser, other: str = "") -> None:
+    """Add the words that name an environment and give its parameters: ``environment`` and ``params``.
+
+    Args:
+        parser: of the command.
+        other: what else may be named, for the help.
+    """
     parser.add_argument(
         "environment", metavar="NAME", help="a packaged name, with the parameters of its config; module:Class; or a "
-        "file: path/to/env.py[:Class]"
+        f"file: path/to/env.py[:Class]{other}"
     )  # fmt: skip
     parser.add_argument(
         "params", metavar="key=value", nargs="*", default=[], help="parameters of the environment: num_taggers=3"

@@ -1,0 +1,85 @@
+"""``warpworld check RUN``: a check in which a run's policies act."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from warpworld.checking.check import NUM_ENVS, NUM_STEPS, check_with
+from warpworld.checking.findings import Report
+from warpworld.config import RunConfig, load_config
+from warpworld.environment import get_environment
+from warpworld.runs import Run
+from warpworld.runs.checkpoints import Which
+from warpworld.trainers.evaluate import load_policies
+from warpworld.trainers.play import build_actors
+from warpworld.world import World
+
+if TYPE_CHECKING:
+    from warpworld.policies import Policy
+
+
+def check_run(
+    run: str | Path | Run,
+    num_envs: int = NUM_ENVS,
+    steps: int = NUM_STEPS,
+    seed: int = 0,
+    *,
+    overrides: Iterable[str] = (),
+    greedy: bool = False,
+    checkpoint: Which = None,
+) -> Report:
+    """Look for faults in the kernels of a run's environment while the run's policies act, on a CPU.
+
+    Args:
+        run: the run, or its folder.
+        num_envs: envs to step, 2 to 1000.
+        steps: how many, 1 to 100,000.
+        seed: of the world and of the actions drawn.
+        overrides: of the run's settings, such as "env.num_taggers=8".
+        greedy: take the likeliest actions instead of drawing; random ones stay random.
+        checkpoint: of which iteration; None takes the latest, "best" each policy's weights with the best evaluation.
+
+    Raises:
+        RunError: no such run, or no such checkpoint.
+        WarpworldError: the environment cannot be built.
+    """
+    opened = run if isinstance(run, Run) else Run.open(run)
+    opened.config = load_config(opened.config_path, [*overrides, "trainer.device=cpu"])
+    policies, config = load_policies(opened, checkpoint), opened.config
+
+    def make(world: World, seed: int) -> PolicyActions:
+        return PolicyActions(world, config, policies, greedy)
+
+    environment = get_environment(config.name)(**config.env)
+    return check_with(environment, num_envs, steps, seed, make, str(opened.path))
+
+
+class PolicyActions:
+    """The actions of a run's policies, for a world and for those that follow it.
+
+    Args:
+        world: unsealed; its observations are what the policies see.
+        config: the run's settings.
+        policies: by name; None acts at random.
+        greedy: take the likeliest actions instead of drawing.
+    """
+
+    def __init__(self, world: World, config: RunConfig, policies: Mapping[str, Policy | None], greedy: bool) -> None:
+        self._world, self._actors = world, build_actors(world, config, policies, greedy)
+        self._chosen: dict[str, Tensor] = {}
+
+    def draw(self) -> None:
+        """Choose the actions of every env."""
+        for actor in self._actors:
+            actor.act()
+        names = {self._world.action_array(group)[0] for group in self._world.groups}
+        self._chosen = {name: self._world[name].clone() for name in names}
+
+    def put(self, world: World, envs: slice) -> None:
+        """Put those of some envs into the store of a world that has these."""
+        for name, chosen in self._chosen.items():
+            world[name].copy_(chosen[envs])
