@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from warpworld.errors import BuildError
+from warpworld.managers import build_cache
 from warpworld.managers.build_cache import cache_folder, cached, content_key
+from warpworld.managers.tools import run_tool
+from warpworld.private_folder import private_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -274,15 +277,59 @@ def test_where_the_cache_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert cache_folder() == tmp_path / ".cache" / "warpworld"
 
 
-def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     def homeless() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.delenv("WARPWORLD_CACHE")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", homeless)
-    with pytest.raises(BuildError, match=r"no home folder .* set WARPWORLD_CACHE"):
-        cache_folder()
+    monkeypatch.setattr(build_cache, "private_folder", lambda: tmp_path)
+    build_cache._fallback.cache_clear()
+    with caplog.at_level("WARNING"):
+        assert cache_folder() == cache_folder() == tmp_path / "cache"
+    assert caplog.messages == [
+        f"there is no home folder; compiled kernels are kept in {tmp_path}/cache. WARPWORLD_CACHE names another folder"
+    ]
+
+
+def test_a_home_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.delenv("WARPWORLD_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))  # root may write into any folder, but into no file
+    monkeypatch.setattr(build_cache, "private_folder", lambda: tmp_path)
+    with caplog.at_level("WARNING"):
+        assert cache_folder() == cache_folder() == tmp_path / "cache"
+    assert caplog.messages == [
+        f"'{tmp_path}/file/.cache/warpworld' cannot be written; compiled kernels are kept in {tmp_path}/cache. "
+        "WARPWORLD_CACHE names another folder"
+    ]
+
+
+def test_the_private_folder_is_no_other_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    private_folder.cache_clear()
+    own = private_folder()
+    assert own == tmp_path / f"warpworld-{os.getuid()}" and own.stat().st_mode & 0o777 == 0o700
+    own.chmod(0o777)  # others could put libraries there
+    private_folder.cache_clear()
+    assert private_folder() != own
+    private_folder.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "printed", ["collect2: fatal error: final link failed: No space left on device", "ld terminated with signal 7"]
+)
+def test_a_full_disk_has_its_name(printed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warpworld.managers.tools.LEAST_FREE", 1 << 62)
+    tool = [sys.executable, "-c", f"import sys; sys.exit({printed!r})", "-o", str(tmp_path / "out.so")]
+    with pytest.raises(BuildError, match=r"cannot keep .*: No space left on device; free some .* TMPDIR"):
+        cached("key", ".so", lambda scratch, target: run_tool(tool) and None)
 
 
 def test_keys_tell_parts_apart() -> None:

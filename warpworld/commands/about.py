@@ -80,9 +80,24 @@ def _info(_: argparse.Namespace) -> int:
     from warpworld.trainers.precisions import describe_products
 
     rows += [("compiler", _compiler()), *((name, describe_products(name)) for name in ("tf32", "bf16"))]
+    rows.append(("cache", _cache()))
     print_columns(rows)
     print("\n".join(describe_devices()))
     return 0
+
+
+def _cache() -> str:
+    """Where compiled kernels are kept, and whether it can be written."""
+    from warpworld.managers.build_cache import cache_folder
+    from warpworld.private_folder import is_writable
+
+    try:
+        folder = cache_folder()
+    except BuildError as error:
+        return f"none: {error}"
+    if is_writable(folder):
+        return str(folder)
+    return f"{folder} (cannot be written: set WARPWORLD_CACHE to a folder you may write)"
 
 
 def _compiler() -> str:

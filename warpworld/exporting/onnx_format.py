@@ -55,6 +55,7 @@ class Runner:
     def __init__(self, data: bytes) -> None:
         import onnxruntime
 
+        onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         self._session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])

@@ -7,15 +7,19 @@ library that was cut short, by a full disk or a machine that went down, would en
 from __future__ import annotations
 
 import contextlib
+import errno
+import functools
 import hashlib
 import logging
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from warpworld.errors import BuildError
 from warpworld.files import sync, sync_folder
+from warpworld.private_folder import is_writable, private_folder, users_cache
 
 logger = logging.getLogger(__name__)
 
@@ -23,19 +27,31 @@ logger = logging.getLogger(__name__)
 def cache_folder() -> Path:
     """``$WARPWORLD_CACHE``, else the folder ``warpworld`` in the user's cache folder.
 
+    Where that cannot be written, or the user has no home, it is a private folder, and the first call warns.
+
     Raises:
-        BuildError: the user has no home.
+        BuildError: no folder can be written.
     """
     chosen = os.environ.get("WARPWORLD_CACHE")
     if chosen:
         return Path(chosen).expanduser().absolute()
-    users = os.environ.get("XDG_CACHE_HOME")
+    users = users_cache()
+    wanted = None if users is None else users / "warpworld"
+    return wanted if wanted is not None and is_writable(wanted) else _fallback(wanted)
+
+
+@functools.cache
+def _fallback(wanted: Path | None) -> Path:
+    """A private folder in place of the one that was wanted, with a warning."""
+    what = "there is no home folder" if wanted is None else f"'{wanted}' cannot be written"
     try:
-        return (Path(users) if users else Path.home() / ".cache").absolute() / "warpworld"
-    except RuntimeError as error:
+        folder = private_folder() / "cache"
+    except OSError as error:
         raise BuildError(
-            "there is no home folder to keep compiled kernels in; set WARPWORLD_CACHE to a folder you may write"
+            f"{what}, and neither can a folder for temporary files; set WARPWORLD_CACHE to a folder you may write"
         ) from error
+    logger.warning("%s; compiled kernels are kept in %s. WARPWORLD_CACHE names another folder", what, folder)
+    return folder
 
 
 def content_key(parts: Iterable[str | bytes]) -> str:
@@ -96,6 +112,16 @@ def _keep(built: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
+def _cannot_keep(folder: Path, error: OSError) -> BuildError:
+    what = f"cannot keep compiled kernels in {folder}: {error.strerror or error}; "
+    if error.errno == errno.ENOSPC:
+        return BuildError(
+            f"{what}free some space there or in {tempfile.gettempdir()}, where compilers write, or set WARPWORLD_CACHE "
+            "and TMPDIR to folders with space"
+        )
+    return BuildError(f"{what}set WARPWORLD_CACHE to a folder you may write")
+
+
 def cached(key: str, suffix: str, build: Callable[[Path, Path], None]) -> Path:
     """The file of ``key``, built if it is not there yet or damaged.
 
@@ -125,8 +151,5 @@ def cached(key: str, suffix: str, build: Callable[[Path, Path], None]) -> Path:
                     _keep(built, target)
                 lock.unlink(missing_ok=True)  # a process that waits for it, or makes a new one, finds the target
     except OSError as error:
-        raise BuildError(
-            f"cannot keep compiled kernels in {folder}: {error.strerror or error}; "
-            "set WARPWORLD_CACHE to a folder you may write"
-        ) from error
+        raise _cannot_keep(folder, error) from error
     return target

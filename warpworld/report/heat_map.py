@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from warpworld.files import readable
+from warpworld.private_folder import keep_matplotlib_quiet
 from warpworld.report.pages import replacing
 from warpworld.report.palette import ROLES
 
@@ -39,6 +40,7 @@ def draw_win_rates(
     Raises:
         RunError: it cannot be written.
     """
+    keep_matplotlib_quiet()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warpworld.files import readable
+from warpworld.private_folder import keep_matplotlib_quiet
 from warpworld.report.pages import replacing
 from warpworld.report.palette import ROLES, SERIES
 from warpworld.runs.metric_files import read_metrics
@@ -35,6 +36,7 @@ def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | Non
     Raises:
         RunError: the metrics cannot be read, or the picture cannot be written.
     """
+    keep_matplotlib_quiet()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warpworld.private_folder import keep_matplotlib_quiet
 from warpworld.report.pages import replacing
 from warpworld.report.palette import ROLES, SERIES
 
@@ -46,6 +47,7 @@ def draw_study(study: optuna.Study, objective: str, path: Path) -> Path:
     Raises:
         RunError: it cannot be written.
     """
+    keep_matplotlib_quiet()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from warpworld.private_folder import keep_matplotlib_quiet
 from warpworld.report.pages import replacing
 from warpworld.report.palette import ROLES, SERIES
 from warpworld.tuning.choice import KINDS
@@ -26,6 +27,7 @@ def draw_search(found: Found, name: str, path: Path) -> Path:
     Raises:
         RunError: it cannot be written.
     """
+    keep_matplotlib_quiet()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
