@@ -8,6 +8,7 @@ import io
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -72,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.append(os.getcwd())  # so that `name: my_module:MyEnvironment` finds the user's module
     try:
-        with _log_to_stderr():
+        with _log_to_stderr(), _without_noise():
             status: int = arguments.command(arguments)
             if sys.stdout is not None:  # it is None where it was closed from the start: >&-
                 sys.stdout.flush()
@@ -104,6 +105,19 @@ def _print_every_path() -> None:
     """Let standard output escape what its encoding lacks, as standard error does: a path may be no text at all."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def _without_noise() -> Iterator[None]:
+    """Leave out what libraries warn of in the middle of a run that calls for no action; -W shows it again.
+
+    Spaces of other libraries have bounds in float64, and what a policy sees is float32.
+    """
+    with warnings.catch_warnings():
+        if not sys.warnoptions:
+            lowered = r".*Box (low|high)'s precision lowered by casting"
+            warnings.filterwarnings("ignore", lowered, UserWarning, r"gymnasium\.spaces\.box")
+        yield
 
 
 def _leave_stdout() -> None:

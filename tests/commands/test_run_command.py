@@ -51,6 +51,14 @@ def test_the_rewards_are_those_of_the_trace(walk: Path, capsys: pytest.CaptureFi
     assert table.split()[-3:] == [f"{sum(first) / 3:.4g}"] * 3
 
 
+def test_declared_metrics_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "tag_continuous", "--steps", "500", "--envs", "2", "--device", "cpu"]) == 0
+    out = capsys.readouterr().out
+    (line,) = (line for line in out.splitlines() if line.startswith("num runners, an episode"))
+    mean, least, most = (float(text) for text in line.removeprefix("num runners, an episode").split())
+    assert 0 <= least <= mean <= most <= 20 and least == round(least)
+
+
 def test_a_budget_that_is_shorter_than_an_episode(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "walk.py", "--steps", "3", "--device", "cpu"]) == 0
     ended, heading, rewards, limit = capsys.readouterr().out.splitlines()[1:]

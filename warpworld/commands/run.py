@@ -60,6 +60,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _print(world: World, arguments: argparse.Namespace, episodes: Episodes) -> None:
+    from warpworld.runs.metrics import own_metrics
+
     name, steps = world.environment.name, arguments.steps
     envs, agents = _counted(world.num_envs, "env"), _counted(world.num_agents, "agent")
     print(f"{name}: {envs} of {agents} on {world.device.type}, seed {arguments.seed}")
@@ -72,6 +74,8 @@ def _print(world: World, arguments: argparse.Namespace, episodes: Episodes) -> N
         rows.append(["episode length", *_spread(episodes.lengths)])
     of, returns = ("an episode", episodes.returns) if episodes.lengths else ("so far", episodes.unfinished)
     rows += [[f"rewards of {group}, {of}", *_spread(values)] for group, values in returns.items()]
+    own = own_metrics(episodes.metrics)
+    rows += [[f"{own[name]}, an episode", *_spread(values)] for name, values in episodes.metrics.items() if values]
     print_columns(rows)
     limit = getattr(world.environment.params, "episode_length", None)
     if isinstance(limit, int) and limit > steps:

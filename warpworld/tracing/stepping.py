@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import torch
 
 from warpworld.tracing.trace import Trace
+from warpworld.trainers.readings import PlayedMetrics, Rewards
 from warpworld.world import World
 from warpworld.world.random_actions import RandomActions
 
@@ -21,6 +23,7 @@ class Episodes:
         lengths: of each, in steps.
         returns: by group, the sum of rewards in each episode, mean over the group's agents.
         unfinished: likewise, of each env since its last reset.
+        metrics: by name, the environment's own metrics in each episode, mean over the agents that took part.
     """
 
     terminated: int = 0
@@ -28,6 +31,7 @@ class Episodes:
     lengths: list[int] = field(default_factory=list)
     returns: dict[str, list[float]] = field(default_factory=dict)
     unfinished: dict[str, list[float]] = field(default_factory=dict)
+    metrics: dict[str, list[float]] = field(default_factory=dict)
 
 
 def step_at_random(world: World, steps: int, seed: int, trace: Trace | None = None) -> Episodes:
@@ -44,6 +48,7 @@ def step_at_random(world: World, steps: int, seed: int, trace: Trace | None = No
     """
     actions, everyone = RandomActions(world, seed), slice(0, world.num_envs)
     episodes = Episodes(returns={name: [] for name in world.groups})
+    own = None if world.data.sealed else _OwnMetrics(world, episodes)
     lengths, rewards = np.zeros(world.num_envs, np.int64), np.zeros((world.num_envs, world.num_agents))
     world.reset()
     if trace is not None:
@@ -56,9 +61,36 @@ def step_at_random(world: World, steps: int, seed: int, trace: Trace | None = No
             trace.step()
         lengths += 1
         rewards += world.data.numpy("rewards")
+        if own is not None:
+            own.step()
         _count(world, episodes, lengths, rewards)
     episodes.unfinished = {name: rewards[:, group.slice].mean(axis=1).tolist() for name, group in world.groups.items()}
     return episodes
+
+
+class _OwnMetrics:
+    """Adds to ``Episodes.metrics`` what the environment's own metrics came to.
+
+    Args:
+        world: an unsealed world.
+        episodes: takes them.
+    """
+
+    def __init__(self, world: World, episodes: Episodes) -> None:
+        self._world, self._episodes = world, episodes
+        self._played = PlayedMetrics(world, 1)
+        self._rewards = Rewards(world) if self._played.metrics else None
+        episodes.metrics = {metric.name: [] for metric in self._played.metrics}
+
+    def step(self) -> None:
+        """Take in a step."""
+        if self._rewards is None:
+            return
+        world = self._world
+        self._played.take(torch.zeros(world.num_envs, dtype=torch.int64), self._rewards.mask())
+        ended = (world["terminated"] | world["truncated"]).cpu().nonzero().flatten()
+        for name, values in self._played.take_out(ended).items():
+            self._episodes.metrics[name] += values
 
 
 def _count(world: World, episodes: Episodes, lengths: np.ndarray, rewards: np.ndarray) -> None:

@@ -80,6 +80,29 @@ class PlayedMetrics:
         """Of each metric the mean over the episodes and the agents that took part; NaN if none did."""
         return {metric.name: self._mean(metric) for metric in self.metrics}
 
+    def take_out(self, envs: Tensor) -> dict[str, list[float]]:
+        """Each metric's value in the first episode of some envs, mean over the agents that took part; then forget it.
+
+        Args:
+            envs: (n,) int64, whose first episode has ended; the next one then counts as the first.
+
+        Returns:
+            By metric up to n values: envs in which no agent took part have none.
+        """
+        found = {metric.name: self._of_envs(metric, envs) for metric in self.metrics}
+        for name in self._values:
+            self._values[name][envs, 0] = 0.0
+            self._rows[name][envs, 0] = 0
+        return found
+
+    def _of_envs(self, metric: OwnMetric, envs: Tensor) -> list[float]:
+        agents = slice(None) if metric.group is None else metric.group.slice
+        values, rows = (of_all[metric.array.name][envs, 0, agents] for of_all in (self._values, self._rows))
+        of_episodes = values / rows if metric.array.metric == "mean" else values
+        took_part = (rows > 0).any(1)
+        means = of_episodes.where(rows > 0, torch.nan).nanmean(1)
+        return [float(mean) for mean in means[took_part]]
+
     def _mean(self, metric: OwnMetric) -> float:
         agents = slice(None) if metric.group is None else metric.group.slice
         values = self._values[metric.array.name][:, : self._rounds, agents]
