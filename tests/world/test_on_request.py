@@ -104,7 +104,7 @@ extern "C" __global__ void reset() {}
     def test_unknown(self, walk: Toy) -> None:
         message = (
             "no array 'agent_masks' to request. Did you mean 'agent_mask'\\? Known: final_observations, action_mask, "
-            "agent_terminated, agent_mask"
+            "agent_terminated, agent_truncated, agent_mask"
         )
         with pytest.raises(StoreError, match=message):
             walk().request("agent_masks")
