@@ -146,7 +146,8 @@ class _Shared:
         shared = [each for each in by_offset.values() if len(each) > 1]
         if not shared:
             return None
-        pair = sorted(max(shared, key=len), key=lambda update: (int(update["step"]), int(update["thread"])))
+        most: list[Any] = max(shared, key=len)
+        pair = sorted(most, key=lambda update: (int(update["step"]), int(update["thread"])))
         return cls(pair[0], pair[1], max(map(len, by_thread.values())) > 1)
 
 
