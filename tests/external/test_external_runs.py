@@ -44,6 +44,27 @@ def test_the_commands_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert (run / "report.html").is_file()
 
 
+@pytest.mark.heavy
+@pytest.mark.long
+def test_a_turn_based_game_trains() -> None:
+    pytest.importorskip("pettingzoo")
+    config = config_from_dict(
+        {
+            "name": "external",
+            "env": {"library": "pettingzoo", "id": "pettingzoo.classic.connect_four_v3"},
+            "trainer": {"num_envs": 2, "num_steps": 60, "total_env_steps": 120, "device": "cpu"},
+            "policy": {"player": {"model": {"hidden_sizes": [4]}, "num_minibatches": 1}},
+        }
+    )
+    trainer, iterations = Trainer(config), list[Any]()
+    trainer.train(None, on_iteration=iterations.append)
+    allowed, taken = (trainer.world[f"rollout_{name}_player"] for name in ("action_mask", "actions"))
+    moves = allowed.any(-1)
+    assert (moves.sum(-1) == 1).all()  # one player an env has the turn
+    assert allowed.gather(-1, taken.long())[moves].all()
+    assert iterations[-1]["charts/episodes"] > 0
+
+
 SMALL_PONG = [
     *("trainer.num_envs=2", "trainer.num_steps=3", "trainer.total_env_steps=6", "trainer.device=cpu"),
     *("policy.agent.model.channels=[2, 2, 2]", "policy.agent.model.branch_size=8", "policy.agent.num_minibatches=1"),

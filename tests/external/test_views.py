@@ -75,6 +75,7 @@ def test_actions_in_parts_are_refused_with_what_helps() -> None:
     )
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 def test_pictures_have_their_channels_first() -> None:
     world, envs = viewing(space="picture"), views(2, "picture")
@@ -92,6 +93,9 @@ def test_pictures_have_their_channels_first() -> None:
     trainer.train(None)
     (policy,) = trainer.policies.values()
     assert policy.model.actor_layers[0].branches[0][0][0].in_channels == 3
+    pictures = envs.reset(seed=0)[0]
+    channels_first = np.moveaxis(pictures, -1, 1)
+    assert (policy.act(pictures, greedy=True) == policy.act(channels_first, greedy=True)).all()
 
 
 # ---- masks -----------------------------------------------------------------------------------------------------------
@@ -117,6 +121,7 @@ def test_masks_of_several_heads() -> None:
     assert world.data.numpy("action_mask")[:, 0].astype(int).tolist() == [[1, 0, 0, 0, 1, 0], [1, 1, 0, 0, 1, 0]]
 
 
+@pytest.mark.heavy
 @pytest.mark.long
 @pytest.mark.parametrize("options", [{"masks": True}, {"space": "masked"}])
 def test_learners_take_legal_actions_only(options: dict[str, Any]) -> None:
