@@ -176,16 +176,17 @@ def test_agents_of_several_kinds_leave() -> None:
     world.reset()
     assert [(group.name, group.size) for group in world.groups.values()] == [("hare", 2), ("snail", 1)]
     world["actions"] = torch.tensor([1, 1, 2], dtype=torch.int32).expand(2, 3)[..., None]
-    seen = []
+    seen, none = [], [False] * 3
     for _ in range(4):
         world.step()
-        names = ("rewards", "agent_mask", "agent_terminated", "terminated", "truncated", "observations_snail_far")
+        ends = ("agent_terminated", "agent_truncated", "terminated", "truncated")
+        names = ("rewards", "agent_mask", *ends, "observations_snail_far")
         seen.append([part[1] for part in arrays(world, *names)])
     assert seen == [
-        [[1, 1, 2], [True] * 3, [False] * 3, [False], [False], [2]],
-        [[2, 2, 4], [True] * 3, [False, True, False], [False], [False], [4]],
-        [[3, 0, 6], [True, False, True], [True, False, True], [False], [True], [0]],
-        [[1, 1, 2], [True] * 3, [False] * 3, [False], [False], [2]],
+        [[1, 1, 2], [True] * 3, none, none, [False], [False], [2]],
+        [[2, 2, 4], [True] * 3, [False, True, False], none, [False], [False], [4]],
+        [[3, 0, 6], [True, False, True], none, [True, False, True], [False], [True], [0]],
+        [[1, 1, 2], [True] * 3, none, none, [False], [False], [2]],
     ]
     assert world["observations_snail_slow"].tolist() == [[[1, 200]]] * 2
 

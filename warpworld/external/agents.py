@@ -54,6 +54,7 @@ class Agents:
     Attributes:
         groups: with spaces as the store can hold them.
         order: all agents, in the order of the store.
+        places: of each agent in ``order``.
         where: as given.
 
     Raises:
@@ -76,7 +77,7 @@ class Agents:
             for name, members in self._members.items()
         )
         self.order = [agent for members in self._members.values() for agent in members]
-        self._place = {agent: place for place, agent in enumerate(self.order)}
+        self.places = {agent: place for place, agent in enumerate(self.order)}
 
     def _grouped(self, possible: list[Any]) -> dict[str, list[Any]]:
         by_name: dict[str, list[Any]] = {}
@@ -144,16 +145,12 @@ class Agents:
             DeclarationError: one is not among ``possible_agents``.
         """
         for agent in env.agents:
-            if agent not in self._place:
+            if agent not in self.places:
                 hint = suggest(str(agent), map(str, self.order))
                 raise DeclarationError(
                     f"{self.where}: agents has {agent!r}, which is not one of possible_agents.{hint}"
                 )
         return list(env.agents)
-
-    def place(self, agent: Any) -> int:
-        """Where an agent stands in ``order``."""
-        return self._place[agent]
 
     def stacked(self, seen: list[dict[Any, dict[str, np.ndarray]]]) -> dict[str, Any]:
         """What every agent of every env sees, by group, from parts by agent; zeros of one that was never seen."""

@@ -26,6 +26,8 @@ class Outcome:
         agent_mask: (num_envs, num_agents) bool: who took part in the step; None: everyone.
         agent_terminated: (num_envs, num_agents) bool: whose part of the episode ended in it; None if agents
             only end with their env.
+        agent_truncated: (num_envs, num_agents) bool: whose part was cut in it; never one that ``agent_terminated``
+            marks. None if agents are only cut with their env.
     """
 
     observations: Observations
@@ -34,6 +36,7 @@ class Outcome:
     truncated: np.ndarray
     agent_mask: np.ndarray | None = None
     agent_terminated: np.ndarray | None = None
+    agent_truncated: np.ndarray | None = None
 
 
 class Envs(Protocol):

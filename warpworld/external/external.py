@@ -104,8 +104,10 @@ class External(Environment):
             _write(arrays["agent_mask"], outcome.agent_mask)
             made = torch.from_numpy(outcome.agent_mask.any(axis=1))
             arrays["timestep"] -= (~made).to(arrays["timestep"])  # a step without agents does not count
-        if outcome.agent_terminated is not None:
-            _write(arrays["agent_terminated"], outcome.agent_terminated)
+        for name in ("agent_terminated", "agent_truncated"):
+            flags = getattr(outcome, name)
+            if flags is not None:
+                _write(arrays[name], flags)
 
     @eager_phase
     def begin(self, arrays: Any, active: torch.Tensor) -> None:

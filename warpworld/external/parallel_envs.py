@@ -11,7 +11,7 @@ from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 from warpworld.external.action_masks import late_mask
 from warpworld.external.agents import Agents
-from warpworld.external.ends import NOT_YET, End
+from warpworld.external.ends import NOT_YET, End, StepRows
 from warpworld.external.envs import Observations, Outcome
 from warpworld.external.given import by_agent, flag, number, results
 
@@ -34,7 +34,7 @@ class ParallelEnvs:
         self._envs = [make() for _ in range(num_envs)]
         self._agents, self._where = Agents(self._envs[0], where), where
         self.groups: tuple[Group, ...] = self._agents.groups
-        self.requested: tuple[str, ...] = ("agent_mask", "agent_terminated")
+        self.requested: tuple[str, ...] = ("agent_mask", "agent_terminated", "agent_truncated")
         self._seen: list[dict[Any, dict[str, np.ndarray]]] = [{} for _ in range(num_envs)]
         self._live: list[list[Any]] = [[] for _ in range(num_envs)]
         self._gone: list[set[Any]] = [set() for _ in range(num_envs)]  # agents that ended, and are listed still
@@ -60,19 +60,13 @@ class ParallelEnvs:
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """See ``Envs``."""
         native = self._agents.native(actions)
-        shape = len(self._envs), len(self._agents.order)
-        rewards, mask, left = np.zeros(shape, np.float32), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
-        terminated, truncated = np.zeros(shape[0], np.bool_), np.zeros(shape[0], np.bool_)
+        rows = StepRows(len(self._envs), len(self._agents.order))
         for env, each in enumerate(self._envs):
             given = each.step({agent: native[agent][env] for agent in self._agents.present(each)})
-            paid, ends = self._take(env, given)
-            for agent, end in ends.items():
-                place = self._agents.place(agent)
-                rewards[env, place], mask[env, place], left[env, place] = paid[agent], True, end.is_one
+            rows.add(env, self._agents.places, *self._take(env, given))
             if not self._live[env]:
-                truncated[env] = any(end.truncated for end in ends.values())
-                terminated[env] = not truncated[env]
-        return Outcome(self._agents.stacked(self._seen), rewards, terminated, truncated, mask, left)
+                rows.end(env)
+        return rows.outcome(self._agents.stacked(self._seen))
 
     def _take(self, env: int, given: Any) -> tuple[dict[Any, float], dict[Any, End]]:
         """Take what a step of an env returned: rewards and ends of the agents that took part."""
@@ -115,7 +109,7 @@ class ParallelEnvs:
                 continue
             self._seen[env][agent] = self._agents.parts(agent, observation)
             legal = self._agents.legal(agent, observation, (infos or {}).get(agent))
-            self._legal[env, self._agents.place(agent)] = legal
+            self._legal[env, self._agents.places[agent]] = legal
             if "action_mask" not in self.requested and not legal.all():
                 raise late_mask(f"{self._where}: agent {agent!r}")
 

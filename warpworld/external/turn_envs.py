@@ -11,7 +11,7 @@ from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 from warpworld.external.action_masks import can_be_masked
 from warpworld.external.agents import Agents
-from warpworld.external.ends import End
+from warpworld.external.ends import End, StepRows
 from warpworld.external.envs import Observations, Outcome
 from warpworld.external.given import by_agent, flag, number
 
@@ -35,7 +35,7 @@ class TurnEnvs:
         self._agents, self._where = Agents(self._envs[0], where), where
         self.groups: tuple[Group, ...] = self._agents.groups
         choose = any(can_be_masked(group.action) for group in self.groups)
-        self.requested = ("agent_mask", "agent_terminated", *(["action_mask"] if choose else []))
+        self.requested = ("agent_mask", "agent_terminated", "agent_truncated", *(["action_mask"] if choose else []))
         self._seen: list[dict[Any, dict[str, np.ndarray]]] = [{} for _ in range(num_envs)]
         self._live: list[list[Any]] = [[] for _ in range(num_envs)]
         self._legal = np.zeros((num_envs, len(self._agents.order), self._agents.num_choices), np.bool_)
@@ -71,19 +71,13 @@ class TurnEnvs:
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """See ``Envs``."""
         native = self._agents.native(actions)
-        shape = len(self._envs), len(self._agents.order)
-        rewards, mask, left = np.zeros(shape, np.float32), np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
-        terminated, truncated = np.zeros(shape[0], np.bool_), np.zeros(shape[0], np.bool_)
+        rows = StepRows(len(self._envs), len(self._agents.order))
         for env, each in enumerate(self._envs):
             each.step(native[each.agent_selection][env])
-            paid, ends = self._take(env)
-            for agent, end in ends.items():
-                place = self._agents.place(agent)
-                rewards[env, place], mask[env, place], left[env, place] = paid[agent], True, end.is_one
+            rows.add(env, self._agents.places, *self._take(env))
             if not self._live[env]:
-                truncated[env] = any(end.truncated for end in ends.values())
-                terminated[env] = not truncated[env]
-        return Outcome(self._agents.stacked(self._seen), rewards, terminated, truncated, mask, left)
+                rows.end(env)
+        return rows.outcome(self._agents.stacked(self._seen))
 
     def _take(self, env: int) -> tuple[dict[Any, float], dict[Any, End]]:
         """Take what a turn has left in an env: rewards and ends of the agents that took part."""
@@ -135,7 +129,7 @@ class TurnEnvs:
                 f"{', '.join(map(repr, self._live[env]))}"
             )
         self._legal[env] = False
-        self._legal[env, self._agents.place(agent)] = self._agents.legal(
+        self._legal[env, self._agents.places[agent]] = self._agents.legal(
             agent, each.observe(agent), each.infos.get(agent)
         )
 
