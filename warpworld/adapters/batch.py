@@ -31,6 +31,9 @@ class Batch:
         single_action_space: of one entry.
         size: entries.
         per_env: entries of an env: 1, or its number of agents.
+        row_groups: name of the group of each row, (size,) where agents are rows; else of each agent along the axis.
+        own_ends: returns (size,) bool, the agents whose part of the episode ended in this step; None where agents are
+            not rows, or the environment does not have ``agent_terminated``.
         observe: returns the observations of all entries.
         rewards: returns (size,) float32: of an env of several agents, their mean.
         terminated: returns (size,) bool.
@@ -56,14 +59,18 @@ class Batch:
         self._world, self._copies, self._observation_space = world, copies, group.observation
         self.per_env = world.num_agents if rows else 1
         self.size = world.num_envs * self.per_env
+        groups = [(group.name, number) for group in world.groups.values() for number in group.numbers]
+        self.row_groups = tuple(name for name, _ in groups) * (world.num_envs if rows else 1)
+        self.agents = tuple(number for _, number in groups)  # of an env, in the order of its entries
         self._lead = (self.size,) if rows else (world.num_envs, world.num_agents)
         self.single_observation_space = self._single(group.observation)
         self.single_action_space = self._single(group.callers_action)
 
         self._results = HostArrays(world)
         self.observe = self._reading(self._results, copies)
-        self.rewards = self._rewards(self._array("rewards"))
+        self.rewards = self._rewards()
         self.terminated, self.truncated = (self._ends(self._array(name)) for name in ("terminated", "truncated"))
+        self.own_ends = self._of_entries("agent_terminated") if rows and "agent_terminated" in world else None
         self.write = self._writer(group.callers_action)
         self.step, self.pull = self._results.around(world.step), self._results.pull
 
@@ -92,7 +99,7 @@ class Batch:
             prefix: of the arrays that are handed out under these names: "final_" for those of ended episodes.
         """
         results = HostArrays(self._world) if prefix else self._results
-        reads = {name: self._of_entries(f"{prefix}{name}", results) for name in names}
+        reads = {name: self._of_entries(f"{prefix}{name}", results if prefix else None) for name in names}
 
         def arrays() -> dict[str, np.ndarray]:
             if prefix:
@@ -101,9 +108,11 @@ class Batch:
 
         return arrays
 
-    def _of_entries(self, name: str, results: HostArrays) -> Read:
-        view, repeats = results.read(self._world[name]), self.per_env
+    def _of_entries(self, name: str, arrays: HostArrays | None = None) -> Read:
+        view, repeats = (arrays or self._results).read(self._world[name]), self.per_env
         if self._world.data.array(name).per == "agent":
+            if self._is_interleaved:
+                return lambda: view[:, self.agents].reshape(*self._lead, *view.shape[2:])
             return view.reshape(*self._lead, *view.shape[2:]).copy
         return view.copy if repeats == 1 else lambda: np.repeat(view, repeats, axis=0)
 
@@ -133,7 +142,15 @@ class Batch:
             return reads[""]
         return lambda: {key: read() for key, read in reads.items()}
 
-    def _rewards(self, view: np.ndarray) -> Read:
+    @property
+    def _is_interleaved(self) -> bool:
+        """Whether entries, which are in the order of groups, are in another than the env's agents."""
+        return self.agents != tuple(range(len(self.agents)))
+
+    def _rewards(self) -> Read:
+        view = self._array("rewards")
+        if len(self._lead) == 1 and self._is_interleaved:
+            return self._of_entries("rewards")
         if len(self._lead) == 1 or view.shape[1] == 1:
             return _handed_out(view.reshape(-1), self._copies)
         agents = np.float32(view.shape[1])

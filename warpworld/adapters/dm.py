@@ -29,6 +29,8 @@ class DmEnv(Copied, dm_env.Environment):
 
     Attributes:
         world: what is stepped.
+        agent_mask: which agents took part in the last step, (num_envs, agents) bool, of one env (agents,); None where
+            the environment does not have it.
 
     Args:
         world: with ``autoreset="next_step"``. Several agents of an env are an axis.
@@ -41,11 +43,13 @@ class DmEnv(Copied, dm_env.Environment):
         PROTOCOLS["dm"].check(world)
         self.world = world
         self._batch = VectorEnv(world, agents="auto" if world.num_agents == 1 else "axis")
+        self.agent_mask: np.ndarray | None = None
         self._over: np.ndarray | None = None  # whose last step was their last; None before the first reset
 
     def reset(self, seed: Seed | None = None) -> dm_env.TimeStep:
         """Start new episodes everywhere; ``seed`` is one number, or one for each env, see VectorEnv."""
-        observations, _ = self._batch.reset(seed=seed)
+        observations, infos = self._batch.reset(seed=seed)
+        self._note_mask(infos)
         self._over = np.zeros(self.world.num_envs, np.bool_)
         ones = np.ones(self.world.num_envs, np.float32)
         return self._time_step(np.full(self.world.num_envs, _FIRST), 0 * ones, ones, observations)
@@ -59,11 +63,16 @@ class DmEnv(Copied, dm_env.Environment):
         if self._over is None:
             return self.reset()
         actions = np.asarray(action)[None] if self.world.num_envs == 1 else action
-        observations, rewards, terminated, truncated, _ = self._batch.step(actions)
+        observations, rewards, terminated, truncated, infos = self._batch.step(actions)
+        self._note_mask(infos)
         over = terminated | truncated
         kinds = np.where(self._over, _FIRST, np.where(over, _LAST, _MID))
         self._over = over
         return self._time_step(kinds, rewards, 1 - terminated.astype(np.float32), observations)
+
+    def _note_mask(self, infos: dict[str, Any]) -> None:
+        mask = infos.get("agent_mask")
+        self.agent_mask = mask if mask is None or self.world.num_envs > 1 else mask[0]
 
     def _time_step(self, kinds: np.ndarray, rewards: np.ndarray, discounts: np.ndarray, seen: Any) -> dm_env.TimeStep:
         if self.world.num_envs > 1:

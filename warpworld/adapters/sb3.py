@@ -11,6 +11,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from warpworld.adapters.batch import Batch
 from warpworld.adapters.copies import Copied
+from warpworld.adapters.infos import Infos, names_of_lives
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.rendering import check_render_mode, frame
 from warpworld.adapters.reset_options import check_names, set_options
@@ -26,10 +27,13 @@ class Sb3VecEnv(Copied, VecEnv):
     """Envs, or all agents of the envs, that are reset in the step in which their episodes end.
 
     ``get_attr`` and ``set_attr`` access the arrays of the store by name. ``get_attr`` also reads the environment's
-    parameters, and ``env_method("action_masks")`` its masks.
+    parameters and the "group" of a row, and ``env_method("action_masks")`` its masks. Infos hold "agent_mask" and
+    "agent_terminated" where the environment has them. A row is done when its env's episode ends, and when its agent's
+    part of it ends.
 
     Attributes:
         world: what is stepped.
+        row_groups: name of the group of each row; of each agent of an env, if an env is a row.
 
     Args:
         world: with ``autoreset="same_step"``.
@@ -40,7 +44,7 @@ class Sb3VecEnv(Copied, VecEnv):
         DeclarationError: the world resets in another way, or its groups differ in their spaces.
     """
 
-    _bound = ("_batch", "_finals", "_advance", "_masks", "_names", "_now", "_last")
+    _bound = ("_batch", "_finals", "_advance", "_masks", "_infos", "_last")
 
     def __init__(self, world: World, *, agents: str = "rows", render_mode: str | None = None) -> None:
         PROTOCOLS["sb3"].check(world)
@@ -50,7 +54,7 @@ class Sb3VecEnv(Copied, VecEnv):
         self.world, self.render_mode = world, render_mode
         self._agents, self._has_begun = agents, False
         self._bind()
-        batch = self._batch
+        batch, self.row_groups = self._batch, self._batch.row_groups
         super().__init__(batch.size, batch.single_observation_space, batch.single_action_space)
 
     def _bind(self) -> None:
@@ -58,7 +62,8 @@ class Sb3VecEnv(Copied, VecEnv):
         self._batch = batch = Batch(world, self._agents)
         self._finals, self._advance = batch.finals(copy=False), batch.step if self._has_begun else not_begun
         self._masks = batch.arrays(["action_mask"]) if "action_mask" in world else None
-        self._names, self._now, self._last = world.infos, batch.arrays(world.infos), batch.arrays(world.infos, "final_")
+        self._infos = Infos(batch, world, [*dict.fromkeys((*world.infos, *names_of_lives(world)))])
+        self._last = batch.arrays(world.infos, "final_")
 
     def reset(self) -> Any:
         """Start new episodes everywhere, with the seeds of ``seed``; observations of all envs."""
@@ -67,7 +72,7 @@ class Sb3VecEnv(Copied, VecEnv):
         self.world.reset(seed=None if all(seed is None for seed in seeds) else seeds)
         self._batch.pull()
         self._advance, self._has_begun = self._batch.step, True
-        self.reset_infos = self._infos_now()
+        self.reset_infos = self._infos_now(is_reset=True)
         self._reset_seeds()
         self._reset_options()
         return self._batch.observe()
@@ -84,27 +89,29 @@ class Sb3VecEnv(Copied, VecEnv):
         dones = terminated | truncated
         infos = self._infos_now()
         if _TRUE in dones.tobytes():
-            self._note_ends(infos, np.flatnonzero(dones), truncated & ~terminated)
+            self._note_ends(infos, np.flatnonzero(dones), self._finals(), truncated & ~terminated)
+            for name, values in self._last().items():
+                for row in np.flatnonzero(dones).tolist():
+                    infos[row][name] = values[row]
+        if batch.own_ends is not None and (own := batch.own_ends() & ~dones).any():
+            self._note_ends(infos, np.flatnonzero(own), batch.observe(), np.zeros_like(own))
+            dones = dones | own
         return batch.observe(), batch.rewards(), dones, infos
 
-    def _note_ends(self, infos: list[dict[str, Any]], rows: np.ndarray, cut: np.ndarray) -> None:
-        finals = self._finals()
+    def _note_ends(self, infos: list[dict[str, Any]], rows: np.ndarray, finals: Any, cut: np.ndarray) -> None:
+        """Note the last observation of each of some rows, and whether a limit ended its episode."""
         if isinstance(finals, dict):
             parts = {key: part[rows] for key, part in finals.items()}
             lasts: Any = [{key: part[place] for key, part in parts.items()} for place in range(len(rows))]
         else:
             lasts = finals[rows]
         for row, last, limit in zip(rows.tolist(), lasts, cut[rows].tolist(), strict=True):
-            infos[row] = {"terminal_observation": last, "TimeLimit.truncated": limit}
-        if self._names:
-            for name, values in self._last().items():
-                for row in rows.tolist():
-                    infos[row][name] = values[row]
+            infos[row] |= {"terminal_observation": last, "TimeLimit.truncated": limit}
 
-    def _infos_now(self) -> list[dict[str, Any]]:
-        if not self._names:
+    def _infos_now(self, is_reset: bool = False) -> list[dict[str, Any]]:
+        arrays = self._infos.arrays(is_reset) if is_reset or self._infos else {}
+        if not arrays:
             return [{} for _ in range(self.num_envs)]
-        arrays = self._now()
         return [dict(zip(arrays, values, strict=True)) for values in zip(*arrays.values(), strict=True)]
 
     def _joined_options(self) -> dict[str, np.ndarray]:
@@ -130,6 +137,8 @@ class Sb3VecEnv(Copied, VecEnv):
         rows = self._get_indices(indices)
         if attr_name in self.world.data and self.world.data.array(attr_name).per != "world":
             return [self._part(attr_name, row).cpu().numpy().copy() for row in rows]
+        if attr_name == "group":
+            return [self.row_groups[row] for row in rows]
         if attr_name == "action_masks" and self._masks is not None:
             masks = self._masks()["action_mask"]
             return [masks[row] for row in rows]
@@ -148,10 +157,10 @@ class Sb3VecEnv(Copied, VecEnv):
 
     def _part(self, name: str, row: int) -> Any:
         """The part of an array that is of this env of the batch: of one agent, where agents are rows."""
-        env, agent = divmod(row, self._batch.per_env)
+        env, place = divmod(row, self._batch.per_env)
         is_row = self._batch.per_env == self.world.num_agents
         is_of_agent = is_row and self.world.data.array(name).per == "agent"
-        return self.world[name][env, agent] if is_of_agent else self.world[name][env]
+        return self.world[name][env, self._batch.agents[place]] if is_of_agent else self.world[name][env]
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
         """Each env's "action_masks" or picture ("render")."""

@@ -13,6 +13,7 @@ from gymnasium.vector.utils import batch_space
 from warpworld.adapters.batch import Batch
 from warpworld.adapters.copies import Copied
 from warpworld.adapters.infos import Infos
+from warpworld.adapters.lives import mixed
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.rendering import check_render_mode, rendered
 from warpworld.adapters.reset_options import set_options
@@ -34,18 +35,21 @@ class VectorEnv(Copied, gymnasium.vector.VectorEnv):
 
     ``reset(seed=s)`` starts each env on its own trajectory of seed s; a list of seeds starts each on the trajectory
     of a single env of its seed. ``reset(options={"reset_mask": mask})`` resets some. Infos hold "final_obs" and
-    "_final_obs" where envs ended and were reset in the same step, "action_mask" where the environment has one, and the
-    arrays that it names in its ``infos``; those of ended episodes are then in "final_info".
+    "_final_obs" where envs ended and were reset in the same step, "action_mask", "agent_mask" and "agent_terminated"
+    where the environment has them, and the arrays that it names in its ``infos``; those of ended episodes are then in
+    "final_info". Where agents are rows, infos of a reset also hold the "group" of each.
 
     Attributes:
         world: what is stepped.
+        row_groups: name of the group of each row, where agents are rows; else of each agent of an env.
         autoreset_mode: when an env whose episode ended is reset.
 
     Args:
         world: with ``check_actions=True`` it refuses illegal actions, and steps of ended envs without autoreset.
         copy: return copies; otherwise views of the store if it lies in host memory, valid until the next step.
         agents: "axis" keeps an env's agents together, with their mean reward; "rows" makes each an entry of the batch,
-            with the ends of its env. "auto" is "axis" for one group of several agents, otherwise "rows".
+            with the ends of its env, and its own ends too if envs reset themselves. "auto" is "axis" for one group of
+            several agents, otherwise "rows".
         render_mode: "rgb_array" for ``render``.
 
     Raises:
@@ -54,7 +58,7 @@ class VectorEnv(Copied, gymnasium.vector.VectorEnv):
 
     _bound = (
         *("_batch", "_write", "_advance", "_observe", "_rewards", "_terminated", "_truncated"),
-        *("_infos", "_has_infos", "_finals", "_heeds_ends"),
+        *("_infos", "_has_infos", "_finals", "_heeds_ends", "_own_ends"),
     )
 
     def __init__(
@@ -71,7 +75,7 @@ class VectorEnv(Copied, gymnasium.vector.VectorEnv):
         self._over: np.ndarray | None = None  # ended envs that wait for a reset, where that is checked
         self._bind()
         batch = self._batch
-        self.num_envs = batch.size
+        self.num_envs, self.row_groups = batch.size, batch.row_groups
         self.single_observation_space = batch.single_observation_space
         self.single_action_space = batch.single_action_space
         self.observation_space = batch_space(batch.single_observation_space, batch.size)
@@ -86,6 +90,8 @@ class VectorEnv(Copied, gymnasium.vector.VectorEnv):
         self._infos = Infos(batch, world)
         self._has_infos = bool(self._infos)
         self._finals = batch.finals(self._copy) if world.autoreset == "same_step" else None
+        # without autoreset an end asks the caller for a reset, which is one of whole envs
+        self._own_ends = None if world.autoreset == "disabled" else batch.own_ends
         self._heeds_ends = self._finals is not None or (world.autoreset == "disabled" and world.checks_actions)
 
     def reset(self, *, seed: Seed | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -113,7 +119,7 @@ class VectorEnv(Copied, gymnasium.vector.VectorEnv):
         self._advance, self._has_begun = self._batch.step, True
         self._over = self._still_over(None if active is None else active.numpy())
         self._batch.pull()
-        return self._observe(), self._infos.now()
+        return self._observe(), self._infos.now(is_reset=True)
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """One step of all envs.
@@ -141,7 +147,18 @@ class VectorEnv(Copied, gymnasium.vector.VectorEnv):
                 infos["final_obs"], infos["_final_obs"] = self._finals(), (ended := terminated | truncated)
                 if self._has_infos:
                     infos |= self._infos.of_ended(ended)
+        if self._own_ends is not None:
+            terminated = self._with_own_ends(infos, terminated, terminated | truncated)
         return self._observe(), self._rewards(), terminated, truncated, infos
+
+    def _with_own_ends(self, infos: dict[str, Any], terminated: np.ndarray, ended: np.ndarray) -> np.ndarray:
+        """Ends of rows, with those of single agents whose env continues; notes their last observations in infos."""
+        own = self._own_ends() & ~ended  # type: ignore[misc]
+        if self._finals is not None and own.any():
+            seen = self._observe()
+            infos["final_obs"] = mixed(own, seen, infos.get("final_obs", seen))
+            infos["_final_obs"] = ended | own
+        return terminated | own
 
     def _still_over(self, reset: np.ndarray | None) -> np.ndarray | None:
         """The ended envs that a reset of these, None meaning all, leaves; None if there are none."""
