@@ -11,17 +11,18 @@ from gymnasium.spaces import Box, Discrete
 import warpworld
 from tests.adapters.worlds import PARAMS
 from tests.toys import environment
-from warpworld import Group, World, masked_phase
+from warpworld import Array, Group, World, masked_phase
 from warpworld.adapters.dm import DmEnv
 from warpworld.adapters.pool import Pool
 from warpworld.adapters.single import Env
 from warpworld.adapters.vector import VectorEnv
+from warpworld.world.reserved import ON_REQUEST
 
 LENGTH = 4  # steps of an episode
 
 
-def leaving(num_envs: int = 2, groups: list[Group] | None = None, **options: Any) -> World:
-    """Agent k's part ends in step k + 1; it earns its number in tens and the step, and sees the same."""
+def leaving(num_envs: int = 2, groups: list[Group] | None = None, cuts: bool = False, **options: Any) -> World:
+    """Agent k's part ends in step k + 1, or is cut; it earns its number in tens and the step, and sees the same."""
 
     @masked_phase
     def act(arrays: Any, active: Any) -> None:
@@ -30,7 +31,7 @@ def leaving(num_envs: int = 2, groups: list[Group] | None = None, **options: Any
         step, agents = arrays["timestep"][:, None], torch.arange(3, device=active.device)
         here = active[:, None]
         shown = (10.0 * agents + step).float()
-        arrays["agent_terminated"][:] = torch.where(here, agents + 1 == step, arrays["agent_terminated"])
+        arrays[end][:] = torch.where(here, agents + 1 == step, arrays[end])
         arrays["agent_mask"][:] = torch.where(here, agents + 1 >= step, arrays["agent_mask"])
         arrays["rewards"][:] = torch.where(here, shown, arrays["rewards"])
         for name in names:
@@ -46,10 +47,13 @@ def leaving(num_envs: int = 2, groups: list[Group] | None = None, **options: Any
         if apart
         else {"observations": [0, 1, 2]}
     )
-    names = list(by_name)
+    names, end = list(by_name), "agent_truncated" if cuts else "agent_terminated"
     made = World(environment(None, groups=groups, phases=[act], resets=[]), num_envs, "cpu", **options)
-    for name in ("agent_terminated", "agent_mask"):
-        made.request(name)
+    for name in (end, "agent_mask"):
+        if name in ON_REQUEST:
+            made.request(name)
+        else:
+            made.add(Array(name, "bool", initial=False))
     return made
 
 
@@ -121,6 +125,38 @@ def test_stable_baselines3_s_rows() -> None:
         assert infos[step]["TimeLimit.truncated"] is False and infos[step]["agent_mask"]
     _, _, dones, infos = env.step(np.zeros(6, int))
     assert dones.all() and all(info["TimeLimit.truncated"] and not info["agent_mask"] for info in infos)
+
+
+def test_a_row_is_cut_with_its_agent() -> None:
+    envs = VectorEnv(leaving(cuts=True))
+    envs.reset()
+    for step in range(LENGTH - 1):
+        _, _, terminated, truncated, infos = envs.step(np.zeros(6, int))
+        expected = [step == agent for agent in range(3)] * 2
+        assert not terminated.any() and truncated.tolist() == infos["_final_obs"].tolist() == expected
+        assert infos["agent_truncated"].tolist() == expected and "agent_terminated" not in infos
+
+
+def test_a_cut_row_of_stable_baselines3() -> None:
+    sb3 = pytest.importorskip("warpworld.adapters.sb3", reason="no Stable-Baselines3 here")
+    env = sb3.Sb3VecEnv(leaving(cuts=True))
+    env.reset()
+    _, _, dones, infos = env.step(np.zeros(6, int))
+    assert dones.tolist() == [True, False, False] * 2 and infos[0]["TimeLimit.truncated"] is True
+    assert infos[0]["terminal_observation"].tolist() == [1.0] and "terminal_observation" not in infos[1]
+
+
+@pytest.mark.parametrize("cuts", [False, True])
+def test_pettingzoo_s_agents_leave_in_both_ways(cuts: bool) -> None:
+    parallel = pytest.importorskip("warpworld.adapters.parallel", reason="no PettingZoo here")
+    env = parallel.ParallelEnv(leaving(1, cuts=cuts, autoreset="disabled"))
+    env.reset()
+    _, _, terminated, truncated, _ = env.step(dict.fromkeys(env.agents, 0))
+    marked, other = (truncated, terminated) if cuts else (terminated, truncated)
+    assert marked == {"wolf_0": True, "sheep_0": False, "sheep_1": False} and not any(other.values())
+    assert env.agents == ["sheep_0", "sheep_1"]
+    _, _, terminated, truncated, _ = env.step(dict.fromkeys(env.agents, 0))
+    assert (truncated if cuts else terminated) == {"sheep_0": True, "sheep_1": False}
 
 
 def test_dm_env_and_pools() -> None:

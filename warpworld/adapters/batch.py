@@ -32,8 +32,9 @@ class Batch:
         size: entries.
         per_env: entries of an env: 1, or its number of agents.
         row_groups: name of the group of each row, (size,) where agents are rows; else of each agent along the axis.
-        own_ends: returns (size,) bool, the agents whose part of the episode ended in this step; None where agents are
-            not rows, or the environment does not have ``agent_terminated``.
+        own_ends: returns (size,) bool twice, the agents whose part of the episode ended by itself in this step, and
+            those whose part was cut; None where agents are not rows, or the environment has neither
+            ``agent_terminated`` nor ``agent_truncated``.
         observe: returns the observations of all entries.
         rewards: returns (size,) float32: of an env of several agents, their mean.
         terminated: returns (size,) bool.
@@ -70,7 +71,7 @@ class Batch:
         self.observe = self._reading(self._results, copies)
         self.rewards = self._rewards()
         self.terminated, self.truncated = (self._ends(self._array(name)) for name in ("terminated", "truncated"))
-        self.own_ends = self._of_entries("agent_terminated") if rows and "agent_terminated" in world else None
+        self.own_ends = self._own_ends() if rows else None
         self.write = self._writer(group.callers_action)
         self.step, self.pull = self._results.around(world.step), self._results.pull
 
@@ -159,6 +160,15 @@ class Batch:
     def _ends(self, view: np.ndarray) -> Read:
         repeats = self.per_env
         return _handed_out(view, self._copies) if repeats == 1 else lambda: np.repeat(view, repeats)
+
+    def _own_ends(self) -> Callable[[], tuple[np.ndarray, np.ndarray]] | None:
+        names = ("agent_terminated", "agent_truncated")
+        reads = [self._of_entries(name) if name in self._world else None for name in names]
+        if reads == [None, None]:
+            return None
+        nothing = np.zeros(self.size, np.bool_)
+        died, cut = (read or nothing.copy for read in reads)
+        return lambda: (died(), cut())
 
     def _writer(self, space: Space) -> Callable[[Any], None]:
         world = self._world

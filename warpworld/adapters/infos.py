@@ -9,7 +9,7 @@ import numpy as np
 from warpworld.adapters.batch import Batch
 from warpworld.world import World
 
-_OF_LIVES = ("agent_mask", "agent_terminated")
+_OF_LIVES = ("agent_mask", "agent_terminated", "agent_truncated")
 
 
 def names_of_lives(world: World) -> list[str]:

@@ -26,8 +26,8 @@ from warpworld.world import World
 class ParallelEnv(Copied, pettingzoo.ParallelEnv):
     """All agents of one env, named by their group and number, such as "tagger_0".
 
-    An agent leaves when its part of the episode has ended, and returns at the next reset, even if its environment
-    revives it earlier: PettingZoo's agents die once. One that takes no part in a step (``agent_mask``) is not
+    An agent leaves when its part of the episode has ended or was cut, and returns at the next reset, even if its
+    environment revives it earlier: PettingZoo's agents die once. One that takes no part in a step (``agent_mask``) is not
     among ``agents`` until it does. An agent's infos hold its "action_mask" if the environment has one, and its part of
     the arrays that the environment lists in ``infos``.
 
@@ -45,7 +45,7 @@ class ParallelEnv(Copied, pettingzoo.ParallelEnv):
         DeclarationError: the world has several envs, or resets them itself.
     """
 
-    _bound = ("_arrays", "_agents", "_rewards", "_terminated", "_truncated", "_gone", "_present", "_advance")
+    _bound = ("_arrays", "_agents", "_rewards", "_terminated", "_truncated", "_gone", "_cut", "_present", "_advance")
 
     def __init__(self, world: World, *, render_mode: str | None = None) -> None:
         PROTOCOLS["parallel"].check(world)
@@ -70,7 +70,8 @@ class ParallelEnv(Copied, pettingzoo.ParallelEnv):
         self._agents = agent_views(world, arrays)
         self._rewards = arrays.read(world["rewards"])[0]
         self._terminated, self._truncated = (arrays.read(world[name]) for name in ("terminated", "truncated"))
-        self._gone, self._present = (self._optional(name) for name in ("agent_terminated", "agent_mask"))
+        names = ("agent_terminated", "agent_truncated", "agent_mask")
+        self._gone, self._cut, self._present = map(self._optional, names)
         self._advance = arrays.around(world.step)
 
     def _optional(self, name: str) -> np.ndarray | None:
@@ -130,8 +131,8 @@ class ParallelEnv(Copied, pettingzoo.ParallelEnv):
         self._write(actions)
         self._advance()
         ended, cut = bool(self._terminated[0]), bool(self._truncated[0])
-        gone = {name for name in self.agents if self._gone is not None and self._gone[self._agents[name].index]}
-        self._left |= gone
+        gone, own_cut = self._marked(self._gone), self._marked(self._cut)
+        self._left |= gone | own_cut
         after = [] if ended or cut else self._acting()
         reported = [*self.agents, *(name for name in after if name not in self.agents)]
         self.agents = after
@@ -139,7 +140,7 @@ class ParallelEnv(Copied, pettingzoo.ParallelEnv):
             self._observed(reported),
             {name: float(self._rewards[self._agents[name].index]) for name in reported},
             {name: ended or name in gone for name in reported},
-            dict.fromkeys(reported, cut),
+            {name: cut or name in own_cut for name in reported},
             self._infos(reported),
         )
 
@@ -151,6 +152,10 @@ class ParallelEnv(Copied, pettingzoo.ParallelEnv):
             if name not in actions:
                 raise StoreError(f"actions: none for '{name}', which is among the agents")
             self._agents[name].write(actions[name])
+
+    def _marked(self, flags: np.ndarray | None) -> set[str]:
+        """The agents that acted and that an array on request marks."""
+        return set() if flags is None else {name for name in self.agents if flags[self._agents[name].index]}
 
     def _acting(self) -> list[str]:
         present = self._present

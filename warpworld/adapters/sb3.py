@@ -93,9 +93,12 @@ class Sb3VecEnv(Copied, VecEnv):
             for name, values in self._last().items():
                 for row in np.flatnonzero(dones).tolist():
                     infos[row][name] = values[row]
-        if batch.own_ends is not None and (own := batch.own_ends() & ~dones).any():
-            self._note_ends(infos, np.flatnonzero(own), batch.observe(), np.zeros_like(own))
-            dones = dones | own
+        if batch.own_ends is not None:
+            died, cut = batch.own_ends()
+            own = (died | cut) & ~dones
+            if own.any():
+                self._note_ends(infos, np.flatnonzero(own), batch.observe(), cut & ~died)
+                dones = dones | own
         return batch.observe(), batch.rewards(), dones, infos
 
     def _note_ends(self, infos: list[dict[str, Any]], rows: np.ndarray, finals: Any, cut: np.ndarray) -> None:

@@ -148,17 +148,21 @@ class VectorEnv(Copied, gymnasium.vector.VectorEnv):
                 if self._has_infos:
                     infos |= self._infos.of_ended(ended)
         if self._own_ends is not None:
-            terminated = self._with_own_ends(infos, terminated, terminated | truncated)
+            terminated, truncated = self._with_own_ends(infos, terminated, truncated)
         return self._observe(), self._rewards(), terminated, truncated, infos
 
-    def _with_own_ends(self, infos: dict[str, Any], terminated: np.ndarray, ended: np.ndarray) -> np.ndarray:
+    def _with_own_ends(
+        self, infos: dict[str, Any], terminated: np.ndarray, truncated: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Ends of rows, with those of single agents whose env continues; notes their last observations in infos."""
-        own = self._own_ends() & ~ended  # type: ignore[misc]
+        ended = terminated | truncated
+        died, cut = (ends & ~ended for ends in self._own_ends())  # type: ignore[misc]
+        own = died | cut
         if self._finals is not None and own.any():
             seen = self._observe()
             infos["final_obs"] = mixed(own, seen, infos.get("final_obs", seen))
             infos["_final_obs"] = ended | own
-        return terminated | own
+        return terminated | died, truncated | cut
 
     def _still_over(self, reset: np.ndarray | None) -> np.ndarray | None:
         """The ended envs that a reset of these, None meaning all, leaves; None if there are none."""
