@@ -336,3 +336,19 @@ def test_keys_tell_parts_apart() -> None:
     keys = [content_key(parts) for parts in (["ab", "c"], ["a", "bc"], ["abc"], ["ab", "c", ""], ["ab", b"d"])]
     assert len(set(keys)) == 5
     assert content_key(["ab", "c"]) == content_key([b"ab", b"c"])
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.0, 0), (0.2, 1)])
+def test_a_long_build_is_announced_in_a_terminal(
+    seconds: float, words: int, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("warpworld.managers.build_cache.PATIENCE", 0.1 if words else 60.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+    def build(scratch: Path, target: Path) -> None:
+        time.sleep(seconds)
+        write("built", scratch, target)
+
+    cached(content_key(["slow"]), ".so", build)
+    said = [f"compiling kernels; the result is kept in {folder}"] * words
+    assert [record.getMessage() for record in caplog.records] == said

@@ -13,7 +13,9 @@ import hashlib
 import logging
 import os
 import shutil
+import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -22,6 +24,8 @@ from warpworld.files import sync, sync_folder
 from warpworld.private_folder import is_writable, private_folder, users_cache
 
 logger = logging.getLogger(__name__)
+
+PATIENCE = 2.0  # seconds of compiling without a word
 
 
 def cache_folder() -> Path:
@@ -82,6 +86,19 @@ def _scratch(path: Path) -> Iterator[Path]:
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _announced(folder: Path) -> Iterator[None]:
+    """Say that something compiles, if it takes long: as a warning where a person may be watching."""
+    level = logging.WARNING if sys.stderr.isatty() else logging.INFO
+    timer = threading.Timer(PATIENCE, logger.log, (level, "compiling kernels; the result is kept in %s", folder))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _digest_beside(path: Path) -> Path:
@@ -145,7 +162,7 @@ def cached(key: str, suffix: str, build: Callable[[Path, Path], None]) -> Path:
             if not _is_whole(target):
                 if target.exists():
                     logger.warning("%s is damaged and is rebuilt", target)
-                with _scratch(folder / f"{key}.building") as scratch:
+                with _scratch(folder / f"{key}.building") as scratch, _announced(folder):
                     built = scratch / target.name
                     build(scratch, built)
                     _keep(built, target)
