@@ -8,6 +8,8 @@ from typing import Any
 
 from warpworld.report.palette import ROLES, SERIES
 
+PER_ROW = 3  # panels, so that a page's width leaves them readable
+
 
 def draw(axes: Mapping[str, Mapping[str, str]], results: Mapping[str, list[dict[str, Any]]], path: Path) -> None:
     """Draw against wall time.
@@ -21,15 +23,20 @@ def draw(axes: Mapping[str, Mapping[str, str]], results: Mapping[str, list[dict[
     from matplotlib.figure import Figure
 
     panels = [(name, metric, unit) for name, metrics in axes.items() for metric, unit in metrics.items()]
-    figure = Figure(figsize=(3.4 * len(panels), 2.8), dpi=150, layout="constrained")
+    rows = -(-len(panels) // PER_ROW)
+    figure = Figure(figsize=(3.4 * min(len(panels), PER_ROW), 2.8 * rows), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
-    for axis, (name, metric, unit) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+    places = figure.subplots(rows, min(len(panels), PER_ROW), squeeze=False).flat
+    for axis in list(places)[len(panels) :]:
+        axis.set_visible(False)
+    for axis, (name, metric, unit) in zip(figure.axes, panels, strict=False):
         for run, colour in zip(results[name], SERIES, strict=False):
             points = [(seconds, values[metric]) for seconds, _, values in run["curve"] if values[metric] is not None]
             axis.plot(
                 [x for x, _ in points], [y for _, y in points], color=colour, linewidth=1.2, label=f"seed {run['seed']}"
             )
-        axis.set_title(name, fontsize=10, loc="left")
+        several = len(axes[name]) > 1  # then the titles say which is which
+        axis.set_title(f"{name}: {metric.split('/')[1]}" if several else name, fontsize=10, loc="left")
         axis.set_ylabel(unit, fontsize=8)
         axis.set_xlabel("seconds", fontsize=8)
         axis.tick_params(labelsize=8)

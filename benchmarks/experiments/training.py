@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from warpworld.runs.episode_means import RecentMean
+from warpworld.runs.metrics import EPISODES, of_episodes
 from warpworld.trainers.building import build_policies
 from warpworld.trainers.trainer import Trainer
 
@@ -34,14 +36,23 @@ def run_seed(experiment: Experiment, seed: int, kept: Path | None = None) -> dic
     trainer = Trainer(experiment.config(seed))
     curve: Curve = []
     earlier: dict[str, Any] = {}
-    recent = RecentReturn()
+    recent, means = RecentReturn(), dict[str, RecentMean]()
+
+    def recent_means(metrics: dict[str, Any]) -> dict[str, Any]:
+        """The metrics, means of episodes over at least 100 of them, as all figures of warpworld are."""
+        found = dict(metrics)
+        for name in filter(of_episodes, metrics):
+            mean = means.setdefault(name, RecentMean())
+            mean.add(metrics[name], metrics[EPISODES])
+            found[name] = mean.value if mean.is_full else None
+        return found
 
     def follow(metrics: dict[str, Any]) -> None:
         if trainer.iteration == -(-trainer.num_iterations // 4):
             earlier.update({name: copy.deepcopy(weights) for name, weights in trainer.state_dict()["policies"].items()})
         if "charts/episodes" not in metrics:  # an iteration that is not logged
             return
-        known = {**metrics, "recent_return": recent.after(metrics)}
+        known = {**recent_means(metrics), "recent_return": recent.after(metrics)}
         values = {key: known.get(key) for key in experiment.curves}
         values = {key: None if value is None or value != value else round(value, 3) for key, value in values.items()}
         curve.append((round(time.perf_counter() - began, 2), metrics["env_steps"], values))
