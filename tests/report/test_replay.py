@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import html
 import json
 import re
@@ -158,3 +159,13 @@ def test_a_recording_shows_itself_in_a_notebook(monkeypatch: pytest.MonkeyPatch)
     assert data_of(html.unescape(inner)) == json.loads(replay_text(recording))
     monkeypatch.setattr(replay, "LARGEST_IN_NOTEBOOK", 1000)
     assert recording._repr_html_() is None
+
+
+def test_names_of_actions_are_in_the_replay() -> None:
+    recording = recording_of([])
+    group = next(iter(recording.groups.values()))
+    named = dataclasses.replace(group, action_names=("left", "right"))
+    groups = {**recording.groups, named.name: named}
+    first, *others = encode(dataclasses.replace(recording, groups=groups))["groups"]
+    assert first["actions"] == ["left", "right"]
+    assert all("actions" not in other for other in others)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from gymnasium.spaces import Space
+from gymnasium.spaces import Discrete, Space
 
 from warpworld.environment.gym_spaces import as_gymnasium
 from warpworld.environment.own_spaces import own_space
@@ -178,6 +178,7 @@ class Group:
         agents: numbers of its agents in the env, such as ``range(0, 8, 2)`` for every other one of eight; None
             continues behind the groups before. If one group declares them, all have arrays of their own, as by
             ``own_arrays``.
+        action_names: a name for each choice of a Discrete, which replays show; None shows numbers.
 
     Spaces of the old gym package are turned into gymnasium's. A group owns copies of its spaces, with generators of
     their own.
@@ -192,6 +193,7 @@ class Group:
     own_arrays: bool = False
     agents: range | None = None
     library_action: Space | None = None
+    action_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         check_identifier("group", self.name)
@@ -206,6 +208,19 @@ class Group:
             if not isinstance(space, Space):
                 raise DeclarationError(f"group '{self.name}': {kind} is {space!r}, expected a gymnasium space")
             object.__setattr__(self, kind, own_space(space))
+        if self.action_names is not None:
+            self._check_action_names(self.action_names)
+
+    def _check_action_names(self, names: object) -> None:
+        choices = int(self.action.n) if isinstance(self.action, Discrete) else None
+        if choices is None:
+            raise DeclarationError(f"group '{self.name}': action_names are for a Discrete, and action is {self.action}")
+        are_texts = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
+        if not are_texts or len(names) != choices:  # type: ignore[arg-type]
+            raise DeclarationError(
+                f"group '{self.name}': action_names={names!r}, expected {choices} texts, one for each choice"
+            )
+        object.__setattr__(self, "action_names", tuple(names))  # type: ignore[arg-type]
 
     def _check_agents(self, agents: object) -> None:
         if not isinstance(agents, range) or agents.step < 1 or agents.start < 0:

@@ -82,7 +82,9 @@ class Agents {
   action(frame, agent) {
     const column = this.columns.find(({ name }) => OF_STEPS.test(name));
     const values = column?.at(frame, agent);
-    return values && this.recording.frames.timestep[frame] > 0 ? [...values].map(brief).join(", ") : "-";
+    if (!values || !(this.recording.frames.timestep[frame] > 0)) return "-";
+    const names = this.groups.find((each) => members(each).includes(agent))?.actions;
+    return names?.[values[0]] ?? [...values].map(brief).join(", ");
   }
 
   summary(frame, agent) {

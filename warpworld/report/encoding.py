@@ -42,7 +42,11 @@ def encode(recording: Recording, most: int = MOST_CHARACTERS) -> dict[str, Any]:
         "about": recording.about,
         "drawn": recording.drawn,
         "groups": [
-            {"name": group.name, "first": group.first, "size": group.size, "stride": group.stride} for group in groups
+            {
+                **{"name": group.name, "first": group.first, "size": group.size, "stride": group.stride},
+                **({"actions": list(group.action_names)} if group.action_names else {}),
+            }
+            for group in groups
         ],
         "colours": {name: list(pair) for name, pair in colour_table(recording.groups).items()},
         "marks": [json.loads(text) for text in marks],

@@ -216,6 +216,7 @@ class Player {
     this.painter.followed = wanted && this.recording.frames.places ? this.agent : null;
     press(this.followButton, this.following);
     this.show(this.frame);
+    if (wanted && !this.following) this.showState("; nothing to follow: no mark of the drawing belongs to an agent");
   }
 
   // ---- time ---------------------------------------------------------------------------------------------------------
