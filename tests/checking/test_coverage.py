@@ -35,6 +35,18 @@ def test_lines_that_never_ran_are_named_with_those_of_functions_that_the_kernel_
     assert report.clean and not report.findings
 
 
+@pytest.mark.parametrize("version", [2, 3, 4, 5])
+def test_line_tables_of_each_version_say_the_same(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = checked(SOURCE, "partly").coverage
+    monkeypatch.setenv("WARPWORLD_CXXFLAGS", f"-gdwarf-{version}")
+    assert checked(SOURCE, "partly").coverage == expected
+
+
+def test_without_line_numbers_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WARPWORLD_CXXFLAGS", "-g0")
+    assert checked(SOURCE, "partly").coverage == ()
+
+
 def test_a_line_ran_if_a_part_of_it_did() -> None:
     """A test and what depends on it may share a line."""
     (partly,) = checked(SOURCE, "partly").coverage

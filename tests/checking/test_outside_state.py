@@ -9,8 +9,12 @@ import pytest
 from tests.checking.planted_worlds import PLANTED, checked, line_of
 from warpworld.checking.outside_state import OutsideState
 from warpworld.checking.places import Place
+from warpworld.managers.cpu.host_compiler import find_compiler
 
-pytestmark = pytest.mark.cpu_backend
+pytestmark = [
+    pytest.mark.cpu_backend,
+    pytest.mark.skipif(bool(find_compiler().link_command), reason="zig links no C++ library"),
+]
 
 SOURCE = "outside_state.cu"
 FILE = str(PLANTED / SOURCE)

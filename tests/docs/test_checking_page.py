@@ -10,6 +10,7 @@ import pytest
 from tests.docs.pages import blocks, page
 from warpworld.checking import KINDS
 from warpworld.cli import main
+from warpworld.managers.cpu.host_compiler import find_compiler
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -52,6 +53,7 @@ def test_the_pen_prints_which_lines_ran_and_an_update_that_would_be_lost(
 
 
 @pytest.mark.long
+@pytest.mark.skipif(bool(find_compiler().link_command), reason="zig links no C++ library")
 def test_a_vector_is_named_as_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

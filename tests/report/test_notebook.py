@@ -16,8 +16,9 @@ from PIL import Image
 from tests.report.recorded_worlds import Drawn, Plain, recording_of, run_of
 from tests.report.test_report import run_with
 from warpworld import Array, World
+from warpworld.checking.coverage import Coverage
 from warpworld.checking.findings import Finding, Report
-from warpworld.checking.places import Place
+from warpworld.checking.places import Lines, Place
 from warpworld.drawing import Discs, Drawing
 from warpworld.report.plots import draw_curves
 
@@ -122,6 +123,8 @@ def test_a_checks_report_shows_its_findings() -> None:
     assert "the check ended in step 3 of 120" in shown
     assert "<script" not in shown
     assert cells(Report("walk", 5, 120, 0)._repr_html_()) == []
+    ran = Coverage("step", 9, 8, (Lines("walk.cu", 4, 4),))
+    assert "<p>step: 8 of 9 lines ran; never: walk.cu:4</p>" in Report("walk", 5, 120, 0, coverage=(ran,))._repr_html_()
 
 
 def test_all_of_them_have_one_short_line_too() -> None:

@@ -28,8 +28,8 @@ class ParallelEnv(Copied, pettingzoo.ParallelEnv):
 
     An agent leaves when its part of the episode has ended or was cut, and returns at the next reset, even if its
     environment revives it earlier: PettingZoo's agents die once. One that takes no part in a step (``agent_mask``) is
-    not among ``agents`` until it does. An agent's infos hold its "action_mask" if the environment has one, and its part of
-    the arrays that the environment lists in ``infos``.
+    not among ``agents`` until it does. An agent's infos hold its "action_mask" if the environment has one, and its
+    part of the arrays that the environment lists in ``infos``.
 
     Attributes:
         world: what is stepped.

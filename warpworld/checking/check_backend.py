@@ -262,14 +262,18 @@ def _check_runtime(compiler: HostCompiler) -> Path:
 
 
 def _flags(compiler: HostCompiler) -> tuple[str, ...]:
-    """What kernels are compiled with; clang's `bounds` would end a kernel without a word."""
-    undefined = ",".join([*UNDEFINED, "array-bounds" if "clang" in compiler.version else "bounds"])
-    blocks = "bb,no-prune,trace-pc" if "clang" in compiler.version else "trace-pc"
+    """What kernels are compiled with.
+
+    Of clang's options, `bounds` would end a kernel without a word; basic blocks that others imply would have no calls,
+    and a read of what is written next would not be seen.
+    """
+    is_clang = "clang" in compiler.version
+    undefined = ",".join([*UNDEFINED, "array-bounds" if is_clang else "bounds"])
+    coverage = "bb,no-prune,trace-pc" if is_clang else "trace-pc"
+    reads = ("-mllvm", "-tsan-instrument-read-before-write=1") if is_clang else ()
     return (
-        *CHECK_FLAGS,
-        f"-fsanitize-coverage={blocks}",
-        f"-fsanitize={undefined},return",
-        f"-fsanitize-recover={undefined}",
+        *(*CHECK_FLAGS, f"-fsanitize-coverage={coverage}", *reads),
+        *(f"-fsanitize={undefined},return", f"-fsanitize-recover={undefined}"),
     )
 
 

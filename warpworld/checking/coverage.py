@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import itertools
+import os
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -64,7 +66,8 @@ class LinesRun:
     """
 
     def __init__(self, files: Iterable[Path]) -> None:
-        self._files = {str(path) for path in files}
+        self._files = [str(path) for path in files]
+        self._names: dict[str, str | None] = {}
         self._ran: set[Line] = set()
         self._lines: dict[str, set[Line]] = defaultdict(set)
 
@@ -77,12 +80,21 @@ class LinesRun:
             kernels: names by their number in the world.
         """
         for block in _blocks(library, ran):
-            lines = [line for line in block.lines if line[0] in self._files]
+            lines = [(file, line) for name, line in block.lines if (file := self._authors(name)) is not None]
             if block.came:
                 self._ran.update(lines)
             names = {name for index, name in kernels.items() if block.function_came >> index % _KERNELS & 1}
             for name in names or {NO_KERNEL}:
                 self._lines[name].update(lines)
+
+    def _authors(self, name: str) -> str | None:
+        """The author's file that a compiler calls so: some name files relative to the folder that they ran in."""
+        if name not in self._names:
+            path = os.path.normpath(name)
+            relative = not os.path.isabs(path)
+            found = (file for file in self._files if file == path or (relative and file.endswith(f"/{path}")))
+            self._names[name] = next(found, None)
+        return self._names[name]
 
     def report(self, kernels: Iterable[Signature], used: Container[str]) -> tuple[Coverage, ...]:
         """The lines of each kernel, then those of functions that no kernel has called.
@@ -142,7 +154,7 @@ def _blocks(library: Path, ran: np.ndarray) -> Iterable[_Block]:
 def _stretches(lines: set[Line], known: Sequence[Line]) -> Iterable[Lines]:
     """Lines as stretches, within which there may be lines without code, but none of the other known ones."""
     first: Line | None = None
-    for line, after in zip(known, [*known[1:], ("", 0)], strict=True):
+    for line, after in itertools.zip_longest(known, known[1:], fillvalue=("", 0)):
         if line not in lines:
             continue
         first = first or line

@@ -118,6 +118,7 @@ class _Unit:
 
     def _new_files(self) -> Iterator[str]:
         folders = [str(entry[_PATH]) for entry in self._entries()]
+        folders = [_path(folders, 0, folder) for folder in folders]  # relative to where the compiler ran
         for entry in self._entries():
             yield _path(folders, int(entry.get(_FOLDER, 0)), str(entry[_PATH]))
 

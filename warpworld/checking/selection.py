@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _OWN_NUMBER = re.compile(r"^(agent_id|agent_index|group_index|lane)\s*\(|^threadIdx\.x$")
+_AGENTS_NAME = re.compile(r"^(i|me|my_.*|self|id|lane|who|.*(agent|player).*)$")
 _ENV_NUMBER = re.compile(r"\benv_id\s*\(|\bblockIdx\b")
 _WON = re.compile(r"\b(atomic\w+|__ballot\w*|__ffs\w*|__shfl\w*|__match\w*|__any\w*|__reduce\w*)\s*\(")
 _ALL_AGENTS = re.compile(r"^[A-Z_]*(NUM|COUNT|AGENTS)[A-Z_]*$")
@@ -221,7 +222,8 @@ class _Choice:
             return bool(_OWN_NUMBER.match(text_of(node)))
         if node.type == "identifier":
             values = list(_values(node)) or list(self._arguments(node))
-            return any(self._is_own_number(value, steps - 1) for value in values)
+            unknown = not values and bool(_AGENTS_NAME.search(text_of(node)))  # its callers are in another file
+            return unknown or any(self._is_own_number(value, steps - 1) for value in values)
         if node.type in ("parenthesized_expression", "cast_expression"):
             return any(self._is_own_number(child, steps) for child in node.named_children)
         if node.type == "binary_expression":

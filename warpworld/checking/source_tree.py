@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 LOOPS = ("for_statement", "while_statement", "do_statement", "for_range_loop")
 FUNCTION = "function_definition"
+_LAST_NAME = re.compile(r"::|\.|->")
 
 
 def first_line(node: Node) -> int:
@@ -82,7 +84,7 @@ def source_tree(file: str) -> SourceTree:
 def callee(call: Node) -> str:
     """The name of the function that is called."""
     function = call.child_by_field_name("function")
-    return text_of(function).rpartition("::")[2].partition("<")[0] if function is not None else ""
+    return _LAST_NAME.split(text_of(function).partition("<")[0])[-1] if function is not None else ""
 
 
 def function_name(function: Node) -> str:

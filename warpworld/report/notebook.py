@@ -61,14 +61,14 @@ def run_html(run: Run) -> str:
 
 
 def report_html(report: Report) -> str:
-    """The findings of a check, one a row, with what to do about each."""
+    """The findings of a check, one a row, with what to do about each; then how much of each kernel ran."""
     rows = [
         (f"{finding.place}", f"note: {finding.kind}" if finding.note else finding.kind, finding.message, finding.advice)
         for finding in report.findings
     ]
     table = _table(("place", "kind", "what happens", "what to do"), rows) if rows else ""
-    end = f"<p>{escaped(report.stopped)}</p>" if report.stopped else ""
-    return _card(report.summary, table + end)
+    lines = [report.stopped, *map(str, report.not_followed), *map(str, report.coverage)]
+    return _card(report.summary, table + "".join(f"<p>{escaped(line)}</p>" for line in lines if line))
 
 
 def drawing_png(drawing: Drawing, groups: Iterable[str] | None = None, size: int = PICTURE_SIZE) -> bytes:
