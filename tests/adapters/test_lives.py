@@ -28,16 +28,19 @@ def leaving(num_envs: int = 2, groups: list[Group] | None = None, cuts: bool = F
     def act(arrays: Any, active: Any) -> None:
         import torch
 
-        step, agents = arrays["timestep"][:, None], torch.arange(3, device=active.device)
-        here = active[:, None]
-        shown = (10.0 * agents + step).float()
-        arrays[end][:] = torch.where(here, agents + 1 == step, arrays[end])
-        arrays["agent_mask"][:] = torch.where(here, agents + 1 >= step, arrays["agent_mask"])
-        arrays["rewards"][:] = torch.where(here, shown, arrays["rewards"])
-        for name in names:
-            numbers = by_name[name]
-            arrays[name][:] = torch.where(here[..., None], shown[:, numbers, None], arrays[name])
-        arrays["truncated"][:] = torch.where(active, arrays["timestep"] >= LENGTH, arrays["truncated"])
+        def write(name: str, place: Any, values: Any) -> None:
+            arrays[name][place] = torch.where(active, values, arrays[name][place])
+
+        step = arrays["timestep"]
+        for agent in range(3):
+            shown, at = (10 * agent + step).float(), (slice(None), agent)
+            write(end, at, step == agent + 1)
+            write("agent_mask", at, step <= agent + 1)
+            write("rewards", at, shown)
+            for name, numbers in by_name.items():
+                if agent in numbers:
+                    write(name, (slice(None), numbers.index(agent), 0), shown)
+        write("truncated", slice(None), step >= LENGTH)
 
     seen, moves = Box(-np.inf, np.inf, (1,)), Discrete(2)
     groups = groups or [Group("wolf", 1, seen, moves), Group("sheep", 2, seen, moves)]
@@ -47,7 +50,7 @@ def leaving(num_envs: int = 2, groups: list[Group] | None = None, cuts: bool = F
         if apart
         else {"observations": [0, 1, 2]}
     )
-    names, end = list(by_name), "agent_truncated" if cuts else "agent_terminated"
+    end = "agent_truncated" if cuts else "agent_terminated"
     made = World(environment(None, groups=groups, phases=[act], resets=[]), num_envs, "cpu", **options)
     for name in (end, "agent_mask"):
         if name in ON_REQUEST:
@@ -191,9 +194,11 @@ def test_rows_of_groups_that_alternate(api: str) -> None:
 
 
 def test_a_world_of_the_package() -> None:
-    envs = warpworld.make("tag_continuous", 8, api="gymnasium", seed=3, device="cpu", **PARAMS["tag_continuous"])
+    params = {**PARAMS["tag_continuous"], "tagging_distance": 0.4}  # many are tagged, at any actions
+    envs = warpworld.make("tag_continuous", 8, api="gymnasium", seed=3, device="cpu", **params)
     _, infos = envs.reset()
     assert infos["group"].tolist() == ["tagger", "tagger", "runner", "runner", "runner"] * 8
+    envs.action_space.seed(1)
     ended, left = np.zeros(40, np.bool_), 0
     for _ in range(9):
         _, _, terminated, _, infos = envs.step(envs.action_space.sample())
