@@ -7,10 +7,11 @@ import re
 import pytest
 
 from tests.checking.planted_worlds import PLANTED, checked, line_of
+from warpworld.checking.places import Place
 
 pytestmark = pytest.mark.cpu_backend
 
-SOURCE = "branches.cu"
+SOURCE, OTHER_FILE = "branches.cu", "turns_of_players.cuh"
 KERNELS = re.findall(r"__global__ void (\w+)\(", (PLANTED / SOURCE).read_text())
 
 
@@ -18,7 +19,8 @@ KERNELS = re.findall(r"__global__ void (\w+)\(", (PLANTED / SOURCE).read_text())
 def test_the_first_finding_is_the_branch(kernel: str) -> None:
     first, *others = checked(SOURCE, kernel).findings
     assert (first.kind, first.kernel, first.note) == ("barrier", kernel, False)
-    assert first.place.line == line_of(SOURCE, kernel)
+    file = OTHER_FILE if kernel == "in_another_file" else SOURCE
+    assert first.place == Place(str(PLANTED / file), line_of(file, kernel))
     assert first.also  # the lines that race across the barrier
     assert "branch" in first.advice
     assert not any("before the loop repeats" in finding.advice for finding in others)
@@ -32,6 +34,11 @@ def test_a_branch_that_all_agents_take_now_and_then_is_named_with_the_lines_arou
         f"{line - 1} and {line + 1}"
     )
     assert finding.advice == "move the barrier out of the branch, so that all agents of the env reach it"
+
+
+def test_lines_of_another_file_are_named_with_it() -> None:
+    (finding,) = checked(SOURCE, "in_another_file").findings
+    assert re.search(r"the barrier at branches.cu:(\d+) is in this branch, .*: branches.cu:\d+ and ", finding.message)
 
 
 def test_an_agent_that_bypasses_a_barrier_is_named_with_the_races_that_follow() -> None:

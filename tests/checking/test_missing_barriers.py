@@ -11,6 +11,7 @@ from tests.checking.planted_worlds import PLANTED, checked, line_of
 from warpworld.checking import Finding
 from warpworld.checking.barriers import joined
 from warpworld.checking.places import Place
+from warpworld.checking.source_tree import read_sources
 
 pytestmark = pytest.mark.cpu_backend
 SOURCE = "one_barrier.cu"
@@ -145,8 +146,8 @@ def test_a_race_that_ends_where_another_begins_needs_a_barrier_of_its_own(tmp_pa
     path = tmp_path / "step.cu"
     path.write_text("\n" * 9)
     apart = [race(path, 2, 4), race(path, 4, 6)]
-    assert list(joined(apart)) == apart
-    (finding,) = joined([race(path, 2, 5), race(path, 4, 6)])
+    assert list(joined(apart, read_sources([path]))) == apart
+    (finding,) = joined([race(path, 2, 5), race(path, 4, 6)], read_sources([path]))
     assert finding.advice == "put sync_env() between lines 4 and 5: it orders all of them"
 
 
@@ -154,6 +155,6 @@ def test_notes_alone_are_not_joined(tmp_path: Path) -> None:
     path = tmp_path / "step.cu"
     path.write_text("\n" * 9)
     notes = [race(path, 2, 5, note=True), race(path, 3, 6, note=True)]
-    assert list(joined(notes)) == notes
-    (finding,) = joined([*notes, race(path, 4, 7)])
+    assert list(joined(notes, read_sources([path]))) == notes
+    (finding,) = joined([*notes, race(path, 4, 7)], read_sources([path]))
     assert not finding.note and finding.place.line == 4 and len(finding.also) == 2

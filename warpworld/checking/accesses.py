@@ -25,18 +25,13 @@ from warpworld.checking.native import (
     UNWRITTEN,
 )
 from warpworld.checking.places import Place
+from warpworld.checking.source_tree import Sources, authors_files, read_sources
 from warpworld.checking.undefined import explain, index_of
 from warpworld.managers.cpu.host_compiler import source_lines
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, takes_turns
 
 SAME_BRANCHES = "make every branch around a barrier the same for all agents of the env"
-
-
-def at_branch(barrier: Place) -> Place | None:
-    """The branch that a barrier is in; None if it is in none."""
-    line = branch_of(barrier.file, barrier.line)
-    return None if line is None else Place(barrier.file, line)
 
 
 class Accesses:
@@ -51,6 +46,12 @@ class Accesses:
     def __init__(self, backend: CheckBackend, data: DataManager, kernels: dict[int, str]) -> None:
         self._backend, self._data, self._kernels = backend, data, kernels
         self._lines: dict[int, Place] = {}
+
+    @property
+    def sources(self) -> Sources:
+        """The author's files."""
+        module = self._backend.module
+        return read_sources(authors_files(module.source) if module is not None else ())
 
     def findings(self) -> list[Finding]:
         """A finding for each thing that the runtime saw."""
@@ -137,7 +138,7 @@ class Accesses:
         other = self.line(native.other_pc, kernel) if native.kind in (RACE, REPEATED) else None
         if native.kind == PASSED_BY:
             other = Place(place.file, native.barrier)
-            place = at_branch(other) or place
+            place = branch_of(self.sources, other) or place
         within_env = native.kind == RACE and native.env == native.other_env
         can_meet = within_env and self._can_meet(kernel)
         kind, message, advice = tell(native, element, _where(place, other), region)

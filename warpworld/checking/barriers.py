@@ -20,6 +20,7 @@ from typing import Any
 from warpworld.checking.branches import barriers_between, branch_of, in_one_loop
 from warpworld.checking.findings import Finding
 from warpworld.checking.places import Place
+from warpworld.checking.source_tree import Sources
 
 MOST_PAIRS = 3  # of lines that a message names
 BRANCH_ADVICE = "move the barrier out of the branch, so that all agents of the env reach it"
@@ -34,7 +35,7 @@ class _Gap:
     first: int
     last: int
     barriers: tuple[int, ...] = ()  # lines between the two; so one is missing where a loop comes back to the first
-    branch: int | None = None  # the line of the branch that a barrier between the two is in
+    branch: Place | None = None  # that a barrier between the two is in
 
     @property
     def kind(self) -> tuple[str, str, bool]:
@@ -42,12 +43,17 @@ class _Gap:
         return self.race.kernel, self.file, bool(self.barriers)
 
 
-def joined(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Findings with one for each barrier that is missing or in a branch, the latter first; the others as they are."""
+def joined(findings: Iterable[Finding], sources: Sources) -> Iterator[Finding]:
+    """Findings with one for each barrier that is missing or in a branch, the latter first; the others as they are.
+
+    Args:
+        findings: in order.
+        sources: the author's files.
+    """
     findings = list(findings)
     competing = {(f.kernel, f.array) for f in findings if f.place == f.other and not f.note}
-    gaps = [gap for f in findings if (f.kernel, f.array) not in competing and (gap := _gap(f)) is not None]
-    findings = list(_with_branches(findings, [gap for gap in gaps if gap.branch is not None]))
+    gaps = [gap for f in findings if (f.kernel, f.array) not in competing and (gap := _gap(f, sources)) is not None]
+    findings = list(_with_branches(findings, [gap for gap in gaps if gap.branch is not None], sources))
     gaps = [gap for gap in gaps if gap.branch is None]
     groups = [group for group in _fixed_together(gaps) if len(group) > 1 and not all(g.race.note for g in group)]
     of_group = {id(gap.race): group for group in groups for gap in group}
@@ -59,17 +65,18 @@ def joined(findings: Iterable[Finding]) -> Iterator[Finding]:
             yield _joined(group)
 
 
-def _with_branches(findings: list[Finding], gaps: list[_Gap]) -> Iterator[Finding]:
+def _with_branches(findings: list[Finding], gaps: list[_Gap], sources: Sources) -> Iterator[Finding]:
     """Findings of barriers first; races across a barrier that is in a branch are a part of one of these."""
     of_branch: dict[tuple[str, Place], list[_Gap]] = defaultdict(list)
     for gap in gaps:
-        of_branch[gap.race.kernel, Place(gap.file, gap.branch or 0)].append(gap)
+        if gap.branch is not None:
+            of_branch[gap.race.kernel, gap.branch].append(gap)
     for finding in findings:
         if finding.kind == "barrier":
             yield _with_races(finding, of_branch.pop((finding.kernel, finding.place), []))
     for (_, branch), group in of_branch.items():
         if not all(gap.race.note for gap in group):
-            yield _of_branch(branch, group)
+            yield _of_branch(branch, group, sources)
     replaced = {id(gap.race) for gap in gaps}
     yield from (f for f in findings if f.kind != "barrier" and (f.note or id(f) not in replaced))
 
@@ -83,18 +90,19 @@ def _with_races(finding: Finding, group: list[_Gap]) -> Finding:
     return dataclasses.replace(finding, message=message, also=pairs)
 
 
-def _of_branch(branch: Place, group: list[_Gap]) -> Finding:
+def _of_branch(branch: Place, group: list[_Gap], sources: Sources) -> Finding:
     """Races across a barrier that is in a branch, as one finding about the branch."""
     race, (file, barrier) = _first(group), (group[0].file, group[0].barriers[0])
+    at = f"line {barrier}" if file == branch.file else f"{Path(file).name}:{barrier}"
     pairs = _pairs([gap.race for gap in group])
     reported = dataclasses.replace(race, place=branch)
     return dataclasses.replace(
         reported,
         kind="barrier",
-        message=f"kernel '{race.kernel}', env {race.env}: the barrier at line {barrier} is in this branch, and lines "
+        message=f"kernel '{race.kernel}', env {race.env}: the barrier at {at} is in this branch, and lines "
         f"around it race: {_shown(pairs, reported)}",
         advice=BRANCH_ADVICE
-        if not in_one_loop(file, group[0].first, group[0].last)
+        if not in_one_loop(sources, file, group[0].first, group[0].last)
         else f"{BRANCH_ADVICE}; if they "
         f"all do, put another sync_env() after line {max(gap.last for gap in group)}, before the loop repeats",
         other=Place(file, barrier),
@@ -102,7 +110,7 @@ def _of_branch(branch: Place, group: list[_Gap]) -> Finding:
     )
 
 
-def _gap(finding: Finding) -> _Gap | None:
+def _gap(finding: Finding, sources: Sources) -> _Gap | None:
     """Where a barrier would fix a race; None where none would, as between envs or where agents compete at a line."""
     if finding.kind != "race" or len(finding.sites) != 2:
         return None
@@ -113,10 +121,10 @@ def _gap(finding: Finding) -> _Gap | None:
     if one == other or len(files) > 1:
         return None
     (file,) = files
-    barriers = barriers_between(file, one, other)
-    branches = [(line, branch) for line in barriers if (branch := branch_of(file, line, one, other)) is not None]
-    if barriers and len(branches) == len(barriers):
-        return _Gap(finding, file, one, other, (branches[0][0],), branches[0][1])
+    barriers = barriers_between(sources, file, one, other)
+    branches = [branch_of(sources, Place(file, line), one, other) for line in barriers]
+    if barriers and None not in branches:
+        return _Gap(finding, file, one, other, tuple(barriers), branches[0])
     return _Gap(finding, file, one, other, tuple(barriers))
 
 

@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from warpworld.checking.places import Place
 from warpworld.checking.source_tree import (
     LOOPS,
-    SourceTree,
+    Sources,
     ancestors,
     callee,
     covers,
     first_line,
     function_name,
     is_kernel,
-    source_tree,
 )
 from warpworld.managers.source_text import walk
 
@@ -27,50 +27,49 @@ _CHOICES = ("if_statement", "switch_statement", "conditional_expression", "binar
 _LEAVES = ("continue_statement", "break_statement", "goto_statement")
 
 
-def barriers_between(file: str, one: int, other: int) -> list[int]:
-    """Lines of a file, strictly within a function that holds both lines, at which a barrier is called.
+def barriers_between(sources: Sources, file: str, one: int, other: int) -> list[int]:
+    """Lines of a function that holds two lines, from the one to the other, at which a barrier is called.
 
     Args:
-        file: path of the file.
-        one: the first line, itself included.
-        other: the last line, itself included.
+        sources: the author's files.
+        file: path of the function's file.
+        one: the first line.
+        other: the last line.
     """
-    tree = source_tree(file)
-    function = tree.function_at(one, other)
+    function = sources.function_at(file, one, other)
     if function is None:
         return []
-    lines = (first_line(call) for call in _meetings(tree, function))
+    lines = (first_line(call) for call in _meetings(sources, function))
     return sorted({line for line in lines if one <= line <= other})
 
 
-def branch_of(file: str, barrier: int, *apart: int) -> int | None:
-    """The line of the branch that decides whether an agent reaches a barrier; None if every agent does.
+def branch_of(sources: Sources, barrier: Place, *apart: int) -> Place | None:
+    """The branch that decides whether an agent reaches a barrier; None if every agent does.
 
     Args:
-        file: path of the file.
-        barrier: the line of the barrier, or of a call of a function that has one.
-        apart: lines that must not both lie in the branch.
+        sources: the author's files.
+        barrier: the place of the barrier, or of a call of a function that has one.
+        apart: lines of the same function that must not both lie in the branch.
     """
-    tree = source_tree(file)
-    function = tree.function_at(barrier, *apart)
-    calls = [call for call in _meetings(tree, function) if first_line(call) == barrier] if function else []
-    return next((found for call in calls if (found := _branch(tree, call, apart, frozenset())) is not None), None)
+    function = sources.function_at(barrier.file, barrier.line, *apart)
+    calls = _meetings(sources, function) if function is not None else ()
+    found = (_branch(sources, call, apart, frozenset()) for call in calls if first_line(call) == barrier.line)
+    return next((branch for branch in found if branch is not None), None)
 
 
-def in_one_loop(file: str, *lines: int) -> bool:
+def in_one_loop(sources: Sources, file: str, *lines: int) -> bool:
     """Whether a loop holds all of some lines."""
-    tree = source_tree(file)
-    function = tree.function_at(*lines)
+    function = sources.function_at(file, *lines)
     return function is not None and any(node.type in LOOPS and covers(node, *lines) for node in walk(function))
 
 
-def _meetings(tree: SourceTree, function: Node, seen: frozenset[str] = frozenset()) -> Iterator[Node]:
-    """The calls in a function that are barriers, or functions of the file that have one."""
+def _meetings(sources: Sources, function: Node, seen: frozenset[str] = frozenset()) -> Iterator[Node]:
+    """The calls in a function that are barriers, or functions of the author's that have one."""
     seen |= {function_name(function)}
     for call in (node for node in walk(function) if node.type == "call_expression"):
         name = callee(call)
-        own = () if name in seen else tree.functions_named(name)
-        if _BARRIER.match(name) or any(_has(_meetings(tree, each, seen)) for each in own):
+        own = () if name in seen else sources.functions_named(name)
+        if _BARRIER.match(name) or any(_has(_meetings(sources, each, seen)) for each in own):
             yield call
 
 
@@ -78,19 +77,17 @@ def _has(nodes: Iterator[Node]) -> bool:
     return next(nodes, None) is not None
 
 
-def _branch(tree: SourceTree, call: Node, apart: tuple[int, ...], seen: frozenset[str]) -> int | None:
-    """The line of the branch around a call, or within the function that it calls."""
+def _branch(sources: Sources, call: Node, apart: tuple[int, ...], seen: frozenset[str]) -> Place | None:
+    """The branch around a call, or within the function that it calls."""
     around = [node for node, part in ancestors(call) if _decides(node, part) and not (apart and covers(node, *apart))]
     found = [node for node in around if node.type in _CHOICES] or _left_before(call, apart) or around
     if found:
-        return first_line(_statement(found[0]))
+        return sources.place(_statement(found[0]))
     name = callee(call)
-    for function in tree.functions_named(name) if name not in seen else ():
-        for inner in _meetings(tree, function):
-            line = _branch(tree, inner, (), seen | {name})
-            if line is not None:
-                return line
-    return None
+    functions = sources.functions_named(name) if name not in seen else []
+    inner = (meeting for function in functions for meeting in _meetings(sources, function))
+    branches = (_branch(sources, meeting, (), seen | {name}) for meeting in inner)
+    return next((branch for branch in branches if branch is not None), None)
 
 
 def _decides(node: Node, part: Node) -> bool:

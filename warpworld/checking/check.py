@@ -10,17 +10,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from warpworld.checking.accesses import SAME_BRANCHES, at_branch, element_name
+from warpworld.checking.accesses import SAME_BRANCHES, element_name
 from warpworld.checking.barriers import joined
+from warpworld.checking.branches import branch_of
 from warpworld.checking.contents import Contents
 from warpworld.checking.course import Course
 from warpworld.checking.coverage import Coverage, LinesRun
 from warpworld.checking.findings import Finding, Report, distinct
 from warpworld.checking.lost_updates import LostUpdates
 from warpworld.checking.native import BACKWARD, SHUFFLED, STOPPED
-from warpworld.checking.outside_state import authors_files, outside_state
+from warpworld.checking.outside_state import outside_state
 from warpworld.checking.places import Place
 from warpworld.checking.read_actions import ReadActions
+from warpworld.checking.source_tree import authors_files
 from warpworld.checking.twins import Trace, Twin
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
@@ -85,7 +87,7 @@ def check_with(
     with contextlib.ExitStack() as stack:
         run = _Check(environment, num_envs, seed, make_actions, stack)
         done = run.run(steps)
-        findings = tuple(joined(distinct(run.findings())))
+        findings = tuple(joined(distinct(run.findings()), run.sources))
         coverage, not_followed = run.coverage(), run.not_followed
     return Report(
         environment=environment.name,
@@ -127,6 +129,7 @@ class _Check:
         self._main = self._course(speaks=True)
         self._contents, self._trace = Contents(self._main), Trace.of(self._main)
         module = self._main.backend.module
+        self.sources = self._main.accesses.sources
         self.not_followed = outside_state(module.source) if module is not None else ()
         self._lost_updates = LostUpdates(self._main)
         self._read_actions = ReadActions(self._main)
@@ -264,7 +267,7 @@ def _ended(course: Course, seen: list[Finding]) -> Iterator[Finding]:
     advice = SAME_BRANCHES if meets else "fix this fault first; the check stopped here"
     yield Finding(
         kind="barrier" if meets else "fault",
-        place=(at_branch(place) if meets else None) or place,
+        place=(branch_of(course.accesses.sources, place) if meets else None) or place,
         message=f"kernel '{stopped.kernel}', env {stopped.env}, agent {stopped.agent}: {stopped.text}",
         advice=advice,
         kernel=stopped.kernel,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,12 @@ from warpworld.checking.course import Course
 from warpworld.checking.findings import Finding
 from warpworld.checking.places import Place
 from warpworld.checking.selection import Guards
-from warpworld.checking.source_tree import covers, source_tree
+from warpworld.checking.source_tree import Sources, covers
 from warpworld.managers.program import RunKernel
 from warpworld.managers.source_text import text_of, walk
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _COUNTING = ("++", "--", "+=", "-=", "*=", "/=", "%=", "^=", "<<=", ">>=")  # what each agent does once more
 _READING = ("subscript_expression", "pointer_expression", "field_expression")
@@ -64,13 +67,14 @@ class LostUpdates:
             name, array = self._course.kernels.get(kernel, ""), runtime.region(region)
             accesses = self._course.accesses
             place, read = accesses.line(pc, name), accesses.line(int(found.last["read_pc"]), name)
-            if (name, array.name.decode(), place) not in raced and _accumulates(place, read, updates):
+            if (name, array.name.decode(), place) not in raced and _accumulates(accesses.sources, place, read, updates):
                 yield from self._finding(found, name, array, place)
 
     def _finding(self, found: _Shared, kernel: str, region: Any, place: Place) -> Iterator[Finding]:
         site = self._course.accesses.line(int(found.last["site"]), kernel)
-        guards = Guards(place.file, place.line, site.line, not region.env_bytes)
-        if guards.choose_one() or Guards(site.file, site.line, site.line, not region.env_bytes).choose_one():
+        sources, between_envs = self._course.accesses.sources, not region.env_bytes
+        guards = Guards(sources, place, site, between_envs)
+        if guards.choose_one() or Guards(sources, site, site, between_envs).choose_one():
             return
         agents = self._course.world.num_agents
         elements = (region.env_bytes or region.bytes) // (region.item or 1)
@@ -143,48 +147,54 @@ class _Shared:
             by_thread[int(update["thread"])].add(int(update["offset"]))
         if any(update["ordered"] for update in updates):
             return None
-        shared = [each for each in by_offset.values() if len(each) > 1]
-        if not shared:
+        most = max(by_offset.values(), key=lambda group: len(group))
+        if len(most) < 2:
             return None
-        most: list[Any] = max(shared, key=len)
         pair = sorted(most, key=lambda update: (int(update["step"]), int(update["thread"])))
-        return cls(pair[0], pair[1], max(map(len, by_thread.values())) > 1)
+        moves = any(len(offsets) > 1 for offsets in by_thread.values())
+        return cls(pair[0], pair[1], moves)
 
 
-def _accumulates(place: Place, read: Place, updates: Sequence[Any]) -> bool:
+def _accumulates(sources: Sources, place: Place, read: Place, updates: Sequence[Any]) -> bool:
     """Whether a line makes a new value of the old one.
 
     Its statement reads the element itself, or uses a variable that an earlier line made of it. A line that writes one
     value each time, whichever agent comes, loses nothing, unless it counts.
     """
     same_value = len({int(update["value"]) for update in updates}) == 1 and not any(u["varies"] for u in updates)
-    counts, reads = _operations(place)
-    if place.file == read.file and (place == read or _in_one_statement(place, read)):
+    counts, reads = _operations(sources, place)
+    if place.file == read.file and (place == read or _in_one_statement(sources, place, read)):
         return counts or (reads and not same_value)
-    return not same_value and place.file == read.file and _uses(place, read)
+    return not same_value and place.file == read.file and _uses(sources, place, read)
 
 
-def _operations(place: Place) -> tuple[bool, bool]:
+def _operations(sources: Sources, place: Place) -> tuple[bool, bool]:
     """Whether a line has an operation that counts, as ``+=`` does, and whether what it assigns is read from memory."""
-    types = ("update_expression", "assignment_expression")
-    found = source_tree(place.file).on_line(place.line, *types)
+    found = sources.on_line(place, "update_expression", "assignment_expression")
     operators = [node.child_by_field_name("operator") for node in found]
     counts = any(operator is not None and operator.type in _COUNTING for operator in operators)
-    values = [value for node in found if (value := node.child_by_field_name("right")) is not None]
-    reads = any(node.type in _READING for value in values for node in walk(value))
+    reads = any(_reads_itself(node) for node in found)
     return counts, reads or counts or not found  # what a macro does is not known
 
 
-def _in_one_statement(place: Place, read: Place) -> bool:
+def _reads_itself(assignment: Node) -> bool:
+    """Whether an assigned value reads memory, or what it is assigned to."""
+    target, value = assignment.child_by_field_name("left"), assignment.child_by_field_name("right")
+    if target is None or value is None:
+        return False
+    return any(node.type in _READING or text_of(node) == text_of(target) for node in walk(value))
+
+
+def _in_one_statement(sources: Sources, place: Place, read: Place) -> bool:
     """Whether an assignment holds both lines."""
-    statements = (node for node in source_tree(place.file).functions for node in walk(node))
-    return any(node.type == "assignment_expression" and covers(node, place.line, read.line) for node in statements)
+    function = sources.function_at(place.file, place.line, read.line)
+    nodes = walk(function) if function is not None else ()
+    return any(node.type == "assignment_expression" and covers(node, place.line, read.line) for node in nodes)
 
 
-def _uses(place: Place, read: Place) -> bool:
+def _uses(sources: Sources, place: Place, read: Place) -> bool:
     """Whether what is written at a line depends on a variable that was given its value at the line of the read."""
-    tree = source_tree(place.file)
-    function = tree.function_at(place.line, read.line)
+    function = sources.function_at(place.file, place.line, read.line)
     made: set[str] = set()
     for node in walk(function) if function is not None else ():
         line = node.start_point[0] + 1

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.checking.places import Place
-from warpworld.checking.source_tree import FUNCTION, SourceTree, first_line, source_tree
-from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
+from warpworld.checking.source_tree import FUNCTION, Sources, authors_files, first_line, read_sources
+from warpworld.managers.kernel_source import KernelSource
 from warpworld.managers.source_text import text_of, walk
 
 if TYPE_CHECKING:
@@ -55,27 +54,21 @@ class OutsideState:
 
 def outside_state(source: KernelSource) -> tuple[OutsideState, ...]:
     """The variables of the author's files that a check does not follow, in order."""
-    return tuple(found for path in authors_files(source) for found in _in_file(path))
+    sources = read_sources(authors_files(source))
+    return tuple(found for file, root in sources.roots.items() for found in _in_file(file, root, sources))
 
 
-def authors_files(source: KernelSource) -> list[Path]:
-    """The author's kernel file, and the author's files that it includes."""
-    own = (path for path, _ in source.included() if path not in source.includes and INCLUDE_FOLDER not in path.parents)
-    return [source.path, *own]
-
-
-def _in_file(path: Path) -> Iterator[OutsideState]:
-    tree = source_tree(str(path))
-    for node in walk(tree.root):
+def _in_file(file: str, root: Node, sources: Sources) -> Iterator[OutsideState]:
+    for node in walk(root):
         if node.type != "declaration" or (not (is_static := _is_static(node)) and _function(node) is not None):
             continue
         words = {text_of(child) for child in node.children if child.type != "init_declarator"}
-        is_library, is_constant = _is_library(tree, node), bool(words & set(_CONSTANT))
+        is_library, is_constant = _is_library(sources, node), bool(words & set(_CONSTANT))
         if _SHARED in words or "extern" in words or not (is_library or (is_static and not is_constant)):
             continue
         if is_library or _function(node) is not None:
             for name in _names(node):
-                yield OutsideState(Place(str(path), first_line(node)), name, is_library)
+                yield OutsideState(Place(file, first_line(node)), name, is_library)
 
 
 def _is_static(declaration: Node) -> bool:
@@ -90,8 +83,8 @@ def _function(node: Node) -> Node | None:
     return around
 
 
-def _is_library(tree: SourceTree, declaration: Node) -> bool:
-    """Whether a variable's type is of the C++ library, or a class of the file that holds such."""
+def _is_library(sources: Sources, declaration: Node) -> bool:
+    """Whether a variable's type is of the C++ library, or a class of the author's that holds such."""
     kind = declaration.child_by_field_name("type")
     if kind is None:
         return False
@@ -102,7 +95,8 @@ def _is_library(tree: SourceTree, declaration: Node) -> bool:
         and (name := node.child_by_field_name("name")) is not None
         and text_of(name) == text_of(kind)
         and any(_LIBRARY.search(text_of(field)) for field in _members(node))
-        for node in walk(tree.root)
+        for root in sources.roots.values()
+        for node in walk(root)
     )
 
 

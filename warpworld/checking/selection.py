@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from warpworld.checking.places import Place
 from warpworld.checking.source_tree import (
     LOOPS,
-    SourceTree,
+    Sources,
     ancestors,
     first_line,
     function_name,
     is_kernel,
-    source_tree,
 )
 from warpworld.managers.source_text import text_of, walk
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _OWN_NUMBER = re.compile(r"^(agent_id|agent_index|group_index|lane)\s*\(|^threadIdx\.x$")
-_AGENTS_NAME = re.compile(r"^(i|me|my_.*|self|id|lane|who|.*(agent|player).*)$")
 _ENV_NUMBER = re.compile(r"\benv_id\s*\(|\bblockIdx\b")
 _WON = re.compile(r"\b(atomic\w+|__ballot\w*|__ffs\w*|__shfl\w*|__match\w*|__any\w*|__reduce\w*)\s*\(")
 _ALL_AGENTS = re.compile(r"^[A-Z_]*(NUM|COUNT|AGENTS)[A-Z_]*$")
@@ -42,23 +41,23 @@ class Guards:
         known: whether the line was found in a function.
 
     Args:
-        file: path of the file.
-        line: the line.
+        sources: the author's files.
+        place: the line.
         site: the line of the kernel from which it was reached; other kernels may call the same functions.
         between_envs: whether the envs compete too, so that one of them must be chosen.
     """
 
-    def __init__(self, file: str, line: int, site: int, between_envs: bool = False) -> None:
-        self._tree, self._between_envs = source_tree(file), between_envs
-        self._ways = list(_ways(self._tree, line, site)) or [_conditions(self._tree, line)]
-        self.known = self._tree.function_at(line) is not None
+    def __init__(self, sources: Sources, place: Place, site: Place, between_envs: bool = False) -> None:
+        self._sources, self._between_envs = sources, between_envs
+        self._ways = list(_ways(sources, place, site)) or [_conditions(sources, place)]
+        self.known = sources.function_at(place.file, place.line) is not None
 
     def choose_one(self) -> bool:
         """Whether the text shows that one agent alone comes to the line, whichever way it takes."""
         return all(self._chooses(way) for way in self._ways)
 
     def _chooses(self, way: Sequence[Condition]) -> bool:
-        choice = _Choice(self._tree)
+        choice = _Choice(self._sources)
         if not any(choice.chooses(condition, positive) for condition, positive in way):
             return False
         return not self._between_envs or any(_ENV_NUMBER.search(text_of(condition)) for condition, _ in way)
@@ -74,29 +73,31 @@ class Guards:
         return found
 
 
-def _ways(tree: SourceTree, line: int, site: int, seen: frozenset[int] = frozenset()) -> Iterator[Sequence[Condition]]:
-    """The conditions on each way from a line of a kernel, through the functions of the file, to a line."""
-    function = tree.function_at(line)
+def _ways(
+    sources: Sources, place: Place, site: Place, seen: frozenset[int] = frozenset()
+) -> Iterator[Sequence[Condition]]:
+    """The conditions on each way from a line of a kernel, through the author's functions, to a line."""
+    function = sources.function_at(place.file, place.line)
     if function is None or function.id in seen:
         return
-    own = _conditions(tree, line)
+    own = _conditions(sources, place)
     if is_kernel(function):
-        if line == site or not seen:
+        if place == site or not seen:
             yield own
         return
-    for call in tree.calls_of(function_name(function)):
-        for way in _ways(tree, first_line(call), site, seen | {function.id}):
+    for call in sources.calls_of(function_name(function)):
+        for way in _ways(sources, sources.place(call), site, seen | {function.id}):
             yield [*own, *way]
 
 
-def _conditions(tree: SourceTree, line: int) -> list[Condition]:
+def _conditions(sources: Sources, place: Place) -> list[Condition]:
     """The conditions within its function under which a line runs."""
-    function = tree.function_at(line)
-    inside = [node for node in walk(function) if first_line(node) == line] if function is not None else []
+    function = sources.function_at(place.file, place.line)
+    inside = [node for node in walk(function) if first_line(node) == place.line] if function is not None else []
     found = [condition for start in inside[:1] for condition in _around(start)]
     for node in inside:  # on the line itself
         for around, part in ancestors(node):
-            if first_line(around) == line:
+            if first_line(around) == place.line:
                 found.extend(_of_parent(around, part))
     return found
 
@@ -144,8 +145,8 @@ def _function_of(node: Node) -> Node | None:
 class _Choice:
     """Looks whether a condition holds for one agent at most."""
 
-    def __init__(self, tree: SourceTree) -> None:
-        self._tree = tree
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
 
     def chooses(self, node: Node, positive: bool, steps: int = MOST_STEPS) -> bool:
         """Whether at most one agent passes a condition that must hold, or must not."""
@@ -204,11 +205,11 @@ class _Choice:
         )
 
     def _function_chooses(self, call: Node, positive: bool, steps: int) -> bool:
-        """Whether a function of the file returns a condition that chooses."""
+        """Whether a function of the author's returns a condition that chooses."""
         name = text_of(call.child_by_field_name("function"))  # type: ignore[arg-type]
         returns = [
             node.named_children[0]
-            for function in self._tree.functions_named(name)
+            for function in self._sources.functions_named(name)
             for node in walk(function)
             if node.type == "return_statement" and node.named_children
         ]
@@ -222,8 +223,7 @@ class _Choice:
             return bool(_OWN_NUMBER.match(text_of(node)))
         if node.type == "identifier":
             values = list(_values(node)) or list(self._arguments(node))
-            unknown = not values and bool(_AGENTS_NAME.search(text_of(node)))  # its callers are in another file
-            return unknown or any(self._is_own_number(value, steps - 1) for value in values)
+            return any(self._is_own_number(value, steps - 1) for value in values)
         if node.type in ("parenthesized_expression", "cast_expression"):
             return any(self._is_own_number(child, steps) for child in node.named_children)
         if node.type == "binary_expression":
@@ -251,7 +251,7 @@ class _Choice:
         if function is None or text_of(parameter) not in names:
             return
         at = names.index(text_of(parameter))
-        for call in self._tree.calls_of(function_name(function)):
+        for call in self._sources.calls_of(function_name(function)):
             arguments = call.child_by_field_name("arguments")
             if arguments is not None and at < len(arguments.named_children):
                 yield arguments.named_children[at]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from warpworld.checking.places import Place
+from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
 from warpworld.managers.source_text import SourceText, parse, text_of, walk
 
 if TYPE_CHECKING:
@@ -41,44 +43,68 @@ def ancestors(node: Node) -> Iterator[tuple[Node, Node]]:
         part, around = around, around.parent
 
 
-class SourceTree:
-    """One kernel file.
+class Sources:
+    """The syntax trees of an author's kernel files.
 
     Args:
-        path: the file; one that cannot be read is empty.
+        texts: of the files, by path.
     """
 
-    def __init__(self, path: Path) -> None:
-        try:
-            source = path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            source = ""
-        self.root = parse(SourceText(path, source).code)
-        self._nodes = list(walk(self.root))
-        self.functions = [node for node in self._nodes if node.type == FUNCTION]
-        self.calls = [node for node in self._nodes if node.type == "call_expression"]
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.roots = {file: parse(SourceText(Path(file), text).code) for file, text in texts.items()}
+        self._files = {root.id: file for file, root in self.roots.items()}
+        nodes = [node for root in self.roots.values() for node in walk(root)]
+        self._functions = [node for node in nodes if node.type == FUNCTION]
+        self._calls = [node for node in nodes if node.type == "call_expression"]
 
-    def on_line(self, line: int, *types: str) -> list[Node]:
-        """The nodes of some types that start on a line."""
-        return [node for node in self._nodes if node.type in types and first_line(node) == line]
+    def place(self, node: Node) -> Place:
+        """The place where a node starts."""
+        root = node
+        while root.parent is not None:
+            root = root.parent
+        return Place(self._files[root.id], first_line(node))
 
-    def function_at(self, *lines: int) -> Node | None:
-        """The innermost function that all of some lines lie in."""
-        return next((node for node in reversed(self.functions) if covers(node, *lines)), None)
+    def on_line(self, place: Place, *types: str) -> list[Node]:
+        """The nodes of some types that start at a place."""
+        root = self.roots.get(place.file)
+        nodes = walk(root) if root is not None else ()
+        return [node for node in nodes if node.type in types and first_line(node) == place.line]
+
+    def function_at(self, file: str, *lines: int) -> Node | None:
+        """The innermost function of a file that all of some lines lie in."""
+        inside = (node for node in reversed(self._functions) if covers(node, *lines))
+        return next((node for node in inside if self.place(node).file == file), None)
 
     def functions_named(self, name: str) -> list[Node]:
         """The functions of a name."""
-        return [node for node in self.functions if function_name(node) == name]
+        return [node for node in self._functions if function_name(node) == name]
 
     def calls_of(self, name: str) -> list[Node]:
         """The calls of a function."""
-        return [call for call in self.calls if callee(call) == name]
+        return [call for call in self._calls if callee(call) == name]
 
 
-@functools.lru_cache(maxsize=16)
-def source_tree(file: str) -> SourceTree:
-    """The tree of a file, read once."""
-    return SourceTree(Path(file))
+def authors_files(source: KernelSource) -> list[Path]:
+    """The author's kernel file, and the author's files that it includes."""
+    own = (path for path, _ in source.included() if path not in source.includes and INCLUDE_FOLDER not in path.parents)
+    return [source.path, *own]
+
+
+def read_sources(files: Iterable[str | Path]) -> Sources:
+    """The trees of some files, parsed once; a file that cannot be read is empty."""
+    return _parsed(tuple((str(file), _read(Path(file))) for file in files))
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(texts: tuple[tuple[str, str], ...]) -> Sources:
+    return Sources(dict(texts))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def callee(call: Node) -> str:

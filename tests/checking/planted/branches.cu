@@ -1,6 +1,8 @@
 // Barriers that some agents of an env do not come to, with code on both sides that races for it.
 #include <warpworld.cuh>
 
+#include "turns_of_players.cuh"
+
 #define OTHER (env_id() * NUM_AGENTS + (agent_id() + 1) % NUM_AGENTS)
 
 extern "C" __global__ void in_an_if(float* x, float* y, const int* actions) {
@@ -97,5 +99,20 @@ extern "C" __global__ void now_and_then(float* x, float* y, const int* timestep)
   if (!is_active()) return;
   x[agent_index()] += 1.0f;
   if (timestep[env_id()] % 2 == 0) sync_env();  // now_and_then
+  y[agent_index()] = x[OTHER];
+}
+
+// The function that has the branch is in another file.
+extern "C" __global__ void in_another_file(float* x, float* y) {
+  if (!is_active()) return;
+  x[agent_index()] += 1.0f;
+  meet_elsewhere(agent_id() > 0);
+  y[agent_index()] = x[OTHER];
+}
+
+extern "C" __global__ void chosen_by_a_sign(float* x, float* y) {
+  if (!is_active()) return;
+  x[agent_index()] += 1.0f;
+  agent_id() != 0 ? (void)__syncwarp() : (void)0;  // chosen_by_a_sign
   y[agent_index()] = x[OTHER];
 }

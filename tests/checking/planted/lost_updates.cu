@@ -2,6 +2,10 @@
 // 1 in step 4 and agent 0 in step 7. Agents of one speed would come to it in one step.
 #include <warpworld.cuh>
 
+#include "turns_of_players.cuh"
+
+#define ADD_ONE(x) x = x + 1
+
 // Moves the agent; whether it has just arrived.
 __device__ bool arrives(float* y, bool* flags) {
   const int i = agent_index();
@@ -48,6 +52,25 @@ extern "C" __global__ void of_an_agent(float* y, bool* flags, float* x) {
   if (!is_active()) return;
   const int goal = env_id() * NUM_AGENTS + 1;
   if (arrives(y, flags)) x[goal] += 1.0f;  // of_an_agent
+}
+
+extern "C" __global__ void by_a_macro(float* y, bool* flags, int* hits) {
+  if (!is_active()) return;
+  if (arrives(y, flags)) ADD_ONE(hits[env_id()]);  // by_a_macro
+}
+
+extern "C" __global__ void over_lines(float* y, bool* flags, int* hits) {
+  if (!is_active()) return;
+  if (arrives(y, flags))
+    hits[env_id()] =  // over_lines
+        hits[env_id()]
+        + 1;
+}
+
+extern "C" __global__ void by_a_reference(float* y, bool* flags, int* hits) {
+  if (!is_active()) return;
+  int& count = hits[env_id()];
+  if (arrives(y, flags)) count = count + 2;  // by_a_reference
 }
 
 extern "C" __global__ void of_all_envs(float* y, bool* flags, int* total) {
@@ -101,6 +124,11 @@ __device__ void move(int* hits, int player, int mover) {
 extern "C" __global__ void right_parameter(int* hits, const int* timestep) {
   if (!is_active()) return;
   move(hits, agent_id(), timestep[env_id()] % NUM_AGENTS);
+}
+
+extern "C" __global__ void right_in_another_file(int* hits, const int* timestep) {
+  if (!is_active()) return;
+  raise_in_turn(Score{hits}, agent_id(), timestep[env_id()] % NUM_AGENTS);
 }
 
 extern "C" __global__ void right_order(float* y, bool* flags, int* hits) {
