@@ -70,7 +70,7 @@ class Pool(Copied):
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="warpworld-pool")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """See ``Copied``. Batches that were sent are waited for, and can be received from both."""
+        """Copy the whole, as ``Copied`` does; batches that were sent are waited for, and can be received from both."""
         wait([future for _, future in self._sent])
         twin = super().__deepcopy__(memo)
         twin._sent = deque((number, _same(future)) for number, future in self._sent)

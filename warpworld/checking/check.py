@@ -104,7 +104,7 @@ def check_with(
 
 
 class Actions(Protocol):
-    """What agents do in the steps of a check."""
+    """Actions of agents in the steps of a check."""
 
     def draw(self) -> None:
         """Choose the actions of every env for a step."""
@@ -169,7 +169,7 @@ class _Check:
                 yield twin.finding
 
     def coverage(self) -> tuple[Coverage, ...]:
-        """How much of each kernel ran, where accesses were watched."""
+        """Coverage of each kernel, where accesses were watched."""
         module, used = self._main.backend.module, set(self._main.kernels.values())
         if module is None:
             return ()

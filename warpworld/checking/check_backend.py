@@ -262,7 +262,7 @@ def _check_runtime(compiler: HostCompiler) -> Path:
 
 
 def _flags(compiler: HostCompiler) -> tuple[str, ...]:
-    """What kernels are compiled with.
+    """Flags that kernels are compiled with.
 
     Of clang's options, `bounds` would end a kernel without a word; basic blocks that others imply would have no calls,
     and a read of what is written next would not be seen.

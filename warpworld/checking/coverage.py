@@ -23,7 +23,8 @@ from warpworld.checking.line_table import line_rows
 from warpworld.checking.places import Lines
 from warpworld.managers.signature import Signature
 
-_CALL, _OPERAND, _KERNELS = "__sanitizer_cov_trace_pc", 4, 64  # bytes of a call's operand; kernels that are told apart
+_CALL = "__sanitizer_cov_trace_pc"
+_OPERAND, _KERNELS = 4, 64  # bytes of a call's operand; kernels that are distinguished
 _AT_LOAD = re.compile(r"_GLOBAL__sub|static_init|__cxx_global")  # functions that make static variables
 NO_KERNEL = ""  # the part of functions that no kernel has called
 Line = tuple[str, int]
@@ -31,7 +32,7 @@ Line = tuple[str, int]
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of a kernel and of the functions that it called ran.
+    """Coverage of a kernel and of the functions that it called.
 
     Attributes:
         kernel: its name; empty for functions that no kernel has called.

@@ -125,7 +125,7 @@ def _of_parent(around: Node, part: Node) -> Iterator[Condition]:
 
 
 def _values(name: Node) -> Iterator[Node]:
-    """What a local variable of the function is made from: its initial value, and all that it is assigned."""
+    """Sources of a local variable of the function: its initial value, and all that it is assigned."""
     function = _function_of(name)
     for node in walk(function) if function is not None else ():
         target = {"init_declarator": "declarator", "assignment_expression": "left"}.get(node.type)
@@ -241,7 +241,7 @@ class _Choice:
         return self._is_own_number(left, steps) or self._is_own_number(right, steps)
 
     def _arguments(self, parameter: Node) -> Iterator[Node]:
-        """What the callers of a function give for a parameter of it."""
+        """Arguments that the callers of a function give for a parameter of it."""
         function = _function_of(parameter)
         names = [
             text_of(node.child_by_field_name("declarator") or node).lstrip("&* ")

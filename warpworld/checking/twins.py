@@ -17,7 +17,7 @@ ROUNDING = 1e-5  # relative: what sums of floats may differ by when added up in 
 
 @dataclass
 class Trace:
-    """What each kernel of a move left in the arrays that it may write, in order; scratch means nothing there."""
+    """Contents that each kernel of a move left in the arrays that it may write, in order; scratch is left out."""
 
     kernels: list[tuple[str, dict[str, np.ndarray]]]
 

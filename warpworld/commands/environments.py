@@ -22,7 +22,7 @@ def add_environment(parser: argparse.ArgumentParser, other: str = "") -> None:
 
     Args:
         parser: of the command.
-        other: what else may be named, for the help.
+        other: other things that may be named, for the help.
     """
     parser.add_argument(
         "environment", metavar="NAME", help="a packaged name, with the parameters of its config; module:Class; or a "

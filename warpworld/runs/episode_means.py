@@ -78,7 +78,7 @@ def ended_episodes(values: ArrayLike, episodes: ArrayLike) -> float:
 
 
 class RecentMean:
-    """The mean over the latest ``FEWEST`` episodes of a training, while it goes on.
+    """The mean over the latest ``FEWEST`` episodes of a training, while it runs.
 
     Attributes:
         value: over fewer episodes until ``FEWEST`` have ended; None before the first.
