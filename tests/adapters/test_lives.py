@@ -12,7 +12,6 @@ import warpworld
 from tests.adapters.worlds import PARAMS
 from tests.toys import environment
 from warpworld import Array, Group, World, masked_phase
-from warpworld.adapters.dm import DmEnv
 from warpworld.adapters.pool import Pool
 from warpworld.adapters.single import Env
 from warpworld.adapters.vector import VectorEnv
@@ -163,8 +162,8 @@ def test_pettingzoo_s_agents_leave_in_both_ways(cuts: bool) -> None:
 
 
 def test_dm_env_and_pools() -> None:
-    pytest.importorskip("dm_env")
-    env, pool = DmEnv(leaving(autoreset="next_step")), Pool(leaving(autoreset="next_step"))
+    dm = pytest.importorskip("warpworld.adapters.dm", reason="no dm_env here")
+    env, pool = dm.DmEnv(leaving(autoreset="next_step")), Pool(leaving(autoreset="next_step"))
     assert env.agent_mask is None
     for step in range(LENGTH + 2):
         _ = env.step(np.zeros((2, 3), int))

@@ -8,6 +8,12 @@ from pathlib import Path
 
 import pytest
 import torch
+
+from warpworld.runs import Run
+from warpworld.trainers.evaluate import load_policies
+
+pytest.importorskip("warpworld.benchmarks", reason="warpworld is not installed")
+
 from warpworld.benchmarks.experiments import (
     CARTPOLE,
     DEATHMATCH,
@@ -25,9 +31,6 @@ from warpworld.benchmarks.experiments import main as experiments_main
 from warpworld.benchmarks.experiments.main import main
 from warpworld.benchmarks.experiments.recent_return import RecentReturn
 from warpworld.benchmarks.experiments.training import POINTS, thinned
-
-from warpworld.runs import Run
-from warpworld.trainers.evaluate import load_policies
 
 
 def test_the_recent_return_takes_whole_iterations_from_the_last_back() -> None:

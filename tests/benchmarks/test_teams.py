@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+
+pytest.importorskip("warpworld.benchmarks", reason="warpworld is not installed")
+
 from warpworld.benchmarks.experiments import experiment
 from warpworld.benchmarks.teams import ALGORITHMS, TASKS, main, tasks
 from warpworld.benchmarks.teams.summary import normalised, over_tasks, print_summary

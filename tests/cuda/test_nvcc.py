@@ -25,7 +25,7 @@ from tests.cuda.gpu_compilers import (
 from tests.cuda.warpdrive import warpdrive_worlds
 from tests.toys import HEADER, agents, environment
 from warpworld import Array, Environment, Kernel, World
-from warpworld.checking.symbols import _symbols
+from warpworld.checking.elf import Elf
 from warpworld.environment import packaged_names
 from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.cuda.compiler import _nvccs, _nvrtcs
@@ -154,7 +154,7 @@ def test_variables_that_the_host_fills_are_in_what_compilers_make(
     cubin = tmp_path / "gridworld.cubin"
     log = kind(path, version).build_cubin(cuda_text(sources[0]), "sm_90", [INCLUDE_FOLDER], tmp_path, cubin)
     assert not log
-    symbols = {name: nbytes for name, _, _, nbytes in _symbols(cubin.read_bytes())}
+    symbols = {symbol.name: symbol.nbytes for symbol in Elf(cubin).symbols}
     assert symbols["kIndexToActionArr"] == 40
 
 
