@@ -15,6 +15,11 @@ from warpworld.errors import SweepError
 from warpworld.runs import Run
 from warpworld.runs.folder import RunFolder
 from warpworld.runs.summary import summarise
+
+pytest.importorskip("optuna", reason="the extra 'sweep' is not installed")
+
+import optuna
+
 from warpworld.sweeps import study as module_study
 from warpworld.sweeps import trials as module
 from warpworld.sweeps.startup import STARTUP_TRIALS
@@ -23,7 +28,6 @@ from warpworld.sweeps.sweep_file import SweepPlan
 from warpworld.sweeps.trials import FIRST, RUN, WHY, Trials
 from warpworld.sweeps.workers import Workers
 
-optuna = pytest.importorskip("optuna", reason="the extra 'sweep' is not installed")
 pytestmark = pytest.mark.cpu_backend
 PRUNED = optuna.trial.TrialState.PRUNED
 
