@@ -11,6 +11,7 @@ from typing import Any
 from warpworld.errors import suggest
 
 from . import forecast, page
+from .floors import PART as RATES
 from .floors import add_floors
 from .part import FAILED, RUNNING, SKIPPED, UNFINISHED, Part
 from .parts import PARTS
@@ -76,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="cpu shows that the parts run")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: nothing that this measures means anything")
-    parser.add_argument("--only", metavar="PART,...", help="parts, by name; others are kept as FILE has them")
+    parser.add_argument("--only", metavar="PART,...", help="parts, by name; others are as FILE has them")
     parser.add_argument("--budget", type=float, default=BUDGET, help="seconds of the whole run (default: %(default)g)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="JSON with all figures")
     parser.add_argument("--commit", help="commit to name in the results, where there is no git")
@@ -95,7 +96,10 @@ def _chosen(only: str | None) -> tuple[Part, ...]:
     for name in (names := only.split(",")):
         if name not in known:
             raise SystemExit(f"--only: no part '{name}'.{suggest(name, known)} Known: {', '.join(known)}")
-    return tuple(part for part in PARTS if part.name in names or part.name == "machine")
+    needed = {"machine", *names}
+    if any(not known[name].correctness for name in names if name != "machine"):
+        needed.add(RATES)  # speeds stand beside their floors
+    return tuple(part for part in PARTS if part.name in needed)
 
 
 def _run(

@@ -239,6 +239,29 @@ def test_without_a_gpu_the_suite_says_so(tmp_path: Path, capsys: pytest.CaptureF
     assert statuses == {"skipped"}
 
 
+@pytest.mark.parametrize(
+    ("only", "run"),
+    [
+        ("cartpole", ["machine", "rates", "cartpole"]),
+        ("contract,cartpole", ["machine", "rates", "cartpole", "contract"]),
+        ("contract", ["machine", "contract"]),
+        ("machine", ["machine"]),
+    ],
+)
+def test_parts_that_measure_speed_bring_the_rates_of_their_floors(
+    monkeypatch: pytest.MonkeyPatch, only: str, run: list[str]
+) -> None:
+    ran = []
+
+    def note(chosen: Part, *_: Any) -> dict[str, Any]:
+        ran.append(chosen.name)
+        return {"status": "passed", "reason": "", "seconds": 0.1, "figures": {}}
+
+    monkeypatch.setattr(main, "run_part", note)
+    assert main.main(["--only", only]) == 0
+    assert ran == run
+
+
 def test_an_unknown_part_is_refused() -> None:
     with pytest.raises(SystemExit, match=r"no part 'profil'.*profile"):
         main.main(["--only", "profil"])
