@@ -249,7 +249,7 @@ def test_without_a_gpu_the_suite_says_so(tmp_path: Path, capsys: pytest.CaptureF
     ],
 )
 def test_parts_that_measure_speed_bring_the_rates_of_their_floors(
-    monkeypatch: pytest.MonkeyPatch, only: str, run: list[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, only: str, run: list[str]
 ) -> None:
     ran = []
 
@@ -258,7 +258,7 @@ def test_parts_that_measure_speed_bring_the_rates_of_their_floors(
         return {"status": "passed", "reason": "", "seconds": 0.1, "figures": {}}
 
     monkeypatch.setattr(main, "run_part", note)
-    assert main.main(["--only", only]) == 0
+    assert main.main(["--only", only, "--save", str(tmp_path / "gpu.json")]) == 0
     assert ran == run
 
 
