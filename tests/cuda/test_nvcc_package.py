@@ -16,7 +16,7 @@ from tests.toys import box, environment
 from tests.trainers.acting import Kinds, declared
 from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import Relay
-from warpworld import Environment, Group, World
+from warpworld import Environment, Group, Kernel, World
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.environment import get_environment
 from warpworld.eyes.blocks import (
@@ -132,6 +132,9 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     Recorded(world, dict.fromkeys(world.groups), num_steps=2)
     EpisodeStatistics(world, num_steps=2)
     EpisodeMetrics(world, num_steps=2)
+    scalars = dict.fromkeys(("job", "parts", "num_parts", "layout"), 0)
+    states = world.kernels(STATES_SOURCE, {"NUM_AGENTS": 1}, scalars, writable={"random_key", "random_stream"})
+    states.build([Kernel(name, threads_per_env=32) for name in states.signatures])
     captured = Collector(warpworld.make("cartpole", num_envs=2, device="cpu"), 2)
     HeldUpdate(captured, "agent", rows=33, numbers=[])
     HeldEstimates(Collector(World(Relay(), 2, device="cpu"), 2), "left", A2CSettings())
