@@ -63,7 +63,7 @@ def train(context: Context) -> None:
 
 
 def precision_on(device: str) -> str:
-    """That of the products: bf16 where the device has such."""
+    """Precision of the products: bf16 where the device has such."""
     return "bf16" if products_of(torch.device(device), "bf16")[0] else FLOAT32
 
 

@@ -162,7 +162,7 @@ FIRST = ("tag_gridworld", "tag_continuous", "cartpole", "minatar_breakout", "exp
 
 
 def courses() -> list[Course]:
-    """Those above, and one for every registered env that is not among them; the most telling first."""
+    """The courses above, and one for every registered env that is not among them; the most telling first."""
     named = {course.name for course in COURSES}
     others = [name for name in packaged_names() if name not in named]
     found = [*COURSES, *(Course(name, {}, rays=issubclass(get_environment(name), Indoor)) for name in others)]

@@ -1,4 +1,4 @@
-"""How fast work could be at most on a device that copies and multiplies at given rates, and what share is reached.
+"""The highest speed of work on a device that copies and multiplies at given rates, and what share is reached.
 
 An env step takes at least as long as its bytes take at the rate of a copy, its products at the rate of a large product,
 and its lane operations at half of that rate in float32, whose FLOP are two a lane operation. The longest of the three
@@ -19,7 +19,7 @@ PART = "rates"  # of the suite, which measures them
 
 @dataclass(frozen=True)
 class Rates:
-    """What a device does at most.
+    """The most that a device does.
 
     Attributes:
         copy: bytes a second, read and written ones together.

@@ -1,4 +1,4 @@
-"""What a card of given rates allows, before it is there: what each work needs of it, and the floor that follows.
+"""Floors on a card of given rates, before it is there: what each work needs of it, and the floor that follows.
 
 ``python -m benchmarks.gpu --forecast 3.0TB/s,67TFLOP/s,798TFLOP/s`` prints it; the rates are those that the part
 "rates" measures: of a copy, bytes read plus written; of a product in float32; of one in bfloat16. Worlds and trainers
@@ -149,7 +149,7 @@ def main(given: Rates) -> int:
 
 
 def table_of(given: Rates, found: Iterable[Work]) -> Table:
-    """What each work needs, and what follows from the rates."""
+    """Needs of each work, and what follows from the rates."""
     rates = f"copy {short(given.copy)}B/s, float32 {short(given.float32)}FLOP/s, bf16 {short(given.bf16)}FLOP/s"
     table = Table(title=f"an env step, and its floor on a card of {rates}", box=SIMPLE_HEAD, padding=(0, 1))
     for name in ("world", "agents", "column", "bytes", "FLOP", "lanes", "env steps/s", "x agents", "by", "target"):

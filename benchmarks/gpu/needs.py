@@ -39,7 +39,7 @@ LEARNT = 3  # times the operations of a pass forward: that, and both gradients
 
 @dataclass(frozen=True)
 class Needs:
-    """What one env step takes.
+    """Bytes and operations that one env step takes.
 
     Attributes:
         bytes: moved between memory and the device's cores.
@@ -127,7 +127,7 @@ def _recorded(trainer: Trainer) -> int:
 
 
 def _products(trainer: Trainer) -> dict[str, tuple[float, int, int]]:
-    """By policy: agents of an env that it plays in the mean, and FLOP of a row forward: its actor's, and all of its."""
+    """Agents of an env that a policy plays in the mean, and FLOP of a row forward, its actor's and all; by policy."""
     found = {}
     for name, policy in trainer.policies.items():
         entry = trainer.config.policy[name]

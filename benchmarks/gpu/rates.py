@@ -1,4 +1,4 @@
-"""What the device does at most: bytes of a copy a second, and FLOP a second of products in float32 and bfloat16.
+"""Highest rates of the device: bytes of a copy a second, and FLOP a second of products in float32 and bfloat16.
 
 All floors are by these. They are torch's own copy and product, of sizes that no cache holds and that fill a large card.
 """

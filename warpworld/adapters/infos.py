@@ -41,7 +41,7 @@ class Infos:
         return bool(self._names)
 
     def arrays(self, is_reset: bool = False) -> dict[str, np.ndarray]:
-        """Those of all entries, by name.
+        """Arrays of all entries, by name.
 
         Args:
             is_reset: whether they are of a call of ``reset``: then also the "group" of each agent that is a row.
@@ -54,7 +54,7 @@ class Infos:
         return {**found, **{name: each.copy() for name, each in self._group.items()}} if is_reset else found
 
     def now(self, is_reset: bool = False) -> dict[str, Any]:
-        """Those of all entries: each array, and under its name with a "_" that every entry has it; see ``arrays``."""
+        """Infos of all entries: each array, and under its name with a "_" that every entry has it; see ``arrays``."""
         return _with_masks(self.arrays(is_reset), np.ones(self._size, np.bool_))
 
     def of_ended(self, ended: np.ndarray) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def _info(_: argparse.Namespace) -> int:
 
 
 def _cache() -> str:
-    """Where compiled kernels are kept, and whether it can be written."""
+    """The folder of compiled kernels, and whether it can be written."""
     from warpworld.managers.build_cache import cache_folder
     from warpworld.private_folder import is_writable
 

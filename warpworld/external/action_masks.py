@@ -26,7 +26,7 @@ def mask_in(infos: Any) -> str | None:
 
 
 def late_mask(where: str) -> DeclarationError:
-    """What to raise where a mask comes with steps only, since a store must know of it before the first."""
+    """An error for a mask that comes with steps only, since a store must know of it before the first."""
     return DeclarationError(f"{where} has an action mask in step(), but had none in reset(); return it there too")
 
 

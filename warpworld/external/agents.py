@@ -153,7 +153,7 @@ class Agents:
         return list(env.agents)
 
     def stacked(self, seen: list[dict[Any, dict[str, np.ndarray]]]) -> dict[str, Any]:
-        """What every agent of every env sees, by group, from parts by agent; zeros of one that was never seen."""
+        """Observations of every agent of every env by group, from parts by agent; zeros of one that was never seen."""
         return {group.name: self._of_group(seen, group) for group in self.groups}
 
     def _of_group(self, seen: list[dict[Any, dict[str, np.ndarray]]], group: Group) -> Any:

@@ -13,7 +13,7 @@ from warpworld.external.envs import Observations, Outcome
 
 @dataclass(frozen=True)
 class End:
-    """How an agent's part of the episode ended in a step, if it did.
+    """The way in which an agent's part of the episode ended in a step, if it did.
 
     Attributes:
         terminated: by itself.
@@ -25,7 +25,7 @@ class End:
 
     @classmethod
     def of(cls, terminated: bool, truncated: bool, is_present: bool) -> End:
-        """What an env reports of an agent; one that vanishes without a flag has terminated."""
+        """The end that an env reports of an agent; one that vanishes without a flag has terminated."""
         return cls(terminated or not (truncated or is_present), truncated and not terminated)
 
     @property

@@ -55,7 +55,7 @@ class Envs(Protocol):
 
     @property
     def action_mask(self) -> np.ndarray | None:
-        """See above."""
+        """Masks for the observations that were handed out last, as the attribute says."""
 
     def reset(self, seed: int) -> Observations:
         """Begin the first episode of every env; env i's random numbers follow from ``seed + i``."""

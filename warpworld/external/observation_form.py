@@ -218,7 +218,7 @@ def _named(leaves: list[Leaf]) -> dict[str, Leaf]:
 
 
 def _mask_path(observation: Space, action: Space, where: str) -> tuple[str] | None:
-    """Where an observation holds a mask of actions; None for nowhere."""
+    """The place of an observation's mask of actions; None if it holds none."""
     if not isinstance(observation, Dict):
         return None
     for key in MASK_KEYS:

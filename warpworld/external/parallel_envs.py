@@ -42,23 +42,23 @@ class ParallelEnvs:
 
     @property
     def action_mask(self) -> np.ndarray | None:
-        """See ``Envs``."""
+        """Masks for the observations that were handed out last."""
         return self._legal if "action_mask" in self.requested else None
 
     def reset(self, seed: int) -> Observations:
-        """See ``Envs``."""
+        """Begin the first episode of every env."""
         for env, each in enumerate(self._envs):
             self._began(env, each.reset(seed=seed + env))
         return self._agents.stacked(self._seen)
 
     def begin(self, envs: np.ndarray) -> Observations:
-        """See ``Envs``."""
+        """First observations of new episodes, of the envs that are marked."""
         for env in np.flatnonzero(envs).tolist():
             self._began(env, self._envs[env].reset())
         return self._agents.stacked(self._seen)
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
-        """See ``Envs``."""
+        """A step of every env."""
         native = self._agents.native(actions)
         rows = StepRows(len(self._envs), len(self._agents.order))
         for env, each in enumerate(self._envs):
@@ -114,6 +114,6 @@ class ParallelEnvs:
                 raise late_mask(f"{self._where}: agent {agent!r}")
 
     def close(self) -> None:
-        """See ``Envs``."""
+        """Let go of the envs."""
         for each in self._envs:
             each.close()

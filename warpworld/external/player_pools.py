@@ -46,18 +46,18 @@ class PlayerPools:
 
     @property
     def action_mask(self) -> np.ndarray | None:
-        """See ``Envs``."""
+        """Masks for the observations that were handed out last."""
         return self._legal
 
     def reset(self, seed: int) -> Observations:
-        """See ``Envs``; the seeds were given when the pool was made."""
+        """Begin the first episodes; the seeds were given when the pool was made."""
         self._look(*self._pool.reset())
         if self._legal is not None:
             self.requested = ("agent_mask", "action_mask")
         return self._shown()
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
-        """See ``Envs``."""
+        """A step of every env."""
         chosen, only_reset = actions[PLAYER], self._ended[:, None]
         if self._turns is not None:
             chosen = chosen[np.arange(len(chosen)), self._turns]
@@ -70,7 +70,7 @@ class PlayerPools:
         return Outcome(self._shown(), paid, terminated, truncated, np.broadcast_to(~only_reset, self._shape))
 
     def begin(self, envs: np.ndarray) -> Observations:
-        """See ``Envs``: those that ended begin in the next step."""
+        """First observations of new episodes; envs that ended begin in the next step."""
         early = np.flatnonzero(envs & ~self._ended)
         if early.size:
             raise StoreError(
@@ -126,5 +126,5 @@ class PlayerPools:
         return {PLAYER: shown(self._now)}
 
     def close(self) -> None:
-        """See ``Envs``: a pool ends with its last reference."""
+        """Let go of the pool, which ends with its last reference."""
         self._pool = None

@@ -37,11 +37,11 @@ class PoolEnvs:
 
     @property
     def action_mask(self) -> np.ndarray | None:
-        """See ``Envs``."""
+        """Masks for the observations that were handed out last."""
         return self._masks.last
 
     def reset(self, seed: int) -> Observations:
-        """See ``Envs``; the seeds were given when the pool was made."""
+        """Begin the first episodes; the seeds were given when the pool was made."""
         observations, infos = self._pool.reset()
         self._now = self._form.parts(observations, (self._num_envs,))
         self._masks.begin(observations, infos)
@@ -50,7 +50,7 @@ class PoolEnvs:
         return of_agent(self._now)
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
-        """See ``Envs``."""
+        """A step of every env."""
         native = space_actions(self._action, actions[AGENT][:, 0])
         observations, rewards, terminated, truncated, infos = self._pool.step(native)
         self._now = self._form.parts(observations, (self._num_envs,))
@@ -58,7 +58,7 @@ class PoolEnvs:
         return Outcome(of_agent(self._now), rewards[:, None], terminated, truncated)
 
     def begin(self, envs: np.ndarray) -> Observations:
-        """See ``Envs``; an env that is reset here is not reset by its next step."""
+        """First observations of new episodes; an env that is reset here is not reset by its next step."""
         chosen = np.flatnonzero(envs).astype(np.int32)
         observations, infos = self._pool.reset(chosen)
         first = self._form.parts(observations, (len(chosen),))
@@ -69,5 +69,5 @@ class PoolEnvs:
         return of_agent(self._now)
 
     def close(self) -> None:
-        """See ``Envs``: a pool ends with its last reference."""
+        """Let go of the pool, which ends with its last reference."""
         self._pool = None

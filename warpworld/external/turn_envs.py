@@ -42,18 +42,18 @@ class TurnEnvs:
 
     @property
     def action_mask(self) -> np.ndarray | None:
-        """See ``Envs``."""
+        """Masks for the observations that were handed out last."""
         return self._legal if "action_mask" in self.requested else None
 
     def reset(self, seed: int) -> Observations:
-        """See ``Envs``."""
+        """Begin the first episode of every env."""
         for env, each in enumerate(self._envs):
             each.reset(seed=seed + env)
             self._began(env)
         return self._agents.stacked(self._seen)
 
     def begin(self, envs: np.ndarray) -> Observations:
-        """See ``Envs``."""
+        """First observations of new episodes, of the envs that are marked."""
         for env in np.flatnonzero(envs).tolist():
             self._envs[env].reset()
             self._began(env)
@@ -69,7 +69,7 @@ class TurnEnvs:
         self._give_turn(env)
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
-        """See ``Envs``."""
+        """A step of every env."""
         native = self._agents.native(actions)
         rows = StepRows(len(self._envs), len(self._agents.order))
         for env, each in enumerate(self._envs):
@@ -134,7 +134,7 @@ class TurnEnvs:
         )
 
     def close(self) -> None:
-        """See ``Envs``."""
+        """Let go of the envs."""
         for each in self._envs:
             each.close()
 

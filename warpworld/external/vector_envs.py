@@ -45,11 +45,11 @@ class VectorEnvs:
 
     @property
     def action_mask(self) -> np.ndarray | None:
-        """See ``Envs``."""
+        """Masks for the observations that were handed out last."""
         return self._masks.last
 
     def reset(self, seed: int) -> Observations:
-        """See ``Envs``."""
+        """Begin the first episode of every env."""
         self._look(self._envs.reset(seed=seed))
         if self._masks.there_are:
             self.requested = (*type(self).requested, "action_mask")
@@ -65,7 +65,7 @@ class VectorEnvs:
         return self._form.parts(observations, (self._envs.num_envs,))
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
-        """See ``Envs``."""
+        """A step of every env."""
         observations, rewards, terminated, truncated, infos = self._stepped(actions)
         self._now, self._ended = self._parts(observations), terminated | truncated
         self._masks.step(observations, infos)
@@ -89,7 +89,7 @@ class VectorEnvs:
         return observations, rewards[:, None], *(end.astype(np.bool_) for end in ends), infos
 
     def _with_finals(self, ended: np.ndarray, finals: list[Any]) -> dict[str, np.ndarray]:
-        """What envs show, with the final observations of those that ended."""
+        """Observations of all envs, with the final observations of those that ended."""
         rows = [self._form.parts(final, who=f", env {env}: final") for env, final in zip(ended, finals, strict=True)]
         last = {key: np.array(part) for key, part in self._now.items()}
         for key, part in last.items():
@@ -97,7 +97,7 @@ class VectorEnvs:
         return last
 
     def begin(self, envs: np.ndarray) -> Observations:
-        """See ``Envs``: those that ended have begun already."""
+        """First observations of new episodes; envs that ended have begun already."""
         self._restart(envs & ~self._ended)
         self._masks.show_begun()
         return of_agent(self._now)
@@ -107,7 +107,7 @@ class VectorEnvs:
             self._look(self._envs.reset(options={"reset_mask": envs}))
 
     def close(self) -> None:
-        """See ``Envs``."""
+        """Let go of the envs."""
         self._envs.close()
 
 
@@ -115,7 +115,7 @@ class WaitingVectorEnvs(VectorEnvs):
     """A vector environment that resets envs only where its caller asks for it."""
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
-        """See ``Envs``."""
+        """A step of every env."""
         observations, rewards, terminated, truncated, infos = self._stepped(actions)
         self._now = self._parts(observations)
         self._masks.step(observations, infos)
@@ -132,7 +132,7 @@ class NextStepVectorEnvs(VectorEnvs):
     requested: tuple[str, ...] = ("agent_mask",)
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
-        """See ``Envs``."""
+        """A step of every env."""
         only_reset = self._ended
         observations, rewards, terminated, truncated, infos = self._stepped(actions)
         self._now, self._ended = self._parts(observations), terminated | truncated

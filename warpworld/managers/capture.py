@@ -90,7 +90,7 @@ def captured(
 
 
 def _varying(trial: _Trial, run: Callable[[], None]) -> set[str]:
-    """What differs between some runs from one state: all that work on the device which adds up in any order makes.
+    """Arrays that differ between runs from one state: all that work on the device which adds up in any order makes.
 
     Work that depends on what Python changes from call to call varies, too, but a graph of it does not.
     """

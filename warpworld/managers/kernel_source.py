@@ -113,7 +113,7 @@ class KernelSource:
                     todo.append((path.parent, data.decode(errors="replace")))
 
     def host_folders(self) -> list[Path]:
-        """Where a host compiler looks for included files."""
+        """Folders in which a host compiler looks for included files."""
         return [INCLUDE_FOLDER, self.path.parent, TOOLKIT]
 
     def uses_warp_words(self) -> bool:

@@ -75,7 +75,7 @@ def rounded(text: str) -> str:
 
 
 def _trial(settings: Mapping[str, Any]) -> str:
-    """What the label of a sweep's trial begins with; "" for other runs."""
+    """The start of the label of a sweep's trial; "" for other runs."""
     saving = settings.get("saving")
     found = _TRIAL.search(str(saving.get("name"))) if isinstance(saving, Mapping) else None
     return f"trial {found[1]}: " if found else ""

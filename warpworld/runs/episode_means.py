@@ -73,7 +73,7 @@ def final_mean(steps: ArrayLike, values: ArrayLike, episodes: ArrayLike) -> floa
 
 
 def ended_episodes(values: ArrayLike, episodes: ArrayLike) -> float:
-    """How many episodes the values are means of; arguments as ``recent_means``'s."""
+    """The number of episodes that the values are means of; arguments as ``recent_means``'s."""
     return float(_weights(np.asarray(values, np.float64), episodes).sum())
 
 

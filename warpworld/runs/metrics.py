@@ -78,7 +78,7 @@ def mean_of_last_tenth(rows: Sequence[Mapping[str, Any]], key: str) -> float | N
 
 
 def episodes_of(rows: Sequence[Mapping[str, Any]], key: str) -> float:
-    """How many episodes a metric's numbers are means of; rows of older runs that do not say count for enough."""
+    """The number of episodes that a metric's numbers are means of; enough, for rows of older runs that do not say."""
     _, values, episodes = columns_of(rows, key)
     return ended_episodes(values, episodes)
 

@@ -88,7 +88,7 @@ def why_not_on_cpu(log: str, first: str, line: str) -> str:
 
 
 def of_word(word: str) -> str:
-    """Why a CPU does not have this word; empty where it is none of CUDA's."""
+    """The reason why a CPU does not have this word; empty where it is none of CUDA's."""
     return next((reason for pattern, reason in _WORDS.items() if re.fullmatch(pattern, word)), "")
 
 

@@ -166,7 +166,7 @@ class MAPPO(PPO):
         )
 
     def _read_in_rows(self, seen: Trajectories) -> Tensor:
-        """What the critic reads in each row, (T, num_envs, n, numbers).
+        """Inputs of the critic in each row, (T, num_envs, n, numbers).
 
         Of an agent that was cut the row behind holds what it observed last. There it still takes part, for its own
         critic and those of agents that were cut with it.
