@@ -27,6 +27,9 @@ LARGEST_PICTURE = 40_000  # characters of a picture, or of a table with pictures
 LARGEST_NOTEBOOK = 150_000  # bytes of a file
 VARIES = "varies"  # tag of a cell whose outputs are not compared: they depend on speed, or quote many docstrings
 
+# Variables of a process of tests that a reader's notebook does not have: libraries set matplotlib's backend on import.
+_OF_THE_TESTS = ("WARPWORLD_CXXFLAGS", "MPLBACKEND")
+
 _KEPT = {"text/plain": LARGEST_TEXT, "image/png": LARGEST_PICTURE, "text/html": LARGEST_PICTURE}
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -58,7 +61,7 @@ def run(notebook: NotebookNode, folder: Path) -> NotebookNode:
         CellExecutionError: a cell failed.
     """
     copy = nbformat.from_dict(notebook)
-    environment = {name: value for name, value in os.environ.items() if name != "WARPWORLD_CXXFLAGS"}
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_THE_TESTS}
     environment |= {"PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder / ".ipython"), "OMP_NUM_THREADS": "1"}
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # for !python
     client = NotebookClient(copy, timeout=300, resources={"metadata": {"path": str(folder)}})
