@@ -9,11 +9,11 @@ ROOT = Path(__file__).resolve().parent
 
 
 def read_version() -> str:
-    """The ``__version__`` of ``warpworld/__init__.py``, read as text: building needs no torch."""
-    text = (ROOT / "warpworld" / "__init__.py").read_text(encoding="utf-8")
+    """The ``__version__`` of ``warpworld/version.py``, read as text: building needs no torch."""
+    text = (ROOT / "warpworld" / "version.py").read_text(encoding="utf-8")
     found = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
     if found is None:
-        raise SystemExit('setup.py: warpworld/__init__.py has no line of the form __version__ = "1.2.3"')
+        raise SystemExit('setup.py: warpworld/version.py has no line of the form __version__ = "1.2.3"')
     return found.group(1)
 
 

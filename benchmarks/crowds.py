@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 import warpworld
+from warpworld.drawing.palette import ROLES, SERIES
 from warpworld.environment import get_environment
 from warpworld.files import replace_text
-from warpworld.report.palette import ROLES, SERIES
 
 from .gallery.battle import MAPS
 from .gallery.foraging import CROWD as ONE_FIELD

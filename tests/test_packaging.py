@@ -122,7 +122,7 @@ def test_wheel_carries_every_file_of_the_package(wheel: Path) -> None:
 def test_metadata(metadata: Message) -> None:
     assert metadata["Name"] == "warpworld"
     assert metadata["Requires-Python"] == ">=3.10"
-    version = re.search(r'^__version__ = "(.+)"$', (ROOT / "warpworld" / "__init__.py").read_text(), re.MULTILINE)
+    version = re.search(r'^__version__ = "(.+)"$', (ROOT / "warpworld" / "version.py").read_text(), re.MULTILINE)
     assert version is not None
     assert metadata["Version"] == version[1]
     assert {"cuda", "gym", "test", "video", "wandb", "compiler"} <= set(metadata.get_all("Provides-Extra") or [])

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from warpworld.importing import when_imported
+from warpworld.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from warpworld.adapters.making import make
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from warpworld.tracing import Trace
     from warpworld.trainers.trainer import Trainer
     from warpworld.world import World
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Array",

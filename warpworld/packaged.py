@@ -1,4 +1,4 @@
-"""What comes with warpworld, found without importing it: environments and configs by name, and a line about each."""
+"""What comes with warpworld, found without importing it: environments, configs, algorithms and models by name."""
 
 from __future__ import annotations
 
@@ -39,6 +39,23 @@ FAMILIES = {
     },
 }
 ENVIRONMENTS = {name: module for family in FAMILIES.values() for name, module in family.items()}
+
+# Classes by the names that configs use, imported when a config names them. ``module:Class`` names another.
+ALGORITHMS = {
+    "ppo": "warpworld.trainers.algorithms.ppo:PPO",
+    "a2c": "warpworld.trainers.algorithms.a2c:A2C",
+    "mappo": "warpworld.trainers.algorithms.mappo:MAPPO",
+    "dqn": "warpworld.trainers.algorithms.dqn:DQN",
+    "r2d2": "warpworld.trainers.algorithms.r2d2:R2D2",
+    "vdn": "warpworld.trainers.algorithms.vdn:VDN",
+    "qmix": "warpworld.trainers.algorithms.qmix:QMIX",
+    "ape_x": "warpworld.trainers.algorithms.ape_x:ApeX",
+    "ddpg": "warpworld.trainers.algorithms.ddpg:DDPG",
+    "sac": "warpworld.trainers.algorithms.sac:SAC",
+}
+MODELS = {"mlp": "warpworld.policies.mlp:MLP", "multi_input": "warpworld.policies.multi_input:MultiInput"}
+# What every algorithm is a subclass of.
+ALGORITHM = "warpworld.trainers.algorithms.algorithm:Algorithm"
 
 # What `warpworld list` shows of each of them; written by tools/write_catalogue.py, since loading them takes seconds.
 CATALOGUE = Path(__file__).resolve().parent / "envs" / "catalogue.json"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from warpworld.report.palette import ROLES, SERIES
+from warpworld.drawing.palette import ROLES, SERIES
 
 PER_ROW = 3  # panels, so that a page's width leaves them readable
 

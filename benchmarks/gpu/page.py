@@ -247,7 +247,7 @@ def draw_scaling(results: Results, path: Path) -> bool:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from warpworld.report.palette import ROLES, SERIES
+    from warpworld.drawing.palette import ROLES, SERIES
 
     figure = Figure(figsize=(6.4, 3.6), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.report.palette import ROLES, SERIES
+from warpworld.drawing.palette import ROLES, SERIES
 
 from .summary import Runs
 from .tasks import ALGORITHMS, TASKS

@@ -10,8 +10,8 @@ from warpworld.adapters.rendering import frame
 from warpworld.adapters.single import Env
 from warpworld.adapters.vector import VectorEnv
 from warpworld.drawing import Discs, Drawing
-from warpworld.report.canvas import paint
-from warpworld.report.palette import colour_table
+from warpworld.drawing.canvas import paint
+from warpworld.drawing.palette import colour_table
 
 
 def test_a_picture_shows_the_env_as_it_stands() -> None:

@@ -225,7 +225,7 @@ def test_a_world_checks_its_environment_and_stays_as_it_is() -> None:
     world.reset()
     world.step()
     before = world.snapshot()
-    report = world.check(num_envs=3, steps=4, seed=1)
+    report = warpworld.check(world, num_envs=3, steps=4, seed=1)
     assert {finding.kind for finding in report.findings} == {"other-env", "out-of-bounds"}
     assert (report.num_envs, report.steps, report.seed) == (3, 4, 1)
     assert world.snapshot().equal(before)
@@ -234,7 +234,7 @@ def test_a_world_checks_its_environment_and_stays_as_it_is() -> None:
 def test_a_world_without_kernels_has_nothing_to_check() -> None:
     world = warpworld.World(environment(None, phases=[lambda arrays, active: None]), 2, device="cpu")
     with pytest.raises(DeclarationError, match="there is nothing to check"):
-        world.check()
+        warpworld.check(world)
 
 
 @pytest.mark.long

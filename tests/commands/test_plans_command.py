@@ -12,10 +12,10 @@ from PIL import Image
 from tests.docs.pages import blocks, page
 from tests.eyes.plans.test_cubicasa import GROUPS, drawn
 from warpworld.cli import main
+from warpworld.drawing.canvas import paint
+from warpworld.drawing.palette import colour_table, rgb
 from warpworld.eyes.plans import box, column, home, load_plan, write_plan
 from warpworld.eyes.plans.drawing import FLOORS, SLAB, draw_plan
-from warpworld.report.canvas import paint
-from warpworld.report.palette import colour_table, rgb
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.docs.pages import page, shown
-from warpworld.report.intervals import RESAMPLES
+from warpworld.runs.intervals import RESAMPLES
 from warpworld.sweeps.study import GRACE_SECONDS
 from warpworld.sweeps.sweep_file import Sweep, SweepPlan
 

@@ -19,8 +19,8 @@ from warpworld.drawing import (
     Wedges,
     check_colours,
 )
+from warpworld.drawing.palette import colour_table
 from warpworld.environment import Environment, environment_names, get_environment, placed_groups
-from warpworld.report.palette import colour_table
 
 
 def drawing(name: str, arrays: dict[str, Any], **params: Any) -> Drawing:

@@ -14,11 +14,11 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from warpworld.drawing.palette import ROLES, SERIES
 from warpworld.report.charts import MOST_POINTS, Panel, Series, chart, panel_figure, thinned, ticks
 from warpworld.report.heat_map import draw_win_rates
-from warpworld.report.numbers import number
-from warpworld.report.palette import ROLES, SERIES
-from warpworld.report.plots import draw_curves
+from warpworld.runs.curve import draw_curves
+from warpworld.text import number
 
 
 @pytest.mark.parametrize(

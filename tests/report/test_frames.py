@@ -13,9 +13,9 @@ from PIL import Image as Pillow
 from tests.report.recorded_worlds import BadDraw, Drawn, Masked, Plain, config_of, run_of
 from warpworld.config import load_config
 from warpworld.drawing import Discs, Drawing, Image, Mark, Rectangles, Segments, Text
+from warpworld.drawing.palette import colour_table, rgb
 from warpworld.errors import DeclarationError, RunError, StoreError
 from warpworld.report import recording as recordings
-from warpworld.report.palette import colour_table, rgb
 from warpworld.report.pictures import CAPTION, write_gif
 from warpworld.report.recording import record
 from warpworld.trainers.building import build_world

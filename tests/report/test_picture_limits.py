@@ -12,8 +12,8 @@ from torch import Tensor
 
 from tests.report.recorded_worlds import Plain, config_of, recording_of
 from warpworld.drawing import Discs
-from warpworld.report.array_drawing import coloured
-from warpworld.report.palette import DARK_SERIES, ROLES, SERIES, rgb
+from warpworld.drawing.array_drawing import coloured
+from warpworld.drawing.palette import DARK_SERIES, ROLES, SERIES, rgb
 from warpworld.report.pictures import CAPTION, picture, write_gif
 from warpworld.report.recording import record
 

@@ -24,10 +24,10 @@ from warpworld.drawing import (
     Text,
     Wedges,
 )
+from warpworld.drawing.canvas import paint
+from warpworld.drawing.palette import SERIES, colour_table, rgb
 from warpworld.errors import RunError
 from warpworld.report import pictures
-from warpworld.report.canvas import paint
-from warpworld.report.palette import SERIES, colour_table, rgb
 from warpworld.report.pictures import CAPTION, write_gif, write_mp4
 
 UP, DOWN = (0.0, 0.0, 10.0, 10.0), (0.0, 10.0, 10.0, 0.0)

@@ -18,11 +18,11 @@ from tests.report.recorded_worlds import Drawn, config_of, recording_of
 from warpworld.drawing import Discs
 from warpworld.errors import RunError
 from warpworld.report.charts import SMALLEST, Series, chart, thinned, ticks
-from warpworld.report.numbers import number
 from warpworld.report.replay import replay_text
 from warpworld.report.report import write_report
 from warpworld.runs import Run
 from warpworld.runs.run_data import read_run
+from warpworld.text import number
 
 ROWS: list[dict[str, Any]] = [
     {

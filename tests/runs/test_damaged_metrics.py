@@ -9,9 +9,9 @@ import pytest
 
 from tests.runs.test_summaries import logged
 from warpworld.cli import main
-from warpworld.report.notebook import run_html
-from warpworld.report.plots import draw_curves
 from warpworld.runs import Run
+from warpworld.runs.as_html import run_html
+from warpworld.runs.curve import draw_curves
 from warpworld.runs.metric_files import MOST_NAMED, Damage, find_damage, read_metrics
 from warpworld.runs.summary import Returns, summarise
 

@@ -12,8 +12,8 @@ import pytest
 from warpworld.cli import main
 from warpworld.files import readable
 from warpworld.report.heat_map import draw_win_rates
-from warpworld.report.plots import draw_curves
 from warpworld.runs import Run
+from warpworld.runs.curve import draw_curves
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from tests.chase import TEXT
 from warpworld.config import RunConfig, load_config
-from warpworld.report.numbers import duration
 from warpworld.sessions.progress import TrainingProgress
+from warpworld.text import duration
 
 
 @pytest.fixture(autouse=True)

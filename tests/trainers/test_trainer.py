@@ -17,8 +17,8 @@ from tests.trainers.together import Unwritten
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.policies.distributions import log_prob
 from warpworld.policies.fused import FusedNetworks, fused_gradient
-from warpworld.report.plots import draw_curves
 from warpworld.runs import Run
+from warpworld.runs.curve import draw_curves
 from warpworld.runs.metric_files import read_metrics
 from warpworld.sessions.progress import TrainingProgress
 from warpworld.trainers import building

@@ -68,7 +68,7 @@ def test_some_envs_sit_out(toy: Toy) -> None:
 
 @pytest.mark.cpu_backend
 def test_a_check_follows_every_turn(toy: Toy) -> None:
-    report = crowd(toy, 1100).check(steps=5)
+    report = check(crowd(toy, 1100), steps=5)
     assert report.findings == () and not report.stopped
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from warpworld.errors import DeclarationError
 from warpworld.world import World
-from warpworld.world.reserved import BOOKKEEPING
+from warpworld.world.env_arrays import arrays_of
 
 SIZE = 400  # pixels of a picture's longer side
 
@@ -48,9 +48,9 @@ def frame(world: World, env: int, size: int = SIZE) -> np.ndarray:
     Raises:
         DeclarationError: there is no such env.
     """
-    from warpworld.report.array_drawing import ArrayDrawer
-    from warpworld.report.canvas import paint
-    from warpworld.report.palette import colour_table
+    from warpworld.drawing.array_drawing import ArrayDrawer
+    from warpworld.drawing.canvas import paint
+    from warpworld.drawing.palette import colour_table
 
     if not 0 <= env < world.num_envs:
         raise DeclarationError(f"render(): env {env}, expected 0 to {world.num_envs - 1}")
@@ -60,10 +60,3 @@ def frame(world: World, env: int, size: int = SIZE) -> np.ndarray:
     width, height = (max(round(side * scale), 1) for side in (drawing.width, drawing.height))
     colours = {name: light for name, (light, _) in colour_table(world.groups).items()}
     return np.asarray(paint(drawing, width, height, colours))
-
-
-def arrays_of(world: World, env: int) -> dict[str, np.ndarray]:
-    """One env's part of each array that describes its state."""
-    kept = [name for name in world.data.names("state") if name not in BOOKKEEPING]
-    parts = {name: world[name] if world.data.array(name).per == "world" else world[name][env] for name in kept}
-    return {name: part.cpu().numpy().copy() for name, part in parts.items()}

@@ -35,7 +35,7 @@ ENVS, STEPS = (2, 1000), (1, 100_000)  # fewest and most: the check runtime coun
 
 
 def check(
-    environment: str | type[Environment] | Environment,
+    environment: str | type[Environment] | Environment | World,
     num_envs: int = NUM_ENVS,
     steps: int = NUM_STEPS,
     seed: int = 0,
@@ -44,7 +44,8 @@ def check(
     """Look for races, accesses out of bounds and other faults in an environment's kernels, on a CPU.
 
     Args:
-        environment: a registered name, ``module:Class``, ``file.py:Class``, a class, or an Environment.
+        environment: a registered name, ``module:Class``, ``file.py:Class``, a class, an Environment, or a World, whose
+            environment is checked in worlds of the check's own.
         num_envs: envs to step, 2 to 1000.
         steps: how many, 1 to 100,000, with random actions; some envs are reset in between.
         seed: of the world and of the actions.
@@ -53,6 +54,8 @@ def check(
     Raises:
         WarpworldError: the environment cannot be built.
     """
+    if isinstance(environment, World):
+        environment = environment.environment
     if isinstance(environment, str):
         environment = get_environment(environment)
     if isinstance(environment, type):

@@ -10,6 +10,7 @@ from typing import Any
 from warpworld.checking.coverage import Coverage
 from warpworld.checking.outside_state import OutsideState
 from warpworld.checking.places import Place
+from warpworld.drawing.html import card, escaped, table
 
 
 @dataclass(frozen=True)
@@ -136,9 +137,13 @@ class Report:
 
     def _repr_html_(self) -> str:
         """A table of the findings in a notebook."""
-        from warpworld.report.notebook import report_html  # which is loaded by notebooks alone
-
-        return report_html(self)
+        rows = [
+            (f"{each.place}", f"note: {each.kind}" if each.note else each.kind, each.message, each.advice)
+            for each in self.findings
+        ]
+        body = table(("place", "kind", "what happens", "what to do"), rows) if rows else ""
+        lines = [self.stopped, *map(str, self.not_followed), *map(str, self.coverage)]
+        return card(self.summary, body + "".join(f"<p>{escaped(line)}</p>" for line in lines if line))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import importlib.metadata
 import json
 import platform
@@ -12,7 +11,8 @@ from typing import Any
 
 from warpworld.errors import BuildError
 from warpworld.packaged import catalogue, config_summaries
-from warpworld.report.columns import print_columns
+from warpworld.text import print_columns
+from warpworld.version import __version__
 
 
 def add_parsers(commands: Any) -> None:
@@ -40,7 +40,7 @@ def version(distribution: str) -> str:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
         if distribution == "warpworld":  # run from a checkout
-            return str(getattr(importlib.import_module("warpworld"), "__version__", "unknown"))
+            return __version__
         return "not installed"
 
 

@@ -13,7 +13,7 @@ from warpworld.commands.argument_types import at_least, seconds
 from warpworld.commands.environments import configured, read_params
 from warpworld.errors import ConfigError, DeclarationError, suggest
 from warpworld.managers.devices import device_names
-from warpworld.report.columns import print_columns
+from warpworld.text import print_columns
 
 if TYPE_CHECKING:
     from warpworld.benching.checkout import Checkout

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from warpworld.report.columns import print_columns, printable
+from warpworld.text import print_columns, printable
 
 if TYPE_CHECKING:
     from warpworld.runs.summary import RunSummary
@@ -57,6 +57,6 @@ def _rows(runs: Sequence[RunSummary]) -> list[list[str]]:
 
 
 def _return(run: RunSummary, policy: str, kind: str) -> str:
-    from warpworld.report.numbers import shown
+    from warpworld.text import shown
 
     return shown(getattr(run.returns.get(policy), kind, None))

@@ -7,7 +7,7 @@ from typing import Any
 
 from warpworld.commands.argument_types import CHECKPOINT, MOST_EPISODES, at_least
 from warpworld.commands.settings import add_device, opened_run
-from warpworld.report.columns import print_columns
+from warpworld.text import print_columns
 
 
 def add_parsers(commands: Any) -> None:
@@ -31,8 +31,8 @@ def add_parsers(commands: Any) -> None:
 
 
 def _eval(arguments: argparse.Namespace) -> int:
-    from warpworld.report.numbers import shown_metric
     from warpworld.runs.metrics import own_metrics
+    from warpworld.text import shown_metric
 
     run = opened_run(arguments)
     from warpworld.trainers.evaluate import evaluate

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.argument_types import CHECKPOINT
 from warpworld.errors import RunError
-from warpworld.report.columns import print_columns
+from warpworld.text import print_columns
 
 if TYPE_CHECKING:
     from warpworld.exporting import Exported

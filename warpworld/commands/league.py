@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.argument_types import at_least
 from warpworld.commands.settings import add_device, opened_run
-from warpworld.report.columns import print_columns
+from warpworld.text import print_columns
 
 if TYPE_CHECKING:
     from warpworld.trainers.league.cross_play import CrossPlay
@@ -43,8 +43,8 @@ def add_parsers(commands: Any) -> None:
 
 
 def _league(arguments: argparse.Namespace) -> int:
+    from warpworld.drawing.writing import write_whole
     from warpworld.report.heat_map import draw_win_rates
-    from warpworld.report.pages import write_whole
 
     run = opened_run(arguments)
     from warpworld.trainers.league.cross_play import cross_play

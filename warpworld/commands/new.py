@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from warpworld.report.columns import print_columns
+from warpworld.text import print_columns
 
 
 def add_parsers(commands: Any) -> None:

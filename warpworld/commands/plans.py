@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.argument_types import at_least
-from warpworld.report.columns import print_columns
+from warpworld.text import print_columns
 
 if TYPE_CHECKING:
     from warpworld.eyes.plans import Plan
@@ -47,10 +47,10 @@ def _rooms(text: str) -> tuple[int, int]:
 
 
 def _plans(arguments: argparse.Namespace) -> int:
+    from warpworld.drawing.writing import make_folder
     from warpworld.eyes.plans import home, write_plan
     from warpworld.eyes.plans.sheet import MOST, write_sheet
     from warpworld.eyes.plans.sources import load_plans
-    from warpworld.report.pages import make_folder
 
     if arguments.paths:
         plans = [plan for path in arguments.paths for plan in load_plans(path)]

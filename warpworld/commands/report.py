@@ -45,7 +45,7 @@ def add_parsers(commands: Any) -> None:
 def _report(arguments: argparse.Namespace) -> int:
     """Write one page about one or several runs."""
     from warpworld.config.saved import read_saved
-    from warpworld.report.pages import make_folder
+    from warpworld.drawing.writing import make_folder
     from warpworld.report.report import write_report
     from warpworld.runs import RunFolder
     from warpworld.runs.watching import growths

@@ -10,7 +10,7 @@ from warpworld.commands.argument_types import at_least
 from warpworld.commands.environments import add_environment, made_environment
 from warpworld.errors import RunError
 from warpworld.managers.devices import device_names
-from warpworld.report.columns import print_columns
+from warpworld.text import print_columns
 
 if TYPE_CHECKING:
     from warpworld.tracing.stepping import Episodes

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.files import readable
-from warpworld.report.columns import print_columns, printable
+from warpworld.text import print_columns, printable
 
 if TYPE_CHECKING:
     from warpworld.runs.summary import RunSummary
@@ -85,7 +85,7 @@ def _rows(runs: Sequence[RunSummary], every: Sequence[RunSummary]) -> list[list[
 
 def _returns(run: RunSummary, kind: str) -> str:
     """The last or best return, behind the policies' names where there are several."""
-    from warpworld.report.numbers import shown
+    from warpworld.text import shown
 
     found = {name: shown(getattr(returns, kind)) for name, returns in run.returns.items()}
     if len(found) == 1:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from warpworld.report.columns import print_columns
+from warpworld.text import print_columns
 
 if TYPE_CHECKING:
     from warpworld.runs.run_data import RunData
@@ -30,7 +30,7 @@ def train_and_compare(source: str, overrides: Sequence[str], count: int, jobs: i
         ConfigError: the configuration is wrong.
         RunError: a run has failed.
     """
-    from warpworld.report.over_seeds import FEWEST, HEADING
+    from warpworld.runs.over_seeds import FEWEST, HEADING
     from warpworld.runs.run_data import read_runs
     from warpworld.sessions.signals import StopOnSignal
     from warpworld.sweeps.seeds import seeded_configs, train_seeds
@@ -63,8 +63,8 @@ def _line(training: Training) -> str:
 
 def _rows(data: Sequence[RunData]) -> list[list[str]]:
     """A line for each run, and below them what they say together."""
-    from warpworld.report.numbers import shown
-    from warpworld.report.over_seeds import STATISTICS, final_returns, statistics_of
+    from warpworld.runs.over_seeds import STATISTICS, final_returns, statistics_of
+    from warpworld.text import shown
 
     policies = list(data[0].config.policy)
     returns = {name: final_returns(data, name) for name in policies}

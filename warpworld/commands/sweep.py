@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.argument_types import at_least
-from warpworld.report.columns import print_columns, printable
+from warpworld.text import print_columns, printable
 
 if TYPE_CHECKING:
     import optuna
@@ -92,7 +92,7 @@ def _value(trial: optuna.trial.FrozenTrial) -> float:
 
 def _outcome(trial: optuna.trial.FrozenTrial) -> str:
     """The objective's value and how the trial has ended, if it was not by itself."""
-    from warpworld.report.numbers import shown_metric
+    from warpworld.text import shown_metric
 
     value = "" if trial.value is None else shown_metric(trial.value)
     state = {"COMPLETE": "", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "training", "WAITING": "waiting"}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from warpworld.commands.argument_types import seconds
 from warpworld.commands.settings import add_device, option_overrides
-from warpworld.report.columns import print_columns
+from warpworld.text import print_columns
 from warpworld.tuning.choice import KINDS, chosen
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ def add_parsers(commands: Any) -> None:
 
 def _watch(arguments: argparse.Namespace) -> int:
     """Record episodes of a run, or of a config with random actions, and write replay.html and pictures."""
-    from warpworld.report.pages import make_folder
+    from warpworld.drawing.writing import make_folder
     from warpworld.report.pictures import write_gif, write_mp4
     from warpworld.report.replay import write_replay
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 
 from warpworld.config.document import Document
+from warpworld.config.named_classes import algorithm_class
 from warpworld.config.sections import RandomConfig, Section
 from warpworld.errors import ConfigError
 
@@ -21,9 +22,8 @@ def settings_of(algorithm: str) -> type[Section]:
     """
     if algorithm == "random":
         return RandomConfig
-    from warpworld.trainers.algorithms import get_algorithm  # stands above: an algorithm reads configs
-
-    return get_algorithm(algorithm).Settings
+    settings: type[Section] = algorithm_class(algorithm).Settings
+    return settings
 
 
 def algorithms_of(document: Document) -> dict[str, str]:

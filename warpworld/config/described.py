@@ -22,6 +22,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from warpworld.config.keys import KeyPath
+from warpworld.config.named_classes import model_class
 from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import ModelConfig
 from warpworld.config.settings import RANDOMIZE
@@ -113,9 +114,7 @@ def _section(section: BaseModel, path: KeyPath) -> Iterator[Key]:
 
 def _own_settings(model: ModelConfig, path: KeyPath) -> Iterator[Key]:
     """The settings that a model adds to those of all models."""
-    from warpworld.policies import get_model  # loads torch, which is slow
-
-    constructor = get_model(model.type, needs_critic=False).__init__
+    constructor = model_class(model.type, needs_critic=False).__init__
     arguments, parameters = argument_docs(constructor), inspect.signature(constructor).parameters
     for name, value in model.settings.items():
         default = parameters[name].default

@@ -20,6 +20,7 @@ from warpworld.config.errors import known, validated
 from warpworld.config.evaluations import check_evaluations, check_stop_when
 from warpworld.config.keys import KeyPath, dotted
 from warpworld.config.keys_of_others import refuse_keys_of_others
+from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.sections import (
     LearnerConfig,
     ModelConfig,
@@ -293,16 +294,13 @@ def _named(text: str, params: Mapping[str, Any]) -> list[KeyPath]:
 
 def _with_models(policies: Mapping[str, Any], document: Document) -> dict[str, Any]:
     """The policies, their models' own settings checked and their defaults filled in."""
-    from warpworld.policies import get_model
-    from warpworld.trainers.algorithms import get_algorithm
-
     found = dict(policies)
     for name, entry in policies.items():
         if isinstance(entry, RandomConfig):
             continue
         key, model = ("policy", name, "model"), entry.model
         try:
-            cls = get_model(model.type, get_algorithm(entry.algorithm).needs_critic)
+            cls = model_class(model.type, algorithm_class(entry.algorithm).needs_critic)
         except ConfigError as error:
             where = document.where((*key, "type"), key, key[:2])
             raise ConfigError(f"{where}: {dotted((*key, 'type'))}: {error}") from error

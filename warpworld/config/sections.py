@@ -154,7 +154,12 @@ class LearnerConfig(Section):
     """The keys of every policy that learns; each algorithm's ``Settings`` add their own.
 
     A subclass gives ``algorithm`` its name, as a ``Literal``, if the package knows the algorithm by one.
+
+    Attributes:
+        off_policy: whether the algorithm learns from transitions of earlier policies, for messages.
     """
+
+    off_policy: ClassVar[bool] = False
 
     groups: Groups = Field(default=(), description=GROUPS)
     train: Flag = Field(default=True, description="false keeps its weights as they are")

@@ -15,6 +15,7 @@ from typing import Any
 from warpworld.config.algorithm_settings import algorithms_of, settings_of
 from warpworld.config.document import Document
 from warpworld.config.errors import OTHER_NAMES
+from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.sections import ModelConfig, SavingConfig, SelfPlayConfig, TrainerConfig
 from warpworld.environment import get_environment
 from warpworld.errors import ConfigError, DeclarationError, nearest, suggest
@@ -131,13 +132,10 @@ def _policy_keys(algorithm: str, entry: Mapping[str, Any]) -> Iterator[Key]:
 
 def _model_settings(algorithm: str, entry: Mapping[str, Any]) -> list[str]:
     """What the network of a policy takes besides the settings of all."""
-    from warpworld.policies import get_model
-    from warpworld.trainers.algorithms import get_algorithm
-
     given = entry.get("model")
     kind = given.get("type") if isinstance(given, dict) else None
     try:
-        cls = get_model(kind or ModelConfig().type, get_algorithm(algorithm).needs_critic)
+        cls = model_class(kind or ModelConfig().type, algorithm_class(algorithm).needs_critic)
     except ConfigError:
         return []
     parameters = inspect.signature(cls).parameters.values()

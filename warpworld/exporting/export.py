@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-import warpworld
 from warpworld.errors import ExportError
 from warpworld.exporting.comparing import Comparison, compare
 from warpworld.exporting.formats import FORMATS, format_of
@@ -18,6 +17,7 @@ from warpworld.exporting.interface import Interface
 from warpworld.exporting.program import cannot, traced
 from warpworld.files import reason, replace_text, replacing
 from warpworld.policies import Policy
+from warpworld.version import __version__
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _save(exported: Exported, data: bytes, name: str, notes: Mapping[str, Any]) 
         **notes,
         "inputs": [port.described() for port in ports.inputs],
         "outputs": [port.described() for port in ports.outputs],
-        "warpworld": warpworld.__version__,
+        "warpworld": __version__,
         "torch": str(torch.__version__),
     }
     try:

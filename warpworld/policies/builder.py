@@ -11,15 +11,13 @@ import torch
 from gymnasium.spaces import Box
 from torch import nn
 
+from warpworld.config.named_classes import model_class
 from warpworld.environment import Group
 from warpworld.environment.spaces import action_heads, action_layout, observation_parts
-from warpworld.errors import ConfigError, WarpworldError, said, suggest
-from warpworld.importing import import_named
+from warpworld.errors import ConfigError, WarpworldError, said
 from warpworld.policies.callers_spaces import CallersSpaces
 from warpworld.policies.cells import make_cell
 from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian
-from warpworld.policies.mlp import MLP
-from warpworld.policies.multi_input import MultiInput
 from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.observation_rows import ObservationRows
 from warpworld.policies.policy import Policy
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from warpworld.config import ModelConfig
 
 HeadsMaker = Callable[[nn.Module, int], nn.Module]
-MODELS: dict[str, type[nn.Module]] = {"mlp": MLP, "multi_input": MultiInput}
 
 
 def get_model(name: str, needs_critic: bool = True) -> type[nn.Module]:
@@ -44,23 +41,7 @@ def get_model(name: str, needs_critic: bool = True) -> type[nn.Module]:
     Raises:
         ConfigError: there is none, or it is no model.
     """
-    if ":" not in name:
-        if name in MODELS:
-            return MODELS[name]
-        hint = suggest(name, MODELS)
-        raise ConfigError(f"model type {name!r}, expected one of {', '.join(MODELS)}, or module:Class.{hint}")
-    try:
-        found = import_named(name)
-    except ImportError as error:
-        raise ConfigError(f"model '{name}' cannot be imported: {error}") from error
-    if not (isinstance(found, type) and issubclass(found, nn.Module)):
-        raise ConfigError(f"model '{name}' is not a torch.nn.Module")
-    needed = ("actor", "critic") if needs_critic else ("actor",)
-    missing = [method for method in needed if not callable(getattr(found, method, None))]
-    if missing:
-        raise ConfigError(
-            f"model '{name}' has no {' and no '.join(missing)}(observations); see warpworld.policies.Model"
-        )
+    found: type[nn.Module] = model_class(name, needs_critic)
     return found
 
 

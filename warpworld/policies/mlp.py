@@ -12,7 +12,7 @@ from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, Layers, Width, ch
 from warpworld.policies.linear_tanh import run_layers
 
 if TYPE_CHECKING:
-    from warpworld.policies.fused import FusedNetworks
+    from warpworld.policies.forwards import Forwards
 
 
 class MLP(nn.Module):
@@ -49,7 +49,7 @@ class MLP(nn.Module):
             ConfigError: unknown activation, or a hidden layer without a unit.
         """
         super().__init__()
-        self.fused: FusedNetworks | None = None
+        self.fused: Forwards | None = None
         check_hidden(hidden_sizes, activation)
         read = observation if critic_input is None else critic_input
         self.actor_layers = perceptron((flatdim(observation), *hidden_sizes, num_outputs), activation, POLICY_GAIN)

@@ -15,7 +15,7 @@ from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, Width, check_hidd
 from warpworld.policies.linear_tanh import run_layers
 
 if TYPE_CHECKING:
-    from warpworld.policies.fused import FusedNetworks
+    from warpworld.policies.forwards import Forwards
 
 
 class MultiInput(nn.Module):
@@ -59,7 +59,7 @@ class MultiInput(nn.Module):
             ConfigError: the settings do not go together, or not with the observation.
         """
         super().__init__()
-        self.fused: FusedNetworks | None = None
+        self.fused: Forwards | None = None
         settings = dict(channels=channels, kernel_sizes=kernel_sizes, strides=strides, branch_size=branch_size)
         width = hidden_sizes[-1] if hidden_sizes else branch_size * len(feature_shapes(observation))
 

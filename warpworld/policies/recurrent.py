@@ -18,7 +18,7 @@ from warpworld.policies.preprocessing import Preprocessing
 from warpworld.policies.remembering import RememberingPolicy
 
 if TYPE_CHECKING:
-    from warpworld.policies.fused import FusedNetworks
+    from warpworld.policies.forwards import RecurrentForwards
 
 
 class RecurrentNetwork(nn.Module):
@@ -102,7 +102,7 @@ class Recurrent(RecurrentNetwork):
     def __init__(self, encoder: nn.Module, cell: nn.Module, num_outputs: int) -> None:
         """Arguments as those of ``RecurrentNetwork``; ``num_outputs`` is how many the action distribution takes."""
         super().__init__(encoder, cell)
-        self.fused: FusedNetworks | None = None
+        self.fused: RecurrentForwards | None = None
         self.actor_layer = linear(self.size, num_outputs, POLICY_GAIN)
         self.critic_layer = linear(self.size, 1, VALUE_GAIN)
 

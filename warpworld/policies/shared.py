@@ -11,7 +11,7 @@ from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, linear
 from warpworld.policies.precision import in_float32
 
 if TYPE_CHECKING:
-    from warpworld.policies.fused import FusedNetworks
+    from warpworld.policies.forwards import Forwards
 
 
 class Shared(nn.Module):
@@ -31,7 +31,7 @@ class Shared(nn.Module):
 
     def __init__(self, encoder: nn.Module, width: int, num_outputs: int) -> None:
         super().__init__()
-        self.fused: FusedNetworks | None = None
+        self.fused: Forwards | None = None
         self.encoder = encoder
         self.actor_layer = linear(width, num_outputs, POLICY_GAIN)
         self.critic_layer = linear(width, 1, VALUE_GAIN)

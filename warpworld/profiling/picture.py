@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from warpworld.drawing.palette import ROLES, SERIES
+from warpworld.drawing.writing import replacing
 from warpworld.private_folder import keep_matplotlib_quiet
 from warpworld.profiling.profile import Profile
-from warpworld.report.pages import replacing
-from warpworld.report.palette import ROLES, SERIES
 
 _INK, _GRID = ROLES["ink"][0], ROLES["grid"][0]
 SMALLEST = 0.005  # share of an iteration below which a part has no bar

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from warpworld.report.numbers import number
-from warpworld.report.pages import escaped
-from warpworld.report.palette import SERIES
+from warpworld.drawing.html import escaped
+from warpworld.drawing.palette import SERIES
 from warpworld.runs.metrics import Point, unbroken
+from warpworld.text import number
 
 WIDTH, HEIGHT = 360.0, 200.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 18.0, 8.0, 24.0  # margins, which hold the numbers of the axes

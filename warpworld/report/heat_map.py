@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from warpworld.drawing.palette import ROLES
+from warpworld.drawing.writing import replacing
 from warpworld.files import readable
 from warpworld.private_folder import keep_matplotlib_quiet
-from warpworld.report.pages import replacing
-from warpworld.report.palette import ROLES
 
 _INK, _PAPER = ROLES["ink"][0], ROLES["paper"][0]
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
+from warpworld.drawing.canvas import SMOOTH, font, paint
+from warpworld.drawing.palette import colour_table
+from warpworld.drawing.writing import replacing, write_whole
 from warpworld.errors import RunError
-from warpworld.report.canvas import SMOOTH, font, paint
-from warpworld.report.pages import replacing, write_whole
-from warpworld.report.palette import colour_table
 from warpworld.report.recording import Frame, Recording
 
 GIF_SIZE, MP4_SIZE = 400, 720  # longer side of the picture, pixels

@@ -11,10 +11,10 @@ import numpy as np
 
 from warpworld.config import RunConfig, load_config
 from warpworld.drawing import Drawing, check_colours
+from warpworld.drawing.array_drawing import ArrayDrawer
+from warpworld.drawing.palette import colour_table
 from warpworld.environment import Array, Environment, Group
 from warpworld.errors import DeclarationError, StoreError, suggest
-from warpworld.report.array_drawing import ArrayDrawer
-from warpworld.report.palette import colour_table
 from warpworld.report.recorded_arrays import Column, columns_of
 from warpworld.report.values import states_before, unknown_values, values_of
 from warpworld.runs import Run

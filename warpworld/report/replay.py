@@ -7,9 +7,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from warpworld.drawing.html import escaped
+from warpworld.drawing.writing import write_whole
 from warpworld.errors import RunError
 from warpworld.files import read_file, reason
-from warpworld.report.pages import escaped, fill, script, style, write_whole
+from warpworld.report.pages import fill, script, style
 
 if TYPE_CHECKING:
     from warpworld.report.recording import Recording

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from warpworld.drawing.html import escaped
 from warpworld.report.charts import Panel, Series, legend_of, panel_figure
-from warpworld.report.numbers import duration, shown
-from warpworld.report.over_seeds import FEWEST, HEADING, STATISTICS, final_returns, statistics_of
-from warpworld.report.pages import escaped
 from warpworld.report.replay import replay_element
 from warpworld.report.seeds import bundles
 from warpworld.runs.episode_means import FEWEST as FEWEST_EPISODES
-from warpworld.runs.metrics import own_metrics
+from warpworld.runs.metrics import RETURN, own_metrics
+from warpworld.runs.over_seeds import FEWEST, HEADING, STATISTICS, final_returns, statistics_of
 from warpworld.runs.run_data import RunData
 from warpworld.runs.unrewarded import Unrewarded
+from warpworld.text import duration, shown
 
-RETURN, LENGTH, SPEED = "charts/{}/episodic_return", "charts/episodic_length", "perf/env_steps_per_s"
+LENGTH, SPEED = "charts/episodic_length", "perf/env_steps_per_s"
 RETURN_UNIT = "rewards per agent and episode"
 FILES = (
     "config.yaml",

@@ -19,13 +19,13 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import Self
 
-import warpworld
 from warpworld.config.saved import SavedConfig, has_outline, read_saved
 from warpworld.files import read_file, reason
 from warpworld.runs.episode_means import recent_means
 from warpworld.runs.folder import RunFolder
 from warpworld.runs.metric_files import Damage, find_damage, good_rows, whole_lines
 from warpworld.runs.unrewarded import Unrewarded
+from warpworld.version import __version__
 
 # Read from the text: a listing of a thousand runs has no time to parse ten million lines of JSON.
 _STEPS = re.compile(rb'"env_steps": ?(\d+)')
@@ -105,7 +105,7 @@ def _path(run: RunFolder) -> Path:
 def _stamp(run: RunFolder) -> list[Any]:
     """Form, warpworld's version, and size and time of each file that is read; null where there is none."""
     paths = (run.config_path, run.metrics_path, run.machine_path)
-    return [_FORM, warpworld.__version__, *map(_size_and_time, paths)]
+    return [_FORM, __version__, *map(_size_and_time, paths)]
 
 
 def _size_and_time(path: Path) -> list[int] | None:

@@ -10,8 +10,8 @@ import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
-import warpworld
 from warpworld.files import read_file
+from warpworld.version import __version__
 
 
 def describe_machine(device: str) -> dict[str, str | int]:
@@ -25,7 +25,7 @@ def describe_machine(device: str) -> dict[str, str | int]:
         "python": platform.python_version(),
         "torch": importlib.metadata.version("torch"),
         "numpy": importlib.metadata.version("numpy"),
-        "warpworld": warpworld.__version__,
+        "warpworld": __version__,
         "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
     }
 
@@ -34,7 +34,7 @@ def newer_version(machine_path: Path) -> str:
     """The version of warpworld that the last session of a run had, if it is newer than this one; else ""."""
     try:
         version = json.loads(read_file(machine_path))[-1]["warpworld"]
-        return str(version) if _release(version) > _release(warpworld.__version__) else ""
+        return str(version) if _release(version) > _release(__version__) else ""
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return ""
 

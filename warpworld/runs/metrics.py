@@ -13,6 +13,7 @@ from warpworld.runs.episode_means import ended_episodes, final_mean, recent_mean
 Point = tuple[float, float]
 _Place = TypeVar("_Place", bound=tuple[float, ...])
 
+RETURN = "charts/{}/episodic_return"  # of a policy, a mean over its agents and episodes
 OWN = "env/"  # what the names of an environment's own metrics begin with
 EPISODES = "charts/episodes"  # how many episodes a line's means are of
 _OF_EPISODES = re.compile(rf"{OWN}|charts/(episodic_length|.+/episodic_return)\Z")

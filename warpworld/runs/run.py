@@ -13,7 +13,6 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import warpworld
 from warpworld.config import RunConfig, load_config
 from warpworld.config.saved import foreign_code
 from warpworld.errors import ConfigError, RunError
@@ -32,6 +31,7 @@ from warpworld.runs.loggers import (
     is_timed,
 )
 from warpworld.runs.machine import newer_version
+from warpworld.version import __version__
 
 logger = logging.getLogger(__name__)
 LOCK_ATTEMPTS, LOCK_SECONDS = 5, 0.02
@@ -61,7 +61,7 @@ class Run(RunFolder):
 
     def _repr_html_(self) -> str:
         """Key figures and the learning curve in a notebook."""
-        from warpworld.report.notebook import run_html  # which draws, and is loaded by notebooks alone
+        from warpworld.runs.as_html import run_html  # which draws, and is loaded by notebooks alone
 
         return run_html(self)
 
@@ -133,7 +133,7 @@ class Run(RunFolder):
             if not newer:
                 raise
             raise ConfigError(
-                f"{error}; the run is of warpworld {newer}, and this is {warpworld.__version__}: install that version"
+                f"{error}; the run is of warpworld {newer}, and this is {__version__}: install that version"
             ) from error
 
     def lock(self) -> None:

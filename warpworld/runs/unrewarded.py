@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from warpworld.runs.metrics import RETURN
+
 # A line of metrics has this number, 1, if no reward of the policy's agents differed from 0 in its rollout.
 UNREWARDED = "charts/{}/unrewarded"
-RETURN = "charts/{}/episodic_return"
 
 
 class Unrewarded:

@@ -17,11 +17,11 @@ from rich.table import Table
 from rich.text import Text
 
 from warpworld.config import RunConfig
-from warpworld.report.numbers import duration, shown, shown_metric
 from warpworld.runs.episode_means import RecentMean
 from warpworld.runs.metrics import EPISODES, of_episodes, own_metrics
 from warpworld.sessions.pace import Pace
 from warpworld.sessions.sparkline import Sparkline
+from warpworld.text import duration, shown, shown_metric
 
 
 class TrainingProgress:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warpworld.errors import WarpworldError
-from warpworld.report.columns import print_columns
-from warpworld.report.numbers import duration, shown
+from warpworld.text import duration, print_columns, shown
 
 if TYPE_CHECKING:
     from warpworld.runs import Run
@@ -44,7 +43,7 @@ def print_summary(run: Run, progress: TrainingProgress, evaluations: Evaluations
 
 def drawn_curve(run: Run) -> str:
     """Draw the learning curve; say where it is, or why it is not: the run itself does not fail for a picture."""
-    from warpworld.report.plots import draw_curves
+    from warpworld.runs.curve import draw_curves
 
     if not run.metrics_path.is_file():
         return "not drawn: no metrics were logged"

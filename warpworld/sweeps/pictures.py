@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warpworld.drawing.palette import ROLES, SERIES
+from warpworld.drawing.writing import replacing
 from warpworld.private_folder import keep_matplotlib_quiet
-from warpworld.report.pages import replacing
-from warpworld.report.palette import ROLES, SERIES
 
 if TYPE_CHECKING:
     import optuna

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from warpworld.drawing.palette import ROLES, SERIES
+from warpworld.drawing.writing import replacing
 from warpworld.private_folder import keep_matplotlib_quiet
-from warpworld.report.pages import replacing
-from warpworld.report.palette import ROLES, SERIES
 from warpworld.tuning.choice import KINDS
 from warpworld.tuning.search import Found
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     import torch
     from typing_extensions import Self
 
-    from warpworld.checking.findings import Report
-
 logger = logging.getLogger(__name__)
 
 # What Python calls the frozen step where it is called with actions: that costs nothing where it is not.
@@ -257,23 +255,6 @@ class World(WorldStore):
         """
         return captured(self._backend, self.data, run, tensors)
 
-    def check(self, num_envs: int = 5, steps: int = 120, seed: int = 0) -> Report:
-        """Look for faults in the kernels of this world's environment, as ``warpworld.check`` does.
-
-        The check steps separate worlds on a CPU; this one does not change.
-
-        Args:
-            num_envs: envs to step, 2 to 1000.
-            steps: how many, 1 to 100,000, with random actions.
-            seed: of those worlds and of the actions.
-
-        Raises:
-            DeclarationError: a number is out of its range, or the environment has no kernels.
-        """
-        from warpworld.checking.check import check  # the one import that goes up: a check steps worlds of its own
-
-        return check(self.environment, num_envs, steps, seed)
-
     def close(self) -> None:
         """Give the store's memory back, once no tensor of it and no step on it is left; a second call does nothing.
 
@@ -297,7 +278,7 @@ class World(WorldStore):
 
     def _repr_html_(self) -> str:
         """A picture of env 0, groups and arrays in a notebook."""
-        from warpworld.report.notebook import world_html  # which draws, and is loaded by notebooks alone
+        from warpworld.world.as_html import world_html  # which draws, and is loaded by notebooks alone
 
         return world_html(self)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from warpworld.report.palette import ROLES, SERIES
+from warpworld.drawing.palette import ROLES, SERIES
 
 from .arms import ARMS
 from .results import Results

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from warpworld.drawing import Discs, Drawing, Image, Segments
+from warpworld.drawing.palette import rgb
 from warpworld.eyes.plans.constants import OUTSIDE
 from warpworld.eyes.plans.plan import Plan
-from warpworld.report.palette import rgb
 
 FLOORS = ("#efe4d2", "#d9e7ee", "#e8e0f0", "#dcebd6", "#f3ded6", "#e4e5de", "#f2ebc4", "#d5e8e2")  # by room
 PAPER, SLAB, LAMP = "#ffffff", "#4a4f55", "#f2b233"

@@ -10,11 +10,11 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from warpworld.drawing import Drawing
+from warpworld.drawing.canvas import SMOOTH, font, paint
+from warpworld.drawing.palette import colour_table
+from warpworld.drawing.writing import write_whole
 from warpworld.eyes.plans.drawing import FLOORS, LAMP, SLAB, draw_plan
 from warpworld.eyes.plans.plan import Plan
-from warpworld.report.canvas import SMOOTH, font, paint
-from warpworld.report.pages import write_whole
-from warpworld.report.palette import colour_table
 
 MOST = 64  # plans on a sheet
 TILE, GAP, CAPTION, LEGEND = 240, 12, 18, 22  # pixels

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor
@@ -15,7 +15,17 @@ from warpworld.policies.fused.calls import DIAGNOSTICS, Common, GradientCall, Lo
 
 if TYPE_CHECKING:
     from warpworld.policies.fused.networks import FusedNetworks
-    from warpworld.trainers.algorithms.sequences import Experience
+
+
+class Experience(Protocol):
+    """Rows to learn from, or sequences of rows: ``warpworld.trainers.algorithms`` has both."""
+
+    @property
+    def rows(self) -> Any:
+        """All rows, with a tensor for each column; sequences also have ``states`` and ``starts``."""
+
+    def __len__(self) -> int:
+        """Number of rows, or of sequences."""
 
 
 class FusedGradients:

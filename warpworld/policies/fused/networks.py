@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -25,16 +24,12 @@ from warpworld.policies.fused.calls import (
     check,
     checked,
 )
-from warpworld.policies.fused.gradients import FusedGradients
+from warpworld.policies.fused.gradients import Experience, FusedGradients
 from warpworld.policies.fused.layout import HeadShape, TrunkShape
 from warpworld.policies.fused.library import library
 from warpworld.policies.fused.modules import UnfitError
 from warpworld.policies.fused.plan import plan
 from warpworld.policies.precision import FLOAT32
-
-if TYPE_CHECKING:
-    from warpworld.trainers.algorithms.sequences import Experience
-
 
 _NO_SUCH_ROW, _NO_SUCH_ACTION = -2, -3  # of fused_begin_gradient and fused_take_steps
 

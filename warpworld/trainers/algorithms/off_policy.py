@@ -43,6 +43,7 @@ class OffPolicySettings(LearnerConfig):
         learns_of: what a transition is one of, for messages.
     """
 
+    off_policy: ClassVar[bool] = True
     learns_of: ClassVar[str] = "agent"
 
     learning_rate: PositiveSchedule = Field(default=2.5e-4, description="step size")

@@ -10,8 +10,8 @@ import numpy as np
 from PIL import Image as Pillow
 from PIL import ImageDraw, ImageFont
 
-from warpworld import drawing as marks
-from warpworld.report.palette import rgb
+from warpworld.drawing import marks
+from warpworld.drawing.palette import rgb
 
 SMOOTH = 3  # painted so many times larger and then reduced, so that edges are smooth
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from warpworld.report.intervals import LEVEL, bootstrap_interval, interquartile_mean, mean
-from warpworld.report.numbers import shown
+from warpworld.runs.intervals import LEVEL, bootstrap_interval, interquartile_mean, mean
 from warpworld.runs.run_data import RunData
+from warpworld.text import shown
 
 FEWEST = 3  # runs that are shown as one, with an interval: fewer hardly say how far others would be
 STATISTICS = {"mean": mean, "interquartile mean": interquartile_mean}

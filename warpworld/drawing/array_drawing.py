@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from warpworld.drawing import Drawing, Image, Mark, Rectangles, Text
-from warpworld.report.palette import SERIES, rgb
+from warpworld.drawing.marks import Drawing, Image, Mark, Rectangles, Text
+from warpworld.drawing.palette import SERIES, rgb
 
 WIDTH, MARGIN = 100.0, 3.0  # of the picture, in units of its own
 LABEL, GAP = 4.0, 2.5  # heights: of the line above a strip, and below it

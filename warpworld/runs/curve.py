@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from warpworld.drawing.palette import ROLES, SERIES
+from warpworld.drawing.writing import replacing
 from warpworld.files import readable
 from warpworld.private_folder import keep_matplotlib_quiet
-from warpworld.report.pages import replacing
-from warpworld.report.palette import ROLES, SERIES
 from warpworld.runs.metric_files import read_metrics
 from warpworld.runs.metrics import Point, curve_of, own_metrics, unbroken
 

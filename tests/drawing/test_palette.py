@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warpworld.report.palette import NAMED, SERIES, colour_table
+from warpworld.drawing.palette import NAMED, SERIES, colour_table
 
 
 @pytest.mark.parametrize(

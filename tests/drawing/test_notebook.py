@@ -20,7 +20,7 @@ from warpworld.checking.coverage import Coverage
 from warpworld.checking.findings import Finding, Report
 from warpworld.checking.places import Lines, Place
 from warpworld.drawing import Discs, Drawing
-from warpworld.report.plots import draw_curves
+from warpworld.runs.curve import draw_curves
 
 HOSTILE = "<script>alert('hello')</script>"
 

@@ -260,7 +260,7 @@ class Drawing:
 
     def _repr_png_(self) -> bytes:
         """A picture in a notebook."""
-        from warpworld.report.notebook import drawing_png  # which paints, and is loaded by notebooks alone
+        from warpworld.drawing.png import drawing_png  # which paints, and is loaded by notebooks alone
 
         return drawing_png(self)
 

@@ -1,0 +1,36 @@
+"""What runs a packaged model's forward in place of torch, as the models see it: ``warpworld.policies.fused`` has it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from torch import Tensor
+
+
+class Forwards(Protocol):
+    """Forwards of an actor and a critic, without gradient, from float32 to float32."""
+
+    def outputs(self, observations: Tensor) -> Tensor:
+        """The actor's outputs: (..., features) -> (..., outputs)."""
+
+    def value(self, observations: Tensor) -> Tensor:
+        """The critic's values: (..., features) -> (...)."""
+
+
+class RecurrentForwards(Protocol):
+    """Forwards of networks with a memory, without gradient, from float32 to float32."""
+
+    def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """One step: (..., features) and (..., state size) -> outputs (..., outputs), values (...), the next state."""
+
+    def replay(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """T steps of S agents.
+
+        Args:
+            observations: (T, S, features).
+            state: (S, state size), before the first step.
+            starts: (T, S) bool, where the state is zeroed before the step.
+
+        Returns:
+            Outputs (T, S, outputs) and values (T, S).
+        """
