@@ -26,7 +26,7 @@ PEERS_STAMP := $(VENV)/.installed-peers
 DOCS_STAMP := $(VENV)/.installed-docs
 BROWSER_STAMP := $(VENV)/.installed-browser-tools
 # What is tested on the cuda backend too, and of that what is tested once more on tensors that say they are on a GPU.
-CUDA_TESTS := $(addprefix tests/,adapters managers world envs trainers cuda tracing eyes/blocks eyes/plans/test_plan_set.py runs/test_resume.py) \
+CUDA_TESTS := $(addprefix tests/,adapters managers world envs trainers cuda checking/tracing eyes/blocks eyes/plans/test_plan_set.py runs/test_resume.py) \
   $(wildcard tests/eyes/test_*.py) $(patsubst %,tests/docs/test_%_page.py,eyes from_warpdrive plans self_play)
 AS_CUDA_TESTS := $(addprefix tests/,adapters world envs eyes/blocks managers/cuda/test_graphs.py) \
   $(wildcard tests/eyes/test_*.py) tests/policies/test_products_on_gpu.py \

@@ -14,8 +14,8 @@ from gymnasium.spaces import Box, Discrete
 import warpworld
 from warpworld.config import ModelConfig
 from warpworld.environment import Group
-from warpworld.exporting import FORMATS
 from warpworld.policies import Policy, build_policy
+from warpworld.policies.exporting import FORMATS
 
 from .adapters import Call, System, measured
 from .rows import AdapterRow

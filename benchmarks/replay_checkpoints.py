@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from warpworld.config import config_from_dict
-from warpworld.trainers.distributed import ALONE
 from warpworld.trainers.histories import SavedHistories
+from warpworld.trainers.processes.distributed import ALONE
 from warpworld.trainers.trainer import Trainer
 
 CASES: dict[str, dict[str, Any]] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from warpworld.config import load_config
-from warpworld.trainers.distributed import ProcessGroup
+from warpworld.trainers.processes.distributed import ProcessGroup
 from warpworld.trainers.trainer import Trainer
 
 

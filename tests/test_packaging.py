@@ -196,7 +196,7 @@ def test_import_is_light() -> None:
 
 COMMAND = """
 import contextlib, json, sys
-from warpworld.cli import main
+from warpworld.cli.main import main
 with contextlib.suppress(SystemExit):
     main(sys.argv[1:])
 print(json.dumps(sorted(sys.modules)), file=sys.stderr)

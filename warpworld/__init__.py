@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from warpworld.adapters.making import make
     from warpworld.checking.check import check
     from warpworld.checking.compare import compare
+    from warpworld.checking.tracing import Trace
     from warpworld.config import load_config
     from warpworld.environment import (
         Array,
@@ -23,12 +24,11 @@ if TYPE_CHECKING:
         register,
     )
     from warpworld.errors import WarpworldError
-    from warpworld.exporting import export_policy
-    from warpworld.python_api.load_policy import load_policy
-    from warpworld.python_api.rollout import rollout
-    from warpworld.python_api.train import train
+    from warpworld.policies.exporting import export_policy
     from warpworld.runs import Run
-    from warpworld.tracing import Trace
+    from warpworld.trainers.from_python.load_policy import load_policy
+    from warpworld.trainers.from_python.rollout import rollout
+    from warpworld.trainers.from_python.train import train
     from warpworld.trainers.trainer import Trainer
     from warpworld.world import World
 
@@ -62,7 +62,7 @@ _HOMES = {  # imported when asked for: the command line starts without NumPy, Gy
     "Group": "warpworld.environment",
     "Kernel": "warpworld.environment",
     "Run": "warpworld.runs",
-    "Trace": "warpworld.tracing",
+    "Trace": "warpworld.checking.tracing",
     "Trainer": "warpworld.trainers.trainer",
     "WarpworldError": "warpworld.errors",
     "World": "warpworld.world",
@@ -70,14 +70,14 @@ _HOMES = {  # imported when asked for: the command line starts without NumPy, Gy
     "compare": "warpworld.checking",
     "eager_phase": "warpworld.environment",
     "environment_names": "warpworld.environment",
-    "export_policy": "warpworld.exporting",
+    "export_policy": "warpworld.policies.exporting",
     "load_config": "warpworld.config",
-    "load_policy": "warpworld.python_api.load_policy",
+    "load_policy": "warpworld.trainers.from_python.load_policy",
     "make": "warpworld.adapters.making",
     "masked_phase": "warpworld.environment",
     "register": "warpworld.environment",
-    "rollout": "warpworld.python_api.rollout",
-    "train": "warpworld.python_api.train",
+    "rollout": "warpworld.trainers.from_python.rollout",
+    "train": "warpworld.trainers.from_python.train",
 }
 
 

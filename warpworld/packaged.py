@@ -62,7 +62,7 @@ CATALOGUE = Path(__file__).resolve().parent / "envs" / "catalogue.json"
 
 # Of warpworld too, but no world of its own.
 OTHERS = "others' environments"
-EXTERNAL = {"external": "warpworld.external.external"}
+EXTERNAL = {"external": "warpworld.adapters.external.external"}
 
 
 def packaged_names() -> list[str]:

@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import torch
 
+from warpworld.cli.profile.profile import operations_of
+from warpworld.cli.profile.seams import POLICY, VALUES
 from warpworld.config import RunConfig
 from warpworld.config.endless import load_endless
-from warpworld.profiling.profile import operations_of
-from warpworld.profiling.seams import POLICY, VALUES
 from warpworld.trainers.cpu_tuning import tune_for_cpu
 from warpworld.trainers.measurements import Metrics
 from warpworld.trainers.trainer import Trainer

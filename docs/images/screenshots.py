@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import sync_playwright
 
-from warpworld.board.index import RunIndex
-from warpworld.board.server import served
+from warpworld.cli.board.index import RunIndex
+from warpworld.cli.board.server import served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("tests.board.boards", reason="no uvicorn here: pip install 'warpworld[board]'")
+pytest.importorskip("tests.cli.board.boards", reason="no uvicorn here: pip install 'warpworld[board]'")
 
-from tests.board.test_app import LEAGUE, run_called
 from tests.browser.opening import OpenPage
+from tests.cli.board.test_app import LEAGUE, run_called
 from tests.report.recorded_worlds import recording_of
 from warpworld.drawing import Discs
 from warpworld.report.replay import write_replay
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright here; make browser-tools installs it")
-boards = pytest.importorskip("tests.board.boards")
+boards = pytest.importorskip("tests.cli.board.boards")
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from tests.board.boards import Board
+    from tests.cli.board.boards import Board
 
 pytestmark = [pytest.mark.long, pytest.mark.cpu_backend]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import ConfigError
 

@@ -26,12 +26,12 @@ from tests.cuda.warpdrive import warpdrive_worlds
 from tests.toys import HEADER, agents, environment
 from warpworld import Array, Environment, Kernel, World
 from warpworld.checking.elf import Elf
+from warpworld.cli.new.writing import MODULE, TEMPLATE
 from warpworld.environment import packaged_names
 from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.cuda.compiler import _nvccs, _nvrtcs
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
 from warpworld.managers.signature import read_signatures
-from warpworld.templates.writing import MODULE, TEMPLATE
 
 pytestmark = pytest.mark.cpu_backend  # which is asked for the sources
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import pytest
 
 from tests.docs.pages import Shown, changed
-from warpworld.cli import main
+from warpworld.cli.main import main
 
 SECONDS = re.compile(r"\d+\.\d s\)")
 NUMBER = re.compile(r"-?\d+\.\d+")

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from tests.docs.pages import blocks, page
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.trainers.algorithms import Algorithm
-from warpworld.trainers.distributed import ALONE
 from warpworld.trainers.histories import SavedHistories
+from warpworld.trainers.processes.distributed import ALONE
 
 pytestmark = pytest.mark.cpu_backend
 

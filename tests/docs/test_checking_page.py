@@ -9,7 +9,7 @@ import pytest
 
 from tests.docs.pages import blocks, page
 from warpworld.checking import KINDS
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.managers.cpu.host_compiler import find_compiler
 
 pytestmark = pytest.mark.cpu_backend

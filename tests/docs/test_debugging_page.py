@@ -13,7 +13,7 @@ import pytest
 import warpworld
 from tests.cuda.debugger import gdb
 from tests.docs.pages import blocks, page
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.environment import get_environment
 from warpworld.errors import KernelError
 from warpworld.managers.kernel_source import INCLUDE_FOLDER

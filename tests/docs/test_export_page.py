@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import page, shown
-from tests.exporting.policies import policy_of
-from warpworld.cli import main
-from warpworld.exporting import Interface
-from warpworld.exporting.comparing import BATCHES, STEPS, TOLERANCE
+from tests.policies.exporting.policies import policy_of
+from warpworld.cli.main import main
+from warpworld.policies.exporting import Interface
+from warpworld.policies.exporting.comparing import BATCHES, STEPS, TOLERANCE
 
 pytestmark = pytest.mark.cpu_backend
 PAGE = page("export")

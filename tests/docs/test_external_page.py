@@ -8,13 +8,13 @@ import gymnasium
 import pytest
 
 import warpworld
+from tests.adapters.external.views import Views
 from tests.docs.pages import blocks, files, page
-from tests.external.views import Views
+from warpworld.adapters.external.libraries import LIBRARIES
 from warpworld.adapters.pool import Pool
 from warpworld.adapters.protocols import PROTOCOLS
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import load_config
-from warpworld.external.libraries import LIBRARIES
 
 pytestmark = pytest.mark.cpu_backend
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.docs.pages import files, page, shown
 from warpworld import World
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import load_config
 from warpworld.environment import get_environment
 

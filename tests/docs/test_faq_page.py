@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.docs.pages import blocks, page, shown
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import load_config
 from warpworld.runs import Run
 from warpworld.trainers.trainer import Trainer

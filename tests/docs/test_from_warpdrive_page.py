@@ -13,7 +13,7 @@ import yaml
 
 from tests.docs.pages import blocks, page
 from warpworld import World, check
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.errors import BindError
 
 PAGE = page("from-warpdrive")

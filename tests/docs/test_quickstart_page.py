@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from tests.docs.pages import blocks, page
-from warpworld.cli import _parser
+from warpworld.cli.main import _parser
 
 PAGE = page("quickstart")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import DOCS, files
-from warpworld.cli import main
+from warpworld.cli.main import main
 
 README = (DOCS.parent / "README.md").read_text(encoding="utf-8")
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.docs.pages import blocks, files, page
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import SelfPlayConfig, load_config
 from warpworld.config.self_play import opponents_envs, self_play_entries
 from warpworld.runs import Run

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from tests.docs.pages import page, shown
+from warpworld.cli.sweep.study import GRACE_SECONDS
+from warpworld.cli.sweep.sweep_file import Sweep, SweepPlan
 from warpworld.runs.intervals import RESAMPLES
-from warpworld.sweeps.study import GRACE_SECONDS
-from warpworld.sweeps.sweep_file import Sweep, SweepPlan
 
 pytestmark = pytest.mark.cpu_backend
 

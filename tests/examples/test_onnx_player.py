@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import warpworld
-from tests.exporting.policies import policy_of, seen
+from tests.policies.exporting.policies import policy_of, seen
 
 pytestmark = [pytest.mark.cpu_backend, pytest.mark.slow]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "onnx_player.py"

@@ -16,7 +16,7 @@ import warpworld
 from tests.narrow_device import NarrowBackend
 from tests.toys import HEADER, IDLE, agents, environment
 from warpworld import Array, World
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import load_config
 from warpworld.errors import ConfigError, DeviceError
 from warpworld.managers import devices

@@ -23,7 +23,7 @@ os.environ["TORCH_CPP_LOG_LEVEL"] = "FATAL"  # read when torch is loaded; `warpw
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload(
     [
-        "warpworld.cli",
+        "warpworld.cli.main",
         "warpworld.trainers.evaluate",
         "torch._dynamo",  # which torch's optimisers load
         "warpworld.trainers.trainer",
@@ -51,7 +51,7 @@ SECONDS = 120  # after which processes that have not ended are ended
 
 
 def _main(words: Sequence[str], folder: str, environment: Mapping[str, str], suffix: str) -> None:
-    from warpworld.cli import main
+    from warpworld.cli.main import main
 
     os.chdir(folder)
     os.environ.update(environment)

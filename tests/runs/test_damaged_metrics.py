@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.runs.test_summaries import logged
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.runs import Run
 from warpworld.runs.as_html import run_html
 from warpworld.runs.curve import draw_curves

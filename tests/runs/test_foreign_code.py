@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.recorded_worlds import Drawn, config_of, run_of
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import config_from_dict
 from warpworld.config.saved import foreign_code
 from warpworld.errors import RunError

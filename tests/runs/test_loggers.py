@@ -13,7 +13,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 from tensorboard.plugins.hparams import metadata as hparams
 
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import RunError
 from warpworld.runs import Run

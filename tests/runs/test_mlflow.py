@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.runs.resuming import changed
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import RunConfig
 from warpworld.errors import RunError
 from warpworld.runs import Run

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.files import readable
 from warpworld.report.heat_map import draw_win_rates
 from warpworld.runs import Run

@@ -11,7 +11,7 @@ import torch
 import yaml
 
 from tests.docs.pages import blocks, page
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError, RunError
 from warpworld.policies import RecurrentPolicy

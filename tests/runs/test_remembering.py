@@ -14,7 +14,7 @@ from tests.runs.processes import differences, last_state
 from tests.runs.remembering import ITERATIONS, files, gone_on, remembering, trained_to
 from tests.runs.resuming import changed, resumed
 from tests.runs.test_run_faults import disk, fails, one_more
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import config_from_dict
 from warpworld.errors import RunError
 from warpworld.runs import Run

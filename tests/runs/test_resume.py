@@ -11,7 +11,7 @@ import torch
 
 from tests.runs.processes import differences
 from tests.runs.resuming import changed, resumed
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError, RunError
 from warpworld.runs import Run

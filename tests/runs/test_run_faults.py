@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from tests.runs.processes import SMALL, appeared, differences, finish, last_state, start
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import RunConfig
 from warpworld.errors import RunError
 from warpworld.runs import Run

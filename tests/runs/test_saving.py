@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.runs.resuming import changed, resumed
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import RunConfig
 from warpworld.errors import TrainingError
 from warpworld.runs import Run

@@ -26,10 +26,10 @@ from tests.runs.processes import (
     said,
     start_group,
 )
-from warpworld.commands import joining
-from warpworld.commands.joining import Launch
 from warpworld.errors import DeviceError, ProcessError
 from warpworld.runs import Run
+from warpworld.trainers.processes import joining
+from warpworld.trainers.processes.joining import Launch
 
 LONG = (*SMALL, "trainer.total_env_steps=12_800_000", "saving.checkpoint_every=20")
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ import pytest
 
 from tests.runs.processes import SMALL, appeared, finish, start
 from warpworld.runs import Run
-from warpworld.sessions.signals import StopOnSignal
+from warpworld.trainers.session.signals import StopOnSignal
 
 LONG = (*SMALL, "trainer.total_env_steps=12800000", "saving.checkpoint_every=100000")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.errors import WarpworldError
 from warpworld.files import check_file, read_file
 from warpworld.runs import Run

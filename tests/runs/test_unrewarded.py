@@ -9,7 +9,7 @@ import pytest
 
 from tests.runs.test_summaries import logged
 from warpworld import train
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.report.report import write_report
 from warpworld.runs.summary import summarise
 from warpworld.runs.unrewarded import Unrewarded

@@ -7,8 +7,8 @@ import sys
 import time
 from typing import Any
 
-from warpworld.cli import main
-from warpworld.commands import joining
+from warpworld.cli.main import main
+from warpworld.trainers.processes import joining
 from warpworld.trainers.trainer import Trainer
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from warpworld.cli.tune.measure import measure
 from warpworld.config import load_config
-from warpworld.tuning.measure import measure
 
 pytestmark = [pytest.mark.stand_in, pytest.mark.heavy]
 

@@ -17,7 +17,7 @@ from warpworld.config import RunConfig, config_from_dict
 from warpworld.environment import get_environment
 from warpworld.errors import ConfigError, DeviceError, KernelError, ProcessError
 from warpworld.trainers.building import build_policies, build_world
-from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World
 

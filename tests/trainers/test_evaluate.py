@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.trainers.measured import AGENTS, Course, expected
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import config_from_dict, load_config
 from warpworld.errors import RunError
 from warpworld.runs import Run

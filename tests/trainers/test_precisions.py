@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import pytest
 import torch
 
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config.sections import TrainerConfig
 from warpworld.errors import ConfigError
 from warpworld.trainers import precisions, trainer

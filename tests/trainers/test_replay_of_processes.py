@@ -14,7 +14,7 @@ from warpworld.environment import get_environment
 from warpworld.errors import ConfigError
 from warpworld.trainers.algorithms.exploration import epsilons
 from warpworld.trainers.building import build_algorithms
-from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import Priorities
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World

@@ -20,12 +20,12 @@ from warpworld.policies.fused import FusedNetworks, fused_gradient
 from warpworld.runs import Run
 from warpworld.runs.curve import draw_curves
 from warpworld.runs.metric_files import read_metrics
-from warpworld.sessions.progress import TrainingProgress
 from warpworld.trainers import building
 from warpworld.trainers.algorithms import ppo
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.on_policy import OnPolicy
 from warpworld.trainers.algorithms.ppo import PPO
+from warpworld.trainers.session.progress import TrainingProgress
 from warpworld.trainers.trainer import Trainer
 
 DIAGNOSTICS = (*PPO.loss_diagnostics, "grad_norm", "explained_variance")

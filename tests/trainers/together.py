@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 
 from warpworld.config import RunConfig
-from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.trainer import Trainer
 
 _SERVER = multiprocessing.get_context("forkserver")

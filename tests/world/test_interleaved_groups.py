@@ -15,10 +15,10 @@ from gymnasium.spaces import Box, Discrete
 from tests.world.herd import NAMES, SIZE, Herd
 from warpworld import Environment, Group, World
 from warpworld.checking import check
+from warpworld.checking.tracing import Trace
 from warpworld.environment import placed_groups
 from warpworld.errors import DeclarationError
 from warpworld.report.recorded_arrays import columns_of
-from warpworld.tracing import Trace
 
 
 def test_a_group_says_which_agents_it_has() -> None:

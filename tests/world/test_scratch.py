@@ -16,10 +16,10 @@ import warpworld
 from tests.narrow_device import NarrowBackend
 from tests.toys import HEADER, agents, environment
 from warpworld import Array, Environment, Group, World
+from warpworld.checking.tracing import Trace
 from warpworld.config import config_from_dict
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.managers.data_manager import Kept
-from warpworld.tracing import Trace
 from warpworld.trainers.trainer import Trainer
 
 pytestmark = pytest.mark.cpu_backend

@@ -16,7 +16,7 @@ from warpworld.policies.precision import FLOAT32
 from warpworld.trainers.algorithms import Algorithm, get_algorithm
 from warpworld.trainers.collecting.acting_kernel import why_not
 from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.world import World
 
 logger = logging.getLogger(__name__)

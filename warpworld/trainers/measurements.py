@@ -14,7 +14,7 @@ from warpworld.errors import TrainingError
 from warpworld.runs.unrewarded import UNREWARDED
 from warpworld.trainers.collecting.episodes import EpisodeStatistics, Finished
 from warpworld.trainers.collecting.metrics import EpisodeMetrics
-from warpworld.trainers.distributed import ProcessGroup
+from warpworld.trainers.processes.distributed import ProcessGroup
 from warpworld.world import World
 
 Metrics = dict[str, Any]

@@ -24,14 +24,14 @@ from warpworld.trainers.building import build_algorithms, build_policies, build_
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EpisodeStatistics
 from warpworld.trainers.collecting.metrics import EpisodeMetrics
-from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.evaluations import Evaluations
 from warpworld.trainers.histories import SavedHistories
 from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.league import League
 from warpworld.trainers.measurements import Measurements, Metrics
 from warpworld.trainers.precisions import check_precision
-from warpworld.trainers.shards import Layout, gather_store, restore_store
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes.shards import Layout, gather_store, restore_store
 from warpworld.trainers.state import check_finite_weights, check_state, random_state, set_random_state, set_threads
 
 

@@ -81,7 +81,7 @@ def run(tmp_path: Path, text: str, **variables: str) -> subprocess.CompletedProc
 def test_no_driver(tmp_path: Path) -> None:
     """PyCUDA is there, but no libcuda."""
     words = "['train', 'cartpole', 'trainer.device=cuda']"
-    result = run(tmp_path, f"import sys; from warpworld.cli import main; sys.exit(main({words}))")
+    result = run(tmp_path, f"import sys; from warpworld.cli.main import main; sys.exit(main({words}))")
     assert result.returncode == 2
     assert re.fullmatch(
         r"error: device 'cuda' cannot be used: there is no NVIDIA driver here; install it, or use device=cpu; under "
@@ -105,7 +105,7 @@ def test_no_pycuda(hidden: str, said: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_auto_takes_the_cpu_and_says_why(tmp_path: Path) -> None:
-    result = run(tmp_path, "import sys; from warpworld.cli import main; sys.exit(main(['info']))")
+    result = run(tmp_path, "import sys; from warpworld.cli.main import main; sys.exit(main(['info']))")
     assert result.returncode == 0
     assert re.search(
         r"device auto: cpu \(\d+ cores\)\ndevice cuda: not usable, there is no NVIDIA driver", result.stdout

@@ -21,7 +21,7 @@ from warpworld.policies.samplers import Sampler, Seat
 from warpworld.trainers.algorithms import Algorithm, Progress
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.recorder import Recorder
-from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.world import World
 
 

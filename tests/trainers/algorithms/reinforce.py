@@ -18,7 +18,7 @@ from warpworld.trainers.algorithms.experience import ends_of, step_values
 from warpworld.trainers.algorithms.gae import gae
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.rollout import Rollout
-from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 
 
 class ReinforceSettings(LearnerConfig):

@@ -17,7 +17,7 @@ from warpworld.trainers.algorithms.experience import ends_of, step_values
 from warpworld.trainers.algorithms.mappo import MAPPO
 from warpworld.trainers.algorithms.targets import TARGETS
 from warpworld.trainers.building import build_algorithms
-from warpworld.trainers.distributed import ProcessGroup
+from warpworld.trainers.processes.distributed import ProcessGroup
 from warpworld.trainers.trainer import Trainer
 
 STATED = "tests.trainers.replay.stated:Stated"

@@ -16,7 +16,7 @@ from warpworld.policies.fused import fuse, fused_gradient
 from warpworld.trainers.algorithms.a2c import A2C
 from warpworld.trainers.algorithms.on_policy import OnPolicy
 from warpworld.trainers.algorithms.ppo import PPO
-from warpworld.trainers.distributed import ProcessGroup
+from warpworld.trainers.processes.distributed import ProcessGroup
 from warpworld.trainers.trainer import Trainer
 
 SIZES = (7, 3)  # (4, 7), 7, (7, 3), 3, ... : most of them no multiples of 4

@@ -28,7 +28,7 @@ from warpworld.trainers.algorithms import ppo
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.minibatches import Minibatches
 from warpworld.trainers.algorithms.ppo import PPO, ppo_loss
-from warpworld.trainers.distributed import ALONE
+from warpworld.trainers.processes.distributed import ALONE
 
 # --- rows that do not count -------------------------------------------------------------------------------------------
 

@@ -17,8 +17,8 @@ from torch import Tensor
 from warpworld.errors import RunError
 from warpworld.runs import array_files
 from warpworld.trainers.collecting.history import History, Rows
-from warpworld.trainers.distributed import ProcessGroup
 from warpworld.trainers.histories import SavedHistories
+from warpworld.trainers.processes.distributed import ProcessGroup
 
 NUM_ENVS, CAPACITY, SLOTS = 5, 7, 3
 

@@ -15,8 +15,8 @@ from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import ConfigError
 from warpworld.trainers.building import build_algorithms, build_policies, build_world
 from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.league import League
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.trainer import Trainer
 
 # its processes know nothing of --stand-in

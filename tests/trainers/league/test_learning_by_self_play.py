@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from warpworld.cli import main
+from warpworld.cli.main import main
 from warpworld.config import config_from_dict
 from warpworld.errors import RunError
 from warpworld.runs import Run

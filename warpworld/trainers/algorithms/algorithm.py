@@ -16,7 +16,7 @@ from warpworld.environment import Environment, Group, critic_space
 from warpworld.policies import Policy, build_policy
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.history import History
-from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 
 
 @dataclass(frozen=True)

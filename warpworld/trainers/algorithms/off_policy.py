@@ -28,7 +28,7 @@ from warpworld.trainers.algorithms.rmsprop import rmsprop
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.history import History
-from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import Replay, ReplaySizes, TransitionReplay
 from warpworld.trainers.replay.priorities import FAN
 

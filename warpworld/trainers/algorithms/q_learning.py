@@ -27,7 +27,7 @@ from warpworld.trainers.algorithms.off_policy import OffPolicy, OffPolicySetting
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.algorithms.value_rescale import rescaled, unscaled
 from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import Replay
 from warpworld.trainers.replay.size import settle_size
 

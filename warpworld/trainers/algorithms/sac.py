@@ -21,7 +21,7 @@ from warpworld.policies.squashed_gaussian import SquashedGaussian
 from warpworld.trainers.algorithms.actor_critic import ActorCritic, ActorCriticSettings
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import Transitions
 
 logger = logging.getLogger(__name__)

@@ -14,12 +14,12 @@ from warpworld.config.evaluations import trained_policies
 from warpworld.config.self_play import sides_of
 from warpworld.policies import Policy, action_distribution
 from warpworld.runs import Run
-from warpworld.trainers.distributed import ProcessGroup
 from warpworld.trainers.evaluations.games import Game, games_of, kinds_of
 from warpworld.trainers.evaluations.rivals import build_rivals, files_of, read_files, read_rivals
 from warpworld.trainers.evaluations.standing import Best, Standing, read_standing
 from warpworld.trainers.league.weights import copied
 from warpworld.trainers.play import Stage
+from warpworld.trainers.processes.distributed import ProcessGroup
 from warpworld.world import World
 
 Metrics = dict[str, Any]

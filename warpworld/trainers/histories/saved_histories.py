@@ -17,10 +17,10 @@ from warpworld.runs.array_files import Seal, Writing, reading, writing
 from warpworld.runs.checkpoints import RESUMABLE
 from warpworld.trainers.algorithms import Algorithm
 from warpworld.trainers.collecting.history import Rows
-from warpworld.trainers.distributed import ProcessGroup
 from warpworld.trainers.histories.parts import Part, Parts
 from warpworld.trainers.histories.rows import read_array, read_own, read_rows, write_array, write_rows
 from warpworld.trainers.histories.standing import Standing, is_needed
+from warpworld.trainers.processes.distributed import ProcessGroup
 
 logger = logging.getLogger(__name__)
 

@@ -17,13 +17,13 @@ from warpworld.config.self_play import RANDOM, is_run, opponents_envs, self_play
 from warpworld.policies import Policy, action_distribution
 from warpworld.trainers.collecting.memory import state_array
 from warpworld.trainers.collecting.players import Scripted, Slot
-from warpworld.trainers.distributed import ALONE, ProcessGroup
 from warpworld.trainers.initial_weights import load_named_weights
 from warpworld.trainers.league.matches import Matches
 from warpworld.trainers.league.opponents import Opponent
 from warpworld.trainers.league.saved import read_standing, saved_standing
 from warpworld.trainers.league.side import Side, Standing
 from warpworld.trainers.league.weights import copied, digest_of, is_held, packed
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.world import World
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from warpworld.environment import Array, Kernel
 from warpworld.managers.data_manager import Kept
 from warpworld.managers.program import Step
-from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.world import World
 
 CUDA_FOLDER = Path(__file__).resolve().parents[2] / "cuda"

@@ -14,7 +14,7 @@ from warpworld.managers.program import Step
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.recorder import Recorder
-from warpworld.trainers.distributed import ProcessGroup
+from warpworld.trainers.processes.distributed import ProcessGroup
 from warpworld.trainers.replay.crew import Crew
 from warpworld.trainers.replay.priorities import CUDA_FOLDER, SMALLEST_PRIORITY, Priorities, lanes_for
 from warpworld.trainers.replay.ring import Ring

@@ -12,7 +12,7 @@ from warpworld.managers.data_manager import Kept
 from warpworld.managers.numbers import Number
 from warpworld.managers.program import Step
 from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay.priorities import CUDA_FOLDER, add_arrays, lanes_for
 from warpworld.trainers.replay.team_states import TeamStates
 from warpworld.trainers.replay.team_transitions import TeamTransitions

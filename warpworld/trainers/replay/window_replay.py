@@ -11,7 +11,7 @@ from warpworld.environment import Array
 from warpworld.managers.data_manager import Kept
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay.priorities import add_arrays
 from warpworld.trainers.replay.replay import DrawSizes, Replay
 from warpworld.trainers.replay.window_states import WindowStates

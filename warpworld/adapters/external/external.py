@@ -1,0 +1,192 @@
+"""An environment of another library as an Environment: ``name: external``, trained and evaluated like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.spaces import Box
+
+from warpworld.adapters.external.envs import Envs, Observations
+from warpworld.adapters.external.libraries import get_opener
+from warpworld.environment import Environment, Group, Phase, eager_phase, placed_groups, register
+from warpworld.environment.spaces import group_suffix, observation_names, space_actions
+from warpworld.errors import DeclarationError
+
+if TYPE_CHECKING:
+    import torch
+
+_SEEDS = 2**31  # libraries take seeds below it
+
+
+@register("external")
+class External(Environment):
+    """Envs of another library. Their state is not in the store: it is not saved, forked or checked."""
+
+    resumable = False
+
+    @dataclass(frozen=True)
+    class Params:
+        """Which environment.
+
+        A ``module:function`` takes num_envs and options, and returns a ``gymnasium.vector.VectorEnv``.
+        """
+
+        library: str = "gymnasium"  # or envpool, ale, pettingzoo, module:function
+        id: str = ""  # its name there: Acrobot-v1, Pong-v5, pong, mpe2.simple_spread_v3
+        options: dict[str, Any] = field(default_factory=dict)  # what the library makes it with
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__(**params)
+        self._groups, self.requested = self._probed()
+        self._places = _places(placed_groups(self))
+        self._taken = {group.name: group.library_action for group in self._groups}
+        self._envs: Envs | None = None
+        self._seed, self._has_begun = 0, False
+
+    def _opened(self, num_envs: int, seed: int) -> Envs:
+        given = self.params
+        return get_opener(given.library)(given.id, given.options, num_envs, seed)
+
+    def _probed(self) -> tuple[tuple[Group, ...], tuple[str, ...]]:
+        """Groups, and arrays on request, which the first reset shows."""
+        probe = self._opened(1, 0)
+        try:
+            probe.reset(0)
+            return tuple(probe.groups), tuple(probe.requested)
+        finally:
+            probe.close()
+
+    def groups(self) -> Sequence[Group]:
+        """As the library defines them."""
+        return self._groups
+
+    def open(self, num_envs: int, first_env: int, seed: int) -> None:
+        """Make the library's envs; env i has the seed ``seed + first_env + i``."""
+        if self._envs is not None:
+            raise DeclarationError("external: its envs belong to a world already; make another External for this one")
+        self._seed = (seed + first_env) % _SEEDS
+        self._envs = self._opened(num_envs, self._seed)
+
+    def close(self) -> None:
+        """Close the library's envs."""
+        if self._envs is not None:
+            self._envs.close()
+        self._envs, self._has_begun = None, False
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> External:
+        """Refused: what a library's envs hold is theirs."""
+        raise DeclarationError("external: envs of another library are not copied; make another External")
+
+    def phases(self) -> Sequence[Phase]:
+        """A step of the library."""
+        return [self.step]
+
+    def resets(self) -> Sequence[Phase]:
+        """The library's first observations of new episodes."""
+        return [self.begin]
+
+    @eager_phase
+    def step(self, arrays: Any, active: torch.Tensor) -> None:
+        """Pass actions to the library, and write its results into the store."""
+        import torch
+
+        assert self._envs is not None  # a world opens it before its first step
+        outcome = self._envs.step(self._actions(arrays))
+        self._show(arrays, outcome.observations, None)
+        self._allow(arrays, None)
+        _write(arrays["rewards"], outcome.rewards)
+        _write(arrays["terminated"], outcome.terminated)
+        _write(arrays["truncated"], outcome.truncated)
+        if outcome.agent_mask is not None:
+            _write(arrays["agent_mask"], outcome.agent_mask)
+            made = torch.from_numpy(outcome.agent_mask.any(axis=1))
+            arrays["timestep"] -= (~made).to(arrays["timestep"])  # a step without agents does not count
+        for name in ("agent_terminated", "agent_truncated"):
+            flags = getattr(outcome, name)
+            if flags is not None:
+                _write(arrays[name], flags)
+
+    @eager_phase
+    def begin(self, arrays: Any, active: torch.Tensor) -> None:
+        """First observations of new episodes."""
+        assert self._envs is not None
+        envs = active.cpu().numpy()
+        if not envs.any():
+            return
+        if self._has_begun:
+            observations = self._envs.begin(envs)
+        else:
+            observations, self._has_begun = self._envs.reset(self._seed), True
+        self._show(arrays, observations, active)
+        self._allow(arrays, active)
+
+    def _actions(self, arrays: Any) -> dict[str, np.ndarray]:
+        """Each group's actions; where a library's Box is not of float32, the store gets the values that it takes."""
+        found = {}
+        for place in self._places:
+            if place.key is not None:
+                continue
+            view, space = place.of(arrays), self._taken[place.group]
+            if isinstance(space, Box):
+                _write(view, space_actions(space, view.cpu().numpy().reshape(-1, view.shape[-1])))
+            found[place.group] = view.cpu().numpy()
+        return found
+
+    def _allow(self, arrays: Any, envs: torch.Tensor | None) -> None:
+        """Write the legal choices into the store, of the envs that are marked or of all."""
+        assert self._envs is not None
+        legal = self._envs.action_mask
+        if legal is not None and "action_mask" in self.requested:
+            _write(arrays["action_mask"], legal, envs)
+
+    def _show(self, arrays: Any, observations: Observations, envs: torch.Tensor | None) -> None:
+        """Write observations into the store, of the envs that are marked or of all."""
+        for place in self._places:
+            if place.key is not None:
+                values = observations[place.group]
+                _write(place.of(arrays), values[place.key] if place.key else values, envs)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a group's actions (``key`` is None), or a part of its observations, lie in the store."""
+
+    group: str
+    key: str | None
+    array: str
+    agents: slice
+
+    def of(self, arrays: Any) -> torch.Tensor:
+        """The part: (num_envs, group size, ...)."""
+        return arrays[self.array][:, self.agents]
+
+
+def _places(groups: Mapping[str, Group]) -> list[_Place]:
+    places = []
+    for name, group in groups.items():
+        suffix = group_suffix(groups, group, "actions")
+        places.append(_Place(name, None, f"actions{suffix}", slice(None) if suffix else group.slice))
+        suffix = group_suffix(groups, group, "observations")
+        for key, array in observation_names(groups, group).items():
+            places.append(_Place(name, key, array, slice(None) if suffix else group.slice))
+    return places
+
+
+def _write(view: torch.Tensor, values: np.ndarray, envs: torch.Tensor | None = None) -> None:
+    """Copy values into a view of the store, in its dtype and shape."""
+    import torch
+
+    shaped = np.asarray(values).reshape(view.shape)
+    if view.device.type == "cpu":  # NumPy copies on this thread alone, which costs less than to wake others
+        np.copyto(view.numpy(), shaped, casting="unsafe", where=True if envs is None else _along(envs.numpy(), shaped))
+        return
+    given = torch.from_numpy(np.ascontiguousarray(shaped)).to(view.device).to(view.dtype)
+    view.copy_(given if envs is None else torch.where(_along(envs, given), given, view))
+
+
+def _along(envs: Any, values: Any) -> Any:
+    """A mask of envs in a shape that broadcasts against values (num_envs, ...)."""
+    return envs.reshape(-1, *[1] * (values.ndim - 1))

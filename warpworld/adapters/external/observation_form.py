@@ -1,0 +1,234 @@
+"""From what a library's agents see to what the store can hold of it, and to masks of actions."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box, Dict, MultiBinary, Space, Text, Tuple
+
+from warpworld.adapters.external.action_masks import MASK_KEYS, fits
+from warpworld.environment.gym_spaces import as_gymnasium
+from warpworld.environment.observation_parts import SERVED, part_of
+from warpworld.errors import DeclarationError
+
+logger = logging.getLogger(__name__)
+
+_COLOURS = (1, 3, 4)  # channels of a picture: grey, RGB, RGBA
+_LEAST_SIDE = 5  # pixels; smaller arrays are no pictures
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A space without parts, within an observation.
+
+    Attributes:
+        path: keys and indices that lead to it.
+        space: the library's.
+        stored: the store's.
+        turned: whether the library has a picture's channels last, and the store has them first.
+    """
+
+    path: tuple[Any, ...]
+    space: Space
+    stored: Space
+    turned: bool
+
+    @property
+    def key(self) -> str:
+        """Name of it for messages; empty for a whole observation."""
+        return "".join(f"[{step!r}]" for step in self.path)
+
+    def of(self, observation: Any, lead: tuple[int, ...], where: str) -> np.ndarray:
+        """Its numbers in an observation, (*lead, *shape).
+
+        Raises:
+            DeclarationError: they are missing, are no numbers or have another shape.
+        """
+        shape = (*lead, *(self.space.shape or ()))
+        values = _at(observation, self, where)
+        if values.shape != shape or values.dtype.kind not in "biuf":
+            raise DeclarationError(
+                f"{where}: observation{self.key} is {values.dtype} of shape {values.shape}, expected numbers of shape "
+                f"{shape}, as its space {_short(self.space)} has"
+            )
+        return np.moveaxis(values, -1, -3) if self.turned else values
+
+
+class ObservationForm:
+    """Flattens Tuples and nested Dicts, turns pictures, and takes out the mask of actions.
+
+    Args:
+        observation: the library's space of one agent's observation.
+        action: of its actions, which a mask must fit.
+        where: library, environment and agent, for messages.
+
+    Attributes:
+        stored: the space as the store holds it.
+        has_mask: whether observations hold a mask of actions, which ``stored`` then lacks.
+
+    Raises:
+        DeclarationError: a part cannot be stored.
+    """
+
+    def __init__(self, observation: Space, action: Space, where: str) -> None:
+        self._where, self._mask = where, _mask_path(observation, action, where)
+        found = [leaf for leaf in _leaves(observation, where) if leaf.path != self._mask]
+        if not found:
+            raise DeclarationError(f"{where}: observation {observation} holds no number")
+        alone = len(found) == 1 and (self._mask is not None or not found[0].path)
+        self._leaves = {"": found[0]} if alone else _named(found)
+        self.stored: Space = (
+            found[0].stored if alone else Dict({name: leaf.stored for name, leaf in self._leaves.items()})
+        )
+        self.has_mask = self._mask is not None
+
+    def parts(self, observation: Any, lead: tuple[int, ...] = (), who: str = "") -> dict[str, np.ndarray]:
+        """An observation's parts by the keys of ``stored``, a space that is no Dict under the empty name.
+
+        Args:
+            observation: the library's.
+            lead: axes before those of the space.
+            who: the agent, for messages.
+
+        Returns:
+            Arrays (*lead, *shape) in the library's dtypes.
+
+        Raises:
+            DeclarationError: a part is missing or is not in its space.
+        """
+        where = f"{self._where}{who}"
+        return {name: leaf.of(observation, lead, where) for name, leaf in self._leaves.items()}
+
+    def nothing(self) -> dict[str, np.ndarray]:
+        """Zeros in place of an observation, as ``parts`` gives it."""
+        return {name: np.zeros(leaf.stored.shape or (), leaf.space.dtype) for name, leaf in self._leaves.items()}
+
+    def mask(self, observation: Any) -> Any:
+        """The mask of actions in an observation."""
+        assert self._mask is not None
+        return observation[self._mask[0]]
+
+
+def shown(parts: Mapping[str, np.ndarray]) -> Any:
+    """Parts as ``Envs`` hand them out: one array, or a mapping of several."""
+    return parts[""] if "" in parts else dict(parts)
+
+
+def _at(observation: Any, leaf: Leaf, where: str) -> np.ndarray:
+    given = observation
+    for depth, step in enumerate(leaf.path):
+        try:
+            given = given[step]
+        except (KeyError, IndexError, TypeError) as error:
+            before = "".join(f"[{each!r}]" for each in leaf.path[:depth])
+            has = f"has {', '.join(map(repr, given))}" if isinstance(given, Mapping) else f"is {type(given).__name__}"
+            raise DeclarationError(
+                f"{where}: observation{before} {has}, expected {step!r}, as its space has"
+            ) from error
+    try:
+        return np.asarray(given)
+    except ValueError:
+        return np.empty(0, object)
+
+
+def _leaves(space: Space, where: str, path: tuple[Any, ...] = ()) -> Iterator[Leaf]:
+    """All leaves of a space but those that hold nothing."""
+    space = as_gymnasium(space)
+    if isinstance(space, (Dict, Tuple)):
+        inner = space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces)
+        for step, part in inner:
+            yield from _leaves(part, where, (*path, step))
+        return
+    if path and _says_nothing(space):
+        return
+    turned = _is_turned(space)
+    stored = _stored(_turned(space) if turned else space)
+    leaf = Leaf(path, space, stored, turned)
+    if part_of(stored) is None:
+        raise DeclarationError(_refusal(leaf, where))
+    yield leaf
+
+
+def _says_nothing(space: Space) -> bool:
+    """Whether a space has no numbers, or one value only."""
+    if isinstance(space, Text):
+        return space.max_length == 0 or (len(space.character_set) == 1 and space.min_length == space.max_length)
+    return isinstance(space, Box) and math.prod(space.shape) == 0
+
+
+def _refusal(leaf: Leaf, where: str) -> str:
+    cut = (
+        "gymnasium.wrappers.FilterObservation(env, [the other keys])"
+        if leaf.path
+        else "gymnasium.wrappers.FlattenObservation(env)"
+    )
+    return (
+        f"{where}: observation{leaf.key} is {_short(leaf.space)}; expected a {SERVED}, or a Dict or Tuple of such. "
+        f"Wrap the env in {cut}, or a gymnasium.ObservationWrapper of your own; docs/external.md shows where"
+    )
+
+
+def _short(space: Space) -> str:
+    text = str(space)
+    return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+def _is_turned(space: Space) -> bool:
+    """Whether it is a picture (height, width, channels): of bytes, or of floats from 0 to 1 or 255."""
+    if not isinstance(space, Box) or len(space.shape) != 3:
+        return False
+    height, width, channels = space.shape
+    if channels not in _COLOURS or min(height, width) < _LEAST_SIDE:
+        return False
+    return space.dtype == np.uint8 or bool((space.low == 0).all() and np.isin(space.high, (1, 255)).all())
+
+
+def _turned(space: Space) -> Box:
+    assert isinstance(space, Box)
+    low, high = np.moveaxis(space.low, -1, 0), np.moveaxis(space.high, -1, 0)
+    return Box(low, high, dtype=space.dtype.type)
+
+
+def _stored(space: Space) -> Space:
+    """Numbers that are neither uint8 nor float16 become float32, truth values flags."""
+    if not isinstance(space, Box) or space.dtype in (np.uint8, np.float16, np.float32):
+        return space
+    if space.dtype == np.bool_:
+        return MultiBinary(space.shape) if space.shape else space
+    with np.errstate(over="ignore"):
+        return Box(space.low.astype(np.float32), space.high.astype(np.float32), dtype=np.float32)
+
+
+def _named(leaves: list[Leaf]) -> dict[str, Leaf]:
+    """Leaves by names that arrays may have: the keys of their paths, joined by underscores."""
+    found: dict[str, Leaf] = {}
+    for leaf in leaves:
+        base = "_".join(re.sub(r"\W", "_", str(step), flags=re.ASCII) for step in leaf.path)
+        name, number = base, 2
+        while name in found:
+            name, number = f"{base}_{number}", number + 1
+        found[name] = leaf
+    return found
+
+
+def _mask_path(observation: Space, action: Space, where: str) -> tuple[str] | None:
+    """The place of an observation's mask of actions; None if it holds none."""
+    if not isinstance(observation, Dict):
+        return None
+    for key in MASK_KEYS:
+        if key in observation.spaces:
+            if fits(observation.spaces[key], action):
+                return (key,)
+            logger.warning(
+                "%s: observation['%s'] is no mask for actions in %s, and is stored as numbers that agents see",
+                where,
+                key,
+                action,
+            )
+    return None

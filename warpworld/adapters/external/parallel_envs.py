@@ -1,0 +1,119 @@
+"""PettingZoo's parallel environments: several agents, of which some may leave before the episode ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from warpworld.adapters.external.action_masks import late_mask
+from warpworld.adapters.external.agents import Agents
+from warpworld.adapters.external.ends import NOT_YET, End, StepRows
+from warpworld.adapters.external.envs import Observations, Outcome
+from warpworld.adapters.external.given import by_agent, flag, number, results
+from warpworld.environment import Group
+from warpworld.errors import DeclarationError
+
+_STEP = ("observations", "rewards", "terminations", "truncations", "infos")
+
+
+class ParallelEnvs:
+    """Envs that are stepped one after the other.
+
+    An agent that is reported terminated or truncated has left, whether or not the env keeps it in ``agents``. The
+    episode ends with the last one. Agents are grouped as ``Agents`` says.
+
+    Args:
+        make: makes one env.
+        num_envs: how many.
+        where: library and environment, for messages.
+    """
+
+    def __init__(self, make: Callable[[], Any], num_envs: int, where: str = "external: pettingzoo") -> None:
+        self._envs = [make() for _ in range(num_envs)]
+        self._agents, self._where = Agents(self._envs[0], where), where
+        self.groups: tuple[Group, ...] = self._agents.groups
+        self.requested: tuple[str, ...] = ("agent_mask", "agent_terminated", "agent_truncated")
+        self._seen: list[dict[Any, dict[str, np.ndarray]]] = [{} for _ in range(num_envs)]
+        self._live: list[list[Any]] = [[] for _ in range(num_envs)]
+        self._gone: list[set[Any]] = [set() for _ in range(num_envs)]  # agents that ended, and are listed still
+        self._legal = np.ones((num_envs, len(self._agents.order), self._agents.num_choices), np.bool_)
+
+    @property
+    def action_mask(self) -> np.ndarray | None:
+        """Masks for the observations that were handed out last."""
+        return self._legal if "action_mask" in self.requested else None
+
+    def reset(self, seed: int) -> Observations:
+        """Begin the first episode of every env."""
+        for env, each in enumerate(self._envs):
+            self._began(env, each.reset(seed=seed + env))
+        return self._agents.stacked(self._seen)
+
+    def begin(self, envs: np.ndarray) -> Observations:
+        """First observations of new episodes, of the envs that are marked."""
+        for env in np.flatnonzero(envs).tolist():
+            self._began(env, self._envs[env].reset())
+        return self._agents.stacked(self._seen)
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
+        """A step of every env."""
+        native = self._agents.native(actions)
+        rows = StepRows(len(self._envs), len(self._agents.order))
+        for env, each in enumerate(self._envs):
+            given = each.step({agent: native[agent][env] for agent in self._agents.present(each)})
+            rows.add(env, self._agents.places, *self._take(env, given))
+            if not self._live[env]:
+                rows.end(env)
+        return rows.outcome(self._agents.stacked(self._seen))
+
+    def _take(self, env: int, given: Any) -> tuple[dict[Any, float], dict[Any, End]]:
+        """Take what a step of an env returned: rewards and ends of the agents that took part."""
+        before, where, known = self._live[env], f"{self._where}: step()", self._agents.order
+        seen, *of_agents, infos = results(given, _STEP, where)
+        paid, ended, cut = (
+            by_agent(values, before, known, f"{where}: {name}")
+            for name, values in zip(_STEP[1:4], of_agents, strict=True)
+        )
+        present = self._agents.present(self._envs[env])
+        ends = {
+            agent: End.of(
+                flag(ended[agent], f"{where}: terminations[{agent!r}]"),
+                flag(cut[agent], f"{where}: truncations[{agent!r}]"),
+                agent in present,
+            )
+            for agent in before
+        }
+        self._gone[env] = {agent for agent in present if agent in self._gone[env] or ends.get(agent, NOT_YET).is_one}
+        self._live[env] = [agent for agent in present if agent not in self._gone[env]]
+        self._look(env, by_agent(seen, self._live[env], known, f"{where}: observations"), infos)
+        return {agent: number(paid[agent], f"{where}: rewards[{agent!r}]") for agent in before}, ends
+
+    def _began(self, env: int, given: Any) -> None:
+        """Take what a reset returned."""
+        where = f"{self._where}: reset()"
+        seen, infos = results(given, ("observations", "infos"), where)
+        self._live[env], self._gone[env] = self._agents.present(self._envs[env]), set()
+        if not self._live[env]:
+            raise DeclarationError(f"{where} left agents empty, expected those that begin the episode")
+        self._seen[env], self._legal[env] = {}, True
+        if self._agents.masks_may_come(infos or {}):
+            self.requested = tuple(dict.fromkeys((*self.requested, "action_mask")))
+        self._look(env, by_agent(seen, self._live[env], self._agents.order, f"{where}: observations"), infos)
+
+    def _look(self, env: int, seen: Mapping[Any, Any], infos: Any) -> None:
+        """Keep what agents see and may do."""
+        for agent, observation in seen.items():
+            if agent == "__all__":
+                continue
+            self._seen[env][agent] = self._agents.parts(agent, observation)
+            legal = self._agents.legal(agent, observation, (infos or {}).get(agent))
+            self._legal[env, self._agents.places[agent]] = legal
+            if "action_mask" not in self.requested and not legal.all():
+                raise late_mask(f"{self._where}: agent {agent!r}")
+
+    def close(self) -> None:
+        """Let go of the envs."""
+        for each in self._envs:
+            each.close()

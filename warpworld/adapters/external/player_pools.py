@@ -1,0 +1,130 @@
+"""EnvPool's pools whose envs have several players, who act at the same time or by turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from warpworld.adapters.external.action_masks import can_be_masked, mask_in, mask_row
+from warpworld.adapters.external.agents import single_group
+from warpworld.adapters.external.envs import Observations, Outcome
+from warpworld.adapters.external.observation_form import ObservationForm, shown
+from warpworld.environment import Group
+from warpworld.environment.gym_spaces import as_gymnasium
+from warpworld.environment.spaces import action_heads, space_actions
+from warpworld.errors import DeclarationError, StoreError
+
+PLAYER = "player"  # the group of all players
+
+
+class PlayerPools:
+    """A pool that resets ended envs in the next step, which then belongs to no player.
+
+    Where players take turns, all see the env and are paid in each step. The mask of those that wait allows nothing,
+    and their actions are ignored.
+
+    Args:
+        pool: made with ``env_type="gymnasium"``; its seeds are settled then.
+        num_envs: envs in it.
+        where: library and environment, for messages.
+    """
+
+    def __init__(self, pool: Any, num_envs: int, where: str = "external: envpool") -> None:
+        self._pool, self._where = pool, where
+        self._shape = num_envs, int(pool.config["max_num_players"])
+        self._action = as_gymnasium(pool.action_space)
+        self._form = ObservationForm(pool.observation_space, self._action, f"{where}: group '{PLAYER}'")
+        self.groups: tuple[Group, ...] = (single_group(PLAYER, self._shape[1], self._form, self._action, where),)
+        self.requested: tuple[str, ...] = ("agent_mask",)
+        self._ended = np.zeros(num_envs, np.bool_)  # in the last step
+        self._turns: np.ndarray | None = None  # whose it is in each env; None if all act
+        self._legal: np.ndarray | None = None
+        self._now: dict[str, np.ndarray] = {}
+        self._order = np.arange(num_envs * self._shape[1])  # rows of players in what the pool returned last
+
+    @property
+    def action_mask(self) -> np.ndarray | None:
+        """Masks for the observations that were handed out last."""
+        return self._legal
+
+    def reset(self, seed: int) -> Observations:
+        """Begin the first episodes; the seeds were given when the pool was made."""
+        self._look(*self._pool.reset())
+        if self._legal is not None:
+            self.requested = ("agent_mask", "action_mask")
+        return self._shown()
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
+        """A step of every env."""
+        chosen, only_reset = actions[PLAYER], self._ended[:, None]
+        if self._turns is not None:
+            chosen = chosen[np.arange(len(chosen)), self._turns]
+        native = space_actions(self._action, chosen.reshape(-1, chosen.shape[-1]))
+        observations, rewards, terminated, truncated, infos = self._pool.step(native)
+        envs = self._look(observations, infos)
+        terminated, truncated = np.asarray(terminated)[envs], np.asarray(truncated)[envs]
+        self._ended = terminated | truncated
+        paid = np.where(only_reset, 0.0, self._of_players(np.asarray(rewards), "rewards"))
+        return Outcome(self._shown(), paid, terminated, truncated, np.broadcast_to(~only_reset, self._shape))
+
+    def begin(self, envs: np.ndarray) -> Observations:
+        """First observations of new episodes; envs that ended begin in the next step."""
+        early = np.flatnonzero(envs & ~self._ended)
+        if early.size:
+            raise StoreError(
+                f"{self._where}: env {early[0]} has not ended, and pools of several players reset envs in the step "
+                "after their end only"
+            )
+        return self._shown()
+
+    def _look(self, observations: Any, infos: Mapping[str, Any]) -> np.ndarray:
+        """Keep what players see and may do.
+
+        Returns:
+            Rows of the envs in what the pool returned, which comes in any order.
+        """
+        players, envs = infos["players"]["env_id"], np.argsort(infos["env_id"])
+        self._order = np.argsort(players, kind="stable")
+        if not np.array_equal(players[self._order], np.repeat(np.arange(self._shape[0]), self._shape[1])):
+            raise DeclarationError(
+                f"{self._where}: its players are of the envs {players.tolist()}, expected {self._shape[1]} of each "
+                "env in every step"
+            )
+        parts = self._form.parts(observations, (len(players),))
+        self._now = {key: self._of_players(part, "observations") for key, part in parts.items()}
+        turns = infos.get("current_player")
+        self._turns = None if turns is None else np.clip(turns[envs], 0, self._shape[1] - 1)
+        key = mask_in(infos)
+        if can_be_masked(self._action) and (self._turns is not None or key is not None):
+            self._legal = self._allowed(None if key is None else infos[key], envs, str(key))
+        return envs
+
+    def _allowed(self, given: Any, envs: np.ndarray, key: str) -> np.ndarray:
+        """(num_envs, players, choices) bool: masks of each env are those of the player whose turn it is."""
+        choices = sum(action_heads(self._action))
+        masks = np.ones((len(envs), choices), np.bool_)
+        if given is not None:
+            masks = np.array([mask_row(given[env], self._action, f"{self._where}: infos['{key}']") for env in envs])
+        if self._turns is None:
+            return np.repeat(masks[:, None], self._shape[1], 1)
+        legal = np.zeros((*self._shape, choices), np.bool_)
+        legal[np.arange(len(envs)), self._turns] = masks
+        return legal
+
+    def _of_players(self, values: np.ndarray, name: str) -> np.ndarray:
+        """Values of all players as (num_envs, players, ...)."""
+        if len(values) != self._shape[0] * self._shape[1]:
+            raise DeclarationError(
+                f"{self._where}: {name} of shape {values.shape}, expected {self._shape[0] * self._shape[1]} rows, one "
+                "for each player of each env"
+            )
+        return values[self._order].reshape(*self._shape, *values.shape[1:])
+
+    def _shown(self) -> Observations:
+        return {PLAYER: shown(self._now)}
+
+    def close(self) -> None:
+        """Let go of the pool, which ends with its last reference."""
+        self._pool = None

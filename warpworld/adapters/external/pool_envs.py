@@ -1,0 +1,73 @@
+"""EnvPool's pools: they reset ended envs in the next step, but take resets of chosen envs at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from warpworld.adapters.external.agents import single_group
+from warpworld.adapters.external.envs import Observations, Outcome
+from warpworld.adapters.external.observation_form import ObservationForm
+from warpworld.adapters.external.vector_envs import AGENT, of_agent
+from warpworld.adapters.external.vector_masks import VectorMasks
+from warpworld.environment import Group
+from warpworld.environment.gym_spaces import as_gymnasium
+from warpworld.environment.spaces import space_actions
+
+
+class PoolEnvs:
+    """A pool of envs with one agent each, which steps all of them at once.
+
+    Args:
+        pool: made with ``env_type="gymnasium"``; its seeds are settled then.
+        num_envs: envs in it.
+        where: library and environment, for messages.
+    """
+
+    def __init__(self, pool: Any, num_envs: int, where: str = "external: envpool") -> None:
+        self._pool, self._num_envs, self._where = pool, num_envs, where
+        self._action = as_gymnasium(pool.action_space)
+        self._form = ObservationForm(pool.observation_space, self._action, f"{where}: group '{AGENT}'")
+        self.groups: tuple[Group, ...] = (single_group(AGENT, 1, self._form, self._action, where),)
+        self.requested: tuple[str, ...] = ()
+        self._masks = VectorMasks(self._form, self._action, num_envs, where)
+        self._now: dict[str, np.ndarray] = {}
+
+    @property
+    def action_mask(self) -> np.ndarray | None:
+        """Masks for the observations that were handed out last."""
+        return self._masks.last
+
+    def reset(self, seed: int) -> Observations:
+        """Begin the first episodes; the seeds were given when the pool was made."""
+        observations, infos = self._pool.reset()
+        self._now = self._form.parts(observations, (self._num_envs,))
+        self._masks.begin(observations, infos)
+        if self._masks.there_are:
+            self.requested = ("action_mask",)
+        return of_agent(self._now)
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
+        """A step of every env."""
+        native = space_actions(self._action, actions[AGENT][:, 0])
+        observations, rewards, terminated, truncated, infos = self._pool.step(native)
+        self._now = self._form.parts(observations, (self._num_envs,))
+        self._masks.step(observations, infos)
+        return Outcome(of_agent(self._now), rewards[:, None], terminated, truncated)
+
+    def begin(self, envs: np.ndarray) -> Observations:
+        """First observations of new episodes; an env that is reset here is not reset by its next step."""
+        chosen = np.flatnonzero(envs).astype(np.int32)
+        observations, infos = self._pool.reset(chosen)
+        first = self._form.parts(observations, (len(chosen),))
+        self._now = {key: np.array(part) for key, part in self._now.items()}
+        for key, part in first.items():
+            self._now[key][infos["env_id"]] = part
+        self._masks.begin_some(infos["env_id"], observations, infos)
+        return of_agent(self._now)
+
+    def close(self) -> None:
+        """Let go of the pool, which ends with its last reference."""
+        self._pool = None

@@ -1,0 +1,192 @@
+"""Gymnasium's vector environments, which reset ended envs in one of three ways."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warpworld.adapters.external.agents import single_group
+from warpworld.adapters.external.envs import Observations, Outcome
+from warpworld.adapters.external.given import results
+from warpworld.adapters.external.observation_form import ObservationForm, shown
+from warpworld.adapters.external.vector_masks import VectorMasks
+from warpworld.environment import Group
+from warpworld.environment.gym_spaces import as_gymnasium
+from warpworld.environment.spaces import space_actions
+from warpworld.errors import DeclarationError, StoreError
+
+if TYPE_CHECKING:
+    from gymnasium.vector import VectorEnv
+
+AGENT = "agent"  # the group of the one agent that each env has
+_STEP = ("observations", "rewards", "terminations", "truncations", "infos")
+
+
+class VectorEnvs:
+    """A vector environment that resets ended envs in the same step, and hands out their final observations.
+
+    Args:
+        envs: the vector environment.
+        where: library and environment, for messages.
+    """
+
+    requested: tuple[str, ...] = ()
+
+    def __init__(self, envs: VectorEnv, where: str = "external") -> None:
+        self._envs, self._where = envs, where
+        self._action = as_gymnasium(envs.single_action_space)
+        self._form = ObservationForm(envs.single_observation_space, self._action, f"{where}: group '{AGENT}'")
+        self.groups: tuple[Group, ...] = (single_group(AGENT, 1, self._form, self._action, where),)
+        self._masks = VectorMasks(self._form, self._action, envs.num_envs, where)
+        self._ended = np.zeros(envs.num_envs, np.bool_)  # in the last step
+        self._now: dict[str, np.ndarray] = {}  # what the envs show; those that ended, of their new episodes
+
+    @property
+    def action_mask(self) -> np.ndarray | None:
+        """Masks for the observations that were handed out last."""
+        return self._masks.last
+
+    def reset(self, seed: int) -> Observations:
+        """Begin the first episode of every env."""
+        self._look(self._envs.reset(seed=seed))
+        if self._masks.there_are:
+            self.requested = (*type(self).requested, "action_mask")
+        return of_agent(self._now)
+
+    def _look(self, given: Any) -> None:
+        """Take what a reset returned."""
+        observations, infos = results(given, ("observations", "infos"), f"{self._where}: reset()")
+        self._now = self._parts(observations)
+        self._masks.begin(observations, infos)
+
+    def _parts(self, observations: Any) -> dict[str, np.ndarray]:
+        return self._form.parts(observations, (self._envs.num_envs,))
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
+        """A step of every env."""
+        observations, rewards, terminated, truncated, infos = self._stepped(actions)
+        self._now, self._ended = self._parts(observations), terminated | truncated
+        self._masks.step(observations, infos)
+        ended = np.flatnonzero(self._ended)
+        if not ended.size:
+            return Outcome(of_agent(self._now), rewards, terminated, truncated)
+        if not isinstance(infos, Mapping) or "final_obs" not in infos:
+            raise DeclarationError(
+                f"{self._where}: envs ended in step(), and infos lack 'final_obs', which autoreset_mode SAME_STEP needs"
+            )
+        finals = _of_envs(infos["final_obs"], ended)
+        self._masks.final(ended, finals, infos.get("final_info", {}))
+        return Outcome(of_agent(self._with_finals(ended, finals)), rewards, terminated, truncated)
+
+    def _stepped(self, actions: Mapping[str, np.ndarray]) -> tuple[Any, ...]:
+        """Observations, rewards (num_envs, 1), ends (num_envs,) bool, and infos."""
+        native = space_actions(self._action, actions[AGENT][:, 0])
+        where, shape = f"{self._where}: step()", (self._envs.num_envs,)
+        observations, *numbers, infos = results(self._envs.step(native), _STEP, where)
+        rewards, *ends = (_row(each, shape, f"{where}: {name}") for each, name in zip(numbers, _STEP[1:4], strict=True))
+        return observations, rewards[:, None], *(end.astype(np.bool_) for end in ends), infos
+
+    def _with_finals(self, ended: np.ndarray, finals: list[Any]) -> dict[str, np.ndarray]:
+        """Observations of all envs, with the final observations of those that ended."""
+        rows = [self._form.parts(final, who=f", env {env}: final") for env, final in zip(ended, finals, strict=True)]
+        last = {key: np.array(part) for key, part in self._now.items()}
+        for key, part in last.items():
+            part[ended] = np.stack([row[key] for row in rows])
+        return last
+
+    def begin(self, envs: np.ndarray) -> Observations:
+        """First observations of new episodes; envs that ended have begun already."""
+        self._restart(envs & ~self._ended)
+        self._masks.show_begun()
+        return of_agent(self._now)
+
+    def _restart(self, envs: np.ndarray) -> None:
+        if envs.any():
+            self._look(self._envs.reset(options={"reset_mask": envs}))
+
+    def close(self) -> None:
+        """Let go of the envs."""
+        self._envs.close()
+
+
+class WaitingVectorEnvs(VectorEnvs):
+    """A vector environment that resets envs only where its caller asks for it."""
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
+        """A step of every env."""
+        observations, rewards, terminated, truncated, infos = self._stepped(actions)
+        self._now = self._parts(observations)
+        self._masks.step(observations, infos)
+        return Outcome(of_agent(self._now), rewards, terminated, truncated)
+
+
+class NextStepVectorEnvs(VectorEnvs):
+    """A vector environment that resets ended envs in the next step, in which it ignores their actions.
+
+    No agent takes part in that step: the mask keeps it from learners, so that no transition leads from one episode into
+    the next.
+    """
+
+    requested: tuple[str, ...] = ("agent_mask",)
+
+    def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
+        """A step of every env."""
+        only_reset = self._ended
+        observations, rewards, terminated, truncated, infos = self._stepped(actions)
+        self._now, self._ended = self._parts(observations), terminated | truncated
+        self._masks.step(observations, infos)
+        paid = np.where(only_reset[:, None], 0.0, rewards)
+        return Outcome(of_agent(self._now), paid, terminated, truncated, ~only_reset[:, None])
+
+    def _restart(self, envs: np.ndarray) -> None:
+        if envs.any():
+            raise StoreError(
+                f"external: env {np.flatnonzero(envs)[0]} has not ended, and {type(self._envs).__name__} resets envs "
+                "in the step after their end only"
+            )
+
+
+def of_mode(envs: VectorEnv, where: str = "external") -> VectorEnvs:
+    """The vector environment behind the contract of ``Envs``, by the autoreset mode that its metadata states.
+
+    Args:
+        envs: the vector environment.
+        where: library and environment, for messages.
+    """
+    mode = envs.metadata.get("autoreset_mode")
+    name = getattr(mode, "name", str(mode))
+    kinds = {"SAME_STEP": VectorEnvs, "NEXT_STEP": NextStepVectorEnvs, "DISABLED": WaitingVectorEnvs}
+    if name not in kinds:
+        raise DeclarationError(
+            f"external: {type(envs).__name__} has metadata['autoreset_mode']={mode!r}, expected one of Gymnasium's "
+            "AutoresetMode"
+        )
+    return kinds[name](envs, where)
+
+
+def of_agent(parts: Mapping[str, np.ndarray]) -> Observations:
+    """The observations of one agent an env, with the dimension of agents."""
+    return {AGENT: shown({key: part[:, None] for key, part in parts.items()})}
+
+
+def _row(given: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
+    """One number for each env.
+
+    Raises:
+        DeclarationError: there are more or fewer, or none.
+    """
+    values = np.asarray(given)
+    if values.dtype.kind not in "biuf" or values.size != shape[0]:
+        raise DeclarationError(
+            f"{where} are {values.dtype} of shape {values.shape}, expected one number for each env, {shape}"
+        )
+    return values.reshape(shape)
+
+
+def _of_envs(finals: Any, envs: np.ndarray) -> list[Any]:
+    """Final observations of some envs: from one for each env, or from a batch of a Dict space."""
+    if isinstance(finals, Mapping):
+        return [{key: part[env] for key, part in finals.items()} for env in envs]
+    return [finals[env] for env in envs]

@@ -1,0 +1,5 @@
+"""What one env does, step by step, as a table."""
+
+from warpworld.checking.tracing.trace import Trace
+
+__all__ = ["Trace"]

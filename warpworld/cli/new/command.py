@@ -1,0 +1,52 @@
+"""`warpworld new`: a small environment that works, to be made into one's own."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import shlex
+from pathlib import Path
+from typing import Any
+
+from warpworld.text import print_columns
+
+
+def add_parsers(commands: Any) -> None:
+    """Add the command to the command line."""
+    new = commands.add_parser(
+        "new",
+        help="write a small environment that works, to be made into your own",
+        description="Write a small multi-agent environment into a new folder: the declaration, the kernels, a config "
+        "and a test. Nothing is overwritten.",
+    )
+    new.add_argument("name", metavar="NAME", help="its name, such as walk_home; the class is then called WalkHome")
+    new.add_argument("--into", metavar="FOLDER", default=".", help="where its folder is made (default: here)")
+    new.set_defaults(command=_new)
+
+
+def _new(arguments: argparse.Namespace) -> int:
+    from warpworld.cli.new.writing import write_environment
+
+    folder = write_environment(arguments.name, arguments.into)
+    rows = [
+        (f"{folder.name}.py", "what there is: groups, arrays, spaces, parameters; and how it looks"),
+        (f"{folder.name}.cu", "what happens: the kernels"),
+        (f"{folder.name}.yaml", "how it is trained"),
+        (f"test_{folder.name}.py", "what holds: its rules, and a check of the kernels"),
+    ]
+    print_columns([(str(folder / file), about) for file, about in rows])
+    print("\nIt works as it is:")
+    print_columns([(f"  {command}", about) for command, about in _next_commands(folder)])
+    return 0
+
+
+def _next_commands(folder: Path) -> list[tuple[str, str]]:
+    """What to do next, as it can be typed in the current folder."""
+    pytest = "python -m pytest" if importlib.util.find_spec("pytest") else "pip install pytest && python -m pytest"
+    stem = shlex.quote(str(folder / folder.name))
+    return [
+        (f"warpworld train {stem}.yaml", "thieves and guards learn"),
+        (f"warpworld watch runs/{folder.name}-*", "replay.html, which plays what they have learnt"),
+        (f"warpworld check {stem}.py", "is there a race, or another fault, in the kernels?"),
+        (f"{pytest} {shlex.quote(str(folder))}", "the tests"),
+    ]

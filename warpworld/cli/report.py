@@ -1,0 +1,132 @@
+"""`warpworld report`: one page about one or several runs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warpworld.cli.argument_types import at_least
+from warpworld.errors import RunError, WarpworldError
+
+if TYPE_CHECKING:
+    from warpworld.runs import RunFolder
+
+RANDOM_EPISODES = 64  # that the line of random play is the mean of
+
+
+def add_parsers(commands: Any) -> None:
+    """Add the command to the command line."""
+    report = commands.add_parser(
+        "report",
+        help="one web page about one or several runs",
+        description="Settings, curves, a replay, machine and speed on a page of its own.",
+    )
+    report.add_argument("runs", metavar="RUN", nargs="+", help="run folders; the curves of several are overlaid")
+    report.add_argument(
+        "--output",
+        metavar="FILE",
+        help="the page (default: report.html in the folder of the one run, or in the one that all runs lie in)",
+    )
+    report.add_argument("--seed", type=at_least(0), default=0, help="seed of the replay (default: 0)")
+    report.add_argument(
+        "--replay",
+        action=argparse.BooleanOptionalAction,
+        help="record a replay now, or leave it out (default: record it where that runs warpworld's code only, and else "
+        "show the one that `warpworld watch` wrote)",
+    )
+    report.add_argument(
+        "--watch", action="store_true", help="write the page again whenever metrics have grown, until no run trains"
+    )
+    report.set_defaults(command=_report)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    """Write one page about one or several runs."""
+    from warpworld.config.saved import read_saved
+    from warpworld.drawing.writing import make_folder
+    from warpworld.report.report import write_report
+    from warpworld.runs import RunFolder
+    from warpworld.runs.watching import growths
+
+    runs = [RunFolder.open(path) for path in arguments.runs]
+    for run in runs:
+        read_saved(run.config_path)  # a mistake in it is reported once, and before anything is recorded
+    path = Path(arguments.output) if arguments.output else _folder(runs) / "report.html"
+    make_folder(path.parent)
+    replays = {} if arguments.replay is False else _first_replay(runs, arguments.seed, bool(arguments.replay))
+    at_random = {} if arguments.replay is False else _random_returns(runs, arguments.seed, bool(arguments.replay))
+    if arguments.watch:
+        print(f"{path} is written again while runs train; Ctrl-C leaves it as it is", flush=True)
+        for _ in growths(runs):
+            write_report(runs, path, replays, at_random)
+        replays = {} if arguments.replay is False else _first_replay(runs, arguments.seed, bool(arguments.replay))
+    print(write_report(runs, path, replays, at_random))
+    return 0
+
+
+def _random_returns(runs: Sequence[RunFolder], seed: int, allowed: bool) -> dict[str, float]:
+    """Each policy's mean return with random actions of all; nothing where environments differ or are not warpworld's.
+
+    Args:
+        runs: of the report.
+        seed: of the episodes.
+        allowed: whether code from outside warpworld may run.
+    """
+    from warpworld.config import load_config
+    from warpworld.config.saved import foreign_code, read_saved
+
+    environments = [{key: read_saved(run.config_path).settings.get(key) for key in ("name", "env")} for run in runs]
+    if any(environment != environments[0] for environment in environments):
+        return {}
+    if not allowed and foreign_code(runs[0].config_path):
+        return {}
+    from warpworld.trainers.play import play
+
+    try:
+        config = load_config(runs[0].config_path, ["trainer.device=auto"])
+        played = play(config, dict.fromkeys(config.policy), RANDOM_EPISODES, seed)
+    except WarpworldError as error:
+        print(f"no random play: {error}")
+        return {}
+    return {name: float(returns.mean()) for name, returns in played.returns.items()}
+
+
+def _folder(runs: Sequence[RunFolder]) -> Path:
+    """Where a page about runs belongs: in the one run, in the folder that all lie in, or else here."""
+    if len(runs) == 1:
+        return runs[0].path
+    parents = {run.path.resolve().parent for run in runs}
+    return runs[0].path.parent if len(parents) == 1 else Path()
+
+
+def _first_replay(runs: Sequence[RunFolder], seed: int, record: bool) -> dict[Path, str]:
+    """Of the first run that has a checkpoint; a report is worth having without one, too, and says why it has none."""
+    for run in runs:
+        if run.checkpoints():
+            try:
+                return {run.path: _replay(run, seed, record)}
+            except WarpworldError as error:
+                print(f"no replay: {error}")
+                return {}
+    return {}
+
+
+def _replay(run: RunFolder, seed: int, record: bool) -> str:
+    """A replay that is recorded now, or where that would run code from elsewhere the one that was saved."""
+    from warpworld.config.saved import foreign_code
+    from warpworld.report.replay import read_replay, replay_text
+
+    foreign = foreign_code(run.config_path)
+    if foreign and not record:
+        if run.replay_path.exists():
+            return read_replay(run.replay_path)
+        raise RunError(
+            f"recording one runs {', '.join(foreign)}, and a report runs no code from outside warpworld unless it is "
+            "asked to: --replay"
+        )
+    from warpworld.report.recording import record_run
+    from warpworld.runs import Run
+
+    return replay_text(record_run(Run.open(run.path), seed=seed))

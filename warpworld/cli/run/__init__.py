@@ -1,0 +1,1 @@
+"""`warpworld run`: a world stepped with random actions."""

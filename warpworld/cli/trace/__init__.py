@@ -1,0 +1,1 @@
+"""`warpworld trace`: one env as a table, while a run's policies play."""

@@ -1,0 +1,180 @@
+"""`warpworld train`: train the policies of a config, or continue a run."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warpworld.cli.argument_types import at_least
+from warpworld.cli.settings import add_run_options, option_overrides
+from warpworld.trainers.processes.joining import joined
+
+if TYPE_CHECKING:
+    from warpworld.config import RunConfig
+    from warpworld.runs import Run
+    from warpworld.trainers.processes.distributed import ProcessGroup
+    from warpworld.trainers.processes.joining import Alone, Membership
+
+EXAMPLES = ("cartpole", "tag_gridworld", "minatar_breakout")  # packaged configs, for a newcomer
+
+
+def add_parsers(commands: Any) -> None:
+    """Add the command to the command line."""
+    train = commands.add_parser(
+        "train",
+        help="train the policies of a config, or continue a run",
+        description="Train a config's policies, or continue a run that was stopped.",
+        usage="%(prog)s [options] (CONFIG [--run DIR] | --resume RUN) [key=value ...]",
+    )
+    train.add_argument(
+        "words", metavar="CONFIG key=value", nargs="*", help="a YAML file or a packaged config (see `warpworld list`), "
+        "and overrides, such as num_envs=64 or env.num_taggers=3"
+    )  # fmt: skip
+    folder = train.add_mutually_exclusive_group()
+    folder.add_argument("--resume", metavar="RUN", help="continue this run from its newest checkpoint")
+    folder.add_argument("--run", metavar="DIR", help="train CONFIG in this folder, and continue the run if it is there")
+    train.add_argument(
+        "--stop-at", type=at_least(1), metavar="ENV_STEPS", help="end early, at the first checkpoint from there on"
+    )
+    train.add_argument(
+        "--seeds",
+        type=at_least(1),
+        metavar="COUNT",
+        help="train a run for each of this many seeds, from trainer.seed on; the same command again skips finished "
+        "runs and continues the others",
+    )
+    train.add_argument("--jobs", type=at_least(1, 1024), help="runs of --seeds that train at a time (default: 1)")
+    train.add_argument("--losses", action="store_true", help="show losses and entropies while it trains, too")
+    add_run_options(train)
+    train.set_defaults(command=_train, settings="words", error=train.error)
+
+
+def _train(arguments: argparse.Namespace) -> int:
+    if arguments.resume is None and not arguments.words:
+        examples = ", ".join(EXAMPLES)
+        arguments.error(f"expected a YAML file or a packaged config, such as {examples}; all: warpworld list")
+    words = [*arguments.words, *option_overrides(arguments)]
+    if arguments.seeds is not None:
+        return _train_seeds(words, arguments)
+    if arguments.jobs is not None:
+        arguments.error("--jobs is for --seeds: warpworld train CONFIG --seeds 5 --jobs 2")
+    with joined() as members:
+        if not members.is_first:
+            logging.getLogger("warpworld").setLevel(logging.ERROR)  # process 0 says it
+        if arguments.resume is not None:
+            return _resume(arguments.resume, words, arguments, members)
+        if arguments.run is not None:
+            return _start_or_resume(Path(arguments.run), words[0], words[1:], arguments, members)
+        return _start(words[0], words[1:], arguments, members)
+
+
+def _train_seeds(words: Sequence[str], asked: argparse.Namespace) -> int:
+    alone = {"--resume": asked.resume, "--run": asked.run, "--stop-at": asked.stop_at, "--losses": asked.losses or None}
+    for option in (option for option, given in alone.items() if given is not None):
+        asked.error(f"{option} is for a single run, and --seeds trains several")
+    from warpworld.cli.seeds import train_and_compare
+
+    return train_and_compare(words[0], words[1:], asked.seeds, asked.jobs or 1)
+
+
+def _start(source: str, overrides: Sequence[str], asked: argparse.Namespace, members: Membership | Alone) -> int:
+    from warpworld.config import load_config
+
+    config = load_config(source, overrides)
+    return _begin(config, members.begin(config.trainer.device), asked)
+
+
+def _resume(path: str, overrides: Sequence[str], asked: argparse.Namespace, members: Membership | Alone) -> int:
+    from warpworld.runs import Run
+    from warpworld.runs.resume import resumed_config
+
+    run = Run.open(path)
+    with contextlib.closing(run):
+        if members.is_first:
+            run.lock()  # before anything in the folder is relied on
+        config = resumed_config(run, overrides)
+        return _continue(run, config, members.begin(config.trainer.device), asked)
+
+
+def _start_or_resume(
+    path: Path, source: str, overrides: Sequence[str], asked: argparse.Namespace, members: Membership | Alone
+) -> int:
+    """Whether the run is there is process 0's to see: on other machines the folder may be another one."""
+    from warpworld.config import load_config
+    from warpworld.runs import Run
+    from warpworld.runs.folder import is_free
+    from warpworld.runs.resume import check_same_config
+
+    config = load_config(source, overrides)
+    with contextlib.ExitStack() as opened:
+        begun = members.is_first and not is_free(path)
+        if begun:
+            run = opened.enter_context(contextlib.closing(Run.open(path)))
+            run.lock()
+            check_same_config(run, config)
+        processes = members.begin(config.trainer.device)
+        if not processes.any(begun):
+            return _begin(config, processes, asked, path)
+        if not begun:
+            run = opened.enter_context(contextlib.closing(_opened_along(path, processes)))
+        return _continue(run, config, processes, asked)
+
+
+def _opened_along(path: Path, processes: ProcessGroup) -> Run:
+    """The run that process 0 continues, as another process sees it."""
+    from warpworld.errors import RunError
+    from warpworld.runs import Run
+
+    try:
+        return Run.open(path)
+    except RunError as error:
+        raise RunError(
+            f"process 0 continues run '{path}', but process {processes.rank} of {processes.size} cannot: {error} "
+            "Name a folder that all machines see"
+        ) from error
+
+
+# ---- sessions --------------------------------------------------------------------------------------------------------
+def _begin(config: RunConfig, processes: ProcessGroup, asked: argparse.Namespace, path: Path | None = None) -> int:
+    from warpworld.trainers.session.session import (  # with torch: it takes long
+        begin_run,
+        make_trainer,
+        run_along,
+        run_session,
+    )
+
+    trainer = make_trainer(config, processes)
+    run = begin_run(trainer, path=path)  # only now, so that a mistake leaves no folder behind
+    if run is None:
+        return run_along(trainer, asked.stop_at)
+    with contextlib.closing(run):
+        return run_session(trainer, run, asked.stop_at, asked.losses)
+
+
+def _continue(run: Run, config: RunConfig, processes: ProcessGroup, asked: argparse.Namespace) -> int:
+    from warpworld.trainers.session.session import make_trainer, resume_command, run_along, run_session
+
+    is_changed = config.to_yaml() != run.config.to_yaml()
+    run.config = config
+    trainer = make_trainer(config, processes, initial_weights=False)
+    trainer.resume(run)
+    total = trainer.num_iterations * config.trainer.num_envs * config.trainer.num_steps
+    if not processes.is_first:
+        return 0 if trainer.is_finished else run_along(trainer, asked.stop_at)
+    if is_changed:
+        run.rewrite_config(config)
+    if trainer.evaluations.ending:
+        print(f"run '{run.path}' is finished after {trainer.env_steps:,} env steps: {trainer.evaluations.ending}.")
+        print("To train on, change that:")
+        print(f"{resume_command(run)} trainer.stop_when={{}} trainer.patience=null")
+        return 0
+    if trainer.env_steps == total:
+        print(f"run '{run.path}' is finished: it has done its {total:,} env steps. To train on, give it more:")
+        print(f"{resume_command(run)} trainer.total_env_steps={2 * total}")
+        return 0
+    print(f"continuing {run.path} from {trainer.env_steps:,} of {total:,} env steps", flush=True)
+    return run_session(trainer, run, asked.stop_at, asked.losses)

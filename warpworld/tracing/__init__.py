@@ -1,5 +1,0 @@
-"""What one env does, step by step, as a table."""
-
-from warpworld.tracing.trace import Trace
-
-__all__ = ["Trace"]

@@ -1,0 +1,89 @@
+"""Steps of a world on the host, group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from warpworld.environment import Array
+from warpworld.errors import StoreError
+from warpworld.trainers.from_python.group_arrays import action_mask, actions, ends, observations
+from warpworld.world import World
+
+
+class StepRecorder:
+    """Copies a world's arrays to the host, group by group, in the shapes of their spaces.
+
+    Args:
+        world: any.
+        frames: envs to paint before each step.
+
+    Raises:
+        StoreError: the world's ``agent_mask`` cannot be recorded any more.
+    """
+
+    def __init__(self, world: World, frames: Sequence[int]) -> None:
+        self._world, self._frames, self._agent_mask = world, list(frames), _agent_mask(world)
+
+    def before(self) -> dict[str, Any]:
+        """What agents see, and may do."""
+        world, found = self._world, dict[str, Any]()
+        found["observations"] = self._by_group(lambda group: observations(world, group))
+        if "action_mask" in world:
+            masks = {name: action_mask(world, group) for name, group in world.groups.items()}
+            found["action_mask"] = {name: _on_host(mask) for name, mask in masks.items() if mask is not None}
+        if self._frames:
+            from warpworld.adapters.rendering import frame
+
+            found["frames"] = np.stack([frame(world, env) for env in self._frames])
+        return found
+
+    def actions(self) -> dict[str, Any]:
+        """What they do."""
+        return {"actions": self._by_group(lambda group: actions(self._world, group))}
+
+    def after(self) -> dict[str, Any]:
+        """What came of it."""
+        world = self._world
+        found = {
+            "rewards": self._by_group(lambda group: world["rewards"][:, group.slice]),
+            "terminated": self._by_group(lambda group: ends(world, group)[0]),
+            "truncated": self._by_group(lambda group: ends(world, group)[1]),
+        }
+        if self._agent_mask is not None:
+            found["agent_mask"] = self._by_group(lambda group: world[self._agent_mask][:, group.slice])
+        return found
+
+    def _by_group(self, read: Any) -> dict[str, Any]:
+        return {name: _on_host(read(group)) for name, group in self._world.groups.items()}
+
+
+def _agent_mask(world: World) -> str | None:
+    """The array that marks after a step whose rows count in it; recorded, where a reset may write it in the step."""
+    if "agent_mask" not in world:
+        return None
+    if world.autoreset == "disabled":
+        return "agent_mask"
+    if "mask_of_step" not in world:
+        if world.data.sealed:
+            raise StoreError(
+                "rollout(): the world has an agent_mask, and was reset before; make a new one for rollouts"
+            )
+        world.add(Array("mask_of_step", "bool"), kept="derived")
+        world.record("agent_mask", "mask_of_step")
+    return "mask_of_step"
+
+
+def _on_host(values: Any) -> Any:
+    if isinstance(values, Mapping):
+        return {key: _on_host(part) for key, part in values.items()}
+    return values.cpu().numpy().copy()
+
+
+def stacked(steps: Sequence[Any]) -> Any:
+    """Arrays of each step, in dicts of one shape -> such a dict of arrays (steps, ...)."""
+    if isinstance(steps[0], Mapping):
+        return {key: stacked([step[key] for step in steps]) for key in steps[0]}
+    return np.stack(steps)
