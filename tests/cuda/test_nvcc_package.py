@@ -33,7 +33,7 @@ from warpworld.eyes.blocks import (
 )
 from warpworld.eyes.plans.bake import Bake
 from warpworld.managers.cpu.backend import CpuBackend
-from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
+from warpworld.managers.kernel_source import INCLUDE_FOLDER, OWN_FOLDERS, KernelSource, is_own_kernel
 from warpworld.managers.signature import read_signatures
 from warpworld.trainers.algorithms.a2c import A2CSettings
 from warpworld.trainers.algorithms.held_estimates import HeldEstimates
@@ -41,7 +41,7 @@ from warpworld.trainers.algorithms.held_update import HeldUpdate
 from warpworld.trainers.building import build_algorithms, build_policies, build_world
 from warpworld.trainers.collecting.acting_kernel import SOURCE as ACTING_SOURCE
 from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.collecting.episodes import EpisodeStatistics
+from warpworld.trainers.collecting.episodes import EPISODES_SOURCE, EpisodeStatistics
 from warpworld.trainers.collecting.metrics import EpisodeMetrics
 from warpworld.world.env_states import STATES_SOURCE
 
@@ -68,7 +68,7 @@ def test_the_world_s_own_kernel(check: Callable[[KernelSource], None]) -> None:
 @pytest.mark.heavy
 @pytest.mark.long
 def test_agents_that_take_turns(check: Callable[[KernelSource], None]) -> None:
-    path = INCLUDE_FOLDER / "episodes.cu"
+    path = EPISODES_SOURCE
     text = path.read_text()
     signatures = tuple(read_signatures(path, text).values())
     check(KernelSource(path, text, {"NUM_AGENTS": 3000}, signatures, threads=(3000,) * len(signatures)))
@@ -145,8 +145,10 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     for name in LEARNING:
         declare(load_config(name))
     declare(config_from_dict(TEAM))
-    core = {source.path: source for source in sources if source.path.parent == INCLUDE_FOLDER}
-    assert sorted(core) == sorted(path for path in INCLUDE_FOLDER.glob("*.cu") if path != ACTING_SOURCE)
+    core = {source.path: source for source in sources if is_own_kernel(source.path)}
+    assert sorted(core) == sorted(
+        path for folder in OWN_FOLDERS for path in folder.rglob("*.cu") if path != ACTING_SOURCE
+    )
     for source in core.values():
         check(source)
 

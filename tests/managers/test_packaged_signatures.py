@@ -26,7 +26,7 @@ KERNELS = [
 def test_all_are_here() -> None:
     names = {parameters.id for parameters in KERNELS}
     assert {
-        "warpworld/cuda/sample.cu:sample_masked",
+        "warpworld/policies/samplers/sample.cu:sample_masked",
         "warpworld/cuda/blocks/rgb.cuh:see_rgb",
         "warpworld/envs/deathmatch/deathmatch.cu:act_by_megastep",
         "warpworld/eyes/plans/bake.cu:bake",

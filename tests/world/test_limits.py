@@ -12,7 +12,7 @@ from gymnasium.spaces import Box
 from tests.toys import agents, box, environment
 from warpworld import Array, Group, World
 from warpworld.errors import DeclarationError
-from warpworld.managers.kernel_source import INCLUDE_FOLDER
+from warpworld.managers.kernel_source import INCLUDE_FOLDER, OWN_FOLDERS
 
 SAID = "but kernels index with int, which counts to 2,147,483,647: ask for fewer envs, or a smaller array"
 
@@ -76,6 +76,8 @@ def test_a_trainer_s_may_be_larger() -> None:
 
 
 def test_a_trainer_s_kernels_never_multiply_an_agent_s_index_as_an_int() -> None:
-    for path in INCLUDE_FOLDER.glob("sampl*.cu*"):
+    samplers = [path for folder in OWN_FOLDERS for path in folder.rglob("sample*.cu")]
+    assert samplers
+    for path in [*samplers, INCLUDE_FOLDER / "sampling.cuh"]:
         text = path.read_text(encoding="utf-8")
         assert not re.findall(r"(?<!\(size_t\))\b(?:agent_index|env_id)\(\) \*", text), path

@@ -24,7 +24,7 @@ from warpworld.managers.cpu.program import CpuProgram
 from warpworld.managers.cpu.refused_words import why_not_on_cpu
 from warpworld.managers.cpu.runtime import headers, processor, runtime
 from warpworld.managers.data_manager import DataManager
-from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
+from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, is_own_kernel
 from warpworld.managers.program import Program, RunKernel, Step, WorldConstants
 from warpworld.managers.shortage import amount
 
@@ -124,7 +124,7 @@ class CheckBackend(CpuBackend):
 
     def build(self, source: KernelSource) -> Module:
         """Compile a source for a check, or take it from the build cache; the package's own kernels are only run."""
-        if source.path.parent == INCLUDE_FOLDER:
+        if is_own_kernel(source.path):
             return super().build(source)
         runtime()
         source = replace(source, checked=True)

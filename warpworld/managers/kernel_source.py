@@ -13,7 +13,10 @@ from warpworld.managers.kernel_calls import call_of, declared, host_entry, maker
 from warpworld.managers.signature import Signature, Struct
 from warpworld.managers.source_text import SourceText, without_comments
 
-INCLUDE_FOLDER = Path(__file__).resolve().parent.parent / "cuda"
+_PACKAGE = Path(__file__).resolve().parent.parent
+INCLUDE_FOLDER = _PACKAGE / "cuda"
+# The package's own kernels stand beside the Python that launches them; those of environments are elsewhere.
+OWN_FOLDERS = tuple(_PACKAGE / name for name in ("policies", "trainers", "world"))
 TOOLKIT = INCLUDE_FOLDER / "cpu" / "toolkit"  # CUDA's own headers, as a CPU has them
 
 # Stand for the lines that the build writes behind the author's, in compilers' messages.
@@ -260,6 +263,11 @@ def threads_of_block(lanes: int, warp_size: int) -> int:
         return lanes
     share = -(-lanes // -(-lanes // MAX_THREADS_PER_ENV))
     return min(-(-share // warp_size) * warp_size, MAX_THREADS_PER_ENV)
+
+
+def is_own_kernel(path: Path) -> bool:
+    """Whether a kernel file is the package's own, and no environment's."""
+    return any(folder in path.parents for folder in OWN_FOLDERS)
 
 
 def _has_kernel_code(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""A policy's actor as one row of numbers, which cuda/perceptrons.cu evaluates."""
+"""A policy's actor as one row of numbers, which perceptrons.cu evaluates."""
 
 from __future__ import annotations
 

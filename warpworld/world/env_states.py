@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,14 +13,13 @@ from warpworld.environment import Kernel
 from warpworld.errors import StoreError
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.function_manager import FunctionManager
-from warpworld.managers.kernel_source import INCLUDE_FOLDER
 from warpworld.managers.program import RunKernel
 from warpworld.world.env_indices import Envs, env_indices, have_common, last_of_each
 
 if TYPE_CHECKING:
     import torch
 
-STATES_SOURCE = INCLUDE_FOLDER / "env_states.cu"
+STATES_SOURCE = Path(__file__).resolve().parent / "env_states.cu"
 _LANES = (1, 128)  # of an env's copy: one where lanes take turns
 _LAYOUT_BYTES = 8  # in front of each state: a number for the arrays that it holds
 _OF_A_CALL = ("active", "resetting")  # which envs a call is for: written anew by each

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.environment import Array, Environment
@@ -11,13 +12,12 @@ from warpworld.errors import DeclarationError, StoreError, suggest
 from warpworld.managers.array_values import converted
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.function_manager import FunctionManager
-from warpworld.managers.kernel_source import INCLUDE_FOLDER
 from warpworld.managers.program import RunKernel
 
 if TYPE_CHECKING:
     import torch
 
-RANDOMIZE_SOURCE = INCLUDE_FOLDER / "randomize.cu"
+RANDOMIZE_SOURCE = Path(__file__).resolve().parent / "randomize.cu"
 _KERNELS = {"float32": "draw_floats", "int32": "draw_ints", "bool": "draw_bools"}
 
 

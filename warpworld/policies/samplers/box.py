@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from warpworld.environment import Array
-from warpworld.policies.samplers.sampler import CUDA_FOLDER, Sampler
+from warpworld.policies.samplers.sampler import KERNELS, Sampler
 
 NO_NOISE = -20.0  # logarithm of a deviation that no float32 action shows
 
@@ -48,7 +48,7 @@ class InBox(Sampler):
 class BoxSampler(InBox):
     """Draws each dimension from a normal distribution around the policy's mean."""
 
-    source = CUDA_FOLDER / "sample_box.cu"
+    source = KERNELS / "sample_box.cu"
     outputs_name = "means"
 
     def arrays(self) -> dict[str, str]:

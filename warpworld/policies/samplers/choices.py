@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from warpworld.environment import Array
-from warpworld.policies.samplers.sampler import CUDA_FOLDER, Sampler, Seat
+from warpworld.policies.samplers.sampler import KERNELS, Sampler, Seat
 
 
 class ChoiceSampler(Sampler):
@@ -17,7 +17,7 @@ class ChoiceSampler(Sampler):
         head_sizes: number of choices of each head.
     """
 
-    source = CUDA_FOLDER / "sample.cu"
+    source = KERNELS / "sample.cu"
     outputs_name = "logits"
 
     def __init__(self, seat: Seat, kernel: str, head_sizes: Sequence[int]) -> None:

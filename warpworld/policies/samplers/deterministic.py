@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from warpworld.environment import Array
 from warpworld.policies.samplers.box import InBox
-from warpworld.policies.samplers.sampler import CUDA_FOLDER, Seat
+from warpworld.policies.samplers.sampler import KERNELS, Seat
 
 
 class DeterministicSampler(InBox):
@@ -16,7 +16,7 @@ class DeterministicSampler(InBox):
         seat: where the group's numbers lie.
     """
 
-    source = CUDA_FOLDER / "sample_box.cu"
+    source = KERNELS / "sample_box.cu"
     outputs_name = "means"
 
     def __init__(self, seat: Seat) -> None:
@@ -50,7 +50,7 @@ class NoisySampler(InBox):
         noise: see above.
     """
 
-    source = CUDA_FOLDER / "explore_box.cu"
+    source = KERNELS / "explore_box.cu"
     outputs_name = "means"
 
     def __init__(self, seat: Seat, noise: Noise) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from warpworld.policies.samplers.choices import ChoiceSampler
-from warpworld.policies.samplers.sampler import CUDA_FOLDER, Seat
+from warpworld.policies.samplers.sampler import KERNELS, Seat
 
 
 class Explorer(ChoiceSampler):
@@ -19,7 +19,7 @@ class Explorer(ChoiceSampler):
         crew: agents in a row of these arrays, and the place of the group's first.
     """
 
-    source = CUDA_FOLDER / "explore.cu"
+    source = KERNELS / "explore.cu"
     outputs_name = "values"
 
     def __init__(self, seat: Seat, head_sizes: Sequence[int], epsilon: str, crew: tuple[int, int]) -> None:

@@ -16,7 +16,7 @@ from warpworld.managers.program import RunKernel
 if TYPE_CHECKING:
     from warpworld.world import World
 
-CUDA_FOLDER = Path(__file__).resolve().parents[2] / "cuda"
+KERNELS = Path(__file__).resolve().parent  # the folder of the samplers' kernels
 
 
 @dataclass(frozen=True)

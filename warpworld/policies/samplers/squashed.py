@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warpworld.policies.samplers.box import InBox
-from warpworld.policies.samplers.sampler import CUDA_FOLDER, Seat
+from warpworld.policies.samplers.sampler import KERNELS, Seat
 
 
 class SquashedSampler(InBox):
@@ -15,7 +15,7 @@ class SquashedSampler(InBox):
         at_random: name of the array () bool that is true while actions are drawn uniformly instead.
     """
 
-    source = CUDA_FOLDER / "sample_squashed.cu"
+    source = KERNELS / "sample_squashed.cu"
     outputs_name = "outputs"
 
     def __init__(self, seat: Seat, kernel: str, at_random: str | None = None) -> None:

@@ -12,7 +12,7 @@ from warpworld.environment import Array
 from warpworld.trainers.algorithms.estimates import Estimates, TargetSettings
 from warpworld.trainers.collecting.collector import Collector
 
-SOURCE = Path(__file__).resolve().parents[2] / "cuda" / "advantages.cu"
+SOURCE = Path(__file__).resolve().parent / "advantages.cu"
 
 
 class HeldEstimates(Estimates):

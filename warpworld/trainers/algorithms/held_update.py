@@ -15,7 +15,7 @@ from warpworld.trainers.algorithms.update_parts import Part, UpdateParts
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.replay.priorities import lanes_for
 
-SOURCE = Path(__file__).resolve().parents[2] / "cuda" / "orders.cu"
+SOURCE = Path(__file__).resolve().parent / "orders.cu"
 SEED_WORDS = 2
 
 

@@ -1,14 +1,15 @@
-"""Acts for several groups in one launch: networks, draws and records in one kernel, see cuda/perceptrons.cu."""
+"""Acts for several groups in one launch: networks, draws and records in one kernel, see perceptrons.cu."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import torch
 
 from warpworld.environment import MAX_THREADS_PER_ENV, Array, Kernel
 from warpworld.errors import StoreError
-from warpworld.managers.kernel_source import INCLUDE_FOLDER, LEAST_BLOCKS
+from warpworld.managers.kernel_source import LEAST_BLOCKS
 from warpworld.policies import Policy
 from warpworld.policies.packed import Packer, Perceptron, perceptron_of
 from warpworld.policies.samplers import BoxSampler, ChoiceSampler
@@ -17,7 +18,7 @@ from warpworld.trainers.collecting.outcomes import ROW
 from warpworld.trainers.collecting.players import Player, Seen, decide
 from warpworld.world import World
 
-SOURCE = INCLUDE_FOLDER / "perceptrons.cu"
+SOURCE = Path(__file__).resolve().parent / "perceptrons.cu"
 KERNEL = "act"
 MAX_GROUPS = 4  # of a launch
 TAKEN_ROWS = "rollout_taken_rows"

@@ -15,7 +15,7 @@ from warpworld.errors import StoreError
 from warpworld.trainers.collecting.players import Slot, own_agents
 from warpworld.world import World
 
-EPISODES_SOURCE = Path(__file__).resolve().parents[2] / "cuda" / "episodes.cu"
+EPISODES_SOURCE = Path(__file__).resolve().parent / "episodes.cu"
 _FINISHED: tuple[tuple[str, str, Per], ...] = (
     ("finished_returns", "float64", "agent"),
     ("finished_steps", "int32", "env"),

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from warpworld.environment import METRICS, Array, Environment, Group
-from warpworld.managers.kernel_source import INCLUDE_FOLDER
 from warpworld.managers.program import RunKernel
 from warpworld.trainers.collecting.outcomes import ROW
 from warpworld.trainers.collecting.players import Slot, own_agents
 from warpworld.world import World
 
-METRICS_SOURCE = INCLUDE_FOLDER / "metrics.cu"
+METRICS_SOURCE = Path(__file__).resolve().parent / "metrics.cu"
 _KERNELS = {"float32": "add_floats", "int32": "add_ints", "bool": "add_bools"}
 
 

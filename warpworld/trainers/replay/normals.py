@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from warpworld.environment import Array, Kernel
-from warpworld.trainers.replay.priorities import CUDA_FOLDER, Priorities, add_arrays, lanes_for
+from warpworld.trainers.replay.priorities import KERNELS, Priorities, add_arrays, lanes_for
 from warpworld.world import World
 
 
@@ -27,7 +27,7 @@ class Normals:
         own = add_arrays(world, name, [(Array("normals", "float32", tuple(shape), "world", initial=0.0), "derived")])
         self._array, count = own["normals"], math.prod(shape)
         constants = {"NUM_AGENTS": 1, "COUNT": count}
-        self._kernels = world.kernels(CUDA_FOLDER / "normals.cu", constants, aliases={**priorities.aliases, **own})
+        self._kernels = world.kernels(KERNELS / "normals.cu", constants, aliases={**priorities.aliases, **own})
         self._kernels.build([Kernel("draw_normals", lanes_for(count // 4, world.num_envs), own_env_only=False)])
         world.when_sealed(self._bind)
 

@@ -16,10 +16,10 @@ from warpworld.managers.program import Step
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.world import World
 
-CUDA_FOLDER = Path(__file__).resolve().parents[2] / "cuda"
+KERNELS = Path(__file__).resolve().parent  # the folder of the replays' kernels
 FAN = 32  # as in cuda/replay.cuh
 SMALLEST_PRIORITY = 1e-6  # added to every error, so that what was learnt well is drawn again (Schaul et al. 2016)
-MOST_LANES = 256  # as in cuda/priorities.cu
+MOST_LANES = 256  # as in priorities.cu
 
 
 class Priorities:
@@ -59,7 +59,7 @@ class Priorities:
         self.aliases = self._add_arrays(name, blocks)
         sizes = {"ITEMS": self.items, "BLOCKS": blocks, "BLOCK": block, "BATCH": batch_size}
         constants = {**sizes, "NUM_AGENTS": 1, "SMALLEST_PRIORITY": SMALLEST_PRIORITY}
-        source, scalars = CUDA_FOLDER / "priorities.cu", {"alpha": alpha}
+        source, scalars = KERNELS / "priorities.cu", {"alpha": alpha}
         self._kernels = world.kernels(source, constants, scalars=scalars, aliases=self.aliases)
         lanes = dict.fromkeys(self._kernels.signatures, lanes_for(max(batch_size, block), world.num_envs))
         lanes |= dict.fromkeys(("find_largest", "find_smallest"), lanes_for(batch_size, 1))  # env 0's do it all

@@ -16,7 +16,7 @@ from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.trainers.processes.distributed import ProcessGroup
 from warpworld.trainers.replay.crew import Crew
-from warpworld.trainers.replay.priorities import CUDA_FOLDER, SMALLEST_PRIORITY, Priorities, lanes_for
+from warpworld.trainers.replay.priorities import KERNELS, SMALLEST_PRIORITY, Priorities, lanes_for
 from warpworld.trainers.replay.ring import Ring
 from warpworld.trainers.replay.ring_history import RingHistory
 
@@ -132,7 +132,7 @@ class Replay(Recorder):
             "SMALLEST_PRIORITY": SMALLEST_PRIORITY,
         }
         known, numbers = {**self.ring.constants, **of_draws, **constants}, {"gamma": sizes.gamma, "alpha": sizes.alpha}
-        path = CUDA_FOLDER / source
+        path = KERNELS / source
         self._kernels = world.kernels(path, known, scalars={**numbers, **scalars}, aliases=self._aliases)
         lanes = lanes_for(max(work, world.num_envs * self.items_per_env), world.num_envs)
         self._kernels.build([Kernel(name, lanes, own_env_only=False) for name in self._kernels.signatures])

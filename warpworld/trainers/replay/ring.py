@@ -17,13 +17,13 @@ from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.finite import refuse_not_finite
 from warpworld.trainers.collecting.outcomes import OPTIONAL
 from warpworld.trainers.replay.crew import Crew
-from warpworld.trainers.replay.priorities import CUDA_FOLDER, add_arrays, lanes_for
+from warpworld.trainers.replay.priorities import KERNELS, add_arrays, lanes_for
 
 PLAYED, COUNTS, CUT_OFF = 1, 2, 8  # as in cuda/ring.cuh
 
 
 class Ring:
-    """What a policy's agents saw, did and got in the last steps, each stored once; the rules stand in ``cuda/ring.cu``.
+    """What a policy's agents saw, did and got in the last steps, each stored once; the rules stand in ``ring.cu``.
 
     Steps are copied into the ring while the world steps. A replay calls ``acted`` in each step, and puts ``advance``
     and ``settle`` into programs of its own.
@@ -121,7 +121,7 @@ class Ring:
 
     def _build(self) -> None:
         world = self._world
-        self._kernels = world.kernels(CUDA_FOLDER / "ring.cu", self.constants, aliases=self.aliases)
+        self._kernels = world.kernels(KERNELS / "ring.cu", self.constants, aliases=self.aliases)
         lanes = lanes_for(world.num_envs * self.crew.size, world.num_envs)
         self._kernels.build([Kernel(name, lanes, own_env_only=False) for name in self._kernels.signatures])
 

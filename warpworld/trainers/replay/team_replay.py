@@ -13,7 +13,7 @@ from warpworld.managers.numbers import Number
 from warpworld.managers.program import Step
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
-from warpworld.trainers.replay.priorities import CUDA_FOLDER, add_arrays, lanes_for
+from warpworld.trainers.replay.priorities import KERNELS, add_arrays, lanes_for
 from warpworld.trainers.replay.team_states import TeamStates
 from warpworld.trainers.replay.team_transitions import TeamTransitions
 from warpworld.trainers.replay.transition_replay import ReplaySizes, TransitionReplay
@@ -37,7 +37,7 @@ class TeamReplay(TransitionReplay):
 
     The agents of an env lie side by side in a row of the ring, so a team's transition is that of one agent whose
     observation, action and mask are as long as all of theirs. What it earned and whether it can be drawn is settled
-    once an iteration. The rules stand in ``cuda/teams.cu``.
+    once an iteration. The rules stand in ``teams.cu``.
 
     Attributes:
         sizes: see above.
@@ -84,7 +84,7 @@ class TeamReplay(TransitionReplay):
         super().build(source, {**constants, "AGENTS": 1, "LEAVING": 0, "CUTTING": 0, "MASKED": 0}, work, **scalars)
         world, aliases = self.world, {**self.aliases, **self.ring.aliases}
         own = {"BATCH": self.sizes.batch_size, "MEAN": int(self.sizes.mean_reward)}
-        self._of_teams = world.kernels(CUDA_FOLDER / "teams.cu", {**self.ring.constants, **own}, aliases=aliases)
+        self._of_teams = world.kernels(KERNELS / "teams.cu", {**self.ring.constants, **own}, aliases=aliases)
         lanes = lanes_for(max(work, world.num_envs) * self.crew.size, world.num_envs)
         self._of_teams.build([Kernel(name, lanes, own_env_only=False) for name in self._of_teams.signatures])
 

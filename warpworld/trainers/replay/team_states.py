@@ -13,7 +13,7 @@ from warpworld.managers.function_manager import FunctionManager
 from warpworld.managers.numbers import Number
 from warpworld.managers.program import Copy, Step
 from warpworld.trainers.collecting.finite import refuse_not_finite
-from warpworld.trainers.replay.priorities import CUDA_FOLDER, add_arrays, lanes_for
+from warpworld.trainers.replay.priorities import KERNELS, add_arrays, lanes_for
 from warpworld.trainers.replay.ring import Ring
 from warpworld.world import World
 
@@ -77,7 +77,7 @@ class TeamStates:
             "SLOTS": self._slots or 1,
             "FINALS": int(self._slots is not None),
         }
-        kernels = world.kernels(CUDA_FOLDER / "team_states.cu", constants, aliases=aliases)
+        kernels = world.kernels(KERNELS / "team_states.cu", constants, aliases=aliases)
         lanes = lanes_for(self._batch_size * self.size, world.num_envs)
         kernels.build([Kernel(name, lanes, own_env_only=False) for name in kernels.signatures])
         return kernels

@@ -36,7 +36,7 @@ class TransitionReplay(Replay):
     """Records every step of a policy's agents in a ring, and draws transitions from it.
 
     Observations are stored once: what follows a step is the next row. Which items can be drawn is settled once an
-    iteration. The rules stand in ``cuda/n_step.cuh`` and ``cuda/transitions.cu``.
+    iteration. The rules stand in ``cuda/n_step.cuh`` and ``transitions.cu``.
 
     Attributes:
         sizes: see above.

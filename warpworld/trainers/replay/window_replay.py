@@ -53,7 +53,7 @@ class WindowReplay(Replay):
 
     Windows run on across ends of episodes, so that nothing is padded and nothing stored twice. What agents remember is
     kept where windows begin. Which windows can be drawn is settled once an iteration. The rules stand in
-    ``cuda/n_step.cuh`` and ``cuda/windows.cu``.
+    ``cuda/n_step.cuh`` and ``windows.cu``.
 
     Attributes:
         sizes: see above.

@@ -6,7 +6,7 @@ from warpworld.environment import Group, Kernel
 from warpworld.managers.function_manager import FunctionManager
 from warpworld.managers.program import Step
 from warpworld.trainers.collecting.memory import CUT, CUT_BEFORE, Memory
-from warpworld.trainers.replay.priorities import CUDA_FOLDER, lanes_for
+from warpworld.trainers.replay.priorities import KERNELS, lanes_for
 from warpworld.trainers.replay.ring import Ring
 from warpworld.world import World
 
@@ -49,7 +49,7 @@ class WindowStates:
         aliases |= {"window_states": self._kept, "window_cuts": self._cuts}
         unread = [*(() if leaving else ("agent_terminated",)), *(() if cutting else (CUT, CUT_BEFORE))]
         aliases |= dict.fromkeys(unread, "terminated")  # a placeholder, never read
-        kernels = world.kernels(CUDA_FOLDER / "window_states.cu", constants, aliases=aliases)
+        kernels = world.kernels(KERNELS / "window_states.cu", constants, aliases=aliases)
         lanes = lanes_for(world.num_envs * group.size * self._state_size, world.num_envs)
         kernels.build([Kernel("keep_states", lanes)])
         self._of_groups.append(kernels)
