@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tests.cuda.words.rounding import FORMATS, quantum, rounded
-from tests.cuda.words.word import DTYPES, Word, word
+from tests.cuda.words.word import DTYPES, Word, as_numbers, word
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,19 @@ def number(text: str, kind: str) -> float:
     return sign * (math.pi * float(size.removesuffix("pi")) if size.endswith("pi") else float(size))
 
 
+def argument(kind: str, text: str) -> Any:
+    """The number of an argument after it has been rounded to its type."""
+    return as_numbers(kind, _array(kind, [text]))[0]
+
+
 def _array(kind: str, column: Sequence[str]) -> np.ndarray:
     if kind not in FORMATS:
-        return np.array([int(text) for text in column], DTYPES.get(kind, "int64"))
+        return np.array([int(text) for text in column], DTYPES.get(kind, "uint32"))
     values = [number(text, kind) for text in column]
     if kind == "__nv_bfloat16":
         return (np.array(values, np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    return np.array(values, DTYPES[kind])
+    with np.errstate(over="ignore"):
+        return np.array(values).astype(DTYPES[kind])
 
 
 def _is(kind: str, result: Any, stated: str) -> bool:
@@ -75,6 +81,8 @@ def _is(kind: str, result: Any, stated: str) -> bool:
         return True
     if kind not in FORMATS:
         return bool(result == int(stated))
+    if stated == "any0":
+        return bool(result == 0)
     meant = number(stated, kind)
     if math.isnan(meant) or not math.isfinite(meant):
         return bool(math.isnan(result) if math.isnan(meant) else result == meant)

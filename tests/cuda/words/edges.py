@@ -2,7 +2,8 @@
 
 The rows of a word are ``arguments=results``, both separated by commas: numbers, ``nan``, ``most`` and ``least`` (the
 largest float and the smallest above 0), ``pi`` with a factor, ``~`` before a result that is rounded, or ``?`` for one
-that the reference leaves open. A zero has its sign. ``T`` is float and double, with an f behind the name of the first; or a float of 16 bits.
+that the reference leaves open. A zero has its sign. ``T`` is float or double, or a float of 16 bits; words of
+float have an f behind their names.
 """
 
 from __future__ import annotations
@@ -109,7 +110,14 @@ MATHEMATICS = {
     "void sincos(T,T*,T*)": "0=0,1 -0=-0,1 inf=nan,nan -inf=nan,nan nan=nan,nan",
     "void sincospi(T,T*,T*)": "0=0,1 -0=-0,1 inf=nan,nan -inf=nan,nan nan=nan,nan",
 }
-OVERLOADED = {"T min(T,T)": _SMALLEST, "T max(T,T)": _LARGEST}
+OVERLOADED = {
+    "T min(T,T)": _SMALLEST,
+    "T max(T,T)": _LARGEST,
+    "bool isnan(T)": "nan=1 inf=0 -inf=0 0=0 most=0 least=0",
+    "bool isinf(T)": "nan=0 inf=1 -inf=1 0=0 most=0 least=0",
+    "bool isfinite(T)": "nan=0 inf=0 -inf=0 -0=1 most=1 least=1",
+    "bool signbit(T)": "-0=1 0=0 -inf=1 inf=0 -least=1 least=0",
+}
 
 # Words of float alone, by their full names.
 INTRINSICS = {
