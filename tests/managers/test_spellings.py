@@ -119,14 +119,16 @@ def test_all_that_cannot_be_bound_are_named_at_once(tmp_path: Path) -> None:
     parameters = "float* loc_xx,\n int* loc_x_arr, float* zzz,\n float kMaxSped, int kMaxSpeed, float* given"
     assert refused(tmp_path, parameters, {"given": "loc_x"}).splitlines() == [
         "folder/kernels.cu:2: kernel 'step': 5 of its 6 parameters cannot be bound:",
-        "  folder/kernels.cu:2: parameter `float* loc_xx`: no array of that name. Did you mean 'loc_x'?",
+        "  folder/kernels.cu:2: parameter `float* loc_xx`: no array of that name: declare Array('loc_xx', 'float32', "
+        "...). Did you mean 'loc_x'?",
         "  folder/kernels.cu:3: parameter `int* loc_x_arr`, 'loc_x': the array is float32; expected the name of an "
         "array of int32: declare it as int32",
-        "  folder/kernels.cu:3: parameter `float* zzz`: no array of that name.",
-        "  folder/kernels.cu:4: parameter `float kMaxSped`: no number of that name. Did you mean 'max_speed'?",
+        "  folder/kernels.cu:3: parameter `float* zzz`: no array of that name: declare Array('zzz', 'float32', ...).",
+        "  folder/kernels.cu:4: parameter `float kMaxSped`: no number of that name: declare `max_sped: float` in "
+        "Params. Did you mean 'max_speed'?",
         "  folder/kernels.cu:4: parameter `int kMaxSpeed`, 'max_speed': it is a float (0.5); expected a number that "
         "int32 holds",
-        'Declare what is missing, and bind what has another name: Kernel("step", arguments={"given": "loc_x", '
+        'To bind those that have another name: Kernel("step", arguments={"given": "loc_x", '
         '"loc_xx": "loc_x", "zzz": ..., "kMaxSped": "max_speed"})',
     ]
 
@@ -143,7 +145,10 @@ def test_a_file_of_warpworld_s_own_names_all_of_them_too(tmp_path: Path) -> None
     ("parameter", "said"),
     [
         ("float* TWICE", "it may be 'twice' or 'Twice'."),
-        ("int* loc_x_of", "no array of that name. Did you mean 'loc_x_of_goal'?"),
+        (
+            "int* loc_x_of",
+            "no array of that name: declare Array('loc_x_of', 'int32', ...). Did you mean 'loc_x_of_goal'?",
+        ),
         ("float* loc_y", "'loc_y' is a number, not an array. Did you mean 'loc_x'?"),
         ("int loc_x", "'loc_x' is an array, not a number. Did you mean 'loc_y'?"),
         ("Thing* loc_x", "type `Thing` is not known; write it out as one such as float, int, bool or float2"),

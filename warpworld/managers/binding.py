@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 
+import numpy as np
+
 from warpworld.environment import Array
 from warpworld.errors import BindError, nearest, suggest
 from warpworld.managers.c_types import C_NAMES, C_TYPES
@@ -124,13 +126,19 @@ class Binding:
         return [name for name in self._data.names("state", "scratch", "history") if name not in kept]
 
     def _unnamed(self, parameter: Parameter) -> str:
+        """Why no array or number has the name of a parameter of WarpDrive's, and what to declare."""
+        dtype, _ = C_TYPES[parameter.type]
+        own = stem(parameter.name) or parameter.name
         if not parameter.pointer:
             found = matches(parameter.name, self._data)
-            return f"{found[0]!r} is an array, not a number." if found else "no number of that name."
-        if not parameter.const and stem(parameter.name) in READ_ONLY:
-            return f"{self._kept_by_world(stem(parameter.name))}."
+            kind = {"b": "bool", "f": "float"}.get(np.dtype(dtype).kind, "int")
+            missing = f"no number of that name: declare `{own}: {kind}` in Params."
+            return f"{found[0]!r} is an array, not a number." if found else missing
+        if not parameter.const and own in READ_ONLY:
+            return f"{self._kept_by_world(own)}."
         found = matches(parameter.name, self._scalars)
-        return f"{found[0]!r} is a number, not an array." if found else "no array of that name."
+        missing = f"no array of that name: declare Array('{own}', '{dtype}', ...)."
+        return f"{found[0]!r} is a number, not an array." if found else missing
 
     def _array(self, parameter: Parameter, dtype: str, components: int) -> Argument | str:
         """What a pointer is bound to, or why it is not."""

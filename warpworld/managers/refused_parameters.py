@@ -70,4 +70,4 @@ def _remedy(signature: Signature, refused: Sequence[Refused], given: Mapping[str
     known = {name: f'"{entry}"' if isinstance(entry, str) else repr(entry) for name, entry in given.items()}
     listed = ", ".join(f'"{name}": {entry}' for name, entry in {**known, **entries}.items())
     written = f'Kernel("{signature.name}", arguments={{{listed}}})'
-    return f"Declare what is missing, and bind what has another name: {written}" if unnamed else ""
+    return f"To bind those that have another name: {written}" if unnamed else ""
