@@ -15,6 +15,7 @@ from tests.docs.pages import blocks, page
 from warpworld import World, check
 from warpworld.cli.main import main
 from warpworld.errors import BindError
+from warpworld.managers.spellings import matches
 
 PAGE = page("from-warpdrive")
 SECONDS = re.compile(r"\d+\.\d s\)")
@@ -92,18 +93,33 @@ def test_random_starts(example: Path) -> None:
     np.testing.assert_allclose(world["observations"][:, 1, 1], place[:, -1] / 20, rtol=1e-6)
 
 
-def test_the_message_for_a_wrong_entry(example: Path) -> None:
-    from line_tag import LineTag
-
-    class Misspelt(LineTag):
-        def phases(self) -> list[object]:
-            (kernel, *others) = super().phases()
-            arguments = tuple("action" if entry == "actions" else entry for entry in kernel.arguments)
-            return [type(kernel)(kernel.name, arguments=arguments), *others]
+def test_the_message_for_unknown_names(example: Path) -> None:
+    file = example / "line_tag.py"
+    renamed = re.sub(r"(    )last_place: int", r"\1farthest_place: int", file.read_text())
+    given = 'Kernel("CudaLineTagStep", arguments={"runner_pays": True})'
+    assert given in renamed
+    for old, new in ((given, '"CudaLineTagStep"'), ("params.last_place", "params.farthest_place")):
+        renamed = renamed.replace(old, new)
+    (example / "far_tag.py").write_text(renamed)
+    from far_tag import LineTag  # type: ignore[import-not-found]
 
     with pytest.raises(BindError) as caught:
-        World(Misspelt(), 2, device="cpu")
-    assert str(caught.value) == f"{example}/{blocks(PAGE, 'text')[1].strip()}"
+        World(LineTag(), 2, device="cpu")
+    assert str(caught.value).replace(f"{example}/", "") == blocks(PAGE, "text")[1].strip()
+
+
+def test_the_table_of_spellings(example: Path) -> None:
+    table = PAGE.partition("| parameter | bound to |")[2].partition("\n\n")[0]
+    rows = [(re.findall(r"`(?:int\* )?(\w+)`", left), re.findall(r"`(\w+)`", right)) for left, right in _cells(table)]
+    for parameters, names in rows:
+        meant = names if len(names) == len(parameters) else names * len(parameters)
+        for parameter, name in zip(parameters, meant, strict=True):
+            assert matches(parameter, [name, "loc", "max", "time_limit"]) == [name]
+    assert len(rows) == 7
+
+
+def _cells(table: str) -> list[tuple[str, str]]:
+    return re.findall(r"^\| (`.*?) \| (.*?) \|$", table, re.MULTILINE)
 
 
 def test_ids_are_put_in_order() -> None:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from warpworld import make
+from warpworld.cli import main
 from warpworld.errors import BuildError
 from warpworld.managers import build_cache
 from warpworld.managers.build_cache import cache_folder, cached, content_key
+from warpworld.managers.cpu.host_compiler import find_compiler
 from warpworld.managers.tools import run_tool
 from warpworld.private_folder import private_folder
 
@@ -338,17 +343,75 @@ def test_keys_tell_parts_apart() -> None:
     assert content_key(["ab", "c"]) == content_key([b"ab", b"c"])
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(0.0, 0), (0.2, 1)])
-def test_a_long_build_is_announced_in_a_terminal(
-    seconds: float, words: int, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.fixture
+def slow_compiler(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A compiler that takes longer than the cache waits before it logs; its kernel file is the value."""
+    real = find_compiler().command[0]
+    compiler = tmp_path / "slow_compiler"
+    compiler.write_text(f'#!/bin/sh\ncase "$*" in *--version*) ;; *) sleep 0.3 ;; esac\nexec {real} -O0 "$@"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    monkeypatch.setattr(build_cache, "PATIENCE", 0.1)
+    (tmp_path / "slow.cu").write_text(
+        "".join(f'extern "C" __global__ void {name}(float* x) {{}}\n' for name in ("first", "second", "third", "step"))
+    )
+    (tmp_path / "slow.py").write_text(
+        "from gymnasium.spaces import Box, Discrete\n"
+        "from warpworld import Array, Environment, Group\n\n\n"
+        "class Slow(Environment):\n"
+        '    source = "slow.cu"\n\n'
+        "    def groups(self):\n"
+        '        return [Group("agent", 1, Box(0, 1, (1,)), Discrete(2))]\n\n'
+        "    def arrays(self):\n"
+        '        return [Array("x", "float32", initial=0, on_reset="initial")]\n\n'
+        "    def phases(self):\n"
+        '        return ["first"]\n\n'
+        "    def resets(self):\n"
+        "        return []\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return f"compiling slow.cu (first, second, third, 1 more); the result is kept in {folder}"
+
+
+@pytest.mark.cpu_backend
+@pytest.mark.heavy
+@pytest.mark.long
+def test_a_command_prints_that_it_compiles(slow_compiler: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "slow.py", "--envs", "2", "--steps", "2", "--device", "cpu"]) == 0
+    assert capsys.readouterr().err.splitlines().count(slow_compiler) == 1
+
+
+@pytest.mark.cpu_backend
+@pytest.mark.heavy
+@pytest.mark.long
+@pytest.mark.parametrize(("terminal", "level"), [(True, logging.WARNING), (False, logging.INFO)])
+def test_make_logs_that_it_compiles(
+    slow_compiler: str, terminal: bool, level: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("warpworld.managers.build_cache.PATIENCE", 0.1 if words else 60.0)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    caplog.set_level(logging.INFO, "warpworld")
+    make("slow.py", num_envs=2, device="cpu").reset()
+    assert [each.levelno for each in caplog.records if each.getMessage() == slow_compiler] == [level]
 
-    def build(scratch: Path, target: Path) -> None:
-        time.sleep(seconds)
-        write("built", scratch, target)
 
-    cached(content_key(["slow"]), ".so", build)
-    said = [f"compiling kernels; the result is kept in {folder}"] * words
-    assert [record.getMessage() for record in caplog.records] == said
+def test_a_short_build_is_not_announced(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "warpworld")
+    cached("key", ".so", build_contents)
+    assert not caplog.records
+
+
+def test_a_process_that_waits_for_another_s_build_says_so(
+    folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_cache, "PATIENCE", 0.1)
+    caplog.set_level(logging.INFO, "warpworld")
+    folder.mkdir()
+    with build_cache._locked(folder / "key.lock"):
+        waiting = threading.Thread(target=cached, args=("key", ".so", build_contents, "kernels of one"))
+        waiting.start()
+        waiting.join(0.3)
+        assert [each.getMessage() for each in caplog.records] == [
+            f"compiling kernels of one; the result is kept in {folder}"
+        ]
+    waiting.join()

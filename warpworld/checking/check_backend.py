@@ -141,7 +141,7 @@ class CheckBackend(CpuBackend):
             if log:
                 raise _cannot_instrument(compiler, log) or explain_failure(source, log, why_not_on_cpu)
 
-        self.module = Module(cached(key, ".so", build), source)
+        self.module = Module(cached(key, ".so", build, f"{source.subject} for a check"), source)
         return self.module
 
     def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Program:
@@ -258,7 +258,7 @@ def _check_runtime(compiler: HostCompiler) -> Path:
         if log:
             raise BuildError(f"the check runtime does not compile with {compiler.version}: {first_error(log)}", log)
 
-    return cached(key, ".o", build)
+    return cached(key, ".o", build, "the check runtime")
 
 
 def _flags(compiler: HostCompiler) -> tuple[str, ...]:

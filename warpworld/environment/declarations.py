@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -265,15 +265,15 @@ class Kernel:
             kernel that works with any number of threads, because its loops run from lane() in steps of num_lanes(). It
             gets the most if threads run in parallel, and the fewest if they take turns.
         own_env_only: False if it reads or writes other envs' parts; it then gets a launch of its own.
-        arguments: what its parameters are bound to, by their order instead of their names: each the name of an array,
-            of a Params field or of a world constant, or a number. Such a kernel may take a read-only array as a
-            pointer without const; ``warpworld check`` reports writes.
+        arguments: what its parameters are bound to: a mapping of those that have another name, or a tuple of all in
+            their order. An entry is the name of an array, of a Params field or of a world constant, or a number. Such
+            a parameter may take a read-only array as a pointer without const; ``warpworld check`` reports writes.
     """
 
     name: str
     threads_per_env: int | tuple[int, int] | None = None
     own_env_only: bool = True
-    arguments: tuple[str | int | float, ...] | None = None
+    arguments: tuple[str | int | float, ...] | Mapping[str, str | int | float] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         check_identifier("kernel", self.name)
@@ -285,7 +285,10 @@ class Kernel:
                 f"kernel '{self.name}': threads_per_env={threads!r}, expected 1 to {MAX_THREADS_PER_ENV} "
                 "(a CUDA block), or the fewest and the most of them"
             )
-        if self.arguments is not None:
+        if isinstance(self.arguments, Mapping):
+            named = {str(name): self._argument(entry) for name, entry in self.arguments.items()}
+            object.__setattr__(self, "arguments", named)
+        elif self.arguments is not None:
             object.__setattr__(self, "arguments", tuple(map(self._argument, _as_list(self.name, self.arguments))))
 
     def threads(self, num_agents: int, side_by_side: bool, packed: bool = False) -> int:
@@ -315,7 +318,10 @@ class Kernel:
 
 def _as_list(kernel: str, arguments: Any) -> list[Any]:
     if isinstance(arguments, str) or not isinstance(arguments, Sequence):
-        raise DeclarationError(f"kernel '{kernel}': arguments={arguments!r}, expected a tuple, one entry per parameter")
+        raise DeclarationError(
+            f"kernel '{kernel}': arguments={arguments!r}, expected a tuple, one entry per parameter, or a "
+            "mapping of parameters to entries"
+        )
     return list(arguments)
 
 

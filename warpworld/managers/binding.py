@@ -1,17 +1,21 @@
-"""What a kernel's parameters are bound to: arrays and numbers, by name or in the order of a list."""
+"""Binds a kernel's parameters to arrays and numbers: by name, by a mapping of names, or in the order of a list."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 
+import numpy as np
+
 from warpworld.environment import Array
-from warpworld.errors import BindError, suggest
+from warpworld.errors import BindError, nearest, suggest
 from warpworld.managers.c_types import C_NAMES, C_TYPES
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.numbers import Number, Scalar, fits, remedy, scalar_of, why_not
 from warpworld.managers.program import Argument
+from warpworld.managers.refused_parameters import Refused, refusal
 from warpworld.managers.signature import Parameter, Signature, Slot
+from warpworld.managers.spellings import matches, stem
 
 # The world or the caller writes these; kernels may only read them.
 READ_ONLY = ("timestep", "clock", "active")
@@ -25,26 +29,37 @@ class Binding:
         scalars: numbers that parameters passed by value may name.
         aliases: parameter name -> array name, where they differ.
         writable: arrays that are read-only for other kernels, but not for these.
+        ported: whether the file is WarpDrive's and stays as it is: its spellings are read, and a pointer without const
+            may be a read-only array, as in a list of arguments.
     """
 
     def __init__(
-        self, data: DataManager, scalars: Mapping[str, Scalar], aliases: Mapping[str, str], writable: Set[str]
+        self,
+        data: DataManager,
+        scalars: Mapping[str, Scalar],
+        aliases: Mapping[str, str],
+        writable: Set[str],
+        ported: bool = False,
     ) -> None:
         self._data, self._scalars, self._aliases, self._writable = data, scalars, aliases, writable
+        self._ported = ported
 
-    def by_name(self, signature: Signature) -> tuple[Argument, ...]:
-        """Each slot to what it is called.
+    def by_name(self, signature: Signature, given: Mapping[str, str | Number] | None = None) -> tuple[Argument, ...]:
+        """Bind each slot to its entry in ``given``, or else to what it is called.
 
         Raises:
-            BindError: a parameter names nothing, or something of another type; with what was expected.
+            BindError: parameters name nothing, or something of another type; all of them, with what was expected. Or
+                ``given`` has a name that no parameter has.
         """
-        return tuple(self._by_name(signature, slot) for slot in signature.slots)
+        entries = given or {}
+        self._check_names(signature, entries)
+        return _all_or_none(signature, [self._named(slot, entries) for slot in signature.slots], self._ported, entries)
 
     def by_position(self, signature: Signature, given: Sequence[str | Number]) -> tuple[Argument, ...]:
-        """Each slot to the entry at its place; an entry is the name of an array or a number, or a number.
+        """Bind each slot to the entry at its place; an entry is the name of an array or a number, or a number.
 
         Raises:
-            BindError: there are more or fewer entries than slots, or one does not fit its slot.
+            BindError: there are more or fewer entries than slots, or some do not fit their slots.
         """
         slots = signature.slots
         if len(given) != len(slots):
@@ -54,22 +69,76 @@ class Binding:
                 f"{_place(signature.path, signature.line, signature)} has {len(slots)} parameters{counted}, its list "
                 f"of arguments has {len(given)} entries; expected one each for: {listed}"
             )
-        return tuple(self._at(signature, i, entry) for i, entry in enumerate(given))
+        bound = [
+            self._entry(slot, entry, f"argument {i + 1}, {entry!r} for {_written(slot)}{slot.owner}")
+            for i, (slot, entry) in enumerate(zip(slots, given, strict=True))
+        ]
+        return _all_or_none(signature, bound, False, {})
 
     # ---- by name -----------------------------------------------------------------------------------------------------
-    def _by_name(self, signature: Signature, slot: Slot) -> Argument:
+    def _check_names(self, signature: Signature, given: Mapping[str, str | Number]) -> None:
+        names = [slot.parameter.name for slot in signature.slots]
+        for name in given:
+            if name not in names:
+                raise BindError(
+                    f"{_place(signature.path, signature.line, signature)}: arguments has '{name}', which is none of "
+                    f"its {len(names)} parameters.{_nearest(name, names)}"
+                )
+
+    def _named(self, slot: Slot, given: Mapping[str, str | Number]) -> Argument | Refused:
         parameter = slot.parameter
+        if parameter.name in given:
+            entry = given[parameter.name]
+            return self._entry(slot, entry, f"{slot}, given {entry!r}")
+        if self._ported and parameter.type in C_TYPES:
+            return self._spelled(slot)
         known = C_TYPES.get(parameter.type)
-        bound: Argument | str
         if known is None:
-            bound = _unknown_type(parameter)
+            bound: Argument | str = _unknown_type(parameter)
         elif parameter.pointer:
             bound = self._array(parameter, *known)
         else:
             bound = self._number(parameter, *known)
-        if isinstance(bound, Argument):
-            return bound
-        raise BindError(f"{_place(slot.path, parameter.line, signature)}, {slot}: {bound}")
+        return bound if isinstance(bound, Argument) else Refused(slot, str(slot), *_parted(bound))
+
+    def _spelled(self, slot: Slot) -> Argument | Refused:
+        """Bind a parameter of WarpDrive's to what its name stands for."""
+        parameter = slot.parameter
+        known = self._arrays_for(parameter) if parameter.pointer else list(self._scalars)
+        found = matches(parameter.name, known)
+        if len(found) == 1:
+            return self._entry(slot, found[0], str(slot) + ("" if found[0] == parameter.name else f", '{found[0]}'"))
+        if found:
+            return Refused(slot, str(slot), f"it may be {' or '.join(map(repr, found))}.", unnamed=True)
+        near = self._near(parameter, known)
+        hint = f" Did you mean '{near}'?" if near else ""
+        return Refused(slot, str(slot), self._unnamed(parameter), hint, near, unnamed=True)
+
+    def _near(self, parameter: Parameter, known: Sequence[str]) -> str | None:
+        """The nearest known name, of the parameter's own type if one of that type is near."""
+        dtype, _ = C_TYPES[parameter.type]
+        of_type = [name for name in known if parameter.pointer and self._data.array(name).dtype == dtype]
+        return nearest(stem(parameter.name), of_type) or nearest(stem(parameter.name), known)
+
+    def _arrays_for(self, parameter: Parameter) -> list[str]:
+        """Arrays that a pointer may be bound to: all but initial values, and those that only the world may write."""
+        kept = {} if parameter.const else set(READ_ONLY) - self._writable
+        return [name for name in self._data.names("state", "scratch", "history") if name not in kept]
+
+    def _unnamed(self, parameter: Parameter) -> str:
+        """Why no array or number has the name of a parameter of WarpDrive's, and what to declare."""
+        dtype, _ = C_TYPES[parameter.type]
+        own = stem(parameter.name) or parameter.name
+        if not parameter.pointer:
+            found = matches(parameter.name, self._data)
+            kind = {"b": "bool", "f": "float"}.get(np.dtype(dtype).kind, "int")
+            missing = f"no number of that name: declare `{own}: {kind}` in Params."
+            return f"{found[0]!r} is an array, not a number." if found else missing
+        if not parameter.const and own in READ_ONLY:
+            return f"{self._kept_by_world(own)}."
+        found = matches(parameter.name, self._scalars)
+        missing = f"no array of that name: declare Array('{own}', '{dtype}', ...)."
+        return f"{found[0]!r} is a number, not an array." if found else missing
 
     def _array(self, parameter: Parameter, dtype: str, components: int) -> Argument | str:
         """What a pointer is bound to, or why it is not."""
@@ -116,9 +185,9 @@ class Binding:
             return f"{why_not(number, dtype)}: {remedy(number, name)}"
         return Argument(array=None, value=number.value, dtype=dtype)
 
-    # ---- by position -------------------------------------------------------------------------------------------------
-    def _at(self, signature: Signature, i: int, entry: str | Number) -> Argument:
-        slot = signature.slots[i]
+    # ---- to an entry -------------------------------------------------------------------------------------------------
+    def _entry(self, slot: Slot, entry: str | Number, subject: str) -> Argument | Refused:
+        """Bind a slot to the name of an array or a number, or to a number; ``subject`` names both in an error."""
         parameter = slot.parameter
         known = C_TYPES.get(parameter.type)
         bound: Argument | str
@@ -128,10 +197,7 @@ class Binding:
             bound = self._array_at(parameter, entry, *known)
         else:
             bound = self._number_at(parameter, entry, *known)
-        if isinstance(bound, Argument):
-            return bound
-        given = f"{entry!r} for `{parameter.declaration} {parameter.name}`{slot.owner}"
-        raise BindError(f"{_place(slot.path, parameter.line, signature)}, argument {i + 1}, {given}: {bound}")
+        return bound if isinstance(bound, Argument) else Refused(slot, subject, *_parted(bound))
 
     def _array_at(self, parameter: Parameter, entry: str | Number, dtype: str, components: int) -> Argument | str:
         """What a pointer is bound to, or why it is not. The file stays as it is, so the array must fit."""
@@ -147,11 +213,15 @@ class Binding:
         if _splits_wrongly(array, components):
             return f"the array's last dimension is {_last_dimension(array)}; expected {components}"
         if not parameter.const and entry in READ_ONLY and entry not in self._writable:
-            return (
-                f"the world keeps '{entry}' itself; give the kernel an array of the environment's own, for instance "
-                f"Array('env_{entry}', '{dtype}', per='{array.per}', initial=0, on_reset='initial')"
-            )
+            return self._kept_by_world(entry)
         return Argument(array=entry, value=0, dtype=dtype)
+
+    def _kept_by_world(self, name: str) -> str:
+        array = self._data.array(name)
+        return (
+            f"the world keeps '{name}' itself; give the kernel an array of the environment's own, for instance "
+            f"Array('env_{name}', '{array.dtype}', per='{array.per}', initial=0, on_reset='initial')"
+        )
 
     def _number_at(self, parameter: Parameter, entry: str | Number, dtype: str, components: int) -> Argument | str:
         """What a parameter that is passed by value is bound to, or why it is not."""
@@ -167,6 +237,25 @@ class Binding:
         if not fits(number, dtype):
             return f"{why_not(number, dtype)}; {expected}" if isinstance(entry, str) else expected
         return Argument(array=None, value=number.value, dtype=dtype)
+
+
+def _all_or_none(
+    signature: Signature, bound: Sequence[Argument | Refused], ported: bool, given: Mapping[str, str | Number]
+) -> tuple[Argument, ...]:
+    refused = [each for each in bound if isinstance(each, Refused)]
+    if refused:
+        raise refusal(signature, refused, ported, given)
+    return tuple(each for each in bound if isinstance(each, Argument))
+
+
+def _written(slot: Slot) -> str:
+    return f"`{slot.parameter.declaration} {slot.parameter.name}`"
+
+
+def _parted(said: str) -> tuple[str, str]:
+    """A reason, and the sentence with names behind it."""
+    place = max(said.rfind(" Did you mean"), said.rfind(" Known: "))
+    return (said, "") if place < 0 else (said[:place], said[place:])
 
 
 def _place(path: Path, line: int, signature: Signature) -> str:

@@ -89,10 +89,10 @@ def _scratch(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _announced(folder: Path) -> Iterator[None]:
-    """Say that something compiles, if it takes long: as a warning where a person may be watching."""
+def _announced(subject: str, folder: Path) -> Iterator[None]:
+    """Log that something compiles, here or in another process, if it takes long: as a warning in a terminal."""
     level = logging.WARNING if sys.stderr.isatty() else logging.INFO
-    timer = threading.Timer(PATIENCE, logger.log, (level, "compiling kernels; the result is kept in %s", folder))
+    timer = threading.Timer(PATIENCE, logger.log, (level, "compiling %s; the result is kept in %s", subject, folder))
     timer.daemon = True
     timer.start()
     try:
@@ -139,7 +139,7 @@ def _cannot_keep(folder: Path, error: OSError) -> BuildError:
     return BuildError(f"{what}set WARPWORLD_CACHE to a folder you may write")
 
 
-def cached(key: str, suffix: str, build: Callable[[Path, Path], None]) -> Path:
+def cached(key: str, suffix: str, build: Callable[[Path, Path], None], subject: str = "kernels") -> Path:
     """The file of ``key``, built if it is not there yet or damaged.
 
     Several processes may ask at once: one builds while the others wait. The file appears whole or not at all.
@@ -148,6 +148,7 @@ def cached(key: str, suffix: str, build: Callable[[Path, Path], None]) -> Path:
         key: from ``content_key``.
         suffix: of the file's name, for instance ".so".
         build: called with a scratch folder and the path in it that is to be written.
+        subject: name of what is compiled, for the line that is logged if it takes long.
 
     Raises:
         BuildError: the cache folder cannot be written.
@@ -158,11 +159,11 @@ def cached(key: str, suffix: str, build: Callable[[Path, Path], None]) -> Path:
         if _is_whole(target):
             return target
         folder.mkdir(parents=True, exist_ok=True)
-        with _locked(lock):
+        with _announced(subject, folder), _locked(lock):
             if not _is_whole(target):
                 if target.exists():
                     logger.warning("%s is damaged and is rebuilt", target)
-                with _scratch(folder / f"{key}.building") as scratch, _announced(folder):
+                with _scratch(folder / f"{key}.building") as scratch:
                     built = scratch / target.name
                     build(scratch, built)
                     _keep(built, target)

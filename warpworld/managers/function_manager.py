@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +23,10 @@ from warpworld.managers.numbers import Number, Scalar, fits, scalar_of
 from warpworld.managers.program import Argument, RunKernel
 from warpworld.managers.signature import Signature, read_signatures
 from warpworld.managers.structs import with_structs
+
+Given = Sequence[str | Number] | Mapping[str, str | Number] | None
+_WARPDRIVE = (INCLUDE_FOLDER / "warpdrive.cuh").resolve()
+_INCLUDES_WARPDRIVE = re.compile(r"^\s*#\s*include\s*[<\"]warpdrive\.cuh[>\"]", re.MULTILINE)
 
 
 class FunctionManager:
@@ -60,10 +65,11 @@ class FunctionManager:
         self._backend, self._path = backend, path
         self._constants = {name: _constant(path, name, scalar_of(value)) for name, value in constants.items()}
         numbers = {name: each if isinstance(each, Scalar) else scalar_of(each) for name, each in scalars.items()}
-        self._binding = Binding(data, numbers, dict(aliases or {}), writable)
         self._asked_envs_per_warp, self._envs_per_warp = envs_per_warp, 0
         self._text = _read(path)
         self._includes = _find_headers(path, includes)
+        self.ported = _WARPDRIVE in self._includes or _INCLUDES_WARPDRIVE.search(self._text) is not None
+        self._binding = Binding(data, numbers, dict(aliases or {}), writable, self.ported)
         own = {**{header: _read(header) for header in self._includes}, path: self._text}
         self.signatures = with_structs(_read_all(own), self._read_included)
         none_given = isinstance(contents, Mapping) and not contents
@@ -183,14 +189,16 @@ class FunctionManager:
                 f"{place}: kernel '{name}' has a thread for each of {self._threads[name]} agents, {self._why_no_turns}"
             )
 
-    def arguments(self, name: str, given: Sequence[str | Number] | None = None) -> tuple[Argument, ...]:
-        """What each parameter of a kernel is bound to: to ``given`` in order, or by its name.
+    def arguments(self, name: str, given: Given = None) -> tuple[Argument, ...]:
+        """Bind each parameter of a kernel: to ``given`` in order, to its entry in a mapping, or by its name.
 
         Raises:
-            BindError: a parameter fits nothing, or something of another type; with what was expected.
+            BindError: parameters fit nothing, or something of another type; with what was expected.
         """
         signature = self.signatures[name]
-        return self._binding.by_name(signature) if given is None else self._binding.by_position(signature, given)
+        if given is None or isinstance(given, Mapping):
+            return self._binding.by_name(signature, given)
+        return self._binding.by_position(signature, given)
 
     def step(
         self,
@@ -198,7 +206,7 @@ class FunctionManager:
         index: int,
         active_only: bool = False,
         own_env_only: bool = True,
-        given: Sequence[str | Number] | None = None,
+        given: Given = None,
     ) -> RunKernel:
         """A step that runs a kernel of the built module.
 

@@ -115,6 +115,13 @@ class KernelSource:
                     yield path.resolve(), data
                     todo.append((path.parent, data.decode(errors="replace")))
 
+    @property
+    def subject(self) -> str:
+        """Name of the file, with up to three of its own kernels."""
+        names = [signature.name for signature in self.signatures if signature.path == self.path]
+        more = [f"{len(names) - 3} more"] if len(names) > 3 else []
+        return f"{self.path.name} ({', '.join([*names[:3], *more])})" if names else self.path.name
+
     def host_folders(self) -> list[Path]:
         """Folders in which a host compiler looks for included files."""
         return [INCLUDE_FOLDER, self.path.parent, TOOLKIT]

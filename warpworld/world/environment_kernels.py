@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from warpworld.environment import Environment, Group, Kernel
 from warpworld.managers.backend import Backend
@@ -10,6 +11,7 @@ from warpworld.managers.data_manager import DataManager
 from warpworld.managers.function_manager import FunctionManager
 from warpworld.managers.numbers import Scalar
 from warpworld.managers.program import RunKernel
+from warpworld.managers.spellings import stem
 from warpworld.world.kernel_constants import macros_of
 
 
@@ -37,7 +39,7 @@ class EnvironmentKernels:
         scalars: Mapping[str, Scalar],
         envs_per_warp: int | None,
     ) -> None:
-        path = environment.source_path()
+        self._data, path = data, environment.source_path()
         self.functions = (
             None
             if path is None
@@ -64,17 +66,32 @@ class EnvironmentKernels:
         return 0 if self.functions is None else self.functions.envs_per_warp
 
     def array_names(self, kernels: Iterable[Kernel]) -> set[str]:
-        """What kernels take that may be an array: by the names of pointers, or in their lists of arguments.
+        """Names that kernels take for arrays, or may: of pointers, and in their arguments.
 
         Args:
             kernels: those that the world runs; one that lists its arguments binds nothing by name.
         """
         if self.functions is None:
             return set()
-        listed = {kernel.name: kernel.arguments for kernel in kernels if kernel.arguments is not None}
-        by_name = [signature for name, signature in self.functions.signatures.items() if name not in listed]
-        found = {slot.parameter.name for each in by_name for slot in each.slots if slot.parameter.pointer}
-        return found | {entry for entries in listed.values() for entry in entries if isinstance(entry, str)}
+        listed = [(kernel.name, kernel.arguments) for kernel in kernels if kernel.arguments is not None]
+        by_name: list[tuple[str, Mapping[str, Any]]] = [
+            (name, {}) for name in self.functions.signatures if name not in dict(listed)
+        ]
+        return {name for each in (*listed, *by_name) for name in self._taken(*each)}
+
+    def _taken(self, kernel: str, given: Iterable[Any] | Mapping[str, Any]) -> set[str]:
+        """Names that one kernel takes for arrays, or may."""
+        if not isinstance(given, Mapping):
+            return {entry for entry in given if isinstance(entry, str)}
+        assert self.functions is not None
+        slots = self.functions.signatures[kernel].slots
+        names = {slot.parameter.name for slot in slots if slot.parameter.pointer} - set(given)
+        return self._stands_for(names) | {entry for entry in given.values() if isinstance(entry, str)}
+
+    def _stands_for(self, names: set[str]) -> set[str]:
+        """Names of parameters, and in a file of WarpDrive's the arrays that they may stand for if none is called so."""
+        assert self.functions is not None
+        return names | ({stem(name) for name in names if name not in self._data} if self.functions.ported else set())
 
     def require(self, kernels: Iterable[Kernel]) -> None:
         """Check that the file has these kernels; raises BindError or BuildError where it has not."""

@@ -177,15 +177,12 @@ class Continuous(WarpDriveEnvironment):
 
     def phases(self) -> list[str | Kernel]:
         p = self.params
-        arguments = (
-            *("loc_x", "loc_y", "speed", "direction", "acceleration", "agent_types", "edge_hit_reward_penalty"),
-            *("edge_hit_penalty", "grid_length", "acceleration_actions", "turn_actions", "max_speed"),
-            *("num_other_agents_observed", "skill_levels", "runner_exits_game_after_tagged", "still_in_the_game"),
-            *("use_full_observation", "observations", "actions", "neighbor_distances", "neighbor_ids_sorted"),
-            *("nearest_neighbor_ids", "rewards", "step_rewards", "num_runners", p.tagging_distance * p.grid_length),
-            *("tag_reward_for_tagger", "tag_penalty_for_runner", "end_of_game_reward_for_runner", "done"),
-            *("env_timestep", "num_agents", "episode_length"),
-        )
+        arguments = {
+            "distance_margin": p.tagging_distance * p.grid_length,
+            "tag_reward": "tag_reward_for_tagger",
+            "tag_penalty": "tag_penalty_for_runner",
+            "end_of_game_reward": "end_of_game_reward_for_runner",
+        }
         return [Kernel("CudaTagContinuousStep", arguments=arguments), "warpdrive_end_episodes"]
 
     def first_observations(self) -> np.ndarray:

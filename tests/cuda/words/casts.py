@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable
 from fractions import Fraction
@@ -16,7 +17,7 @@ WHOLE |= {"ll": ("long long", 64, True), "ull": ("unsigned long long", 64, False
 
 
 def to_float(kind: str, mode: str) -> Callable[[float], float]:
-    return lambda x: rounded(Fraction(x), kind, mode)
+    return lambda x: rounded(Fraction(x), kind, mode) if math.isfinite(x) else x
 
 
 def whole(bits: int, signed: bool, mode: str, of_float: bool) -> Callable[[float], int]:

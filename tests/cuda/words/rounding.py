@@ -35,7 +35,7 @@ def rounded(value: Fraction, kind: str, mode: str = "rn") -> float:
     largest = (2 - Fraction(2) ** (1 - digits)) * Fraction(2) ** most
     if abs(result) > largest:
         outwards = {"rn": True, "rz": False, "ru": value > 0, "rd": value < 0}[mode]
-        return math.copysign(math.inf if outwards else float(largest), value)
+        return math.copysign(math.inf if outwards else float(largest), 1 if value > 0 else -1)
     return float(result)
 
 

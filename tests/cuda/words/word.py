@@ -12,7 +12,14 @@ import numpy as np
 SAMPLES = 48
 DTYPES = {
     **{"char": "int8", "signed char": "int8", "unsigned char": "uint8", "short": "int16", "unsigned short": "uint16"},
-    **{"int": "int32", "unsigned": "uint32", "long long": "int64", "unsigned long long": "uint64", "bool": "bool"},
+    **{
+        "int": "int32",
+        "unsigned": "uint32",
+        "long": "int64",
+        "long long": "int64",
+        "unsigned long long": "uint64",
+        "bool": "bool",
+    },
     **{"float": "float32", "double": "float64", "__half": "float16", "__nv_bfloat16": "uint16"},
 }
 

@@ -87,7 +87,7 @@ class CpuBackend:
             if log:
                 raise explain_failure(source, log, why_not_on_cpu)
 
-        return Module(cached(key, ".so", build), source)
+        return Module(cached(key, ".so", build, source.subject), source)
 
     def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Program:
         """Freeze steps against a sealed store."""

@@ -52,7 +52,7 @@ class NativeLibrary:
                 raise BuildError(f"{source.name} does not compile with {compiler.version}: {error}", log)
 
         runtime()  # whose symbols it uses
-        self._library = load_library(cached(key, ".so", build))
+        self._library = load_library(cached(key, ".so", build, source.name))
 
     def function(self, name: str, *argument_types: type, returns: type | None = None) -> Callable[..., int]:
         """A plain function of the library."""

@@ -113,7 +113,7 @@ def runtime() -> ctypes.CDLL:
                 f"the cpu backend's runtime does not compile with {compiler.version}: {first_error(log)}", log
             )
 
-    library = load_library(cached(key, ".so", build), ctypes.RTLD_GLOBAL)
+    library = load_library(cached(key, ".so", build, "the cpu backend's runtime"), ctypes.RTLD_GLOBAL)
     library.ww_run_program.argtypes = [ctypes.c_void_p]
     library.ww_run_program.restype = ctypes.c_int
     if library.ww_abi() != ABI:

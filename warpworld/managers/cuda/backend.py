@@ -54,7 +54,7 @@ def _build_cubin(source: KernelSource, text: str, arch: str, compiler: CudaCompi
         if log:
             raise explain_failure(source, log)
 
-    return cached(key, ".cubin", build)
+    return cached(key, ".cubin", build, source.subject)
 
 
 def _loaded(source: KernelSource, path: Path, driver: Driver) -> Module:
