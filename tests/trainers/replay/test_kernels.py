@@ -13,6 +13,7 @@ from gymnasium.spaces import Discrete
 from tests.toys import box
 from warpworld.checking import Report, check
 from warpworld.environment import Array, Environment, Group, Kernel
+from warpworld.trainers.replay.priorities import KERNELS
 
 pytestmark = [pytest.mark.cpu_backend, pytest.mark.long]
 
@@ -92,7 +93,7 @@ class ReplayKernels(Environment):
     """Steps whose phases are the replay's kernels: those after an iteration, or those of an update."""
 
     source = "kernels.cu"
-    includes = ("ring.cu", "priorities.cu", "transitions.cu")
+    includes = tuple(KERNELS / name for name in ("ring.cu", "priorities.cu", "transitions.cu"))
     compile_time = (
         *(
             "items",

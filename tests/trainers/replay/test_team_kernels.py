@@ -14,6 +14,7 @@ from tests.toys import box
 from tests.trainers.replay.test_kernels import AGENTS, BATCH, CHOICES, ENVS, ROWS, SLOTS, ring_arrays
 from warpworld.checking import Report, check
 from warpworld.environment import Array, Environment, Group, Kernel
+from warpworld.trainers.replay.priorities import KERNELS
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -24,7 +25,7 @@ class TeamKernels(Environment):
     """Steps whose phases are these kernels, behind one that ends episodes."""
 
     source = "team_kernels.cu"
-    includes = ("teams.cu", "team_states.cu")
+    includes = tuple(KERNELS / name for name in ("teams.cu", "team_states.cu"))
     compile_time = (
         *("batch", "rows", "agents", "num_steps", "leaving", "cutting", "masked", "mean"),
         *("state_size", "slots", "finals"),
