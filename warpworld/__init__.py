@@ -9,8 +9,7 @@ from warpworld.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from warpworld.adapters.making import make
-    from warpworld.checking.check import check
-    from warpworld.checking.compare import compare
+    from warpworld.checking import check, compare
     from warpworld.checking.tracing import Trace
     from warpworld.config import load_config
     from warpworld.environment import (

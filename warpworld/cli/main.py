@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import importlib
 import io
 import logging
 import os
@@ -12,37 +13,17 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from warpworld.cli import (
-    about,
-    check,
-    compare,
-    completion,
-    evaluate,
-    export,
-    league,
-    params,
-    plans,
-    report,
-    runs,
-    train,
-    watch,
-)
-from warpworld.cli.bench import command as bench
-from warpworld.cli.board import command as board
-from warpworld.cli.new import command as new
-from warpworld.cli.profile import command as profile
-from warpworld.cli.run import command as run
+from warpworld.cli.about import version
 from warpworld.cli.settings import unknown_words
-from warpworld.cli.sweep import command as sweep
-from warpworld.cli.trace import command as trace
-from warpworld.cli.tune import command as tune
 from warpworld.errors import WarpworldError, suggest
 from warpworld.managers.cuda.faults import explain_torch_error
 from warpworld.packaged import packaged_configs
 
-COMMANDS = (  # in the order of --help
-    *(train, sweep, tune, profile, evaluate, league, watch, trace, runs, compare, report, board, export),
-    *(new, params, check, plans, run, about, completion, bench),
+# Modules of this folder, in the order of --help.
+COMMANDS = (
+    *("train", "sweep.command", "tune.command", "profile.command", "evaluate", "league", "watch", "trace.command"),
+    *("runs", "compare", "report", "board.command", "export", "new.command", "params", "check", "plans", "run.command"),
+    *("about", "completion", "bench.command"),
 )
 USER_ERROR = 2  # exit statuses
 INTERRUPTED = 130
@@ -130,12 +111,12 @@ def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     parser = argparse.ArgumentParser(
         prog="warpworld", description="Multi-agent reinforcement learning on one device, with a GPU or without."
     )
-    parser.add_argument("--version", action="version", version=f"warpworld {about.version('warpworld')}")
+    parser.add_argument("--version", action="version", version=f"warpworld {version('warpworld')}")
     # settings: where a command keeps its key=value words
     parser.set_defaults(command=None, settings=None, parser=parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for module in COMMANDS:
-        module.add_parsers(commands)
+    for name in COMMANDS:
+        importlib.import_module(f"warpworld.cli.{name}").add_parsers(commands)
     return parser, commands.choices
 
 

@@ -15,6 +15,7 @@ from warpworld.environment.declarations import (
 )
 from warpworld.environment.environment import Environment, critic_space, names_file, placed_groups, state_space
 from warpworld.environment.registry import environment_names, get_environment, register
+from warpworld.environment.spaces import action_heads, action_layout, observation_parts
 from warpworld.packaged import packaged_names
 
 __all__ = [
@@ -28,12 +29,15 @@ __all__ = [
     "Kernel",
     "Phase",
     "Script",
+    "action_heads",
+    "action_layout",
     "critic_space",
     "eager_phase",
     "environment_names",
     "get_environment",
     "masked_phase",
     "names_file",
+    "observation_parts",
     "packaged_names",
     "placed_groups",
     "register",

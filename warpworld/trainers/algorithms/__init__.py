@@ -1,6 +1,42 @@
 """The algorithms that policies learn by: one file each, and what they share."""
 
+from warpworld.trainers.algorithms.actor_critic import ActorCritic, ActorCriticSettings
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
+from warpworld.trainers.algorithms.batch import Batch, blank, mean, normalise
+from warpworld.trainers.algorithms.box_exploration import noise_scale
+from warpworld.trainers.algorithms.experience import starts_of
+from warpworld.trainers.algorithms.flat_parameters import FlatParameters
+from warpworld.trainers.algorithms.mixing import Mixing, MixingSettings
+from warpworld.trainers.algorithms.off_policy import OffPolicySettings
+from warpworld.trainers.algorithms.on_policy import Losses, OnPolicy, OnPolicySettings
+from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
 from warpworld.trainers.algorithms.registry import ALGORITHMS, get_algorithm
+from warpworld.trainers.algorithms.target_network import TargetNetwork
+from warpworld.trainers.algorithms.transition_settings import TransitionSettings
 
-__all__ = ["ALGORITHMS", "Algorithm", "Progress", "get_algorithm"]
+__all__ = [
+    "ALGORITHMS",
+    "ActorCritic",
+    "ActorCriticSettings",
+    "Algorithm",
+    "Batch",
+    "Evaluated",
+    "FlatParameters",
+    "Losses",
+    "Mixing",
+    "MixingSettings",
+    "OffPolicySettings",
+    "OnPolicy",
+    "OnPolicySettings",
+    "Progress",
+    "QLearning",
+    "QSettings",
+    "TargetNetwork",
+    "TransitionSettings",
+    "blank",
+    "get_algorithm",
+    "mean",
+    "noise_scale",
+    "normalise",
+    "starts_of",
+]

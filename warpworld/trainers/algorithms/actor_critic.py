@@ -13,27 +13,22 @@ from gymnasium.spaces import Box
 from pydantic import Field
 from torch import Tensor, nn
 
-from warpworld.config.sections import Fault, Sizes
-from warpworld.config.types import Count, Fraction, PositiveSchedule
-from warpworld.environment import Group
-from warpworld.environment.spaces import action_layout
-from warpworld.policies import Policy, build_policy, observation_size
+from warpworld.config import Count, Fault, Fraction, PositiveSchedule, Sizes
+from warpworld.environment import Group, action_layout
+from warpworld.policies import Policy, backward, build_policy, observation_size, of_stacks
 from warpworld.policies.actor_critics import ActorCritics, Critics, SquashedHead, TanhHead
 from warpworld.policies.deterministic import Deterministic
-from warpworld.policies.precision import backward
 from warpworld.policies.samplers import Sampler, Seat, scaling_to
 from warpworld.policies.squashed_gaussian import SquashedGaussian
-from warpworld.policies.stacking import of_stacks
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.box_exploration import Dial, at_random
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.algorithms.transition_settings import TransitionSettings
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
-from warpworld.trainers.replay import Normals, TransitionReplay, Transitions
-from warpworld.trainers.replay.size import settle_size
+from warpworld.trainers.collecting import Collector
+from warpworld.trainers.processes import ALONE, ProcessGroup
+from warpworld.trainers.replay import Normals, TransitionReplay, Transitions, settle_size
 
 
 class ActorCriticSettings(TransitionSettings):

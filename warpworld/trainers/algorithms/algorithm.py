@@ -14,9 +14,8 @@ from torch import Tensor
 from warpworld.config import LearnerConfig
 from warpworld.environment import Environment, Group, critic_space
 from warpworld.policies import Policy, build_policy
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.collecting.history import History
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.collecting import Collector, History
+from warpworld.trainers.processes import ALONE, ProcessGroup
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from warpworld.config.sections import ALGORITHM
-from warpworld.config.types import Count, Fraction, Positive, PositiveSchedule
+from warpworld.config import ALGORITHM, Count, Fraction, Positive, PositiveSchedule
 from warpworld.trainers.algorithms.dqn import DQN, DQNSettings
 
 

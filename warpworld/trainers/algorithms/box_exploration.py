@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warpworld.environment import Array
-from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting import Collector
 
 
 class Dial:

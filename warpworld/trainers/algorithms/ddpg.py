@@ -9,18 +9,14 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from warpworld.config.sections import ALGORITHM
-from warpworld.config.types import Count, Flag, Fraction, NotNegative, NotNegativeSchedule
+from warpworld.config import ALGORITHM, Count, Flag, Fraction, NotNegative, NotNegativeSchedule
 from warpworld.policies import Policy
 from warpworld.policies.actor_critics import TanhHead
 from warpworld.policies.deterministic import Deterministic
 from warpworld.policies.samplers import Noise, NoisySampler, Seat
-from warpworld.trainers.algorithms.actor_critic import ActorCritic, ActorCriticSettings
-from warpworld.trainers.algorithms.algorithm import Progress
-from warpworld.trainers.algorithms.box_exploration import noise_scale
-from warpworld.trainers.algorithms.target_network import TargetNetwork
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, Progress, TargetNetwork, noise_scale
+from warpworld.trainers.collecting import Collector
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay import Transitions
 
 

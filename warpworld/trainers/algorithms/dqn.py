@@ -10,18 +10,11 @@ from gymnasium.spaces import Box
 from pydantic import Field
 from torch.nn import functional
 
-from warpworld.config.sections import ALGORITHM
-from warpworld.config.types import Fraction
-from warpworld.environment import Group
-from warpworld.environment.spaces import action_heads
-from warpworld.policies import Policy
-from warpworld.policies.builder import HeadsMaker
-from warpworld.policies.q_network import DuelingHeads, QNetwork
-from warpworld.policies.stacking import of_stacks
-from warpworld.trainers.algorithms.off_policy import OffPolicySettings
-from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
-from warpworld.trainers.algorithms.transition_settings import TransitionSettings
-from warpworld.trainers.collecting.collector import Collector
+from warpworld.config import ALGORITHM, Fraction
+from warpworld.environment import Group, action_heads
+from warpworld.policies import DuelingHeads, HeadsMaker, Policy, QNetwork, of_stacks
+from warpworld.trainers.algorithms import Evaluated, OffPolicySettings, QLearning, QSettings, TransitionSettings
+from warpworld.trainers.collecting import Collector
 from warpworld.trainers.replay import TransitionReplay
 
 

@@ -11,8 +11,7 @@ from warpworld.policies import Policy, RecurrentPolicy
 from warpworld.policies.fused import fused_gradient
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.sequences import Experience, Sequences
-from warpworld.trainers.collecting.memory import begun
-from warpworld.trainers.collecting.trajectories import Trajectories
+from warpworld.trainers.collecting import Trajectories, begun
 
 # Rows of one value forward: of torch's on a cpu so few that what lies between the layers stays in a cache, on a gpu as
 # many as its memory does not notice. C++ takes them in strips by itself.

@@ -8,11 +8,10 @@ from typing import Any
 import torch
 
 from warpworld.config.schedules import value_at
-from warpworld.environment import Array
-from warpworld.environment.spaces import action_heads
+from warpworld.environment import Array, action_heads
 from warpworld.policies import Policy
 from warpworld.policies.samplers import Explorer, Seat
-from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting import Collector
 from warpworld.trainers.replay import Replay
 
 BASE, EXPONENT = 0.4, 7.0  # Horgan et al. 2018

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from warpworld.policies import Policy
+from warpworld.policies import Policy, backward
 from warpworld.policies.fused import DIAGNOSTICS, FusedAdam, FusedGradients, FusedNetworks, Loss
-from warpworld.policies.precision import backward
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.algorithms.minibatches import Epoch
 from warpworld.trainers.algorithms.sequences import Experience

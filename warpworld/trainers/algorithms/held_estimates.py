@@ -10,7 +10,7 @@ from torch import Tensor
 
 from warpworld.environment import Array
 from warpworld.trainers.algorithms.estimates import Estimates, TargetSettings
-from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting import Collector
 
 SOURCE = Path(__file__).resolve().parent / "advantages.cu"
 

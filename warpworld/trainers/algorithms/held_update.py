@@ -12,8 +12,8 @@ from torch import Tensor
 
 from warpworld.environment import Array, Kernel
 from warpworld.trainers.algorithms.update_parts import Part, UpdateParts
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.replay.priorities import lanes_for
+from warpworld.trainers.collecting import Collector
+from warpworld.trainers.replay import lanes_for
 
 SOURCE = Path(__file__).resolve().parent / "orders.cu"
 SEED_WORDS = 2

@@ -12,12 +12,10 @@ from gymnasium.spaces import Box
 from pydantic import Field
 from torch import Tensor, nn
 
-from warpworld.config.sections import ALGORITHM, Fault, Sizes
-from warpworld.config.types import Flag
+from warpworld.config import ALGORITHM, Fault, Flag, Sizes
 from warpworld.environment import Array, Environment, Group, state_space
 from warpworld.errors import ConfigError
-from warpworld.policies import Policy, build_policy
-from warpworld.policies.builder import action_distribution, observation_size
+from warpworld.policies import Policy, action_distribution, build_policy, observation_size
 from warpworld.policies.cells import make_cell
 from warpworld.policies.central_critic import (
     ActorWithCritic,
@@ -27,11 +25,9 @@ from warpworld.policies.central_critic import (
 )
 from warpworld.policies.central_inputs import CentralInputs
 from warpworld.policies.layers import VALUE_GAIN, Width, check_hidden, hidden_layers, perceptron
-from warpworld.trainers.algorithms.experience import starts_of
-from warpworld.trainers.algorithms.on_policy import OnPolicySettings
+from warpworld.trainers.algorithms import OnPolicySettings, starts_of
 from warpworld.trainers.algorithms.ppo import PPO, PPOSettings
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.collecting.trajectories import Trajectories
+from warpworld.trainers.collecting import Collector, Trajectories
 
 
 class MAPPOSettings(PPOSettings):

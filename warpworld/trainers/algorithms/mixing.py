@@ -12,15 +12,12 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from warpworld.config.sections import Fault, Sizes
-from warpworld.config.types import Count, Flag, PositiveSchedule
-from warpworld.environment import Group
-from warpworld.environment.spaces import action_heads
-from warpworld.policies.builder import HeadsMaker
+from warpworld.config import Count, Fault, Flag, PositiveSchedule, Sizes
+from warpworld.environment import Group, action_heads
+from warpworld.policies import DuelingHeads, HeadsMaker
 from warpworld.policies.mixing import TeamQNetwork
-from warpworld.policies.q_network import DuelingHeads
 from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
-from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting import Collector
 from warpworld.trainers.replay import TeamReplay, TeamSizes
 
 

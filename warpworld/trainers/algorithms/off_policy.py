@@ -13,11 +13,19 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from warpworld.config import LearnerConfig
-from warpworld.config.sections import Fault, Sizes
-from warpworld.config.types import Count, Flag, Fraction, FractionSchedule, NotNegative, Positive, PositiveSchedule
-from warpworld.environment import Group
-from warpworld.environment.spaces import observation_parts
+from warpworld.config import (
+    Count,
+    Fault,
+    Flag,
+    Fraction,
+    FractionSchedule,
+    LearnerConfig,
+    NotNegative,
+    Positive,
+    PositiveSchedule,
+    Sizes,
+)
+from warpworld.environment import Group, observation_parts
 from warpworld.errors import ConfigError, RunError
 from warpworld.managers.array_values import torch_dtype
 from warpworld.policies import ObservationRows, Policy
@@ -26,11 +34,9 @@ from warpworld.trainers.algorithms.flat_parameters import FlatParameters, Optimi
 from warpworld.trainers.algorithms.muon import muon
 from warpworld.trainers.algorithms.rmsprop import rmsprop
 from warpworld.trainers.algorithms.target_network import TargetNetwork
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.collecting.history import History
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
-from warpworld.trainers.replay import Replay, ReplaySizes, TransitionReplay
-from warpworld.trainers.replay.priorities import FAN
+from warpworld.trainers.collecting import Collector, History
+from warpworld.trainers.processes import ALONE, ProcessGroup
+from warpworld.trainers.replay import FAN, Replay, ReplaySizes, TransitionReplay
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": adam, "rmsprop": rmsprop, "muon": muon}
 SMALL_OBSERVATION = 256  # bytes; final observations of this size are kept unless the settings say otherwise

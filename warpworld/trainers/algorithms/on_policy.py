@@ -12,9 +12,17 @@ from gymnasium.spaces import Box
 from pydantic import Field
 from torch import Tensor
 
-from warpworld.config import LearnerConfig
-from warpworld.config.sections import Fault, Sizes
-from warpworld.config.types import Count, Flag, Fraction, NotNegativeSchedule, Positive, PositiveSchedule
+from warpworld.config import (
+    Count,
+    Fault,
+    Flag,
+    Fraction,
+    LearnerConfig,
+    NotNegativeSchedule,
+    Positive,
+    PositiveSchedule,
+    Sizes,
+)
 from warpworld.environment import Group
 from warpworld.errors import RunError
 from warpworld.policies import Policy, RecurrentPolicy
@@ -33,10 +41,8 @@ from warpworld.trainers.algorithms.sequences import Experience
 from warpworld.trainers.algorithms.targets import TARGETS, Targets
 from warpworld.trainers.algorithms.update_parts import Part, UpdateParts
 from warpworld.trainers.algorithms.value_units import ValueUnits, give_units
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.collecting.rollout import Rollout
-from warpworld.trainers.collecting.trajectories import Trajectories
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.collecting import Collector, Rollout, Trajectories
+from warpworld.trainers.processes import ALONE, ProcessGroup
 
 OPTIMIZERS: dict[str, OptimizerMaker] = {"adam": adam, "muon": muon}
 Losses = tuple[Tensor, dict[str, Tensor]]

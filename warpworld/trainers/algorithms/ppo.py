@@ -9,11 +9,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from warpworld.config.sections import ALGORITHM
-from warpworld.config.types import Count, Flag, Positive, PositiveSchedule
+from warpworld.config import ALGORITHM, Count, Flag, Positive, PositiveSchedule
 from warpworld.policies.fused import Loss
-from warpworld.trainers.algorithms.batch import Batch, blank, mean, normalise
-from warpworld.trainers.algorithms.on_policy import Losses, OnPolicy, OnPolicySettings
+from warpworld.trainers.algorithms import Batch, Losses, OnPolicy, OnPolicySettings, blank, mean, normalise
 
 
 class PPOSettings(OnPolicySettings):

@@ -12,24 +12,18 @@ from gymnasium.spaces import Box
 from pydantic import Field
 from torch import Tensor
 
-from warpworld.config.sections import Fault, Sizes
-from warpworld.config.types import Count, Flag, Fraction, FractionSchedule
+from warpworld.config import Count, Fault, Flag, Fraction, FractionSchedule, Sizes
 from warpworld.environment import Group
-from warpworld.policies import Categorical, Policy, build_policy
-from warpworld.policies.builder import HeadsMaker
-from warpworld.policies.distributions import FORBIDDEN
-from warpworld.policies.precision import backward
-from warpworld.policies.q_network import of_choices
+from warpworld.policies import FORBIDDEN, Categorical, HeadsMaker, Policy, backward, build_policy, of_choices
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.exploration import Epsilon
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.algorithms.off_policy import OffPolicy, OffPolicySettings
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.algorithms.value_rescale import rescaled, unscaled
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
-from warpworld.trainers.replay import Replay
-from warpworld.trainers.replay.size import settle_size
+from warpworld.trainers.collecting import Collector
+from warpworld.trainers.processes import ALONE, ProcessGroup
+from warpworld.trainers.replay import Replay, settle_size
 
 
 class QSettings(OffPolicySettings):

@@ -8,13 +8,11 @@ from typing import Any, ClassVar, Literal
 from gymnasium.spaces import Box
 from pydantic import Field
 
-from warpworld.config.sections import ALGORITHM
-from warpworld.config.types import Count
+from warpworld.config import ALGORITHM, Count
 from warpworld.environment import Environment, Group, state_space
-from warpworld.policies.builder import observation_size
+from warpworld.policies import observation_size
 from warpworld.policies.mixing import MonotonicMixer
-from warpworld.trainers.algorithms.mixing import Mixing, MixingSettings
-from warpworld.trainers.algorithms.off_policy import OffPolicySettings
+from warpworld.trainers.algorithms import Mixing, MixingSettings, OffPolicySettings
 
 
 class QMIXSettings(MixingSettings):

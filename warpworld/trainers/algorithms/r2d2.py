@@ -12,16 +12,22 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
-from warpworld.config.sections import ALGORITHM, Fault, Sizes
-from warpworld.config.types import Count, Flag, Fraction, FractionSchedule, Positive, PositiveSchedule
-from warpworld.environment import Group
-from warpworld.environment.spaces import action_heads
-from warpworld.policies.builder import HeadsMaker
+from warpworld.config import (
+    ALGORITHM,
+    Count,
+    Fault,
+    Flag,
+    Fraction,
+    FractionSchedule,
+    Positive,
+    PositiveSchedule,
+    Sizes,
+)
+from warpworld.environment import Group, action_heads
+from warpworld.policies import DuelingHeads, HeadsMaker, RecurrentQNetwork
 from warpworld.policies.cells import make_cell
-from warpworld.policies.q_network import DuelingHeads, RecurrentQNetwork
-from warpworld.trainers.algorithms.off_policy import OffPolicySettings
-from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
-from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.algorithms import Evaluated, OffPolicySettings, QLearning, QSettings
+from warpworld.trainers.collecting import Collector
 from warpworld.trainers.replay import WindowReplay, Windows, WindowSizes
 
 

@@ -12,16 +12,14 @@ from pydantic import Field, PlainValidator
 from pydantic_core import PydanticCustomError
 from torch import Tensor, nn
 
-from warpworld.config.sections import ALGORITHM
-from warpworld.config.types import Count
+from warpworld.config import ALGORITHM, Count
 from warpworld.policies import Policy
 from warpworld.policies.actor_critics import SquashedHead
 from warpworld.policies.samplers import Seat, SquashedSampler
 from warpworld.policies.squashed_gaussian import SquashedGaussian
-from warpworld.trainers.algorithms.actor_critic import ActorCritic, ActorCriticSettings
-from warpworld.trainers.algorithms.flat_parameters import FlatParameters
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, FlatParameters
+from warpworld.trainers.collecting import Collector
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay import Transitions
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.estimates import Estimates, TargetSettings, TensorEstimates
 from warpworld.trainers.algorithms.experience import ends_of, experience_of, rows_at_once, step_values
 from warpworld.trainers.algorithms.sequences import Experience, joined
-from warpworld.trainers.collecting.trajectories import Trajectories
+from warpworld.trainers.collecting import Trajectories
 
 
 class Targets(ABC):

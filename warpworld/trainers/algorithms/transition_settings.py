@@ -7,10 +7,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from warpworld.config.sections import Fault, Sizes
-from warpworld.config.types import Count
+from warpworld.config import Count, Fault, Sizes
 from warpworld.environment import Group
-from warpworld.policies.stacking import is_picture, no_picture
+from warpworld.policies import is_picture, no_picture
 from warpworld.trainers.algorithms.off_policy import OffPolicySettings
 
 

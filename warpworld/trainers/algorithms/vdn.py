@@ -7,11 +7,10 @@ from typing import Any, ClassVar, Literal
 from gymnasium.spaces import Box
 from pydantic import Field
 
-from warpworld.config.sections import ALGORITHM
+from warpworld.config import ALGORITHM
 from warpworld.environment import Group
 from warpworld.policies.mixing import Sum
-from warpworld.trainers.algorithms.mixing import Mixing, MixingSettings
-from warpworld.trainers.algorithms.off_policy import OffPolicySettings
+from warpworld.trainers.algorithms import Mixing, MixingSettings, OffPolicySettings
 
 
 class VDNSettings(MixingSettings):

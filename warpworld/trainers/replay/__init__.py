@@ -2,8 +2,9 @@
 
 from warpworld.trainers.replay.crew import Crew
 from warpworld.trainers.replay.normals import Normals
-from warpworld.trainers.replay.priorities import Priorities
+from warpworld.trainers.replay.priorities import FAN, Priorities, lanes_for
 from warpworld.trainers.replay.replay import Replay
+from warpworld.trainers.replay.size import settle_size
 from warpworld.trainers.replay.team_replay import TeamReplay, TeamSizes
 from warpworld.trainers.replay.team_transitions import TeamTransitions
 from warpworld.trainers.replay.transition_replay import ReplaySizes, TransitionReplay
@@ -12,6 +13,7 @@ from warpworld.trainers.replay.window_replay import WindowReplay, WindowSizes
 from warpworld.trainers.replay.windows import Windows
 
 __all__ = [
+    "FAN",
     "Crew",
     "Normals",
     "Priorities",
@@ -25,4 +27,6 @@ __all__ = [
     "WindowReplay",
     "WindowSizes",
     "Windows",
+    "lanes_for",
+    "settle_size",
 ]
