@@ -114,6 +114,7 @@ def test_metrics_of_ppo_only(tmp_path: Path) -> None:
     assert len(of_ppo) == 3
 
 
+@pytest.mark.long
 def test_a_logger_of_ones_own(working_folder: Path) -> None:
     (code,), (command,) = blocks(page("metrics"), "python"), blocks(page("metrics"), "sh")
     assert len(code.splitlines()) <= 15

@@ -89,6 +89,7 @@ def test_without_loggers_the_files_are_the_same(config: RunConfig, tmp_path: Pat
     assert [len(list(run.path.glob(EVENTS))) for run in runs] == [0, 1]
 
 
+@pytest.mark.long
 def test_a_resumed_run_rewinds_its_loggers(config: RunConfig, tmp_path: Path) -> None:
     run = trained(with_loggers(config, "Keeps"), tmp_path, 3)
     CALLS.clear()
@@ -98,6 +99,7 @@ def test_a_resumed_run_rewinds_its_loggers(config: RunConfig, tmp_path: Path) ->
     assert CALLS[-1] == ("close",)
 
 
+@pytest.mark.long
 def test_loggers_may_change_when_a_run_is_resumed(config: RunConfig, tmp_path: Path) -> None:
     run = trained(config, tmp_path, 3)
     assert main(["train", "--resume", str(run.path), f"saving.loggers=[{OWN}:Keeps]"]) == 0
@@ -107,6 +109,7 @@ def test_loggers_may_change_when_a_run_is_resumed(config: RunConfig, tmp_path: P
     assert Run.open(run.path).config.saving.loggers == (f"{OWN}:Keeps",)
 
 
+@pytest.mark.long
 def test_a_config_of_an_older_version_has_tensorboard(config: RunConfig, tmp_path: Path) -> None:
     run = trained(config, tmp_path, 3)
     text = run.config_path.read_text()
@@ -159,6 +162,7 @@ def test_a_run_whose_logger_failed_is_the_uninterrupted_one(
     assert run.metrics_path.read_bytes() == whole.metrics_path.read_bytes()
 
 
+@pytest.mark.long
 def test_a_failed_logger_is_made_anew_when_the_run_continues(config: RunConfig, tmp_path: Path) -> None:
     with pytest.raises(LoggerError):
         trained(with_loggers(config, "FailsToLog"), tmp_path)
