@@ -58,6 +58,10 @@ class RunError(WarpworldError):
     """A run folder or a checkpoint cannot be read or written."""
 
 
+class LoggerError(RunError):
+    """A logger failed; the run's own files and the other loggers have what it was given."""
+
+
 class ExportError(WarpworldError):
     """A policy cannot be exported, or what was exported gives something else than the policy."""
 

@@ -28,8 +28,12 @@ def import_named(name: str) -> Any:
     if module.startswith("."):
         raise ImportError(f"'{module}' is relative, expected the module's full name")
     try:
-        return getattr(importlib.import_module(module), attribute)
-    except Exception as error:
+        found = importlib.import_module(module)
+        if not hasattr(found, attribute):
+            hint = suggest(attribute, vars(found))
+            raise ImportError(f"module '{module}' has no attribute '{attribute}'{'.' if hint else ''}{hint}")
+        return getattr(found, attribute)
+    except (Exception, SystemExit) as error:
         raise ImportError(said(error)) from error
 
 

@@ -1,4 +1,4 @@
-"""What comes with warpworld, found without importing it: environments, configs, algorithms and models by name."""
+"""What comes with warpworld, found without importing it: environments, configs and classes by the names of configs."""
 
 from __future__ import annotations
 
@@ -54,8 +54,14 @@ ALGORITHMS = {
     "sac": "warpworld.trainers.algorithms.sac:SAC",
 }
 MODELS = {"mlp": "warpworld.policies.mlp:MLP", "multi_input": "warpworld.policies.multi_input:MultiInput"}
-# What every algorithm is a subclass of.
+LOGGERS = {
+    "tensorboard": "warpworld.runs.loggers.tensorboard:TensorBoard",
+    "wandb": "warpworld.runs.loggers.weights_and_biases:WeightsAndBiases",
+    "mlflow": "warpworld.runs.loggers.ml_flow:MLflow",
+}
+# What every algorithm, and every logger, is a subclass of.
 ALGORITHM = "warpworld.trainers.algorithms.algorithm:Algorithm"
+LOGGER = "warpworld.runs.loggers.logger:Logger"
 
 # What `warpworld list` shows of each of them; written by tools/write_catalogue.py, since loading them takes seconds.
 CATALOGUE = Path(__file__).resolve().parent / "envs" / "catalogue.json"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import page
+from tests.docs.pages import blocks, page
+from warpworld.cli.main import main
 from warpworld.config import load_config
 from warpworld.environment import get_environment, packaged_names, placed_groups
 from warpworld.runs import Run
@@ -109,3 +112,22 @@ def test_metrics_of_ppo_only(tmp_path: Path) -> None:
     run.close()
     assert on_the_page() - of_self_play() - own() - of_evaluations() - unrewarded() - names == of_ppo
     assert len(of_ppo) == 3
+
+
+@pytest.mark.long
+def test_a_logger_of_ones_own(working_folder: Path) -> None:
+    (code,), (command,) = blocks(page("metrics"), "python"), blocks(page("metrics"), "sh")
+    assert len(code.splitlines()) <= 15
+    (working_folder / "my_loggers.py").write_text(code)
+    small = ["trainer.device=cpu", "trainer.num_envs=4", "trainer.num_steps=8", "trainer.total_env_steps=128"]
+    learning = ["policy.agent.num_minibatches=1", "policy.agent.update_epochs=1", "saving.checkpoint_every=1"]
+    words = [*shlex.split(command)[1:], *small, *learning]
+    assert main([*words, "--stop-at", "64"]) == 0
+    (run,) = (working_folder / "runs").iterdir()
+    with (run / "returns.csv").open("a") as table:
+        table.write("96,lost\n")  # of a session that was killed before its checkpoint
+    assert main(["train", "--resume", str(run)]) == 0
+    rows = [row.split(",") for row in (run / "returns.csv").read_text().splitlines()]
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert rows == [[str(line["env_steps"]), str(line["charts/agent/episodic_return"])] for line in lines]
+    assert len(rows) == 4

@@ -154,6 +154,12 @@ def test_packaged_runs_are_played_and_nothing_is_said(run: Run, capsys: pytest.C
         ("name: warpworldly:Walk", ["module warpworldly"]),
         ("name: cartpole\npolicy: {a: {algorithm: 'x:A'}, b: {model: {type: 'x:B'}}, c: }", ["module x"]),
         ("name: cartpole\npolicy: {a: {algorithm: ppo, model: {type: mlp}}}", []),
+        (
+            "name: cartpole\nsaving: {loggers: [tensorboard, 'x:A', 'x:B', 'warpworld.runs.loggers:MLflow']}",
+            ["module x"],
+        ),
+        ("name: cartpole\nsaving: {loggers: [1, {a: 'x:A'}]}", []),
+        ("name: cartpole\nsaving: {loggers: 'x:A'}\n", []),
         ("name: [1]\npolicy: [1]", []),  # wrong, which loading says
         ("name: cartpole\npolicy: {a: 1, b: {model: 1, algorithm: 1}}", []),
     ],

@@ -76,8 +76,8 @@ def test_tensorboard_has_every_number(run: Run) -> None:
         assert [value for _, value in points] == pytest.approx([value for _, value in expected], rel=1e-6)
 
 
-def test_a_number_that_is_not_finite_is_left_out(tmp_path: Path) -> None:
-    board = TensorBoard(tmp_path, {}, "")
+def test_a_number_that_is_not_finite_is_left_out(config: RunConfig, tmp_path: Path) -> None:
+    board = TensorBoard(tmp_path, config)
     board.log({"env_steps": 8, "loss": float("nan"), "none": None, "name": "text", "fine": 2.5})
     board.close()
     events = EventAccumulator(str(tmp_path))
@@ -204,4 +204,5 @@ def test_a_site_that_cannot_be_reached(site: Site, watched: RunConfig, tmp_path:
     run = Run.create(watched, tmp_path)
     with pytest.raises(RunError, match=r"^Weights & Biases cannot be started: no answer; log in .* saving.wandb=null$"):
         Trainer(watched).train(run)
-    assert run.checkpoints() == [0]
+    assert run.checkpoints() == [0, 1]  # the iteration is not lost
+    assert [line["iteration"] for line in lines(run.metrics_path)] == [1]

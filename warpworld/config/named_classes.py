@@ -1,12 +1,16 @@
-"""The algorithms and models that a config names, imported by those names: they stand above, and read configs."""
+"""Algorithms, models and loggers that a config names, imported by those names: they stand above, and read configs."""
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from warpworld.errors import ConfigError, suggest
 from warpworld.importing import import_named
-from warpworld.packaged import ALGORITHM, ALGORITHMS, MODELS
+from warpworld.packaged import ALGORITHM, ALGORITHMS, LOGGER, LOGGERS, MODELS
+
+# Methods of a logger that a run calls, with what it passes.
+_OF_LOGGERS = {"log": ("metrics",), "rewind": ("iteration", "env_steps"), "sync": (), "close": ()}
 
 
 def algorithm_class(name: str) -> Any:
@@ -71,3 +75,42 @@ def model_class(name: str, needs_critic: bool = True) -> Any:
             f"model '{name}' has no {' and no '.join(missing)}(observations); see warpworld.policies.Model"
         )
     return found
+
+
+def logger_class(name: str) -> Any:
+    """The logger of that name, or the class that ``module:Class`` names.
+
+    Returns:
+        A subclass of ``warpworld.runs.loggers.Logger``, whose methods take what a run passes.
+
+    Raises:
+        ConfigError: there is none, or it is no logger.
+    """
+    if ":" not in name and name not in LOGGERS:
+        hint = suggest(name, LOGGERS)
+        raise ConfigError(f"logger {name!r}, expected one of {', '.join(LOGGERS)}, or module:Class.{hint}")
+    try:
+        found = import_named(LOGGERS.get(name, name))
+    except ImportError as error:
+        raise ConfigError(f"logger '{name}' cannot be imported: {error}") from error
+    if not (isinstance(found, type) and issubclass(found, import_named(LOGGER))):
+        raise ConfigError(f"logger '{name}' is not a subclass of warpworld.runs.loggers.Logger")
+    missing = sorted(getattr(found, "__abstractmethods__", ()))
+    if missing:
+        raise ConfigError(f"logger '{name}' has no {' and no '.join(missing)}; see warpworld.runs.loggers.Logger")
+    _check_calls(name, found)
+    return found
+
+
+def _check_calls(name: str, cls: type) -> None:
+    """Refuse a logger whose constructor or methods cannot be called as a run calls them."""
+    calls = {"__init__": ("folder", "config"), **_OF_LOGGERS}
+    for method, passed in calls.items():
+        made = getattr(cls, method)
+        wanted = f"{method}({', '.join(passed)})"
+        if not callable(made):
+            raise ConfigError(f"logger '{name}': {method} is {made!r}, expected a method {wanted}")
+        try:
+            inspect.signature(made).bind("self", *passed)
+        except TypeError as error:
+            raise ConfigError(f"logger '{name}': {method} cannot be called as {wanted}: {error}") from error

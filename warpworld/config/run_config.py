@@ -20,6 +20,7 @@ from warpworld.config.errors import known, validated
 from warpworld.config.evaluations import check_evaluations, check_stop_when
 from warpworld.config.keys import KeyPath, dotted
 from warpworld.config.keys_of_others import refuse_keys_of_others
+from warpworld.config.loggers import check_loggers
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.sections import (
     LearnerConfig,
@@ -194,6 +195,7 @@ def _build(document: Document, folder: Path) -> RunConfig:
     config = config.model_copy(update={"saving": config.saving.model_copy(update={"eval_opponents": met})})
     check_self_play(config, groups, scripts, document)
     check_evaluations(config, scripts, document)
+    check_loggers(config.saving, document)
     _check_sizes(config, groups, document)
     check_encodable(config.to_dict(), document)  # other paths are absolute now, too
     return config.model_copy(update={"policy": _with_models(config.policy, document)})

@@ -1,4 +1,4 @@
-"""A run's ``config.yaml`` read without importing the environment, the models and the algorithms that it names."""
+"""A run's ``config.yaml`` read without importing the classes that it names: environment, models and so on."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _document(path: Path) -> Document:
 
 
 def _imported(settings: Mapping[str, Any]) -> Iterator[str]:
-    """What settings name of classes: the environment, and policies' algorithms and models where they name a module."""
+    """Classes that settings name: the environment; algorithms, models and loggers where they name a module."""
     name = settings.get("name")
     if isinstance(name, str) and (":" in name or split_file(name)[0]):
         yield name
@@ -115,6 +115,11 @@ def _imported(settings: Mapping[str, Any]) -> Iterator[str]:
             for named in (entry.get("algorithm"), model.get("type") if isinstance(model, dict) else None):
                 if isinstance(named, str) and ":" in named:
                     yield named
+    saving = settings.get("saving")
+    loggers = saving.get("loggers") if isinstance(saving, dict) else None
+    for named in loggers if isinstance(loggers, list) else ():
+        if isinstance(named, str) and ":" in named:
+            yield named
 
 
 def _is_packaged(name: str) -> bool:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import Self
 
 from warpworld.config.schedules import value_at
-from warpworld.config.types import Count, Device, Flag, Label, Seed, Text, Wish
+from warpworld.config.types import Count, Device, Flag, Label, Names, Seed, Text, Wish
 
 if TYPE_CHECKING:
     from warpworld.environment import Group
@@ -226,6 +226,10 @@ class SavingConfig(Section):
     eval_seed: Seed = Field(default=0, description="seed of these episodes, the same in every evaluation")
     eval_opponents: tuple[Text, ...] = Field(
         default=(), description="opponents in evaluations: scripts of the environment, random, RUN or RUN#NAME"
+    )
+    loggers: Names = Field(
+        default=("tensorboard",),
+        description="what gets metrics besides its files: tensorboard, wandb, mlflow, or module:Class of your own",
     )
     wandb: Text | None = Field(
         default=None, description="project on Weights & Biases that metrics go to as well; null sends nothing"

@@ -69,11 +69,18 @@ def _read_label(given: Any) -> Any:
     return given
 
 
+def _read_names(given: Any) -> Any:
+    if not isinstance(given, (list, tuple)):
+        raise PydanticCustomError("names", "a list of names, such as [tensorboard, my_module:MyClass]")
+    return tuple(given)
+
+
 Device = Annotated[str, BeforeValidator(_read_device)]
 Flag = Annotated[bool, BeforeValidator(_read_word)]
 Wish = Annotated[bool | str, BeforeValidator(_read_wish)]
 Label = Annotated[str, BeforeValidator(_read_label)]
 Text = Annotated[str, Field(min_length=1)]
+Names = Annotated[tuple[Text, ...], BeforeValidator(_read_names)]
 Count = Annotated[int, Field(ge=1, le=_LARGEST)]
 Seed = Annotated[int, Field(ge=0, le=_LARGEST)]
 Positive = Annotated[float, Field(gt=0)]

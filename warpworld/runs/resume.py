@@ -35,6 +35,7 @@ FREE_KEYS = (
     "saving.keep_checkpoints",
     "saving.replay",
     "saving.eval_every",
+    "saving.loggers",
     "saving.wandb",
     "saving.mlflow",
     "saving.tags",

@@ -15,21 +15,11 @@ from typing import Any, BinaryIO
 
 from warpworld.config import RunConfig, load_config
 from warpworld.config.saved import foreign_code
-from warpworld.errors import ConfigError, RunError
+from warpworld.errors import ConfigError, LoggerError, RunError
 from warpworld.files import open_to_append, read_file, reason, remove_unfinished, replace_text, replacing
-from warpworld.runs.differences import flat
 from warpworld.runs.facts import facts_of
 from warpworld.runs.folder import RunFolder, as_folder_name
-from warpworld.runs.loggers import (
-    JsonLines,
-    Logger,
-    MLflow,
-    TensorBoard,
-    WeightsAndBiases,
-    import_mlflow,
-    import_wandb,
-    is_timed,
-)
+from warpworld.runs.loggers import JsonLines, LoggersOfRun, is_timed
 from warpworld.runs.machine import newer_version
 from warpworld.version import __version__
 
@@ -53,7 +43,8 @@ class Run(RunFolder):
     def __init__(self, path: Path, config: RunConfig) -> None:
         super().__init__(path)
         self.config = config
-        self._opened_loggers: list[Logger] | None = None
+        self._files: list[JsonLines] = []
+        self._loggers: LoggersOfRun | None = None
         self._lock: BinaryIO | None = None
 
     def __repr__(self) -> str:
@@ -87,11 +78,8 @@ class Run(RunFolder):
         Raises:
             RunError: the folder cannot be made or written, or a logger's package is missing.
         """
-        if config.saving.wandb is not None:
-            import_wandb()
-        if config.saving.mlflow is not None:
-            import_mlflow()
         wanted = path or Path(config.saving.directory if directory is None else directory) / _name_of(config)
+        LoggersOfRun(wanted, config).check_available()
         parent = wanted.parent
         unfinished = parent / f".{wanted.name}.{os.getpid()}.tmp"
         try:
@@ -193,8 +181,10 @@ class Run(RunFolder):
 
     def close(self) -> None:
         """Close the loggers, which a later ``log`` opens again, leave a summary for listings, and release the lock."""
-        for opened in self._opened_loggers or ():
-            opened.close()
+        for file in self._files:
+            file.close()
+        if self._loggers is not None:
+            self._loggers.close()
         if self._lock is not None:
             with contextlib.suppress(ConfigError):
                 facts_of(self, keep=True)
@@ -203,28 +193,23 @@ class Run(RunFolder):
 
     # ---- metrics -----------------------------------------------------------------------------------------------------
     def log(self, metrics: Mapping[str, Any]) -> None:
-        """Pass an iteration's metrics to every logger at once.
+        """Write an iteration's metrics to the run's files, then pass them to every logger.
 
         Raises:
-            RunError: they cannot be written.
+            RunError: the files cannot be written.
+            LoggerError: a logger failed; the files and the other loggers have the metrics.
         """
-        for opened in self._loggers():
-            opened.log(metrics)
+        loggers = self._begin_logging()
+        for file in self._files:
+            file.log(metrics)
+        loggers.log(metrics)
 
-    def _loggers(self) -> list[Logger]:
-        if self._opened_loggers is None:
-            saving, settings = self.config.saving, self.config.to_dict()
-            by_key = {key: value for key, value in flat(settings) if not key.startswith("saving.")}
-            self._opened_loggers = [
-                JsonLines(self.metrics_path, _of_the_seed),
-                JsonLines(self.timing_path, _of_the_machine),
-                TensorBoard(self.path, by_key, self.config.to_yaml()),
-            ]
-            if saving.wandb is not None:
-                self._opened_loggers.append(WeightsAndBiases(saving.wandb, self.path, settings))
-            if saving.mlflow is not None:
-                self._opened_loggers.append(MLflow(saving.mlflow, self.path, by_key))
-        return self._opened_loggers
+    def _begin_logging(self) -> LoggersOfRun:
+        """The loggers; they and the files of metrics are those of the settings at the first call."""
+        if self._loggers is None:
+            self._files = [JsonLines(self.metrics_path, _of_the_seed), JsonLines(self.timing_path, _of_the_machine)]
+            self._loggers = LoggersOfRun(self.path, self.config)
+        return self._loggers
 
     # ---- checkpoints -------------------------------------------------------------------------------------------------
     def save_checkpoint(self, iteration: int, state: dict[str, Any]) -> Path:
@@ -238,13 +223,25 @@ class Run(RunFolder):
 
         Raises:
             RunError: it cannot be written.
+            LoggerError: a logger failed; the checkpoint is written.
         """
-        for opened in self._opened_loggers or ():
-            opened.sync()
+        for file in self._files:
+            file.sync()
+        failure = self._sync_loggers()
         path = self._checkpoints.save(iteration, state)
         if self.config.saving.keep_checkpoints is not None:
             self._checkpoints.keep(self.config.saving.keep_checkpoints)
+        if failure is not None:
+            raise failure
         return path
+
+    def _sync_loggers(self) -> LoggerError | None:
+        try:
+            if self._loggers is not None:
+                self._loggers.sync()
+        except LoggerError as error:
+            return error
+        return None
 
     def save_best(self, state: dict[str, Any]) -> None:
         """Write ``checkpoints/best.pt``, whole or not at all.
@@ -310,8 +307,11 @@ class Run(RunFolder):
         Metrics are cut back, damaged later checkpoints are renamed to ``*.damaged``, temporary files are removed.
 
         Raises:
-            RunError: the folder cannot be written.
+            RunError: the folder cannot be written, or a logger's package is missing.
+            LoggerError: a logger failed; all else is restored.
         """
+        loggers = self._begin_logging()
+        loggers.check_available()
         try:
             remove_unfinished(self.path)
             remove_unfinished(self.opponents_folder)
@@ -319,8 +319,9 @@ class Run(RunFolder):
             self._checkpoints.set_aside_after(iteration)
         except OSError as error:
             raise RunError(f"run folder '{self.path}' cannot be written: {reason(error)}") from error
-        for opened in self._loggers():
-            opened.rewind(iteration, env_steps)
+        for file in self._files:
+            file.rewind(iteration, env_steps)
+        loggers.rewind(iteration, env_steps)
 
 
 def _claim(file: BinaryIO) -> None:

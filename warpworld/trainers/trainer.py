@@ -14,7 +14,7 @@ from torch import Tensor
 from warpworld.config import RunConfig
 from warpworld.config.schedules import value_at
 from warpworld.config.types import REQUIRED
-from warpworld.errors import ConfigError, RunError, StoreError
+from warpworld.errors import ConfigError, LoggerError, RunError, StoreError
 from warpworld.policies.precision import products
 from warpworld.runs import Run
 from warpworld.runs.checkpoints import RESUMABLE
@@ -163,19 +163,20 @@ class Trainer:
 
         Raises:
             RunError: the run folder cannot be written.
+            LoggerError: a logger failed; the training ended at the next checkpoint, which is written.
             TrainingError: a reward, a loss or a weight is not a finite number; earlier checkpoints are good.
             ProcessError: another process of the run ended.
         """
-        saving, metrics = self.config.saving, Metrics()
+        saving, metrics, failure = self.config.saving, Metrics(), None
         self._started = time.perf_counter() - self.seconds
         self._save(run)
-        while not self.is_finished and not self.processes.any(stop()):
+        while not self.is_finished and not self.processes.any(stop() or failure is not None):
             metrics = self._iterate()
             if self._is_evaluated(self.iteration):
                 with self._products():
                     metrics |= self.evaluations.take(self.iteration, self.env_steps, run)
             if run is not None and self._is_logged(self.iteration):
-                run.log(metrics)
+                failure = _failure_of_logging(run, metrics)
             if self._is_due(self.iteration, saving.checkpoint_every):
                 self._save(run)
             if on_iteration is not None:
@@ -183,6 +184,8 @@ class Trainer:
         self._save(run)
         if run is not None and self.evaluations.ending:
             run.save_ending(self.evaluations.ending)
+        if failure is not None:
+            raise failure
         return metrics
 
     def _iterate(self) -> Metrics:
@@ -409,3 +412,12 @@ class Trainer:
             self.evaluations.restore(run)
             self._past.note_older(run)
             self._keep_past(run)
+
+
+def _failure_of_logging(run: Run, metrics: Metrics) -> LoggerError | None:
+    """Log an iteration; a logger that failed ends the run only after a checkpoint, so that no iteration is lost."""
+    try:
+        run.log(metrics)
+    except LoggerError as error:
+        return error
+    return None

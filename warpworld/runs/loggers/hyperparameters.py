@@ -1,4 +1,4 @@
-"""A run's settings as TensorBoard shows them: a page of text, and a row in its table of hyperparameters."""
+"""A run's settings by dotted key; and as TensorBoard shows them: a page of text, and a row in its table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ import json
 import time
 from collections.abc import Mapping
 from typing import Any
+
+from warpworld.config import RunConfig
+from warpworld.runs.differences import flat
+
+
+def by_key(config: RunConfig) -> dict[str, Any]:
+    """The settings of a run by dotted key, without those of ``saving``, which change no result."""
+    return {key: value for key, value in flat(config.to_dict()) if not key.startswith("saving.")}
 
 
 def described(settings: Mapping[str, Any], text: str) -> Any:

@@ -1,33 +1,77 @@
-"""What every logger is, and what loggers share."""
+"""Base of loggers, and what they share."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
+from warpworld.config import RunConfig
 from warpworld.errors import RunError
 from warpworld.files import reason
 
 Metrics = Mapping[str, Any]
 
 
-class Logger(Protocol):
-    """What takes a run's metrics; it opens nothing before the first ``log``."""
+class Logger(ABC):
+    """Base of what takes a run's metrics. ``saving.loggers`` names a packaged one, or ``module:Class`` of the user's.
 
+    A logger is made before its first ``log`` or ``rewind``, once in a session. Of several processes, the first alone
+    has loggers. All methods are called in its main thread, between two iterations, and training waits for them.
+
+    A method may raise any exception. The line is in ``metrics.jsonl`` by then, every other logger gets it, too, and
+    the run ends with a checkpoint, an error of one line and exit status 2. Of a logger that failed, ``close`` alone is
+    called again; a resumed run makes a new one, which continues behind that checkpoint.
+
+    Attributes:
+        folder: the run folder, where a logger may write files of names that no file of the run has.
+        config: the run's settings.
+
+    Args:
+        folder: see above.
+        config: see above.
+    """
+
+    def __init__(self, folder: Path, config: RunConfig) -> None:
+        self.folder, self.config = folder, config
+
+    @classmethod
+    def check_available(cls, config: RunConfig) -> None:
+        """Check what logging needs, such as a package; called before a run is made or rewound.
+
+        Raises:
+            RunError: it is not there; the run does not begin, and nothing is written.
+        """
+        return
+
+    @abstractmethod
     def log(self, metrics: Metrics) -> None:
-        """Take the metrics of one iteration, at once. Raises RunError: they cannot be written."""
+        """Take the metrics of an iteration; called every ``saving.log_every`` iterations, and at the last.
 
-    def rewind(self, iteration: int, env_steps: int) -> None:
-        """Forget what came after an iteration, before a resumed run continues from it."""
+        Args:
+            metrics: by name, as docs/metrics.md defines them with their units; each an int, a finite float, or None
+                where there is no value. ``iteration`` and ``env_steps`` are always there. It cannot be changed.
+        """
 
-    def sync(self) -> None:
-        """Bring what was logged to the disk."""
+    def rewind(self, iteration: int, env_steps: int) -> None:  # noqa: B027
+        """Forget later lines than those of ``iteration``; called when a run is resumed, before its first ``log``.
 
-    def close(self) -> None:
-        """Close what is open; a later ``log`` opens it again."""
+        An earlier session may have logged beyond the checkpoint that the run continues from. The same lines, bit for
+        bit on a CPU, come again.
+
+        Args:
+            iteration: of that checkpoint.
+            env_steps: done by then; 0 of iteration 0.
+        """
+
+    def sync(self) -> None:  # noqa: B027
+        """Bring what was logged to the disk; called before each checkpoint is written."""
+
+    def close(self) -> None:  # noqa: B027
+        """Close what is open; called at the end of a session. A later ``log`` opens it again."""
 
 
 def is_timed(name: str) -> bool:

@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from warpworld.config import RunConfig
 from warpworld.errors import RunError
 from warpworld.files import read_file, readable, reason, replace_text
-from warpworld.runs.loggers.logger import Metrics, cannot_write, numbers
+from warpworld.runs.loggers.hyperparameters import by_key
+from warpworld.runs.loggers.logger import Logger, Metrics, cannot_write, numbers
 
 _FORBIDDEN = re.compile(r"[^\w. /-]", re.ASCII)  # in names of metrics
 _MOST_PARAMS, _LONGEST = 100, 500  # that MLflow takes at once, and of a value
 
 
-class MLflow:
+class MLflow(Logger):
     """A run in MLflow, where ``MLFLOW_TRACKING_URI`` says; a resumed one continues under the id in ``mlflow_id``.
 
-    Args:
-        experiment: that the run belongs to; made where there is none of the name.
-        folder: the run folder.
-        settings: the run's configuration by dotted key, kept as parameters.
-
-    Raises:
-        RunError: the package is not installed.
+    The run belongs to the experiment ``saving.mlflow``, which is made where there is none of the name. The settings are
+    kept as parameters, by dotted key.
     """
 
-    def __init__(self, experiment: str, folder: Path, settings: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, config: RunConfig) -> None:
+        super().__init__(folder, config)
         self._mlflow = import_mlflow()
-        self._experiment, self._folder, self._settings = experiment, folder, settings
         self._client: Any = None
         self._id, self._known = "", 0  # env steps whose numbers are there already
+
+    @classmethod
+    def check_available(cls, config: RunConfig) -> None:
+        """Check that the package is installed. Raises RunError: it is not."""
+        import_mlflow()
 
     def log(self, metrics: Metrics) -> None:
         """Send every finite number; steps that a killed session has sent already are left out."""
@@ -62,7 +64,7 @@ class MLflow:
     def _started(self) -> Any:
         """The client, with the run begun or reopened."""
         if self._client is None:
-            client, path = self._mlflow.tracking.MlflowClient(), self._folder / "mlflow_id"
+            client, path = self._mlflow.tracking.MlflowClient(), self.folder / "mlflow_id"
             try:
                 if path.exists():
                     self._id = read_file(path).decode().strip()
@@ -79,10 +81,11 @@ class MLflow:
 
     def _begin(self, client: Any) -> str:
         """Make a run with its settings; its id."""
-        found = client.get_experiment_by_name(self._experiment)
-        experiment = client.create_experiment(self._experiment) if found is None else found.experiment_id
-        identity: str = client.create_run(experiment, run_name=readable(self._folder.name)).info.run_id
-        params = [self._param(key, value) for key, value in self._settings.items()]
+        name = self.config.saving.mlflow
+        found = client.get_experiment_by_name(name)
+        experiment = client.create_experiment(name) if found is None else found.experiment_id
+        identity: str = client.create_run(experiment, run_name=readable(self.folder.name)).info.run_id
+        params = [self._param(key, value) for key, value in by_key(self.config).items()]
         for first in range(0, len(params), _MOST_PARAMS):
             client.log_batch(identity, params=params[first : first + _MOST_PARAMS])
         return identity

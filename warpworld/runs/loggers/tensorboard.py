@@ -6,18 +6,18 @@ import os
 import re
 import socket
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from warpworld.runs.loggers.hyperparameters import described
-from warpworld.runs.loggers.logger import Metrics, cannot_write, close, numbers
+from warpworld.config import RunConfig
+from warpworld.runs.loggers.hyperparameters import by_key, described
+from warpworld.runs.loggers.logger import Logger, Metrics, cannot_write, close, numbers
 
 _COUNTERS = {"iteration", "agent_steps", "time", "charts/episodes"}
 _BESIDE_LOSSES = re.compile(r"charts/(?P<policy>[^/]+)/(?P<leaf>(?!episodic_return)[^/]+)\Z")
 
 
-class TensorBoard:
+class TensorBoard(Logger):
     """Event files for TensorBoard, one a session, with env steps as the step.
 
     They lie in the run folder itself, whose name TensorBoard then gives to the run. The first begins with the settings,
@@ -26,15 +26,10 @@ class TensorBoard:
 
     The files are written directly, without the package's writer thread, so that what was logged is in the file when
     ``log`` returns, and an error reaches the trainer.
-
-    Args:
-        folder: where event files lie.
-        settings: hyperparameters by dotted key.
-        text: the configuration as YAML.
     """
 
-    def __init__(self, folder: Path, settings: Mapping[str, Any], text: str) -> None:
-        self._folder, self._settings, self._text = folder, settings, text
+    def __init__(self, folder: Path, config: RunConfig) -> None:
+        super().__init__(folder, config)
         self._first_step: int | None = None  # where a rewound run continues, until that is in a file
         self._file: BinaryIO | None = None
 
@@ -67,7 +62,7 @@ class TensorBoard:
                 self._file = self._open()
                 self._write(file_version="brain.Event:2")
                 if self._first_step is None:
-                    self._write(step=0, summary=described(self._settings, self._text))
+                    self._write(step=0, summary=described(by_key(self.config), self.config.to_yaml()))
                 if self._first_step is not None:
                     self._write(step=self._first_step, session_log={"status": "START"})
                     self._first_step = None
@@ -75,14 +70,14 @@ class TensorBoard:
             self._file.flush()
         except OSError as error:
             self.close()
-            raise cannot_write(self._folder, error) from error
+            raise cannot_write(self.folder, error) from error
 
     def _open(self) -> BinaryIO:
-        self._folder.mkdir(exist_ok=True)
+        self.folder.mkdir(exist_ok=True)
         name = (
             f"events.out.tfevents.{time.time():.6f}.{socket.gethostname()}.{os.getpid()}"  # TensorBoard sorts by name
         )
-        return (self._folder / name).open("xb")
+        return (self.folder / name).open("xb")
 
 
 def tag_of(name: str) -> str:

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from warpworld.config import RunConfig
 from warpworld.errors import RunError
 from warpworld.files import read_file, readable, reason, replace_text
-from warpworld.runs.loggers.logger import Metrics, cannot_write, numbers
+from warpworld.runs.loggers.logger import Logger, Metrics, cannot_write, numbers
 
 
-class WeightsAndBiases:
+class WeightsAndBiases(Logger):
     """A run on Weights & Biases; a resumed one continues under the same id, which a file of the run folder holds.
 
-    Args:
-        project: project on the site.
-        folder: the run folder.
-        settings: the run's configuration, shown beside the curves.
-
-    Raises:
-        RunError: the package is not installed.
+    ``saving.wandb`` is the project. The configuration is shown beside the curves.
     """
 
-    def __init__(self, project: str, folder: Path, settings: Mapping[str, Any]) -> None:
-        self._wandb = import_wandb()
-        self._project, self._folder, self._settings = project, folder, settings
+    def __init__(self, folder: Path, config: RunConfig) -> None:
+        super().__init__(folder, config)
         self._run: Any = None
+
+    @classmethod
+    def check_available(cls, config: RunConfig) -> None:
+        """Check that the package is installed. Raises RunError: it is not."""
+        import_wandb()
 
     def log(self, metrics: Metrics) -> None:
         """Send every finite number; steps that the site has already are ignored there."""
@@ -48,7 +46,7 @@ class WeightsAndBiases:
             self._run = None
 
     def _start(self) -> Any:
-        path = self._folder / "wandb_id"
+        path = self.folder / "wandb_id"
         try:
             if not path.exists():
                 replace_text(path, uuid.uuid4().hex[:12] + "\n")
@@ -56,12 +54,12 @@ class WeightsAndBiases:
         except OSError as error:
             raise cannot_write(path, error) from error
         try:
-            return self._wandb.init(
-                project=self._project,
+            return import_wandb().init(
+                project=self.config.saving.wandb,
                 id=identity,
-                name=readable(self._folder.name),
-                dir=str(self._folder),
-                config=dict(self._settings),
+                name=readable(self.folder.name),
+                dir=str(self.folder),
+                config=self.config.to_dict(),
                 resume="allow",
             )
         except Exception as error:  # the package's own kinds, which only it knows
