@@ -60,18 +60,8 @@ def test_text_is_refused_with_what_helps() -> None:
         "external: tests.external.views:views: group 'agent': observation['mission'] is Text(1, 5, charset="
     )
     assert message.endswith(
-        "Wrap the env in gymnasium.wrappers.FilterObservation(env, [the other keys]), or a "
-        "gymnasium.ObservationWrapper of your own; docs/external.md shows where"
-    )
-
-
-def test_actions_in_parts_are_refused_with_what_helps() -> None:
-    with pytest.raises(DeclarationError) as caught:
-        viewing(space="empty", heads=True)
-    assert str(caught.value) == (
-        "external: tests.external.views:views: group 'agent': actions are in Tuple(Discrete(4), Discrete(2)), expected "
-        "Discrete, MultiDiscrete, MultiBinary or a Box. Wrap the env in gymnasium.wrappers.TransformAction; "
-        "docs/external.md shows where"
+        "Wrap the env in gymnasium.wrappers.FilterObservation(env, ['direction', 'image']), which leaves it out; "
+        "docs/external.md#wrappers shows where"
     )
 
 

@@ -29,8 +29,6 @@ class Views(gymnasium.Env):
     def __init__(self, space: str, heads: bool, masks: bool, number: int) -> None:
         self.observation_space = SPACES[space]
         self.action_space: Space = MultiDiscrete([4, 2]) if heads else Discrete(4)
-        if space == "empty" and heads:
-            self.action_space = Tuple((Discrete(4), Discrete(2)))
         self._masks, self._number = masks, number
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:

@@ -58,6 +58,19 @@ def by_agent(given: Any, needed: Iterable[Any], known: Iterable[Any], where: str
     return given
 
 
+def infos_by_agent(given: Any, where: str) -> Mapping[Any, Any]:
+    """Infos of agents, a mapping; empty for None.
+
+    Raises:
+        DeclarationError: they are something else.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise DeclarationError(f"{where}: infos are {type(given).__name__}, expected a dict with a key for each agent")
+    return given
+
+
 def results(given: Any, names: tuple[str, ...], where: str) -> tuple[Any, ...]:
     """The results of a call, as a tuple.
 
@@ -73,7 +86,7 @@ def results(given: Any, names: tuple[str, ...], where: str) -> tuple[Any, ...]:
 def _array(given: Any) -> np.ndarray:
     try:
         return np.asarray(given)
-    except ValueError:
+    except Exception:  # of whatever the library made
         return np.empty(0, object)
 
 

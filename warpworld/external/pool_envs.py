@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from warpworld.environment import Group
-from warpworld.environment.gym_spaces import as_gymnasium
-from warpworld.environment.spaces import space_actions
+from warpworld.external.action_form import ActionForm
 from warpworld.external.agents import single_group
+from warpworld.external.calling import Calling
 from warpworld.external.envs import Observations, Outcome
 from warpworld.external.observation_form import ObservationForm
 from warpworld.external.vector_envs import AGENT, of_agent
@@ -28,12 +28,16 @@ class PoolEnvs:
 
     def __init__(self, pool: Any, num_envs: int, where: str = "external: envpool") -> None:
         self._pool, self._num_envs, self._where = pool, num_envs, where
-        self._action = as_gymnasium(pool.action_space)
-        self._form = ObservationForm(pool.observation_space, self._action, f"{where}: group '{AGENT}'")
-        self.groups: tuple[Group, ...] = (single_group(AGENT, 1, self._form, self._action, where),)
+        own = f"{where}: group '{AGENT}'"
+        self._form = ObservationForm(pool.observation_space, ActionForm(pool.action_space, own), own)
         self.requested: tuple[str, ...] = ()
-        self._masks = VectorMasks(self._form, self._action, num_envs, where)
+        self._masks = VectorMasks(self._form, self._form.action, num_envs, where)
         self._now: dict[str, np.ndarray] = {}
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """One group of one agent."""
+        return (single_group(AGENT, 1, self._form, self._masks.action),)
 
     @property
     def action_mask(self) -> np.ndarray | None:
@@ -42,7 +46,8 @@ class PoolEnvs:
 
     def reset(self, seed: int) -> Observations:
         """Begin the first episodes; the seeds were given when the pool was made."""
-        observations, infos = self._pool.reset()
+        with Calling(self._where, "reset"):
+            observations, infos = self._pool.reset()
         self._now = self._form.parts(observations, (self._num_envs,))
         self._masks.begin(observations, infos)
         if self._masks.there_are:
@@ -51,8 +56,9 @@ class PoolEnvs:
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """A step of every env."""
-        native = space_actions(self._action, actions[AGENT][:, 0])
-        observations, rewards, terminated, truncated, infos = self._pool.step(native)
+        native = self._masks.action.native(actions[AGENT][:, 0])
+        with Calling(self._where, "step", action=native):
+            observations, rewards, terminated, truncated, infos = self._pool.step(native)
         self._now = self._form.parts(observations, (self._num_envs,))
         self._masks.step(observations, infos)
         return Outcome(of_agent(self._now), rewards[:, None], terminated, truncated)
@@ -60,7 +66,8 @@ class PoolEnvs:
     def begin(self, envs: np.ndarray) -> Observations:
         """First observations of new episodes; an env that is reset here is not reset by its next step."""
         chosen = np.flatnonzero(envs).astype(np.int32)
-        observations, infos = self._pool.reset(chosen)
+        with Calling(self._where, "reset", action=chosen):
+            observations, infos = self._pool.reset(chosen)
         first = self._form.parts(observations, (len(chosen),))
         self._now = {key: np.array(part) for key, part in self._now.items()}
         for key, part in first.items():

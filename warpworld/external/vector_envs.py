@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warpworld.environment import Group
-from warpworld.environment.gym_spaces import as_gymnasium
-from warpworld.environment.spaces import space_actions
 from warpworld.errors import DeclarationError, StoreError
+from warpworld.external.action_form import ActionForm
 from warpworld.external.agents import single_group
+from warpworld.external.calling import Calling
 from warpworld.external.envs import Observations, Outcome
 from warpworld.external.given import results
 from warpworld.external.observation_form import ObservationForm, shown
@@ -36,12 +36,16 @@ class VectorEnvs:
 
     def __init__(self, envs: VectorEnv, where: str = "external") -> None:
         self._envs, self._where = envs, where
-        self._action = as_gymnasium(envs.single_action_space)
-        self._form = ObservationForm(envs.single_observation_space, self._action, f"{where}: group '{AGENT}'")
-        self.groups: tuple[Group, ...] = (single_group(AGENT, 1, self._form, self._action, where),)
-        self._masks = VectorMasks(self._form, self._action, envs.num_envs, where)
+        own = f"{where}: group '{AGENT}'"
+        self._form = ObservationForm(envs.single_observation_space, ActionForm(envs.single_action_space, own), own)
+        self._masks = VectorMasks(self._form, self._form.action, envs.num_envs, where)
         self._ended = np.zeros(envs.num_envs, np.bool_)  # in the last step
         self._now: dict[str, np.ndarray] = {}  # what the envs show; those that ended, of their new episodes
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """One group of one agent."""
+        return (single_group(AGENT, 1, self._form, self._masks.action),)
 
     @property
     def action_mask(self) -> np.ndarray | None:
@@ -50,7 +54,9 @@ class VectorEnvs:
 
     def reset(self, seed: int) -> Observations:
         """Begin the first episode of every env."""
-        self._look(self._envs.reset(seed=seed))
+        with Calling(self._where, "reset"):
+            given = self._envs.reset(seed=seed)
+        self._look(given)
         if self._masks.there_are:
             self.requested = (*type(self).requested, "action_mask")
         return of_agent(self._now)
@@ -82,9 +88,11 @@ class VectorEnvs:
 
     def _stepped(self, actions: Mapping[str, np.ndarray]) -> tuple[Any, ...]:
         """Observations, rewards (num_envs, 1), ends (num_envs,) bool, and infos."""
-        native = space_actions(self._action, actions[AGENT][:, 0])
+        native = self._masks.action.native(actions[AGENT][:, 0])
         where, shape = f"{self._where}: step()", (self._envs.num_envs,)
-        observations, *numbers, infos = results(self._envs.step(native), _STEP, where)
+        with Calling(self._where, "step", action=native):
+            given = self._envs.step(native)
+        observations, *numbers, infos = results(given, _STEP, where)
         rewards, *ends = (_row(each, shape, f"{where}: {name}") for each, name in zip(numbers, _STEP[1:4], strict=True))
         return observations, rewards[:, None], *(end.astype(np.bool_) for end in ends), infos
 
@@ -104,11 +112,14 @@ class VectorEnvs:
 
     def _restart(self, envs: np.ndarray) -> None:
         if envs.any():
-            self._look(self._envs.reset(options={"reset_mask": envs}))
+            with Calling(self._where, "reset"):
+                given = self._envs.reset(options={"reset_mask": envs})
+            self._look(given)
 
     def close(self) -> None:
         """Let go of the envs."""
-        self._envs.close()
+        with Calling(self._where, "close"):
+            self._envs.close()
 
 
 class WaitingVectorEnvs(VectorEnvs):
