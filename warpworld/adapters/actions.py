@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Space
 
+from warpworld.environment.library_actions import library_actions
 from warpworld.environment.spaces import action_start
 from warpworld.errors import StoreError
 
@@ -24,6 +25,7 @@ def action_writer(target: np.ndarray, space: Space, must_fit: bool, name: str = 
         name: what errors call them.
     """
     is_whole, start = not isinstance(space, Box) or space.dtype == np.bool_, action_start(space)
+    is_wide = isinstance(space, Box) and space.dtype.kind in "iu" and space.dtype.itemsize > 2
     counts_from_elsewhere = bool(start.any())
     shape, asarray, known = target.shape, np.asarray, target.dtype
     holds = _holds_few if target.size < 1024 else _holds_many
@@ -37,6 +39,8 @@ def action_writer(target: np.ndarray, space: Space, must_fit: bool, name: str = 
         if counts_from_elsewhere:
             given = np.subtract(given, start, dtype=np.int64, casting="unsafe")
         target[...] = given
+        if is_wide and known.kind in "iu" and known.itemsize > 2 and not _holds_whole(space, target, given):
+            raise _rounded(space, target, given, name)
         if must_fit and is_whole and known.itemsize > 4 and not holds(target, given):
             raise _too_large(given, target, name)
 
@@ -58,6 +62,28 @@ def _holds_few(target: np.ndarray, given: np.ndarray) -> bool:
 def _holds_many(target: np.ndarray, given: np.ndarray) -> bool:
     """The same, by one reduction where nothing is negative."""
     return bool(0 <= np.bitwise_or.reduce(given, axis=None) < 2**31) or bool((target == given).all())
+
+
+def _holds_whole(space: Space, target: np.ndarray, given: np.ndarray) -> bool:
+    """Whether a Box of whole numbers that float32 need not hold gets those that were given."""
+    if not given.size or (given.min() >= -(2**24) and given.max() <= 2**24):
+        return True
+    return bool((_received(space, target) == given).all())
+
+
+def _received(space: Space, target: np.ndarray) -> np.ndarray:
+    assert isinstance(space, Box)
+    return library_actions(space, target.reshape(-1, *space.shape)).reshape(target.shape)
+
+
+def _rounded(space: Space, target: np.ndarray, given: np.ndarray, name: str) -> StoreError:
+    received, given = np.atleast_1d(_received(space, target), given)
+    place = tuple(np.argwhere(received != given)[0])
+    return StoreError(
+        f"{name}: env {place[0]} has {given[place]}, expected a whole number that float32 holds, as the store does; "
+        f"{received[place]} is the nearest. Wrap the env in gymnasium.wrappers.TransformAction(env, "
+        "lambda action: ..., gymnasium.spaces.Box(...)) with smaller numbers; docs/external.md#wrappers shows where"
+    )
 
 
 def _too_large(given: np.ndarray, target: np.ndarray, name: str) -> StoreError:

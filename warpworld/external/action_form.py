@@ -50,6 +50,8 @@ class ActionForm:
                 f"{where}: actions are in {short(self.space)}; expected Discrete, MultiDiscrete, MultiBinary or a Box, "
                 f"or a Tuple or Dict of either choices or Boxes. {action_wrapper(where, self.space)}"
             )
+        if isinstance(flat, Box) and not flat.low.size:
+            raise DeclarationError(f"{where}: actions are in {short(self.space)}, which holds no number")
         self.is_joint = masks == "joint"
         self._flat = flat if not masks or isinstance(flat, Choices) else _counted(flat)
         self.counts = _counts(self._flat)

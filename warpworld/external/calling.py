@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
 from warpworld.errors import DeclarationError, WarpworldError, said
+from warpworld.external.checked_env import RESET, STEP, BadResultError
 from warpworld.external.missing import missing_package
 
+_RESULTS = {"reset": RESET, "step": STEP}
 _LONGEST = 80  # characters of an action in a message
 _VECTOR_LOOPS = ("SyncVectorEnv", "AsyncVectorEnv")
 
@@ -54,18 +58,22 @@ class Calling:
             f"{self._where}:{f' {place}:' if place else ''} {self._call}({given})",
             missing_package(raised),
         )
+        if isinstance(raised, BadResultError):
+            return f"{self._where}:{f' {place}:' if place else ''} {raised}"
         if missing:
             return f"{called} needs {missing}"
         return (
-            f"{called} raised {_raised(raised)}. Look for the fault in the environment; from Python, __cause__ of this "
-            "error has the traceback"
+            f"{called} raised {_raised(raised, self._call)}. Look for the fault in the environment; from Python, "
+            "__cause__ of this error has the traceback"
         )
 
 
-def _raised(error: Exception) -> str:
+def _raised(error: Exception, call: str) -> str:
     """Type and text of an exception in one line, and the meaning of those that pipes to workers raise."""
     text = said(error).rstrip(".")
     named = text if text.startswith(type(error).__name__) else f"{type(error).__name__}: {text}"
+    if "values to unpack" in text and call in _RESULTS:
+        named += f" ({call}() must return ({', '.join(_RESULTS[call])}))"
     if isinstance(error, (EOFError, ConnectionError)):
         named += " (a worker process of the library has ended)"
     return named
@@ -79,12 +87,14 @@ def _in_loop(error: Exception, trace: TracebackType | None) -> tuple[int | None,
     found, raised = None, error
     while trace is not None:
         names = trace.tb_frame.f_locals
+        following = trace.tb_next
         if type(names.get("self")).__name__ in _VECTOR_LOOPS:
-            index = names.get("index", names.get("i"))
+            is_in_env = following is not None and following.tb_frame.f_code.co_name in ("reset", "step")
+            index = names.get("index", names.get("i") if is_in_env else None)
             found = int(index) if isinstance(index, int) else found
             value = names.get("value")
             raised = value if isinstance(value, Exception) else raised
-        trace = trace.tb_next
+        trace = following
     return found, raised
 
 
@@ -98,3 +108,14 @@ def of_env(batch: Any, env: int) -> Any:
 def _short(action: Any) -> str:
     text = " ".join(repr(action).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+@contextmanager
+def quietly(envs: Any) -> Iterator[None]:
+    """Keep Gymnasium from printing the tracebacks of its worker processes, of which an error names the last line."""
+    if type(getattr(envs, "unwrapped", envs)).__name__ != "AsyncVectorEnv":
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r".*ERROR: ")  # as gymnasium.logger.error begins
+        yield

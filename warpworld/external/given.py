@@ -9,17 +9,23 @@ import numpy as np
 
 from warpworld.errors import DeclarationError, suggest
 
+LARGEST = float(np.finfo(np.float32).max)  # that the store holds
+
 
 def number(given: Any, where: str) -> float:
-    """One number, also in an array of one entry.
+    """One number that a float32 holds, also in an array of one entry.
 
     Raises:
-        DeclarationError: it is something else; the message begins with ``where``.
+        DeclarationError: it is something else, NaN or infinite; the message begins with ``where``.
     """
-    value = _array(given)
-    if value.dtype.kind not in "biuf" or value.size != 1:
-        raise DeclarationError(f"{where} is {_said(given)}, expected one number")
-    return float(value.ravel()[0])
+    if type(given) is not float:
+        value = _array(given)
+        if value.dtype.kind not in "biuf" or value.size != 1:
+            raise DeclarationError(f"{where} is {_said(given)}, expected one number")
+        given = float(value.ravel()[0])
+    if not -LARGEST <= given <= LARGEST:
+        raise DeclarationError(f"{where} is {given}, expected a finite number that float32 holds")
+    return given
 
 
 def flag(given: Any, where: str) -> bool:
@@ -28,6 +34,8 @@ def flag(given: Any, where: str) -> bool:
     Raises:
         DeclarationError: it is something else; the message begins with ``where``.
     """
+    if type(given) is bool:
+        return given
     value = _array(given)
     if value.dtype.kind not in "biuf" or value.size != 1:
         raise DeclarationError(f"{where} is {_said(given)}, expected True or False")

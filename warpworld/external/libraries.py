@@ -57,14 +57,17 @@ def _gymnasium(name: str, options: Mapping[str, Any], num_envs: int, seed: int) 
     import gymnasium
     from gymnasium.vector import AutoresetMode
 
+    from warpworld.external.checked_env import CheckedEnv
     from warpworld.external.vector_envs import of_mode
 
     own, where = {"vectorization_mode": "sync", **options}, f"external: gymnasium '{name}'"
     if "vectorization_mode" not in options and _has_vector_entry_point_only(name):
         own["vectorization_mode"] = "vector_entry_point"
-    kwargs = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    kwargs: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}
     if own["vectorization_mode"] == "vector_entry_point":
         kwargs = {}  # the environment's own, in whatever mode
+    else:
+        own["wrappers"] = (*(options.get("wrappers") or ()), CheckedEnv)
     with making(where):
         try:
             envs = gymnasium.make_vec(name, num_envs, vector_kwargs=kwargs, **own)

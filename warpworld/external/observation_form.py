@@ -150,7 +150,7 @@ def _at(observation: Any, leaf: Leaf, where: str) -> np.ndarray:
 def _leaves(whole: Space, where: str, mask: tuple[str] | None) -> Iterator[Leaf]:
     """All leaves of an observation but its mask and those that hold nothing."""
     for path, space in leaves(whole):
-        if (mask is not None and path[:1] == mask) or (path and _says_nothing(space)):
+        if (mask is not None and path[:1] == mask) or _says_nothing(space):
             continue
         turned = _is_turned(space)
         leaf = Leaf(path, space, _stored(_turned(space) if turned else space), turned)

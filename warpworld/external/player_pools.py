@@ -15,6 +15,7 @@ from warpworld.external.agents import single_group
 from warpworld.external.calling import Calling
 from warpworld.external.envs import Observations, Outcome
 from warpworld.external.observation_form import ObservationForm, shown
+from warpworld.external.vector_envs import check_rewards
 
 PLAYER = "player"  # the group of all players
 
@@ -74,6 +75,7 @@ class PlayerPools:
         envs = self._look(observations, infos)
         terminated, truncated = np.asarray(terminated)[envs], np.asarray(truncated)[envs]
         self._ended = terminated | truncated
+        check_rewards(np.asarray(rewards), f"{self._where}: step(): rewards")
         paid = np.where(only_reset, 0.0, self._of_players(np.asarray(rewards), "rewards"))
         return Outcome(self._shown(), paid, terminated, truncated, np.broadcast_to(~only_reset, self._shape))
 

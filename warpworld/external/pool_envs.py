@@ -13,7 +13,7 @@ from warpworld.external.agents import single_group
 from warpworld.external.calling import Calling
 from warpworld.external.envs import Observations, Outcome
 from warpworld.external.observation_form import ObservationForm
-from warpworld.external.vector_envs import AGENT, of_agent
+from warpworld.external.vector_envs import AGENT, check_rewards, of_agent
 from warpworld.external.vector_masks import VectorMasks
 
 
@@ -61,6 +61,7 @@ class PoolEnvs:
             observations, rewards, terminated, truncated, infos = self._pool.step(native)
         self._now = self._form.parts(observations, (self._num_envs,))
         self._masks.step(observations, infos)
+        check_rewards(rewards, f"{self._where}: step(): rewards")
         return Outcome(of_agent(self._now), rewards[:, None], terminated, truncated)
 
     def begin(self, envs: np.ndarray) -> Observations:

@@ -11,9 +11,9 @@ from warpworld.environment import Group
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.external.action_form import ActionForm
 from warpworld.external.agents import single_group
-from warpworld.external.calling import Calling
+from warpworld.external.calling import Calling, quietly
 from warpworld.external.envs import Observations, Outcome
-from warpworld.external.given import results
+from warpworld.external.given import LARGEST, results
 from warpworld.external.observation_form import ObservationForm, shown
 from warpworld.external.vector_masks import VectorMasks
 
@@ -54,7 +54,7 @@ class VectorEnvs:
 
     def reset(self, seed: int) -> Observations:
         """Begin the first episode of every env."""
-        with Calling(self._where, "reset"):
+        with Calling(self._where, "reset"), quietly(self._envs):
             given = self._envs.reset(seed=seed)
         self._look(given)
         if self._masks.there_are:
@@ -90,10 +90,11 @@ class VectorEnvs:
         """Observations, rewards (num_envs, 1), ends (num_envs,) bool, and infos."""
         native = self._masks.action.native(actions[AGENT][:, 0])
         where, shape = f"{self._where}: step()", (self._envs.num_envs,)
-        with Calling(self._where, "step", action=native):
+        with Calling(self._where, "step", action=native), quietly(self._envs):
             given = self._envs.step(native)
         observations, *numbers, infos = results(given, _STEP, where)
         rewards, *ends = (_row(each, shape, f"{where}: {name}") for each, name in zip(numbers, _STEP[1:4], strict=True))
+        check_rewards(rewards, f"{where}: rewards")
         return observations, rewards[:, None], *(end.astype(np.bool_) for end in ends), infos
 
     def _with_finals(self, ended: np.ndarray, finals: list[Any]) -> dict[str, np.ndarray]:
@@ -112,13 +113,13 @@ class VectorEnvs:
 
     def _restart(self, envs: np.ndarray) -> None:
         if envs.any():
-            with Calling(self._where, "reset"):
+            with Calling(self._where, "reset"), quietly(self._envs):
                 given = self._envs.reset(options={"reset_mask": envs})
             self._look(given)
 
     def close(self) -> None:
         """Let go of the envs."""
-        with Calling(self._where, "close"):
+        with Calling(self._where, "close"), quietly(self._envs):
             self._envs.close()
 
 
@@ -194,6 +195,18 @@ def _row(given: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
             f"{where} are {values.dtype} of shape {values.shape}, expected one number for each env, {shape}"
         )
     return values.reshape(shape)
+
+
+def check_rewards(rewards: np.ndarray, where: str) -> None:
+    """Refuse rewards that are not finite, or that float32 does not hold.
+
+    Raises:
+        DeclarationError: names the first env that has such a reward.
+    """
+    if not rewards.size or np.abs(rewards).max() <= LARGEST:
+        return
+    env = int(np.flatnonzero(~(np.abs(rewards) <= LARGEST))[0])
+    raise DeclarationError(f"{where}[{env}] is {rewards[env]}, expected a finite number that float32 holds")
 
 
 def _of_envs(finals: Any, envs: np.ndarray) -> list[Any]:
