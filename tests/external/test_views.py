@@ -65,6 +65,34 @@ def test_text_is_refused_with_what_helps() -> None:
     )
 
 
+TRANSFORM = (
+    "Wrap the env in gymnasium.wrappers.TransformObservation(env, lambda seen: ..., gymnasium.spaces.Box(...)), which "
+    "makes numbers of it; docs/external.md#wrappers shows where"
+)
+FLATTEN = "Wrap the env in gymnasium.wrappers.FlattenObservation(env); docs/external.md#wrappers shows where"
+
+
+@pytest.mark.parametrize(
+    ("space", "part", "advice"),
+    [
+        ("sentence", " is Text(", FLATTEN),
+        ("one of", " is OneOf(", FLATTEN),
+        ("letters", "[1] is Text(", "gymnasium.wrappers.FilterObservation(env, [0]), which leaves it out; "),
+        ("deep", "['a part']['its name'] is Text(", TRANSFORM),
+        ("sequence", " is Sequence(", TRANSFORM),
+        ("graph", " is Graph(", TRANSFORM),
+        ("many", " is Discrete(16777217); expected at most 16,777,216 choices", TRANSFORM),
+        ("more", " is Discrete(2147483649); expected", TRANSFORM),
+    ],
+)
+def test_spaces_that_are_refused_with_what_helps(space: str, part: str, advice: str) -> None:
+    with pytest.raises(DeclarationError) as caught:
+        viewing(space=space)
+    message = str(caught.value)
+    assert message.startswith(f"external: tests.external.views:views: group 'agent': observation{part}")
+    assert advice in message
+
+
 @pytest.mark.heavy
 @pytest.mark.long
 def test_pictures_have_their_channels_first() -> None:

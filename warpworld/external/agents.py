@@ -180,10 +180,12 @@ class Agents:
         """The agents that an env lists now.
 
         Raises:
-            DeclarationError: one is not among ``possible_agents``.
+            DeclarationError: there is no list of them, or one is not among ``possible_agents``.
         """
-        with Calling(self.where, "agents"):
-            agents = list(env.agents)
+        given = getattr(env, "agents", None)
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise DeclarationError(f"{self.where}: agents is {given!r}, expected a list of those that take part")
+        agents = list(given)
         for agent in agents:
             if agent not in self.places:
                 hint = suggest(str(agent), map(str, self.order))

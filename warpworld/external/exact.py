@@ -12,7 +12,7 @@ from warpworld.environment.observation_parts import part_of
 _WHOLE_IN_FLOAT32 = 2**24
 
 
-def lost_number(values: np.ndarray, stored: Space) -> str | None:
+def lost_number(values: np.ndarray, stored: Space) -> tuple[int, str] | None:
     """The first number that the store would change, with what it can hold; None if there is none.
 
     Floats may be rounded to the store's floats, within their range. Whole numbers, choices and truth values are exact.
@@ -20,6 +20,9 @@ def lost_number(values: np.ndarray, stored: Space) -> str | None:
     Args:
         values: (..., *shape), numbers.
         stored: the space as the store holds it.
+
+    Returns:
+        Its index in the first axis, and a text.
     """
     if isinstance(stored, Box) and stored.dtype.kind == "f":
         return _of_float(values, stored.dtype)
@@ -39,7 +42,7 @@ def lost_number(values: np.ndarray, stored: Space) -> str | None:
     return _first(values, is_lost, f"whole numbers from {np.min(low):d} to {np.max(high):d}")
 
 
-def _of_float(values: np.ndarray, dtype: Any) -> str | None:
+def _of_float(values: np.ndarray, dtype: Any) -> tuple[int, str] | None:
     """The first whole number that a float rounds, or float that becomes infinite."""
     if np.can_cast(values.dtype, dtype) or not values.size:
         return None
@@ -58,7 +61,8 @@ def _of_float(values: np.ndarray, dtype: Any) -> str | None:
     return _first(values, is_lost, f"whole numbers that {dtype}, in which the store holds them, does not round")
 
 
-def _first(values: np.ndarray, is_lost: Any, expected: str) -> str | None:
+def _first(values: np.ndarray, is_lost: Any, expected: str) -> tuple[int, str] | None:
     if not np.any(is_lost):
         return None
-    return f"{values[is_lost].ravel()[0]!s}, expected {expected}"
+    place = tuple(np.argwhere(np.atleast_1d(is_lost))[0])
+    return int(place[0]), f"{np.atleast_1d(values)[place]!s}, expected {expected}"

@@ -137,7 +137,7 @@ class External(Environment):
                 continue
             view, space = place.of(arrays), self._taken[place.group]
             if isinstance(space, Box):
-                _write(view, _held(space, view.cpu().numpy()))
+                _write(view, held_actions(space, view.cpu().numpy()))
             found[place.group] = view.cpu().numpy()
         return found
 
@@ -170,7 +170,7 @@ class _Place:
         return arrays[self.array][:, self.agents]
 
 
-def _held(space: Box, stored: np.ndarray) -> np.ndarray:
+def held_actions(space: Box, stored: np.ndarray) -> np.ndarray:
     """The actions that a library takes, (num_envs, agents, numbers), as far as float32 holds them.
 
     Where it does not hold a whole number, such as a bound, the store's number stays, from which that follows.

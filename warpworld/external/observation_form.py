@@ -61,9 +61,14 @@ class Leaf:
             )
         lost = lost_number(values, self.stored)
         if lost is not None:
+            row, what = lost
+            is_rounded = isinstance(self.stored, Box) and self.stored.dtype.kind == "f"
+            advice = (
+                observation_wrapper(where, self.space, ()) if is_rounded else "Correct the environment or its space"
+            )
             raise DeclarationError(
-                f"{where}: observation{self.key}, whose space is {short(self.space)}, has {lost}. "
-                f"{observation_wrapper(where, self.space, ())}"
+                f"{where}: observation{self.key}{f' in row {row} of the batch' if lead else ''}, whose space is "
+                f"{short(self.space)}, has {what}. {advice}"
             )
         return np.moveaxis(values, -1, -3) if self.turned else values
 

@@ -82,6 +82,10 @@ class TurnEnvs:
     def _infos(self, env: int) -> Mapping[Any, Any]:
         return infos_by_agent(getattr(self._envs[env], "infos", None), self._where)
 
+    def _selected(self, env: int) -> Any:
+        """The agent whose turn it is; None if an env does not say it."""
+        return getattr(self._envs[env], "agent_selection", None)
+
     def _observed(self, env: int, agent: Any) -> Any:
         with Calling(self._where, "observe", env, agent):
             return self._envs[env].observe(agent)
@@ -91,7 +95,8 @@ class TurnEnvs:
         native = self._agents.native(actions)
         rows = StepRows(len(self._envs), len(self._agents.order))
         for env, each in enumerate(self._envs):
-            agent, own = each.agent_selection, of_env(native[each.agent_selection], env)
+            agent = self._selected(env)
+            own = of_env(native[agent], env)
             with Calling(self._where, "step", env, agent, own):
                 each.step(own)
             rows.add(env, self._agents.places, *self._take(env))
@@ -133,9 +138,9 @@ class TurnEnvs:
         """Let agents that ended make the empty turn by which PettingZoo's environments remove them."""
         each = self._envs[env]
         for _ in range(len(self._agents.order)):
-            if not each.agents or each.agent_selection in self._live[env]:
+            if not each.agents or self._selected(env) not in each.agents or self._selected(env) in self._live[env]:
                 break
-            with Calling(self._where, "step", env, each.agent_selection):
+            with Calling(self._where, "step", env, self._selected(env)):
                 each.step(None)
         new = [
             agent for agent in self._agents.present(each) if agent not in self._live[env] and not _is_over(each, agent)
@@ -145,8 +150,7 @@ class TurnEnvs:
 
     def _give_turn(self, env: int) -> None:
         """Allow the agent whose turn it is what the env allows it, and all others nothing."""
-        each = self._envs[env]
-        agent = each.agent_selection
+        agent = self._selected(env)
         if agent not in self._live[env]:
             raise DeclarationError(
                 f"{self._where}: agent_selection is {agent!r}, expected one that has not ended: "
