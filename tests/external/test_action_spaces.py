@@ -121,7 +121,7 @@ def test_a_mask_that_fits_nothing_is_an_error_where_choices_are_masked() -> None
         acting(space="pair", masks="wrong")
     assert str(caught.value) == (
         f"{WHERE}env 0: infos['action_mask'] is float64 of shape (7,), expected 5 truth values, one for each choice of "
-        "MultiDiscrete([3 2])"
+        "MultiDiscrete([3 2]), or for one of at most 65,536 combinations"
     )
 
 

@@ -16,7 +16,7 @@ from warpworld.errors import DeclarationError
 from warpworld.external.wrappers import action_wrapper, short
 
 MOST_CHOICES = 2**24  # of one agent; a policy has an output for each
-_MOST_COMBINATIONS = 2**16  # that are made single choices
+MOST_COMBINATIONS = 2**16  # that are made single choices
 
 Choices = (Discrete, MultiDiscrete, MultiBinary)
 
@@ -74,9 +74,10 @@ class ActionForm:
         """The form that takes masks of so many truth values; None if such masks fit no form."""
         if not self.counts:
             return None
-        if size == sum(self.counts):
+        is_gymnasiums = isinstance(self.stored, MultiBinary) and size == len(self.counts)  # a number for each flag
+        if size == sum(self.counts) or is_gymnasiums:
             return self if isinstance(self.stored, Choices) else ActionForm(self.space, self._where, "parts")
-        is_joint = len(self.counts) > 1 and size == math.prod(self.counts) <= _MOST_COMBINATIONS
+        is_joint = len(self.counts) > 1 and size == math.prod(self.counts) <= MOST_COMBINATIONS
         return ActionForm(self.space, self._where, "joint") if is_joint else None
 
     def native(self, entries: np.ndarray) -> Any:

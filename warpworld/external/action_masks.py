@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, MultiBinary, MultiDiscrete, Space, Tuple
 
 from warpworld.errors import DeclarationError
-from warpworld.external.action_form import ActionForm, Choices
+from warpworld.external.action_form import MOST_COMBINATIONS, ActionForm, Choices
 
 MASK_KEYS = ("action_mask", "legal_action_mask")
 
@@ -67,8 +67,9 @@ def mask_row(given: Any, action: ActionForm, where: str) -> np.ndarray:
         row = np.empty(0, object)
     if row.dtype.kind not in "biuf" or row.size != expected:
         what = f"{row.dtype} of shape {np.shape(given)}" if isinstance(given, np.ndarray) else repr(given)[:80]
+        joint = f", or for one of at most {MOST_COMBINATIONS:,} combinations" if len(action.counts) > 1 else ""
         raise DeclarationError(
-            f"{where} is {what}, expected {expected} truth values, one for each choice of {action.space}"
+            f"{where} is {what}, expected {expected} truth values, one for each choice of {action.space}{joint}"
         )
     return row != 0
 
