@@ -116,6 +116,30 @@ def test_learners_take_legal_combinations_only(options: dict[str, str]) -> None:
     assert len(RECEIVED) == 40 and len(taken()) == (2 if options["space"] == "pair" else 1)
 
 
+@pytest.mark.parametrize(
+    ("library", "masks", "stored"),
+    [
+        ("parallel", "joint", Discrete(6)),
+        ("parallel", "parts", MultiDiscrete([3, 2])),
+        ("turns", "joint", Discrete(6)),
+        ("turns", "parts", MultiDiscrete([3, 2])),
+    ],
+)
+def test_masks_of_agents(library: str, masks: str, stored: Any) -> None:
+    """The env asserts that it gets what is legal."""
+    pytest.importorskip("pettingzoo")
+    params = {"library": "pettingzoo", "id": f"tests.external.pairs_{library}", "options": {"masks": masks}}
+    world = World(get_environment("external")(**params), 2, "cpu")
+    world.reset()
+    actions = RandomActions(world, 0)
+    for _ in range(20):
+        actions.draw()
+        actions.put(world, slice(None))
+        world.step()
+    assert next(iter(world.groups.values())).action == stored
+    assert (world.data.numpy("rewards").sum(1) > 0).all()
+
+
 def test_a_mask_that_fits_nothing_is_an_error_where_choices_are_masked() -> None:
     with pytest.raises(DeclarationError) as caught:
         acting(space="pair", masks="wrong")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict
+from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
 
-from tests.external.views import SPACES, views
+from tests.external.views import SPACES, Views, views
 from warpworld import World
 from warpworld.config import config_from_dict
 from warpworld.environment import get_environment
@@ -91,6 +93,32 @@ def test_spaces_that_are_refused_with_what_helps(space: str, part: str, advice: 
     message = str(caught.value)
     assert message.startswith(f"external: tests.external.views:views: group 'agent': observation{part}")
     assert advice in message
+
+
+def _count(seen: Any) -> np.ndarray:
+    return np.array([len(str(seen))], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("space", "wrapper"),
+    [
+        ("sentence", FlattenObservation),
+        ("one of", FlattenObservation),
+        ("letters", lambda env: FilterObservation(env, [0])),
+        ("sequence", lambda env: TransformObservation(env, _count, Box(0.0, 99.0, (1,), np.float32))),
+        ("graph", lambda env: TransformObservation(env, _count, Box(0.0, 99.0, (1,), np.float32))),
+        ("deep", lambda env: TransformObservation(env, _count, Box(0.0, 99.0, (1,), np.float32))),
+    ],
+)
+def test_the_lines_that_messages_give_help(space: str, wrapper: Any) -> None:
+    gymnasium.register("Own-v0", entry_point=lambda: Views(space, heads=False, masks=False, number=0))
+    try:
+        environment = get_environment("external")(id="Own-v0", options={"wrappers": [wrapper]})
+        world = World(environment, 2, "cpu")
+        world.reset()
+        world.step()
+    finally:
+        gymnasium.registry.pop("Own-v0")
 
 
 @pytest.mark.heavy
