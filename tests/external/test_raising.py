@@ -173,6 +173,21 @@ def test_results_that_fit(result: str) -> None:
         assert (world.data.numpy("observations") == 2**24 + 2).all()
 
 
+@pytest.mark.parametrize(
+    ("fault", "value", "expected"),
+    [
+        ("mask", 1, ": infos['action_mask'] is 1, expected a row for each env, and for env 0"),
+        ("mask", [], ": infos['action_mask'] is [], expected a row for each env, and for env 0"),
+        ("final", 1, ": infos['final_obs'] is 1, expected a row for each env, and for env 0"),
+        ("final", [[0.0, 0.0]], ": infos['final_obs'] is [[0.0, 0.0]], expected a row for each env, and for env 1"),
+        ("number", None, " returned 2 envs, expected num_envs=1"),
+    ],
+)
+def test_batches_that_lack_rows(fault: str, value: Any, expected: str) -> None:
+    found = message(library="tests.external.shapes:shapes", options={"fault": fault, "value": value})
+    assert found == f"external: tests.external.shapes:shapes{expected}"
+
+
 # ---- pettingzoo ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("call", "expected"),

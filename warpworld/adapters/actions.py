@@ -32,7 +32,10 @@ def action_writer(target: np.ndarray, space: Space, must_fit: bool, name: str = 
 
     def write(actions: Any) -> None:  # of names that it holds: a step of a few envs would notice look-ups
         nonlocal known
-        given = asarray(actions)
+        try:
+            given = asarray(actions)
+        except Exception as error:  # of parts of different shapes, or of a caller's own class
+            raise _no_array(actions, shape, name) from error
         if given.dtype is not known or given.shape != shape:
             _check(given, shape, is_whole, name)
             known = given.dtype
@@ -45,6 +48,39 @@ def action_writer(target: np.ndarray, space: Space, must_fit: bool, name: str = 
             raise _too_large(given, target, name)
 
     return write
+
+
+def as_batch(action: Any) -> np.ndarray:
+    """The action of one env as a batch of one.
+
+    Raises:
+        StoreError: it is no array.
+    """
+    try:
+        return np.asarray(action)[None]
+    except Exception as error:
+        raise _no_array(action, None, "action") from error
+
+
+def in_order(actions: Any, order: np.ndarray) -> np.ndarray:
+    """Actions of a batch in another order.
+
+    Raises:
+        StoreError: they are no array, or of another number of envs.
+    """
+    try:
+        given = np.asarray(actions)
+    except Exception as error:
+        raise _no_array(actions, None, "actions") from error
+    if given.shape[:1] != order.shape:
+        raise StoreError(f"actions: shape {given.shape}, expected one for each of {len(order)} envs")
+    return given[order]
+
+
+def _no_array(given: Any, shape: tuple[int, ...] | None, name: str) -> StoreError:
+    expected = "an array" if shape is None else f"an array of shape {shape}"
+    text = " ".join(repr(given).split())
+    return StoreError(f"{name}: {text:.80} ({type(given).__name__}) makes no array, expected {expected}")
 
 
 def _check(given: np.ndarray, shape: tuple[int, ...], is_whole: bool, name: str) -> None:

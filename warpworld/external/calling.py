@@ -105,6 +105,18 @@ def of_env(batch: Any, env: int) -> Any:
     return tuple(of_env(part, env) for part in batch) if isinstance(batch, tuple) else batch[env]
 
 
+def row_of(batch: Any, env: int, where: str) -> Any:
+    """One env's part of a batch that a library handed over.
+
+    Raises:
+        DeclarationError: it has none; the message begins with ``where``.
+    """
+    try:
+        return of_env(batch, env)
+    except (IndexError, KeyError, TypeError) as error:
+        raise DeclarationError(f"{where} is {_short(batch)}, expected a row for each env, and for env {env}") from error
+
+
 def _short(action: Any) -> str:
     text = " ".join(repr(action).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

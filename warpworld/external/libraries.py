@@ -50,6 +50,8 @@ def _of_function(library: str, make: Any, options: Mapping[str, Any], num_envs: 
             raise DeclarationError(
                 f"external: {library} returned {type(envs).__name__}, expected a gymnasium VectorEnv"
             )
+        if envs.num_envs != num_envs:
+            raise DeclarationError(f"external: {library} returned {envs.num_envs} envs, expected num_envs={num_envs}")
         return of_mode(envs, f"external: {library}")
 
 

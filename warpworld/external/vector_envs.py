@@ -11,7 +11,7 @@ from warpworld.environment import Group
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.external.action_form import ActionForm
 from warpworld.external.agents import single_group
-from warpworld.external.calling import Calling, quietly
+from warpworld.external.calling import Calling, quietly, row_of
 from warpworld.external.envs import Observations, Outcome
 from warpworld.external.given import LARGEST, results
 from warpworld.external.observation_form import ObservationForm, shown
@@ -82,7 +82,7 @@ class VectorEnvs:
             raise DeclarationError(
                 f"{self._where}: envs ended in step(), and infos lack 'final_obs', which autoreset_mode SAME_STEP needs"
             )
-        finals = _of_envs(infos["final_obs"], ended)
+        finals = [row_of(infos["final_obs"], int(env), f"{self._where}: infos['final_obs']") for env in ended]
         self._masks.final(ended, finals, infos.get("final_info", {}))
         return Outcome(of_agent(self._with_finals(ended, finals)), rewards, terminated, truncated)
 
@@ -207,10 +207,3 @@ def check_rewards(rewards: np.ndarray, where: str) -> None:
         return
     env = int(np.flatnonzero(~(np.abs(rewards) <= LARGEST))[0])
     raise DeclarationError(f"{where}[{env}] is {rewards[env]}, expected a finite number that float32 holds")
-
-
-def _of_envs(finals: Any, envs: np.ndarray) -> list[Any]:
-    """Final observations of some envs: from one for each env, or from a batch of a Dict space."""
-    if isinstance(finals, Mapping):
-        return [{key: part[env] for key, part in finals.items()} for env in envs]
-    return [finals[env] for env in envs]

@@ -9,7 +9,7 @@ import numpy as np
 
 from warpworld.external.action_form import ActionForm
 from warpworld.external.action_masks import form_for, late_mask, mask_in, mask_row
-from warpworld.external.calling import of_env
+from warpworld.external.calling import of_env, row_of
 from warpworld.external.observation_form import ObservationForm
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,9 @@ class VectorMasks:
             return
         there = np.flatnonzero(infos.get(f"_{key}", np.ones(self._num_envs, np.bool_)))
         if there.size:
-            self.action = form_for(of_env(_without_flags(infos[key]), there[0]), self.action)
+            self.action = form_for(
+                row_of(_without_flags(infos[key]), there[0], f"{self._where}: infos[{key!r}]"), self.action
+            )
         self.there_are = self.action.num_choices > 0
         self._last = self._begun = self._all()
         if not self.there_are:
@@ -115,7 +117,8 @@ class VectorMasks:
 
     def _write(self, envs: Any, given: Any, what: str) -> None:
         for env in envs:
-            one = given[env] if isinstance(given, dict) and env in given else of_env(given, env)
+            is_by_env = isinstance(given, dict) and env in given
+            one = given[env] if is_by_env else row_of(given, env, f"{self._where}: {what}")
             self._last[env, 0] = mask_row(one, self.action, f"{self._where}: env {env}: {what}")
 
 
