@@ -14,6 +14,7 @@ from tests.external.raising import Raising, Wrong
 from warpworld import World
 from warpworld.environment import get_environment
 from warpworld.errors import DeclarationError
+from warpworld.external.player_pools import PlayerPools
 from warpworld.external.pool_envs import PoolEnvs
 
 pytestmark = pytest.mark.cpu_backend
@@ -222,19 +223,56 @@ def test_each_call_of_a_turn_based_env(call: str, expected: str) -> None:
 
 # ---- envpool ---------------------------------------------------------------------------------------------------------
 class _Pool:
+    """Two envs of two players, if it is asked for these; ``fault`` is what is wrong with a step."""
+
     observation_space, action_space = Box(0.0, 9.0, (1,), np.float32), Discrete(3)
+    config = {"max_num_players": 2}  # noqa: RUF012, EnvPool's own form
+
+    def __init__(self, fault: str, players: int) -> None:
+        self._fault, self._players = fault, players
+
+    def _shown(self) -> Any:
+        infos = {"env_id": np.arange(2), "players": {"env_id": np.repeat(np.arange(2), self._players)}}
+        return np.zeros((2 * self._players, 1), np.float32), infos
 
     def reset(self, envs: Any = None) -> Any:
-        return np.zeros((2, 1), np.float32), {"env_id": np.arange(2)}
+        return self._shown()
 
     def step(self, actions: np.ndarray) -> Any:
-        raise RuntimeError(f"no action {actions[0]}")
+        if self._fault == "raise":
+            raise RuntimeError(f"no action {actions[0]}")
+        seen, infos = self._shown()
+        rewards, ends = np.ones(2 * self._players), np.zeros(2, np.bool_)
+        if self._fault == "reward":
+            rewards[1] = np.nan
+        if self._fault == "ids":
+            del infos["env_id"]
+        if self._fault == "old step":
+            return seen, rewards, ends, infos
+        return seen, rewards, None if self._fault == "end" else ends, ends, infos
 
 
-def test_a_pool_that_raises() -> None:
-    envs = PoolEnvs(_Pool(), 2, "external: envpool 'Own-v0'")
+@pytest.mark.parametrize("players", [1, 2])
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ("raise", f" raised RuntimeError: no action 2{LOOK}"),
+        ("reward", "step(): rewards[1] is nan, expected a finite number that float32 holds"),
+        ("old step", "returned a tuple of 4, expected (observations, rewards, terminations, truncations, infos)"),
+        ("end", "step(): terminations are object of shape (), expected one number for each env, (2,)"),
+    ],
+)
+def test_faults_of_a_pool(fault: str, expected: str, players: int) -> None:
+    kind: Any = PoolEnvs if players == 1 else PlayerPools
+    envs = kind(_Pool(fault, players), 2, "external: envpool 'Own-v0'")
     envs.reset(0)
     with pytest.raises(DeclarationError) as caught:
-        envs.step({"agent": np.full((2, 1, 1), 2)})
-    expected = f"external: envpool 'Own-v0': step(array([2, 2])) raised RuntimeError: no action 2{LOOK}"
-    assert str(caught.value) == expected
+        envs.step({envs.groups[0].name: np.full((2, players, 1), 2)})
+    assert str(caught.value).startswith("external: envpool 'Own-v0': step(") and expected in str(caught.value)
+
+
+def test_a_pool_that_does_not_number_its_envs() -> None:
+    envs = PlayerPools(_Pool("ids", 2), 2, "external: envpool 'Own-v0'")
+    envs.reset(0)
+    with pytest.raises(DeclarationError, match="'Own-v0': infos have 'players', expected 'env_id'"):
+        envs.step({"player": np.full((2, 2, 1), 2)})

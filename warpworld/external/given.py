@@ -9,6 +9,8 @@ import numpy as np
 
 from warpworld.errors import DeclarationError, suggest
 
+RESET = ("observations", "infos")
+STEP = ("observations", "rewards", "terminations", "truncations", "infos")
 LARGEST = float(np.finfo(np.float32).max)  # that the store holds
 
 
@@ -89,6 +91,61 @@ def results(given: Any, names: tuple[str, ...], where: str) -> tuple[Any, ...]:
         what = f"a tuple of {len(given)}" if isinstance(given, tuple) else type(given).__name__
         raise DeclarationError(f"{where} returned {what}, expected ({', '.join(names)})")
     return given
+
+
+def step_of(given: Any, num_envs: int, where: str) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, Any]:
+    """A step of envs with one agent each.
+
+    Returns:
+        Observations and infos as they were given, rewards (num_envs, 1), and ends (num_envs,) bool.
+
+    Raises:
+        DeclarationError: there are other results, of other shapes, or a reward is not finite.
+    """
+    observations, *numbers, infos = results(given, STEP, where)
+    rows = [
+        row_of_numbers(each, (num_envs,), f"{where}: {name}") for each, name in zip(numbers, STEP[1:4], strict=True)
+    ]
+    check_rewards(rows[0], f"{where}: rewards")
+    return observations, rows[0][:, None], rows[1].astype(np.bool_), rows[2].astype(np.bool_), infos
+
+
+def row_of_numbers(given: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
+    """One number for each env.
+
+    Raises:
+        DeclarationError: there are more or fewer, or none.
+    """
+    values = np.asarray(given)
+    if values.dtype.kind not in "biuf" or values.size != shape[0]:
+        raise DeclarationError(
+            f"{where} are {values.dtype} of shape {values.shape}, expected one number for each env, {shape}"
+        )
+    return values.reshape(shape)
+
+
+def check_rewards(rewards: np.ndarray, where: str) -> None:
+    """Refuse rewards that are not finite, or that float32 does not hold.
+
+    Raises:
+        DeclarationError: names the first env that has such a reward.
+    """
+    if not rewards.size or np.abs(rewards).max() <= LARGEST:
+        return
+    env = int(np.flatnonzero(~(np.abs(rewards) <= LARGEST))[0])
+    raise DeclarationError(f"{where}[{env}] is {rewards[env]}, expected a finite number that float32 holds")
+
+
+def info_of(infos: Any, key: str, where: str) -> np.ndarray:
+    """An array in infos of many envs.
+
+    Raises:
+        DeclarationError: infos are no mapping, or lack the key.
+    """
+    if not isinstance(infos, Mapping) or key not in infos:
+        has = f"have {', '.join(map(repr, infos))}" if isinstance(infos, Mapping) else f"are {type(infos).__name__}"
+        raise DeclarationError(f"{where}: infos {has}, expected {key!r}")
+    return np.asarray(infos[key])
 
 
 def _array(given: Any) -> np.ndarray:

@@ -14,10 +14,8 @@ from warpworld.external.agents import Agents
 from warpworld.external.calling import Calling, of_env
 from warpworld.external.ends import NOT_YET, End, StepRows
 from warpworld.external.envs import Observations, Outcome
-from warpworld.external.given import by_agent, flag, infos_by_agent, number, results
+from warpworld.external.given import RESET, STEP, by_agent, flag, infos_by_agent, number, results
 from warpworld.external.making import made
-
-_STEP = ("observations", "rewards", "terminations", "truncations", "infos")
 
 
 class ParallelEnvs:
@@ -83,10 +81,10 @@ class ParallelEnvs:
     def _take(self, env: int, given: Any) -> tuple[dict[Any, float], dict[Any, End]]:
         """Take what a step of an env returned: rewards and ends of the agents that took part."""
         before, where, known = self._live[env], f"{self._where}: step()", self._agents.order
-        seen, *of_agents, infos = results(given, _STEP, where)
+        seen, *of_agents, infos = results(given, STEP, where)
         paid, ended, cut = (
             by_agent(values, before, known, f"{where}: {name}")
-            for name, values in zip(_STEP[1:4], of_agents, strict=True)
+            for name, values in zip(STEP[1:4], of_agents, strict=True)
         )
         present = self._agents.present(self._envs[env])
         ends = {
@@ -106,7 +104,7 @@ class ParallelEnvs:
     def _began(self, env: int, given: Any) -> None:
         """Take what a reset returned."""
         where = f"{self._where}: reset()"
-        seen, infos = results(given, ("observations", "infos"), where)
+        seen, infos = results(given, RESET, where)
         self._live[env], self._gone[env] = self._agents.present(self._envs[env]), set()
         if not self._live[env]:
             raise DeclarationError(f"{where} left agents empty, expected those that begin the episode")

@@ -14,8 +14,8 @@ from warpworld.external.action_masks import form_for, mask_in, mask_row
 from warpworld.external.agents import single_group
 from warpworld.external.calling import Calling
 from warpworld.external.envs import Observations, Outcome
+from warpworld.external.given import RESET, STEP, check_rewards, info_of, results, row_of_numbers
 from warpworld.external.observation_form import ObservationForm, shown
-from warpworld.external.vector_envs import check_rewards
 
 PLAYER = "player"  # the group of all players
 
@@ -58,8 +58,8 @@ class PlayerPools:
     def reset(self, seed: int) -> Observations:
         """Begin the first episodes; the seeds were given when the pool was made."""
         with Calling(self._where, "reset"):
-            observations, infos = self._pool.reset()
-        self._look(observations, infos)
+            given = self._pool.reset()
+        self._look(*results(given, RESET, f"{self._where}: reset()"))
         if self._legal is not None:
             self.requested = ("agent_mask", "action_mask")
         return self._shown()
@@ -71,9 +71,14 @@ class PlayerPools:
             chosen = chosen[np.arange(len(chosen)), self._turns]
         native = self._action.native(chosen.reshape(-1, chosen.shape[-1]))
         with Calling(self._where, "step", action=native):
-            observations, rewards, terminated, truncated, infos = self._pool.step(native)
+            given = self._pool.step(native)
+        where = f"{self._where}: step()"
+        observations, rewards, *ends, infos = results(given, STEP, where)
         envs = self._look(observations, infos)
-        terminated, truncated = np.asarray(terminated)[envs], np.asarray(truncated)[envs]
+        terminated, truncated = (
+            row_of_numbers(end, envs.shape, f"{where}: {name}").astype(np.bool_)[envs]
+            for end, name in zip(ends, STEP[2:4], strict=True)
+        )
         self._ended = terminated | truncated
         check_rewards(np.asarray(rewards), f"{self._where}: step(): rewards")
         paid = np.where(only_reset, 0.0, self._of_players(np.asarray(rewards), "rewards"))
@@ -95,7 +100,9 @@ class PlayerPools:
         Returns:
             Rows of the envs in what the pool returned, which comes in any order.
         """
-        players, envs = infos["players"]["env_id"], np.argsort(infos["env_id"])
+        envs = np.argsort(info_of(infos, "env_id", self._where))
+        info_of(infos, "players", self._where)
+        players = info_of(infos["players"], "env_id", f"{self._where}: players")
         self._order = np.argsort(players, kind="stable")
         if not np.array_equal(players[self._order], np.repeat(np.arange(self._shape[0]), self._shape[1])):
             raise DeclarationError(

@@ -12,8 +12,9 @@ from warpworld.external.action_form import ActionForm
 from warpworld.external.agents import single_group
 from warpworld.external.calling import Calling
 from warpworld.external.envs import Observations, Outcome
+from warpworld.external.given import RESET, info_of, results, step_of
 from warpworld.external.observation_form import ObservationForm
-from warpworld.external.vector_envs import AGENT, check_rewards, of_agent
+from warpworld.external.vector_envs import AGENT, of_agent
 from warpworld.external.vector_masks import VectorMasks
 
 
@@ -47,7 +48,8 @@ class PoolEnvs:
     def reset(self, seed: int) -> Observations:
         """Begin the first episodes; the seeds were given when the pool was made."""
         with Calling(self._where, "reset"):
-            observations, infos = self._pool.reset()
+            given = self._pool.reset()
+        observations, infos = results(given, RESET, f"{self._where}: reset()")
         self._now = self._form.parts(observations, (self._num_envs,))
         self._masks.begin(observations, infos)
         if self._masks.there_are:
@@ -58,22 +60,25 @@ class PoolEnvs:
         """A step of every env."""
         native = self._masks.action.native(actions[AGENT][:, 0])
         with Calling(self._where, "step", action=native):
-            observations, rewards, terminated, truncated, infos = self._pool.step(native)
+            given = self._pool.step(native)
+        where = f"{self._where}: step()"
+        observations, rewards, terminated, truncated, infos = step_of(given, self._num_envs, where)
         self._now = self._form.parts(observations, (self._num_envs,))
         self._masks.step(observations, infos)
-        check_rewards(rewards, f"{self._where}: step(): rewards")
-        return Outcome(of_agent(self._now), rewards[:, None], terminated, truncated)
+        return Outcome(of_agent(self._now), rewards, terminated, truncated)
 
     def begin(self, envs: np.ndarray) -> Observations:
         """First observations of new episodes; an env that is reset here is not reset by its next step."""
         chosen = np.flatnonzero(envs).astype(np.int32)
         with Calling(self._where, "reset", action=chosen):
-            observations, infos = self._pool.reset(chosen)
+            given = self._pool.reset(chosen)
+        observations, infos = results(given, RESET, f"{self._where}: reset()")
+        begun = info_of(infos, "env_id", f"{self._where}: reset()")
         first = self._form.parts(observations, (len(chosen),))
         self._now = {key: np.array(part) for key, part in self._now.items()}
         for key, part in first.items():
-            self._now[key][infos["env_id"]] = part
-        self._masks.begin_some(infos["env_id"], observations, infos)
+            self._now[key][begun] = part
+        self._masks.begin_some(begun, observations, infos)
         return of_agent(self._now)
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from warpworld.external.action_form import ActionForm
 from warpworld.external.agents import single_group
 from warpworld.external.calling import Calling, quietly, row_of
 from warpworld.external.envs import Observations, Outcome
-from warpworld.external.given import LARGEST, results
+from warpworld.external.given import RESET, results, step_of
 from warpworld.external.observation_form import ObservationForm, shown
 from warpworld.external.vector_masks import VectorMasks
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
 
 AGENT = "agent"  # the group of the one agent that each env has
-_STEP = ("observations", "rewards", "terminations", "truncations", "infos")
 
 
 class VectorEnvs:
@@ -63,7 +62,7 @@ class VectorEnvs:
 
     def _look(self, given: Any) -> None:
         """Take what a reset returned."""
-        observations, infos = results(given, ("observations", "infos"), f"{self._where}: reset()")
+        observations, infos = results(given, RESET, f"{self._where}: reset()")
         self._now = self._parts(observations)
         self._masks.begin(observations, infos)
 
@@ -89,13 +88,9 @@ class VectorEnvs:
     def _stepped(self, actions: Mapping[str, np.ndarray]) -> tuple[Any, ...]:
         """Observations, rewards (num_envs, 1), ends (num_envs,) bool, and infos."""
         native = self._masks.action.native(actions[AGENT][:, 0])
-        where, shape = f"{self._where}: step()", (self._envs.num_envs,)
         with Calling(self._where, "step", action=native), quietly(self._envs):
             given = self._envs.step(native)
-        observations, *numbers, infos = results(given, _STEP, where)
-        rewards, *ends = (_row(each, shape, f"{where}: {name}") for each, name in zip(numbers, _STEP[1:4], strict=True))
-        check_rewards(rewards, f"{where}: rewards")
-        return observations, rewards[:, None], *(end.astype(np.bool_) for end in ends), infos
+        return step_of(given, self._envs.num_envs, f"{self._where}: step()")
 
     def _with_finals(self, ended: np.ndarray, finals: list[Any]) -> dict[str, np.ndarray]:
         """Observations of all envs, with the final observations of those that ended."""
@@ -181,29 +176,3 @@ def of_mode(envs: VectorEnv, where: str = "external") -> VectorEnvs:
 def of_agent(parts: Mapping[str, np.ndarray]) -> Observations:
     """The observations of one agent an env, with the dimension of agents."""
     return {AGENT: shown({key: part[:, None] for key, part in parts.items()})}
-
-
-def _row(given: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
-    """One number for each env.
-
-    Raises:
-        DeclarationError: there are more or fewer, or none.
-    """
-    values = np.asarray(given)
-    if values.dtype.kind not in "biuf" or values.size != shape[0]:
-        raise DeclarationError(
-            f"{where} are {values.dtype} of shape {values.shape}, expected one number for each env, {shape}"
-        )
-    return values.reshape(shape)
-
-
-def check_rewards(rewards: np.ndarray, where: str) -> None:
-    """Refuse rewards that are not finite, or that float32 does not hold.
-
-    Raises:
-        DeclarationError: names the first env that has such a reward.
-    """
-    if not rewards.size or np.abs(rewards).max() <= LARGEST:
-        return
-    env = int(np.flatnonzero(~(np.abs(rewards) <= LARGEST))[0])
-    raise DeclarationError(f"{where}[{env}] is {rewards[env]}, expected a finite number that float32 holds")
