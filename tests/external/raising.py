@@ -12,6 +12,13 @@ from gymnasium.spaces import Box, Discrete, MultiBinary, Space
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
 
+class SpeechlessError(Exception):
+    """An exception without a text."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
 def raise_of(kind: str) -> None:
     """Raise an exception by its name, or end the process."""
     if kind == "package":
@@ -22,7 +29,13 @@ def raise_of(kind: str) -> None:
         raise KeyboardInterrupt
     if kind == "death":
         os._exit(3)
-    raise {"key": KeyError("a\nkey"), "decoding": UnicodeDecodeError("ascii", b"\xff", 0, 1, "no letter")}[kind]
+    if kind == "speechless":
+        raise SpeechlessError
+    raise {
+        "long": ValueError("x" * 5000),
+        "key": KeyError("a\nkey"),
+        "decoding": UnicodeDecodeError("ascii", b"\xff", 0, 1, "no letter"),
+    }[kind]
 
 
 class Raising(gymnasium.Env):

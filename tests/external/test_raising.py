@@ -104,6 +104,12 @@ def test_a_package_that_is_found_missing_late(kind: str, needs: str, call: str, 
     assert found == f"external: gymnasium 'Raising-v0'{where} needs {needs}"
 
 
+@pytest.mark.parametrize(("kind", "raised"), [("long", "ValueError: xxx"), ("speechless", "SpeechlessError. Look")])
+def test_texts_of_any_kind(kind: str, raised: str) -> None:
+    found = message(id="Raising-v0", options={"call": "step", "kind": kind})
+    assert f"raised {raised}" in found and len(found) < 800
+
+
 def test_an_interrupt_passes() -> None:
     with pytest.raises(KeyboardInterrupt):
         stepped(id="Raising-v0", options={"call": "step", "kind": "interrupt"})

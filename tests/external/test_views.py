@@ -50,6 +50,10 @@ def test_nested_keys_are_joined_and_stay_apart() -> None:
         assert (world.data.numpy(f"observations_{name}")[:, 0] == values.astype(np.float32)).all()
 
 
+def test_keys_without_letters_get_names() -> None:
+    assert set(viewing(space="nameless").groups["agent"].observation) == {"part", "_"}
+
+
 def test_parts_without_numbers_are_left_out() -> None:
     assert viewing(space="empty").groups["agent"].observation == Dict({"x": SPACES["empty"]["x"]})  # type: ignore[index]
 

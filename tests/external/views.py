@@ -16,6 +16,7 @@ SPACES: dict[str, Space] = {
     "empty": Dict({"x": Box(0.0, 1.0, (2,), np.float32), "none": Box(0.0, 1.0, (0,), np.float32)}),
     "picture": PICTURE,
     "words": Dict({"image": PICTURE, "direction": Discrete(4), "mission": Text(5)}),
+    "nameless": Dict({"": Discrete(2), "é": Discrete(2)}),
     "sentence": Text(5),
     "letters": Tuple((Discrete(2), Text(5))),
     "deep": Dict({"a part": Dict({"its name": Text(5), "x": Discrete(2)})}),

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from warpworld.errors import DeclarationError, WarpworldError, said
+from warpworld.errors import DeclarationError, WarpworldError
 from warpworld.external.checked_env import RESET, STEP, BadResultError
-from warpworld.external.missing import missing_package
+from warpworld.external.missing import missing_package, one_line
 
 _RESULTS = {"reset": RESET, "step": STEP}
 _LONGEST = 80  # characters of an action in a message
@@ -70,7 +70,7 @@ class Calling:
 
 def _raised(error: Exception, call: str) -> str:
     """Type and text of an exception in one line, and the meaning of those that pipes to workers raise."""
-    text = said(error).rstrip(".")
+    text = one_line(error)
     named = text if text.startswith(type(error).__name__) else f"{type(error).__name__}: {text}"
     if "values to unpack" in text and call in _RESULTS:
         named += f" ({call}() must return ({', '.join(_RESULTS[call])}))"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from warpworld.errors import DeclarationError, WarpworldError, said
-from warpworld.external.missing import missing_package, package_of
+from warpworld.external.missing import missing_package, one_line, package_of
 
 
 def imported(library: str, module: str, install: str) -> Any:
@@ -92,6 +92,6 @@ def making(where: str) -> Iterator[None]:
         if missing:
             raise DeclarationError(f"{where} needs {missing}") from error
         raise DeclarationError(
-            f"{where} cannot be made: {said(error).rstrip('.')}. Check env.options; from Python, __cause__ of this "
+            f"{where} cannot be made: {one_line(error)}. Check env.options; from Python, __cause__ of this "
             "error has the traceback"
         ) from error

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from warpworld.errors import said
+
+_LONGEST = 500  # characters of an exception's text
+
 # Packages by the modules that they bring, where the names differ.
 _PACKAGES = {
     "ale_py": "ale-py",
@@ -26,7 +30,7 @@ def missing_package(error: BaseException) -> str:
     The library's own text is preferred, since it may name extras such as ``gymnasium[box2d]``.
     """
     chain = _chain(error)
-    texts = [" ".join(str(each).split()) for each in chain]
+    texts = [" ".join(_text(each).split()) for each in chain]
     own = next((text for text in texts if "pip install" in text), "")
     for each in chain:
         if isinstance(each, ModuleNotFoundError) and each.name:
@@ -34,6 +38,19 @@ def missing_package(error: BaseException) -> str:
             return f"{each.name.partition('.')[0]}, which is not installed: {install}"
     is_known = _is_of_import(error) and (bool(own) or not isinstance(error, ImportError))
     return f"a package that is not installed: {own or texts[0]}" if is_known else ""
+
+
+def one_line(error: BaseException) -> str:
+    """The text of a library's exception in one line of at most 500 characters, without a full stop; see ``said``."""
+    text = said(error) if _text(error) else type(error).__name__
+    return (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...").rstrip(".")
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # of a library's own class
+        return ""
 
 
 def _is_of_import(error: BaseException) -> bool:

@@ -210,7 +210,7 @@ def _named(leaves: list[Leaf]) -> dict[str, Leaf]:
     """Leaves by names that arrays may have: the keys of their paths, joined by underscores."""
     found: dict[str, Leaf] = {}
     for leaf in leaves:
-        base = "_".join(re.sub(r"\W", "_", str(step), flags=re.ASCII) for step in leaf.path)
+        base = "_".join(re.sub(r"\W", "_", str(step), flags=re.ASCII) for step in leaf.path) or "part"
         name, number = base, 2
         while name in found:
             name, number = f"{base}_{number}", number + 1
