@@ -103,6 +103,7 @@ def test_ways_to_reset_that_a_protocol_has_no_word_for(protocol: Any) -> None:
         (0, "actions: shape (), expected (6,)"),
         (np.zeros(6), "actions: expected whole numbers, got float64"),
         (["left"] * 6, "actions: expected whole numbers, got <U4"),
+        ([[0], [0, 1]], "actions: [[0], [0, 1]] (list) makes no array, expected an array of shape (6,)"),
     ],
 )
 def test_actions_of_choices(actions: Any, message: str) -> None:
@@ -113,6 +114,40 @@ def test_actions_of_choices(actions: Any, message: str) -> None:
     assert refusal(StoreError, lambda: env.step(actions)) == message
     assert env.world["timestep"].equal(before)
     env.step(np.ones(6, np.uint8))
+
+
+@pytest.mark.parametrize("api", ["single", "dm", "gym"])
+def test_an_action_that_makes_no_array(api: str) -> None:
+    pytest.importorskip({"dm": "dm_env"}.get(api, "gymnasium"))
+    env = made(num_envs=1, api=api)
+    env.reset()
+    assert refusal(StoreError, lambda: env.step([[0], [0, 1]])) == (
+        "action: [[0], [0, 1]] (list) makes no array, expected an array"
+    )
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        (None, "actions: shape (), expected one for each of 8 envs"),
+        ([0] * 9, "actions: shape (9,), expected one for each of 8 envs"),
+        ([[0], [0, 1]], "actions: [[0], [0, 1]] (list) makes no array, expected an array"),
+    ],
+)
+def test_actions_of_a_pool(actions: Any, message: str) -> None:
+    env = made(api="pool")
+    env.reset()
+    assert refusal(StoreError, lambda: env.step(actions)) == message
+
+
+@pytest.mark.parametrize("actions", [None, [0, 0]])
+def test_actions_that_name_no_agents(actions: Any) -> None:
+    pytest.importorskip("pettingzoo")
+    env = made(num_envs=1, api="parallel")
+    env.reset()
+    assert refusal(StoreError, lambda: env.step(actions)) == (
+        f"actions are {type(actions).__name__}, expected a dict with a key for each agent"
+    )
 
 
 @pytest.mark.parametrize("place", [0, 1500, 1999])

@@ -40,6 +40,11 @@ def test_the_page_of_external_environments(working_folder: Path) -> None:
         gymnasium.registry.pop("Wordy-v0")
     for library in LIBRARIES:
         assert f"| `{library}` |" in text
+    pytest.importorskip("mpe2")
+    alone = warpworld.make("external", 2, device="cpu", library="pettingzoo", id="my_game")
+    assert alone.groups["agent"].observation.shape == (4,)
+    alone.reset()
+    alone.step()
 
 
 def test_the_page_for_users_of_envpool() -> None:

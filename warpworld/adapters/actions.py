@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Space
 
+from warpworld.environment.library_actions import library_actions
 from warpworld.environment.spaces import action_start
 from warpworld.errors import StoreError
 
@@ -24,23 +25,62 @@ def action_writer(target: np.ndarray, space: Space, must_fit: bool, name: str = 
         name: what errors call them.
     """
     is_whole, start = not isinstance(space, Box) or space.dtype == np.bool_, action_start(space)
+    is_wide = isinstance(space, Box) and space.dtype.kind in "iu" and space.dtype.itemsize > 2
     counts_from_elsewhere = bool(start.any())
     shape, asarray, known = target.shape, np.asarray, target.dtype
     holds = _holds_few if target.size < 1024 else _holds_many
 
     def write(actions: Any) -> None:  # of names that it holds: a step of a few envs would notice look-ups
         nonlocal known
-        given = asarray(actions)
+        try:
+            given = asarray(actions)
+        except Exception as error:  # of parts of different shapes, or of a caller's own class
+            raise _no_array(actions, shape, name) from error
         if given.dtype is not known or given.shape != shape:
             _check(given, shape, is_whole, name)
             known = given.dtype
         if counts_from_elsewhere:
             given = np.subtract(given, start, dtype=np.int64, casting="unsafe")
         target[...] = given
+        if is_wide and known.kind in "iu" and known.itemsize > 2 and not _holds_whole(space, target, given):
+            raise _rounded(space, target, given, name)
         if must_fit and is_whole and known.itemsize > 4 and not holds(target, given):
             raise _too_large(given, target, name)
 
     return write
+
+
+def as_batch(action: Any) -> np.ndarray:
+    """The action of one env as a batch of one.
+
+    Raises:
+        StoreError: it is no array.
+    """
+    try:
+        return np.asarray(action)[None]
+    except Exception as error:
+        raise _no_array(action, None, "action") from error
+
+
+def in_order(actions: Any, order: np.ndarray) -> np.ndarray:
+    """Actions of a batch in another order.
+
+    Raises:
+        StoreError: they are no array, or of another number of envs.
+    """
+    try:
+        given = np.asarray(actions)
+    except Exception as error:
+        raise _no_array(actions, None, "actions") from error
+    if given.shape[:1] != order.shape:
+        raise StoreError(f"actions: shape {given.shape}, expected one for each of {len(order)} envs")
+    return given[order]
+
+
+def _no_array(given: Any, shape: tuple[int, ...] | None, name: str) -> StoreError:
+    expected = "an array" if shape is None else f"an array of shape {shape}"
+    text = " ".join(repr(given).split())
+    return StoreError(f"{name}: {text:.80} ({type(given).__name__}) makes no array, expected {expected}")
 
 
 def _check(given: np.ndarray, shape: tuple[int, ...], is_whole: bool, name: str) -> None:
@@ -58,6 +98,28 @@ def _holds_few(target: np.ndarray, given: np.ndarray) -> bool:
 def _holds_many(target: np.ndarray, given: np.ndarray) -> bool:
     """The same, by one reduction where nothing is negative."""
     return bool(0 <= np.bitwise_or.reduce(given, axis=None) < 2**31) or bool((target == given).all())
+
+
+def _holds_whole(space: Space, target: np.ndarray, given: np.ndarray) -> bool:
+    """Whether a Box of whole numbers that float32 need not hold gets those that were given."""
+    if not given.size or (given.min() >= -(2**24) and given.max() <= 2**24):
+        return True
+    return bool((_received(space, target) == given).all())
+
+
+def _received(space: Space, target: np.ndarray) -> np.ndarray:
+    assert isinstance(space, Box)
+    return library_actions(space, target.reshape(-1, *space.shape)).reshape(target.shape)
+
+
+def _rounded(space: Space, target: np.ndarray, given: np.ndarray, name: str) -> StoreError:
+    received, given = np.atleast_1d(_received(space, target), given)
+    place = tuple(np.argwhere(received != given)[0])
+    return StoreError(
+        f"{name}: env {place[0]} has {given[place]}, expected a whole number that float32 holds, as the store does; "
+        f"{received[place]} is the nearest. Wrap the env in gymnasium.wrappers.TransformAction(env, "
+        "lambda action: ..., gymnasium.spaces.Box(...)) with smaller numbers; docs/external.md#wrappers shows where"
+    )
 
 
 def _too_large(given: np.ndarray, target: np.ndarray, name: str) -> StoreError:

@@ -9,6 +9,7 @@ import numpy as np
 from dm_env import specs
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
+from warpworld.adapters.actions import as_batch
 from warpworld.adapters.copies import Copied
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.single import first
@@ -62,7 +63,7 @@ class DmEnv(Copied, dm_env.Environment):
         """
         if self._over is None:
             return self.reset()
-        actions = np.asarray(action)[None] if self.world.num_envs == 1 else action
+        actions = as_batch(action) if self.world.num_envs == 1 else action
         observations, rewards, terminated, truncated, infos = self._batch.step(actions)
         self._note_mask(infos)
         over = terminated | truncated

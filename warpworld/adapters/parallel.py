@@ -145,6 +145,8 @@ class ParallelEnv(Copied, pettingzoo.ParallelEnv):
         )
 
     def _write(self, actions: Mapping[str, Any]) -> None:
+        if not isinstance(actions, Mapping):
+            raise StoreError(f"actions are {type(actions).__name__}, expected a dict with a key for each agent")
         for name in actions:
             if name not in self._agents:
                 raise StoreError(f"actions: no agent {name!r}.{suggest(str(name), self._agents)}")

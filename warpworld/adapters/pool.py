@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warpworld.adapters.actions import in_order
 from warpworld.adapters.batch import Batch
 from warpworld.adapters.copies import Copied
 from warpworld.adapters.protocols import PROTOCOLS
@@ -99,7 +100,7 @@ class Pool(Copied):
         """
         number, order = self._batch_of(env_id)
         batch = self._batches[number]
-        batch.write(np.asarray(action)[order])
+        batch.write(in_order(action, order))
         self._submit(number, batch.step)
 
     def recv(self) -> Outcome:

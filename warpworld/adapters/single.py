@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from warpworld.adapters.actions import as_batch
 from warpworld.adapters.copies import Copied
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.vector import VectorEnv
@@ -60,7 +61,7 @@ class Env(Copied, gymnasium.Env):
         """
         if self._is_over and not self._batch.closed:
             has_ended()
-        observations, rewards, terminated, truncated, infos = self._batch.step(np.asarray(action)[None])
+        observations, rewards, terminated, truncated, infos = self._batch.step(as_batch(action))
         self._is_over = bool(terminated[0] or truncated[0])
         return first(observations), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), _infos(infos)
 

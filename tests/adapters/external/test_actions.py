@@ -12,10 +12,12 @@ from gymnasium.spaces import Box
 import warpworld
 from tests.adapters.external.boxes import RECEIVED, box_of
 from warpworld import World
+from warpworld.adapters.external.external import held_actions
 from warpworld.checking.tracing import Trace
 from warpworld.config import config_from_dict
 from warpworld.environment import get_environment
 from warpworld.environment.library_actions import library_actions, stored_action
+from warpworld.errors import StoreError
 from warpworld.policies import Policy
 from warpworld.trainers.trainer import Trainer
 
@@ -159,3 +161,30 @@ def test_bounds_that_float32_does_not_hold() -> None:
     assert isinstance(stored, Box)
     assert stored.low[0] == -np.inf and stored.high[0] == np.inf and stored.low[1] == -np.inf
     assert space.contains(library_actions(space, stored.high[None].clip(-1, 1))[0])
+
+
+# ---- whole numbers that float32 does not hold ------------------------------------------------------------------------
+def test_a_bound_that_float32_does_not_hold_stays_what_it_is() -> None:
+    space = Box(0, 2**24 + 1, (1,), np.int64)
+    stored = np.float32(2**24 + 2).reshape(1, 1, 1)
+    assert library_actions(space, stored[0]) == 2**24 + 1
+    assert library_actions(space, held_actions(space, stored)[0]) == 2**24 + 1
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
+def test_adapters_refuse_what_would_be_rounded(dtype: str) -> None:
+    options = {"library": "tests.adapters.external.boxes:boxes", "options": {"dtype": dtype}}
+    envs = warpworld.make("external", 2, api="gymnasium", autoreset="same_step", **options)
+    envs.reset()
+    space = envs.single_action_space
+    for first in (space.high[0, 0], space.low[0, 0], 2**24, 2**24 + 2):
+        RECEIVED.clear()
+        actions = np.array([[[first, 1]], [[3, 2]]], dtype)
+        envs.step(actions)
+        assert all(same(got, given) for got, given in zip(RECEIVED, actions, strict=True))
+    with pytest.raises(StoreError) as caught:
+        envs.step(np.array([[[2**24, 1]], [[2**24 + 1, 2]]], dtype))
+    assert str(caught.value).startswith(
+        "actions: env 1 has 16777217, expected a whole number that float32 holds, as the store does; 16777216 is the "
+        "nearest. Wrap the env in gymnasium.wrappers.TransformAction(env, "
+    )

@@ -51,7 +51,10 @@ def test_what_a_library_raises_is_one_message() -> None:
     assert found.startswith("external: gymnasium 'CartPole-v1' cannot be made: ")
     assert "got an unexpected keyword argument 'gravitas'" in found
     found = message(library="tests.adapters.external.counting:counting", options={"mode": "SOMETIMES"})
-    assert found == "external: tests.adapters.external.counting:counting cannot be made: KeyError: 'SOMETIMES'"
+    assert found == (
+        "external: tests.adapters.external.counting:counting cannot be made: KeyError: 'SOMETIMES'. Check env.options; "
+        "from Python, __cause__ of this error has the traceback"
+    )
 
 
 def test_the_limit_of_an_episode_is_an_option() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict
+from gymnasium.wrappers import FilterObservation, FlattenObservation, TransformObservation
 
-from tests.adapters.external.views import SPACES, views
+from tests.adapters.external.views import SPACES, Views, views
 from warpworld import World
 from warpworld.config import config_from_dict
 from warpworld.environment import get_environment
@@ -48,6 +50,10 @@ def test_nested_keys_are_joined_and_stay_apart() -> None:
         assert (world.data.numpy(f"observations_{name}")[:, 0] == values.astype(np.float32)).all()
 
 
+def test_keys_without_letters_get_names() -> None:
+    assert set(viewing(space="nameless").groups["agent"].observation) == {"part", "_"}
+
+
 def test_parts_without_numbers_are_left_out() -> None:
     assert viewing(space="empty").groups["agent"].observation == Dict({"x": SPACES["empty"]["x"]})  # type: ignore[index]
 
@@ -60,19 +66,63 @@ def test_text_is_refused_with_what_helps() -> None:
         "external: tests.adapters.external.views:views: group 'agent': observation['mission'] is Text(1, 5, charset="
     )
     assert message.endswith(
-        "Wrap the env in gymnasium.wrappers.FilterObservation(env, [the other keys]), or a "
-        "gymnasium.ObservationWrapper of your own; docs/external.md shows where"
+        "Wrap the env in gymnasium.wrappers.FilterObservation(env, ['direction', 'image']), which leaves it out; "
+        "docs/external.md#wrappers shows where"
     )
 
 
-def test_actions_in_parts_are_refused_with_what_helps() -> None:
+TRANSFORM = (
+    "Wrap the env in gymnasium.wrappers.TransformObservation(env, lambda seen: ..., gymnasium.spaces.Box(...)), which "
+    "makes numbers of it; docs/external.md#wrappers shows where"
+)
+FLATTEN = "Wrap the env in gymnasium.wrappers.FlattenObservation(env); docs/external.md#wrappers shows where"
+
+
+@pytest.mark.parametrize(
+    ("space", "part", "advice"),
+    [
+        ("sentence", " is Text(", FLATTEN),
+        ("one of", " is OneOf(", FLATTEN),
+        ("letters", "[1] is Text(", "gymnasium.wrappers.FilterObservation(env, [0]), which leaves it out; "),
+        ("deep", "['a part']['its name'] is Text(", TRANSFORM),
+        ("sequence", " is Sequence(", TRANSFORM),
+        ("graph", " is Graph(", TRANSFORM),
+        ("many", " is Discrete(16777217); expected at most 16,777,216 choices", TRANSFORM),
+        ("more", " is Discrete(2147483649); expected", TRANSFORM),
+    ],
+)
+def test_spaces_that_are_refused_with_what_helps(space: str, part: str, advice: str) -> None:
     with pytest.raises(DeclarationError) as caught:
-        viewing(space="empty", heads=True)
-    assert str(caught.value) == (
-        "external: tests.adapters.external.views:views: group 'agent': actions are in Tuple(Discrete(4), Discrete(2)), "
-        "expected Discrete, MultiDiscrete, MultiBinary or a Box. Wrap the env in gymnasium.wrappers.TransformAction; "
-        "docs/external.md shows where"
-    )
+        viewing(space=space)
+    message = str(caught.value)
+    assert message.startswith(f"external: tests.adapters.external.views:views: group 'agent': observation{part}")
+    assert advice in message
+
+
+def _count(seen: Any) -> np.ndarray:
+    return np.array([len(str(seen))], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("space", "wrapper"),
+    [
+        ("sentence", FlattenObservation),
+        ("one of", FlattenObservation),
+        ("letters", lambda env: FilterObservation(env, [0])),
+        ("sequence", lambda env: TransformObservation(env, _count, Box(0.0, 99.0, (1,), np.float32))),
+        ("graph", lambda env: TransformObservation(env, _count, Box(0.0, 99.0, (1,), np.float32))),
+        ("deep", lambda env: TransformObservation(env, _count, Box(0.0, 99.0, (1,), np.float32))),
+    ],
+)
+def test_the_lines_that_messages_give_help(space: str, wrapper: Any) -> None:
+    gymnasium.register("Own-v0", entry_point=lambda: Views(space, heads=False, masks=False, number=0))
+    try:
+        environment = get_environment("external")(id="Own-v0", options={"wrappers": [wrapper]})
+        world = World(environment, 2, "cpu")
+        world.reset()
+        world.step()
+    finally:
+        gymnasium.registry.pop("Own-v0")
 
 
 @pytest.mark.heavy

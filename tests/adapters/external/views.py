@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete, Space, Text, Tuple
+from gymnasium.spaces import Box, Dict, Discrete, Graph, MultiDiscrete, OneOf, Sequence, Space, Text, Tuple
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 PICTURE = Box(0, 255, (24, 20, 3), np.uint8)
@@ -16,6 +16,15 @@ SPACES: dict[str, Space] = {
     "empty": Dict({"x": Box(0.0, 1.0, (2,), np.float32), "none": Box(0.0, 1.0, (0,), np.float32)}),
     "picture": PICTURE,
     "words": Dict({"image": PICTURE, "direction": Discrete(4), "mission": Text(5)}),
+    "nameless": Dict({"": Discrete(2), "é": Discrete(2)}),
+    "sentence": Text(5),
+    "letters": Tuple((Discrete(2), Text(5))),
+    "deep": Dict({"a part": Dict({"its name": Text(5), "x": Discrete(2)})}),
+    "sequence": Sequence(Discrete(2)),
+    "graph": Graph(Box(0.0, 1.0, (1,), np.float32), None),
+    "one of": OneOf((Discrete(2), Discrete(3))),
+    "many": Discrete(2**24 + 1),
+    "more": Discrete(2**31 + 1),
     "masked": Dict({"observation": Box(0.0, 9.0, (1,), np.float32), "action_mask": Box(0, 1, (4,), np.int8)}),
 }
 
@@ -29,8 +38,6 @@ class Views(gymnasium.Env):
     def __init__(self, space: str, heads: bool, masks: bool, number: int) -> None:
         self.observation_space = SPACES[space]
         self.action_space: Space = MultiDiscrete([4, 2]) if heads else Discrete(4)
-        if space == "empty" and heads:
-            self.action_space = Tuple((Discrete(4), Discrete(2)))
         self._masks, self._number = masks, number
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+from gymnasium.spaces import Box, Dict, MultiBinary, MultiDiscrete, Space, Tuple
 
-from warpworld.environment.spaces import action_heads
+from warpworld.adapters.external.action_form import MOST_COMBINATIONS, ActionForm, Choices
 from warpworld.errors import DeclarationError
 
 MASK_KEYS = ("action_mask", "legal_action_mask")
 
 
 def can_be_masked(action: Space) -> bool:
-    """Whether actions of a space can be forbidden: choices can, numbers of a Box cannot."""
-    return isinstance(action, (Discrete, MultiDiscrete, MultiBinary))
+    """Whether stored actions can be forbidden: choices can, numbers of a Box cannot."""
+    return isinstance(action, Choices)
 
 
 def mask_in(infos: Any) -> str | None:
     """The key of a mask in an agent's or a vector environment's infos; None if there is none."""
-    if not isinstance(infos, dict):
+    if not isinstance(infos, Mapping):
         return None
-    return next((key for key in MASK_KEYS if key in infos), None)
+    return next((key for key in MASK_KEYS if infos.get(key) is not None), None)
 
 
 def late_mask(where: str) -> DeclarationError:
@@ -30,37 +32,64 @@ def late_mask(where: str) -> DeclarationError:
     return DeclarationError(f"{where} has an action mask in step(), but had none in reset(); return it there too")
 
 
-def fits(mask: Space, action: Space) -> bool:
-    """Whether a space is that of masks of actions."""
-    if not can_be_masked(action):
-        return False
-    parts = mask.spaces if isinstance(mask, Tuple) else (mask,)
-    if not all(isinstance(part, (Box, MultiBinary, MultiDiscrete)) for part in parts):
-        return False
-    return sum(int(np.prod(part.shape or ())) for part in parts) == sum(action_heads(action))
+def size_of_space(mask: Space) -> int:
+    """Truth values in masks of a space; 0 if it holds something else."""
+    if isinstance(mask, (Dict, Tuple)):
+        parts = mask.spaces.values() if isinstance(mask, Dict) else mask.spaces
+        sizes = [size_of_space(part) for part in parts]
+        return sum(sizes) if all(sizes) else 0
+    return math.prod(mask.shape or ()) if isinstance(mask, (Box, MultiBinary, MultiDiscrete)) else 0
 
 
-def mask_row(given: Any, action: Space, where: str) -> np.ndarray:
-    """One agent's mask: (choices of all heads,) bool, False for choices that are forbidden.
+def form_for(given: Any, action: ActionForm) -> ActionForm:
+    """The form of actions that one agent's mask allows; the same form if the mask does not ask for another."""
+    size = sum(np.size(part) for part in _parts(given, None))
+    return action.masked(size) or action
+
+
+def mask_row(given: Any, action: ActionForm, where: str) -> np.ndarray:
+    """One agent's mask: (choices of the stored action,) bool, False for choices that are forbidden.
 
     Args:
-        given: 0 and 1, or truth values, of that many choices in any shape; a tuple or list of such, one for each
-            head; or for a MultiBinary space Gymnasium's form, a number for each flag.
-        action: the space of actions.
+        given: 0 and 1, or truth values, in any shape: one for each choice of each part of an action, in their order;
+            or one for each combination, if the form is joint. Also a tuple, list or dict of such, one for each part,
+            None for a part that is free; or for a MultiBinary space Gymnasium's form, a number for each flag.
+        action: the form of actions.
         where: library, environment, agent and key, for messages.
 
     Raises:
         DeclarationError: it is something else.
     """
-    expected = sum(action_heads(action))
+    expected = action.num_choices
     try:
-        parts = list(given) if isinstance(given, (tuple, list)) else [given]
-        row = np.concatenate([np.asarray(part).ravel() for part in parts])
-    except (TypeError, ValueError):
+        row = np.concatenate([np.asarray(part).ravel() for part in _parts(given, action.space)])
+    except (TypeError, ValueError, KeyError):
         row = np.empty(0, object)
-    if isinstance(action, MultiBinary) and row.dtype.kind in "biuf" and 2 * row.size == expected:
-        row = np.stack([row != 1, row != 0], -1).ravel()  # as Gymnasium's: 0 or 1 is the value, 2 stands for both
     if row.dtype.kind not in "biuf" or row.size != expected:
         what = f"{row.dtype} of shape {np.shape(given)}" if isinstance(given, np.ndarray) else repr(given)[:80]
-        raise DeclarationError(f"{where} is {what}, expected {expected} truth values, one for each choice of {action}")
+        joint = f", or for one of at most {MOST_COMBINATIONS:,} combinations" if len(action.counts) > 1 else ""
+        raise DeclarationError(
+            f"{where} is {what}, expected {expected} truth values, one for each choice of {action.space}{joint}"
+        )
     return row != 0
+
+
+def _parts(given: Any, action: Space | None) -> list[Any]:
+    """Arrays of a mask, in the order of an action's parts; in the mask's own order without a space."""
+    if isinstance(given, Mapping):
+        keys = list(action.spaces) if isinstance(action, Dict) else list(given)
+        if set(keys) != set(given):
+            raise KeyError(keys)
+        inner = action.spaces if isinstance(action, Dict) else {}
+        return [array for key in keys for array in _parts(given[key], inner.get(key))]
+    if isinstance(given, (tuple, list)) and any(
+        isinstance(part, (tuple, list, Mapping, np.ndarray)) or part is None for part in given
+    ):
+        spaces = action.spaces if isinstance(action, Tuple) else [None] * len(given)
+        return [array for part, space in zip(given, spaces, strict=True) for array in _parts(part, space)]
+    if given is None and action is not None:
+        return [np.ones(ActionForm(action, "").num_choices, np.bool_)]
+    row = np.asarray(given)
+    if isinstance(action, MultiBinary) and row.dtype.kind in "biuf" and row.size == math.prod(action.shape):
+        row = np.stack([row.ravel() != 1, row.ravel() != 0], -1)  # 0 or 1 is the value, 2 stands for both
+    return [row]

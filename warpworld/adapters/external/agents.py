@@ -2,44 +2,57 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Dict, Space, Tuple
+from gymnasium.spaces import Space
 
-from warpworld.adapters.external.action_masks import can_be_masked, mask_in, mask_row
+from warpworld.adapters.external.action_form import ActionForm
+from warpworld.adapters.external.action_masks import form_for, mask_in, mask_row
+from warpworld.adapters.external.calling import Calling
 from warpworld.adapters.external.observation_form import ObservationForm, shown
 from warpworld.environment import Group
 from warpworld.environment.gym_spaces import as_gymnasium
-from warpworld.environment.library_actions import stored_action
-from warpworld.environment.spaces import action_heads, space_actions
 from warpworld.errors import DeclarationError, suggest
 
 _NUMBER = re.compile(r"[_ ]?\d+\Z")
 
 
-def single_group(name: str, size: int, form: ObservationForm, action: Space, where: str) -> Group:
+logger = logging.getLogger(__name__)
+
+
+def single_group(name: str, size: int, form: ObservationForm, action: ActionForm) -> Group:
     """A group of a library's agents.
 
     Args:
         name: of the group.
         size: its agents.
         form: of what one of them sees.
-        action: the library's space.
-        where: library and environment, for messages.
+        action: of what it does.
+    """
+    return Group(name, size, form.stored, action.stored, library_action=action.taken)
+
+
+def space_of(env: Any, agent: Any, name: str, where: str) -> Space:
+    """A space of an agent of a PettingZoo environment.
 
     Raises:
-        DeclarationError: the store cannot hold such actions.
+        DeclarationError: the environment has no method of that name, or it returns no space.
     """
-    if isinstance(action, (Tuple, Dict)):
+    method = getattr(env, name, None)
+    if not callable(method):
+        what = "missing" if method is None else type(method).__name__
+        raise DeclarationError(f"{where}: {name} is {what}, expected a method that returns the space of an agent")
+    with Calling(where, name, agent=agent):
+        space = as_gymnasium(method(agent))
+    if not isinstance(space, Space):
         raise DeclarationError(
-            f"{where}: group '{name}': actions are in {action}, expected Discrete, MultiDiscrete, MultiBinary or a "
-            "Box. Wrap the env in gymnasium.wrappers.TransformAction; docs/external.md shows where"
+            f"{where}: {name}({agent!r}) returned {type(space).__name__}, expected a space of Gymnasium"
         )
-    stored = stored_action(action)
-    return Group(name, size, form.stored, stored, library_action=None if stored is action else action)
+    return space
 
 
 class Agents:
@@ -52,7 +65,6 @@ class Agents:
         where: library and environment, for messages.
 
     Attributes:
-        groups: with spaces as the store can hold them.
         order: all agents, in the order of the store.
         places: of each agent in ``order``.
         where: as given.
@@ -64,18 +76,15 @@ class Agents:
     def __init__(self, env: Any, where: str) -> None:
         self.where = where
         possible = _possible_agents(env, where)
-        self._observation = {agent: as_gymnasium(env.observation_space(agent)) for agent in possible}
-        self._action = {agent: as_gymnasium(env.action_space(agent)) for agent in possible}
+        self._observation = {agent: space_of(env, agent, "observation_space", where) for agent in possible}
+        self._taken = {agent: space_of(env, agent, "action_space", where) for agent in possible}
         self._members = self._grouped(possible)
         self._forms: dict[Any, ObservationForm] = {}
         for name, members in self._members.items():
-            first = members[0]
-            form = ObservationForm(self._observation[first], self._action[first], f"{where}: group '{name}'")
+            own = f"{where}: group '{name}'"
+            form = ObservationForm(self._observation[members[0]], ActionForm(self._taken[members[0]], own), own)
             self._forms |= dict.fromkeys(members, form)
-        self.groups = tuple(
-            single_group(name, len(members), self._forms[members[0]], self._action[members[0]], where)
-            for name, members in self._members.items()
-        )
+        self._action = {agent: form.action for agent, form in self._forms.items()}
         self.order = [agent for members in self._members.values() for agent in members]
         self.places = {agent: place for place, agent in enumerate(self.order)}
 
@@ -85,7 +94,7 @@ class Agents:
             by_name.setdefault(_NUMBER.sub("", str(agent)) or "agent", []).append(agent)
         apart: dict[str, list[Any]] = {}
         for name, members in by_name.items():
-            spaces = [(self._observation[agent], self._action[agent]) for agent in members]
+            spaces = [(self._observation[agent], self._taken[agent]) for agent in members]
             if all(space == spaces[0] for space in spaces):
                 apart[_free(name, apart)] = members
             else:
@@ -94,22 +103,51 @@ class Agents:
         return apart
 
     @property
+    def groups(self) -> tuple[Group, ...]:
+        """Groups, with spaces as the store can hold them; the first masks may make others of combinations."""
+        return tuple(
+            single_group(name, len(members), self._forms[members[0]], self._action[members[0]])
+            for name, members in self._members.items()
+        )
+
+    @property
     def num_choices(self) -> int:
         """Choices of the agent that has most, in all heads; 0 if none has any."""
-        return max((sum(action_heads(group.action)) for group in self.groups), default=0)
+        return max(form.num_choices for form in self._action.values())
+
+    def everything(self, num_envs: int) -> np.ndarray:
+        """Masks that allow all choices: (num_envs, agents, num_choices) bool."""
+        return np.ones((num_envs, len(self.order), self.num_choices), np.bool_)
 
     def masks_may_come(self, infos: Mapping[Any, Any]) -> bool:
-        """Whether the environment says what is legal, in observations or in these infos."""
+        """Whether the environment says what is legal, in observations or in these infos, which may change forms."""
+        for members in self._members.values():
+            given = next((infos[agent] for agent in members if mask_in(infos.get(agent)) is not None), None)
+            if given is not None and not self._forms[members[0]].has_mask:
+                self._take_mask(members, given)
         return any(
-            can_be_masked(self._action[agent])
-            and (self._forms[agent].has_mask or mask_in(infos.get(agent)) is not None)
+            self._action[agent].num_choices and (self._forms[agent].has_mask or mask_in(infos.get(agent)) is not None)
             for agent in self.order
         )
 
-    def native(self, actions: Mapping[str, np.ndarray]) -> dict[Any, np.ndarray]:
+    def _take_mask(self, members: list[Any], info: Mapping[str, Any]) -> None:
+        """Take the form of actions that the first mask of a group asks for."""
+        key = str(mask_in(info))
+        form = form_for(info[key], self._action[members[0]])
+        self._action |= dict.fromkeys(members, form)
+        if not form.num_choices:
+            logger.warning(
+                "%s: agent %r: infos['%s'] is not used: it is no mask for actions in %s",
+                self.where,
+                members[0],
+                key,
+                form.space,
+            )
+
+    def native(self, actions: Mapping[str, np.ndarray]) -> dict[Any, Any]:
         """Each agent's actions in all envs, in its own space."""
         return {
-            agent: space_actions(self._action[agent], actions[name][:, place])
+            agent: self._action[agent].native(actions[name][:, place])
             for name, members in self._members.items()
             for place, agent in enumerate(members)
         }
@@ -130,7 +168,7 @@ class Agents:
         """
         row = np.ones(self.num_choices, np.bool_)
         action, form, key = self._action[agent], self._forms[agent], mask_in(info)
-        if not can_be_masked(action) or (key is None and not form.has_mask):
+        if not action.num_choices or (key is None and not form.has_mask):
             return row
         given = form.mask(observation) if form.has_mask else info[key]
         what = "observation['action_mask']" if form.has_mask else f"infos[{key!r}]"
@@ -142,15 +180,19 @@ class Agents:
         """The agents that an env lists now.
 
         Raises:
-            DeclarationError: one is not among ``possible_agents``.
+            DeclarationError: there is no list of them, or one is not among ``possible_agents``.
         """
-        for agent in env.agents:
+        given = getattr(env, "agents", None)
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise DeclarationError(f"{self.where}: agents is {given!r}, expected a list of those that take part")
+        agents = list(given)
+        for agent in agents:
             if agent not in self.places:
                 hint = suggest(str(agent), map(str, self.order))
                 raise DeclarationError(
                     f"{self.where}: agents has {agent!r}, which is not one of possible_agents.{hint}"
                 )
-        return list(env.agents)
+        return agents
 
     def stacked(self, seen: list[dict[Any, dict[str, np.ndarray]]]) -> dict[str, Any]:
         """Observations of every agent of every env by group, from parts by agent; zeros of one that was never seen."""
@@ -169,7 +211,8 @@ def _possible_agents(env: Any, where: str) -> list[Any]:
     Raises:
         DeclarationError: it has no list of them.
     """
-    given = getattr(env, "possible_agents", None)
+    with Calling(where, "possible_agents"):
+        given = getattr(env, "possible_agents", None)
     if given is None or isinstance(given, str) or not isinstance(given, Iterable) or not list(given):
         raise DeclarationError(f"{where}: possible_agents is {given!r}, expected a list of at least one agent")
     return list(given)

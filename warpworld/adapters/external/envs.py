@@ -43,15 +43,18 @@ class Envs(Protocol):
     """Many envs of a library's environment.
 
     Attributes:
-        groups: agent groups, with spaces as the store can hold them.
+        groups: agent groups, with spaces as the store can hold them; complete after a reset, too.
         requested: arrays on request that its outcomes fill, such as "agent_mask"; complete after a reset, which may
             show that the library has masks of actions.
         action_mask: (num_envs, num_agents, choices of the agent that has most) bool, False for choices that are
             forbidden to who sees the observations that were handed out last; None if "action_mask" is not requested.
     """
 
-    groups: tuple[Group, ...]
     requested: tuple[str, ...]
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Agent groups, as the attribute says."""
 
     @property
     def action_mask(self) -> np.ndarray | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,9 @@ from gymnasium.spaces import Box
 from warpworld.adapters.external.envs import Envs, Observations
 from warpworld.adapters.external.libraries import get_opener
 from warpworld.environment import Environment, Group, Phase, eager_phase, placed_groups, register
+from warpworld.environment.library_actions import is_whole
 from warpworld.environment.spaces import group_suffix, observation_names, space_actions
-from warpworld.errors import DeclarationError
+from warpworld.errors import DeclarationError, WarpworldError
 
 if TYPE_CHECKING:
     import torch
@@ -55,9 +57,13 @@ class External(Environment):
         probe = self._opened(1, 0)
         try:
             probe.reset(0)
-            return tuple(probe.groups), tuple(probe.requested)
-        finally:
-            probe.close()
+            found = tuple(probe.groups), tuple(probe.requested)
+        except BaseException:
+            with suppress(WarpworldError):  # the first error is the one to report
+                probe.close()
+            raise
+        probe.close()
+        return found
 
     def groups(self) -> Sequence[Group]:
         """As the library defines them."""
@@ -131,7 +137,7 @@ class External(Environment):
                 continue
             view, space = place.of(arrays), self._taken[place.group]
             if isinstance(space, Box):
-                _write(view, space_actions(space, view.cpu().numpy().reshape(-1, view.shape[-1])))
+                _write(view, held_actions(space, view.cpu().numpy()))
             found[place.group] = view.cpu().numpy()
         return found
 
@@ -162,6 +168,19 @@ class _Place:
     def of(self, arrays: Any) -> torch.Tensor:
         """The part: (num_envs, group size, ...)."""
         return arrays[self.array][:, self.agents]
+
+
+def held_actions(space: Box, stored: np.ndarray) -> np.ndarray:
+    """The actions that a library takes, (num_envs, agents, numbers), as far as float32 holds them.
+
+    Where it does not hold a whole number, such as a bound, the store's number stays, from which that follows.
+    """
+    given = stored.reshape(-1, stored.shape[-1])
+    taken = space_actions(space, given).reshape(given.shape)
+    held = taken.astype(np.float32)
+    if is_whole(space):
+        held = np.where(space_actions(space, held).reshape(given.shape) == taken, held, given)
+    return held
 
 
 def _places(groups: Mapping[str, Group]) -> list[_Place]:

@@ -9,17 +9,25 @@ import numpy as np
 
 from warpworld.errors import DeclarationError, suggest
 
+RESET = ("observations", "infos")
+STEP = ("observations", "rewards", "terminations", "truncations", "infos")
+LARGEST = float(np.finfo(np.float32).max)  # that the store holds
+
 
 def number(given: Any, where: str) -> float:
-    """One number, also in an array of one entry.
+    """One number that a float32 holds, also in an array of one entry.
 
     Raises:
-        DeclarationError: it is something else; the message begins with ``where``.
+        DeclarationError: it is something else, NaN or infinite; the message begins with ``where``.
     """
-    value = _array(given)
-    if value.dtype.kind not in "biuf" or value.size != 1:
-        raise DeclarationError(f"{where} is {_said(given)}, expected one number")
-    return float(value.ravel()[0])
+    if type(given) is not float:
+        value = _array(given)
+        if value.dtype.kind not in "biuf" or value.size != 1:
+            raise DeclarationError(f"{where} is {_said(given)}, expected one number")
+        given = float(value.ravel()[0])
+    if not -LARGEST <= given <= LARGEST:
+        raise DeclarationError(f"{where} is {given}, expected a finite number that float32 holds")
+    return given
 
 
 def flag(given: Any, where: str) -> bool:
@@ -28,6 +36,8 @@ def flag(given: Any, where: str) -> bool:
     Raises:
         DeclarationError: it is something else; the message begins with ``where``.
     """
+    if type(given) is bool:
+        return given
     value = _array(given)
     if value.dtype.kind not in "biuf" or value.size != 1:
         raise DeclarationError(f"{where} is {_said(given)}, expected True or False")
@@ -58,6 +68,19 @@ def by_agent(given: Any, needed: Iterable[Any], known: Iterable[Any], where: str
     return given
 
 
+def infos_by_agent(given: Any, where: str) -> Mapping[Any, Any]:
+    """Infos of agents, a mapping; empty for None.
+
+    Raises:
+        DeclarationError: they are something else.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise DeclarationError(f"{where}: infos are {type(given).__name__}, expected a dict with a key for each agent")
+    return given
+
+
 def results(given: Any, names: tuple[str, ...], where: str) -> tuple[Any, ...]:
     """The results of a call, as a tuple.
 
@@ -70,10 +93,65 @@ def results(given: Any, names: tuple[str, ...], where: str) -> tuple[Any, ...]:
     return given
 
 
+def step_of(given: Any, num_envs: int, where: str) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, Any]:
+    """A step of envs with one agent each.
+
+    Returns:
+        Observations and infos as they were given, rewards (num_envs, 1), and ends (num_envs,) bool.
+
+    Raises:
+        DeclarationError: there are other results, of other shapes, or a reward is not finite.
+    """
+    observations, *numbers, infos = results(given, STEP, where)
+    rows = [
+        row_of_numbers(each, (num_envs,), f"{where}: {name}") for each, name in zip(numbers, STEP[1:4], strict=True)
+    ]
+    check_rewards(rows[0], f"{where}: rewards")
+    return observations, rows[0][:, None], rows[1].astype(np.bool_), rows[2].astype(np.bool_), infos
+
+
+def row_of_numbers(given: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
+    """One number for each env.
+
+    Raises:
+        DeclarationError: there are more or fewer, or none.
+    """
+    values = np.asarray(given)
+    if values.dtype.kind not in "biuf" or values.size != shape[0]:
+        raise DeclarationError(
+            f"{where} are {values.dtype} of shape {values.shape}, expected one number for each env, {shape}"
+        )
+    return values.reshape(shape)
+
+
+def check_rewards(rewards: np.ndarray, where: str) -> None:
+    """Refuse rewards that are not finite, or that float32 does not hold.
+
+    Raises:
+        DeclarationError: names the first env that has such a reward.
+    """
+    if not rewards.size or np.abs(rewards).max() <= LARGEST:
+        return
+    env = int(np.flatnonzero(~(np.abs(rewards) <= LARGEST))[0])
+    raise DeclarationError(f"{where}[{env}] is {rewards[env]}, expected a finite number that float32 holds")
+
+
+def info_of(infos: Any, key: str, where: str) -> np.ndarray:
+    """An array in infos of many envs.
+
+    Raises:
+        DeclarationError: infos are no mapping, or lack the key.
+    """
+    if not isinstance(infos, Mapping) or key not in infos:
+        has = f"have {', '.join(map(repr, infos))}" if isinstance(infos, Mapping) else f"are {type(infos).__name__}"
+        raise DeclarationError(f"{where}: infos {has}, expected {key!r}")
+    return np.asarray(infos[key])
+
+
 def _array(given: Any) -> np.ndarray:
     try:
         return np.asarray(given)
-    except ValueError:
+    except Exception:  # of whatever the library made
         return np.empty(0, object)
 
 

@@ -46,29 +46,36 @@ def _of_function(library: str, make: Any, options: Mapping[str, Any], num_envs: 
 
     with making(f"external: {library}"):
         envs = make(num_envs, **options)
-    if not isinstance(envs, VectorEnv):
-        raise DeclarationError(f"external: {library} returned {type(envs).__name__}, expected a gymnasium VectorEnv")
-    return of_mode(envs, f"external: {library}")
+        if not isinstance(envs, VectorEnv):
+            raise DeclarationError(
+                f"external: {library} returned {type(envs).__name__}, expected a gymnasium VectorEnv"
+            )
+        if envs.num_envs != num_envs:
+            raise DeclarationError(f"external: {library} returned {envs.num_envs} envs, expected num_envs={num_envs}")
+        return of_mode(envs, f"external: {library}")
 
 
 def _gymnasium(name: str, options: Mapping[str, Any], num_envs: int, seed: int) -> Envs:
     import gymnasium
     from gymnasium.vector import AutoresetMode
 
+    from warpworld.adapters.external.checked_env import CheckedEnv
     from warpworld.adapters.external.vector_envs import of_mode
 
     own, where = {"vectorization_mode": "sync", **options}, f"external: gymnasium '{name}'"
     if "vectorization_mode" not in options and _has_vector_entry_point_only(name):
         own["vectorization_mode"] = "vector_entry_point"
-    kwargs = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    kwargs: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}
     if own["vectorization_mode"] == "vector_entry_point":
         kwargs = {}  # the environment's own, in whatever mode
+    else:
+        own["wrappers"] = (*(options.get("wrappers") or ()), CheckedEnv)
     with making(where):
         try:
             envs = gymnasium.make_vec(name, num_envs, vector_kwargs=kwargs, **own)
         except (gymnasium.error.UnregisteredEnv, gymnasium.error.NamespaceNotFound) as error:
             raise _unknown("gymnasium", name, gymnasium.registry) from error
-    return of_mode(envs, where)
+        return of_mode(envs, where)
 
 
 def _has_vector_entry_point_only(name: str) -> bool:
@@ -87,8 +94,8 @@ def _envpool(name: str, options: Mapping[str, Any], num_envs: int, seed: int) ->
         raise _unknown("envpool", name, envpool.list_all_envs())
     with making(where):
         pool = envpool.make(name, env_type="gymnasium", num_envs=num_envs, seed=seed, **options)
-    several = pool.config["max_num_players"] > 1
-    return PlayerPools(pool, num_envs, where) if several else PoolEnvs(pool, num_envs, where)
+        several = pool.config["max_num_players"] > 1
+        return PlayerPools(pool, num_envs, where) if several else PoolEnvs(pool, num_envs, where)
 
 
 def _ale(name: str, options: Mapping[str, Any], num_envs: int, seed: int) -> Envs:
@@ -103,7 +110,7 @@ def _ale(name: str, options: Mapping[str, Any], num_envs: int, seed: int) -> Env
     where = f"external: ale '{name}'"
     with making(where):
         envs = module.AtariVectorEnv(name, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options)
-    return of_mode(envs, where)
+        return of_mode(envs, where)
 
 
 def _pettingzoo(name: str, options: Mapping[str, Any], num_envs: int, seed: int) -> Envs:

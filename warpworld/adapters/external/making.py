@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from warpworld.adapters.external.missing import missing_package, one_line, package_of
 from warpworld.errors import DeclarationError, WarpworldError, said
-
-# Packages by the modules that they bring, where the names differ.
-_PACKAGES = {
-    "ale_py": "ale-py",
-    "Box2D": "box2d",
-    "cv2": "opencv-python",
-    "multi_agent_ale_py": "multi-agent-ale-py",
-    "PIL": "pillow",
-    "pyspiel": "open_spiel",
-    "yaml": "pyyaml",
-}
 
 
 def imported(library: str, module: str, install: str) -> Any:
@@ -67,8 +57,20 @@ def _install(name: str, error: ModuleNotFoundError) -> str:
     family, *rest = name.split(".")
     if family == "pettingzoo" and rest:
         return f'pip install "pettingzoo[{rest[0]}]"'
-    missing = (error.name or "").partition(".")[0]
-    return f"pip install {_PACKAGES.get(missing, missing)}"
+    return f"pip install {package_of(error.name or '')}"
+
+
+def made(make: Callable[[], Any], num_envs: int, where: str) -> list[Any]:
+    """Envs that are made one after the other.
+
+    Raises:
+        DeclarationError: one cannot be made; names its index.
+    """
+    envs = []
+    for env in range(num_envs):
+        with making(f"{where}: env {env}"):
+            envs.append(make())
+    return envs
 
 
 @contextmanager
@@ -86,8 +88,10 @@ def making(where: str) -> Iterator[None]:
     except WarpworldError:
         raise
     except Exception as error:  # a library's own code may raise anything
-        if isinstance(error, ModuleNotFoundError) and error.name:
-            missing = error.name.partition(".")[0]
-            install = f"pip install {_PACKAGES.get(missing, missing)}"
-            raise DeclarationError(f"{where} needs {missing}, which is not installed: {install}") from error
-        raise DeclarationError(f"{where} cannot be made: {said(error)}") from error
+        missing = missing_package(error)
+        if missing:
+            raise DeclarationError(f"{where} needs {missing}") from error
+        raise DeclarationError(
+            f"{where} cannot be made: {one_line(error)}. Check env.options; from Python, __cause__ of this "
+            "error has the traceback"
+        ) from error

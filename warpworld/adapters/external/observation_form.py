@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, MultiBinary, Space, Text, Tuple
+from gymnasium.spaces import Box, Dict, MultiBinary, Space, Text
 
-from warpworld.adapters.external.action_masks import MASK_KEYS, fits
-from warpworld.environment.gym_spaces import as_gymnasium
+from warpworld.adapters.external.action_form import MOST_CHOICES, ActionForm, leaves
+from warpworld.adapters.external.action_masks import MASK_KEYS, size_of_space
+from warpworld.adapters.external.exact import lost_number
+from warpworld.adapters.external.wrappers import observation_wrapper, short
 from warpworld.environment.observation_parts import SERVED, part_of
 from warpworld.errors import DeclarationError
 
@@ -55,7 +57,18 @@ class Leaf:
         if values.shape != shape or values.dtype.kind not in "biuf":
             raise DeclarationError(
                 f"{where}: observation{self.key} is {values.dtype} of shape {values.shape}, expected numbers of shape "
-                f"{shape}, as its space {_short(self.space)} has"
+                f"{shape}, as its space {short(self.space)} has"
+            )
+        lost = lost_number(values, self.stored)
+        if lost is not None:
+            row, what = lost
+            is_rounded = isinstance(self.stored, Box) and self.stored.dtype.kind == "f"
+            advice = (
+                observation_wrapper(where, self.space, ()) if is_rounded else "Correct the environment or its space"
+            )
+            raise DeclarationError(
+                f"{where}: observation{self.key}{f' in row {row} of the batch' if lead else ''}, whose space is "
+                f"{short(self.space)}, has {what}. {advice}"
             )
         return np.moveaxis(values, -1, -3) if self.turned else values
 
@@ -65,20 +78,22 @@ class ObservationForm:
 
     Args:
         observation: the library's space of one agent's observation.
-        action: of its actions, which a mask must fit.
+        action: the form of its actions, which a mask must fit.
         where: library, environment and agent, for messages.
 
     Attributes:
         stored: the space as the store holds it.
         has_mask: whether observations hold a mask of actions, which ``stored`` then lacks.
+        action: the form of actions that the mask allows; as given if there is none.
 
     Raises:
         DeclarationError: a part cannot be stored.
     """
 
-    def __init__(self, observation: Space, action: Space, where: str) -> None:
-        self._where, self._mask = where, _mask_path(observation, action, where)
-        found = [leaf for leaf in _leaves(observation, where) if leaf.path != self._mask]
+    def __init__(self, observation: Space, action: ActionForm, where: str) -> None:
+        self._where = where
+        self._mask, self.action = _mask_path(observation, action, where)
+        found = list(_leaves(observation, where, self._mask))
         if not found:
             raise DeclarationError(f"{where}: observation {observation} holds no number")
         alone = len(found) == 1 and (self._mask is not None or not found[0].path)
@@ -133,26 +148,29 @@ def _at(observation: Any, leaf: Leaf, where: str) -> np.ndarray:
             ) from error
     try:
         return np.asarray(given)
-    except ValueError:
+    except Exception:  # of whatever the library made
         return np.empty(0, object)
 
 
-def _leaves(space: Space, where: str, path: tuple[Any, ...] = ()) -> Iterator[Leaf]:
-    """All leaves of a space but those that hold nothing."""
-    space = as_gymnasium(space)
-    if isinstance(space, (Dict, Tuple)):
-        inner = space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces)
-        for step, part in inner:
-            yield from _leaves(part, where, (*path, step))
-        return
-    if path and _says_nothing(space):
-        return
-    turned = _is_turned(space)
-    stored = _stored(_turned(space) if turned else space)
-    leaf = Leaf(path, space, stored, turned)
-    if part_of(stored) is None:
-        raise DeclarationError(_refusal(leaf, where))
-    yield leaf
+def _leaves(whole: Space, where: str, mask: tuple[str] | None) -> Iterator[Leaf]:
+    """All leaves of an observation but its mask and those that hold nothing."""
+    for path, space in leaves(whole):
+        if (mask is not None and path[:1] == mask) or _says_nothing(space):
+            continue
+        turned = _is_turned(space)
+        leaf = Leaf(path, space, _stored(_turned(space) if turned else space), turned)
+        part = part_of(leaf.stored)
+        if part is None:
+            raise DeclarationError(
+                f"{where}: observation{leaf.key} is {short(space)}; expected a {SERVED}, or a Dict or Tuple of such. "
+                f"{observation_wrapper(where, whole, path)}"
+            )
+        if part.is_choice and sum(part.feature_shape) > MOST_CHOICES:
+            raise DeclarationError(
+                f"{where}: observation{leaf.key} is {short(space)}; expected at most {MOST_CHOICES:,} choices, since a "
+                f"policy reads each as a number. {observation_wrapper(where, whole, path)}"
+            )
+        yield leaf
 
 
 def _says_nothing(space: Space) -> bool:
@@ -160,23 +178,6 @@ def _says_nothing(space: Space) -> bool:
     if isinstance(space, Text):
         return space.max_length == 0 or (len(space.character_set) == 1 and space.min_length == space.max_length)
     return isinstance(space, Box) and math.prod(space.shape) == 0
-
-
-def _refusal(leaf: Leaf, where: str) -> str:
-    cut = (
-        "gymnasium.wrappers.FilterObservation(env, [the other keys])"
-        if leaf.path
-        else "gymnasium.wrappers.FlattenObservation(env)"
-    )
-    return (
-        f"{where}: observation{leaf.key} is {_short(leaf.space)}; expected a {SERVED}, or a Dict or Tuple of such. "
-        f"Wrap the env in {cut}, or a gymnasium.ObservationWrapper of your own; docs/external.md shows where"
-    )
-
-
-def _short(space: Space) -> str:
-    text = str(space)
-    return text if len(text) <= 120 else f"{text[:117]}..."
 
 
 def _is_turned(space: Space) -> bool:
@@ -209,7 +210,7 @@ def _named(leaves: list[Leaf]) -> dict[str, Leaf]:
     """Leaves by names that arrays may have: the keys of their paths, joined by underscores."""
     found: dict[str, Leaf] = {}
     for leaf in leaves:
-        base = "_".join(re.sub(r"\W", "_", str(step), flags=re.ASCII) for step in leaf.path)
+        base = "_".join(re.sub(r"\W", "_", str(step), flags=re.ASCII) for step in leaf.path) or "part"
         name, number = base, 2
         while name in found:
             name, number = f"{base}_{number}", number + 1
@@ -217,18 +218,19 @@ def _named(leaves: list[Leaf]) -> dict[str, Leaf]:
     return found
 
 
-def _mask_path(observation: Space, action: Space, where: str) -> tuple[str] | None:
-    """The place of an observation's mask of actions; None if it holds none."""
-    if not isinstance(observation, Dict):
-        return None
+def _mask_path(observation: Space, action: ActionForm, where: str) -> tuple[tuple[str] | None, ActionForm]:
+    """The place of an observation's mask of actions, None if it holds none, and the form of actions that it allows."""
+    parts = observation.spaces if isinstance(observation, Dict) else {}
     for key in MASK_KEYS:
-        if key in observation.spaces:
-            if fits(observation.spaces[key], action):
-                return (key,)
+        if key in parts:
+            size = size_of_space(parts[key])
+            masked = action.masked(size) if size else None
+            if masked is not None:
+                return (key,), masked
             logger.warning(
                 "%s: observation['%s'] is no mask for actions in %s, and is stored as numbers that agents see",
                 where,
                 key,
-                action,
+                action.space,
             )
-    return None
+    return None, action

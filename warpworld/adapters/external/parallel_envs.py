@@ -9,13 +9,13 @@ import numpy as np
 
 from warpworld.adapters.external.action_masks import late_mask
 from warpworld.adapters.external.agents import Agents
+from warpworld.adapters.external.calling import Calling, of_env
 from warpworld.adapters.external.ends import NOT_YET, End, StepRows
 from warpworld.adapters.external.envs import Observations, Outcome
-from warpworld.adapters.external.given import by_agent, flag, number, results
+from warpworld.adapters.external.given import RESET, STEP, by_agent, flag, infos_by_agent, number, results
+from warpworld.adapters.external.making import made
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
-
-_STEP = ("observations", "rewards", "terminations", "truncations", "infos")
 
 
 class ParallelEnvs:
@@ -31,14 +31,18 @@ class ParallelEnvs:
     """
 
     def __init__(self, make: Callable[[], Any], num_envs: int, where: str = "external: pettingzoo") -> None:
-        self._envs = [make() for _ in range(num_envs)]
+        self._envs = made(make, num_envs, where)
         self._agents, self._where = Agents(self._envs[0], where), where
-        self.groups: tuple[Group, ...] = self._agents.groups
         self.requested: tuple[str, ...] = ("agent_mask", "agent_terminated", "agent_truncated")
         self._seen: list[dict[Any, dict[str, np.ndarray]]] = [{} for _ in range(num_envs)]
         self._live: list[list[Any]] = [[] for _ in range(num_envs)]
         self._gone: list[set[Any]] = [set() for _ in range(num_envs)]  # agents that ended, and are listed still
-        self._legal = np.ones((num_envs, len(self._agents.order), self._agents.num_choices), np.bool_)
+        self._legal = self._agents.everything(num_envs)
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Agents in groups."""
+        return self._agents.groups
 
     @property
     def action_mask(self) -> np.ndarray | None:
@@ -48,13 +52,17 @@ class ParallelEnvs:
     def reset(self, seed: int) -> Observations:
         """Begin the first episode of every env."""
         for env, each in enumerate(self._envs):
-            self._began(env, each.reset(seed=seed + env))
+            with Calling(self._where, "reset", env):
+                given = each.reset(seed=seed + env)
+            self._began(env, given)
         return self._agents.stacked(self._seen)
 
     def begin(self, envs: np.ndarray) -> Observations:
         """First observations of new episodes, of the envs that are marked."""
         for env in np.flatnonzero(envs).tolist():
-            self._began(env, self._envs[env].reset())
+            with Calling(self._where, "reset", env):
+                given = self._envs[env].reset()
+            self._began(env, given)
         return self._agents.stacked(self._seen)
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
@@ -62,7 +70,9 @@ class ParallelEnvs:
         native = self._agents.native(actions)
         rows = StepRows(len(self._envs), len(self._agents.order))
         for env, each in enumerate(self._envs):
-            given = each.step({agent: native[agent][env] for agent in self._agents.present(each)})
+            own = {agent: of_env(native[agent], env) for agent in self._agents.present(each)}
+            with Calling(self._where, "step", env, action=own):
+                given = each.step(own)
             rows.add(env, self._agents.places, *self._take(env, given))
             if not self._live[env]:
                 rows.end(env)
@@ -71,10 +81,10 @@ class ParallelEnvs:
     def _take(self, env: int, given: Any) -> tuple[dict[Any, float], dict[Any, End]]:
         """Take what a step of an env returned: rewards and ends of the agents that took part."""
         before, where, known = self._live[env], f"{self._where}: step()", self._agents.order
-        seen, *of_agents, infos = results(given, _STEP, where)
+        seen, *of_agents, infos = results(given, STEP, where)
         paid, ended, cut = (
             by_agent(values, before, known, f"{where}: {name}")
-            for name, values in zip(_STEP[1:4], of_agents, strict=True)
+            for name, values in zip(STEP[1:4], of_agents, strict=True)
         )
         present = self._agents.present(self._envs[env])
         ends = {
@@ -87,33 +97,37 @@ class ParallelEnvs:
         }
         self._gone[env] = {agent for agent in present if agent in self._gone[env] or ends.get(agent, NOT_YET).is_one}
         self._live[env] = [agent for agent in present if agent not in self._gone[env]]
+        infos = infos_by_agent(infos, where)
         self._look(env, by_agent(seen, self._live[env], known, f"{where}: observations"), infos)
         return {agent: number(paid[agent], f"{where}: rewards[{agent!r}]") for agent in before}, ends
 
     def _began(self, env: int, given: Any) -> None:
         """Take what a reset returned."""
         where = f"{self._where}: reset()"
-        seen, infos = results(given, ("observations", "infos"), where)
+        seen, infos = results(given, RESET, where)
         self._live[env], self._gone[env] = self._agents.present(self._envs[env]), set()
         if not self._live[env]:
             raise DeclarationError(f"{where} left agents empty, expected those that begin the episode")
+        infos = infos_by_agent(infos, where)
+        if "action_mask" not in self.requested and self._agents.masks_may_come(infos):
+            self.requested = (*self.requested, "action_mask")
+            self._legal = self._agents.everything(len(self._envs))
         self._seen[env], self._legal[env] = {}, True
-        if self._agents.masks_may_come(infos or {}):
-            self.requested = tuple(dict.fromkeys((*self.requested, "action_mask")))
         self._look(env, by_agent(seen, self._live[env], self._agents.order, f"{where}: observations"), infos)
 
-    def _look(self, env: int, seen: Mapping[Any, Any], infos: Any) -> None:
+    def _look(self, env: int, seen: Mapping[Any, Any], infos: Mapping[Any, Any]) -> None:
         """Keep what agents see and may do."""
         for agent, observation in seen.items():
             if agent == "__all__":
                 continue
             self._seen[env][agent] = self._agents.parts(agent, observation)
-            legal = self._agents.legal(agent, observation, (infos or {}).get(agent))
+            legal = self._agents.legal(agent, observation, infos.get(agent))
             self._legal[env, self._agents.places[agent]] = legal
             if "action_mask" not in self.requested and not legal.all():
                 raise late_mask(f"{self._where}: agent {agent!r}")
 
     def close(self) -> None:
         """Let go of the envs."""
-        for each in self._envs:
-            each.close()
+        for env, each in enumerate(self._envs):
+            with Calling(self._where, "close", env):
+                each.close()

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.adapters.external.action_masks import can_be_masked, mask_in, mask_row
+from warpworld.adapters.external.action_form import ActionForm
+from warpworld.adapters.external.action_masks import form_for, mask_in, mask_row
 from warpworld.adapters.external.agents import single_group
+from warpworld.adapters.external.calling import Calling
 from warpworld.adapters.external.envs import Observations, Outcome
+from warpworld.adapters.external.given import RESET, STEP, check_rewards, info_of, results, row_of_numbers
 from warpworld.adapters.external.observation_form import ObservationForm, shown
 from warpworld.environment import Group
-from warpworld.environment.gym_spaces import as_gymnasium
-from warpworld.environment.spaces import action_heads, space_actions
 from warpworld.errors import DeclarationError, StoreError
 
 PLAYER = "player"  # the group of all players
@@ -34,9 +35,9 @@ class PlayerPools:
     def __init__(self, pool: Any, num_envs: int, where: str = "external: envpool") -> None:
         self._pool, self._where = pool, where
         self._shape = num_envs, int(pool.config["max_num_players"])
-        self._action = as_gymnasium(pool.action_space)
-        self._form = ObservationForm(pool.observation_space, self._action, f"{where}: group '{PLAYER}'")
-        self.groups: tuple[Group, ...] = (single_group(PLAYER, self._shape[1], self._form, self._action, where),)
+        own = f"{where}: group '{PLAYER}'"
+        self._form = ObservationForm(pool.observation_space, ActionForm(pool.action_space, own), own)
+        self._action = self._form.action
         self.requested: tuple[str, ...] = ("agent_mask",)
         self._ended = np.zeros(num_envs, np.bool_)  # in the last step
         self._turns: np.ndarray | None = None  # whose it is in each env; None if all act
@@ -45,13 +46,20 @@ class PlayerPools:
         self._order = np.arange(num_envs * self._shape[1])  # rows of players in what the pool returned last
 
     @property
+    def groups(self) -> tuple[Group, ...]:
+        """One group of all players."""
+        return (single_group(PLAYER, self._shape[1], self._form, self._action),)
+
+    @property
     def action_mask(self) -> np.ndarray | None:
         """Masks for the observations that were handed out last."""
         return self._legal
 
     def reset(self, seed: int) -> Observations:
         """Begin the first episodes; the seeds were given when the pool was made."""
-        self._look(*self._pool.reset())
+        with Calling(self._where, "reset"):
+            given = self._pool.reset()
+        self._look(*results(given, RESET, f"{self._where}: reset()"))
         if self._legal is not None:
             self.requested = ("agent_mask", "action_mask")
         return self._shown()
@@ -61,11 +69,18 @@ class PlayerPools:
         chosen, only_reset = actions[PLAYER], self._ended[:, None]
         if self._turns is not None:
             chosen = chosen[np.arange(len(chosen)), self._turns]
-        native = space_actions(self._action, chosen.reshape(-1, chosen.shape[-1]))
-        observations, rewards, terminated, truncated, infos = self._pool.step(native)
+        native = self._action.native(chosen.reshape(-1, chosen.shape[-1]))
+        with Calling(self._where, "step", action=native):
+            given = self._pool.step(native)
+        where = f"{self._where}: step()"
+        observations, rewards, *ends, infos = results(given, STEP, where)
         envs = self._look(observations, infos)
-        terminated, truncated = np.asarray(terminated)[envs], np.asarray(truncated)[envs]
+        terminated, truncated = (
+            row_of_numbers(end, envs.shape, f"{where}: {name}").astype(np.bool_)[envs]
+            for end, name in zip(ends, STEP[2:4], strict=True)
+        )
         self._ended = terminated | truncated
+        check_rewards(np.asarray(rewards), f"{self._where}: step(): rewards")
         paid = np.where(only_reset, 0.0, self._of_players(np.asarray(rewards), "rewards"))
         return Outcome(self._shown(), paid, terminated, truncated, np.broadcast_to(~only_reset, self._shape))
 
@@ -85,7 +100,9 @@ class PlayerPools:
         Returns:
             Rows of the envs in what the pool returned, which comes in any order.
         """
-        players, envs = infos["players"]["env_id"], np.argsort(infos["env_id"])
+        envs = np.argsort(info_of(infos, "env_id", self._where))
+        info_of(infos, "players", self._where)
+        players = info_of(infos["players"], "env_id", f"{self._where}: players")
         self._order = np.argsort(players, kind="stable")
         if not np.array_equal(players[self._order], np.repeat(np.arange(self._shape[0]), self._shape[1])):
             raise DeclarationError(
@@ -97,13 +114,15 @@ class PlayerPools:
         turns = infos.get("current_player")
         self._turns = None if turns is None else np.clip(turns[envs], 0, self._shape[1] - 1)
         key = mask_in(infos)
-        if can_be_masked(self._action) and (self._turns is not None or key is not None):
+        if key is not None and self._legal is None:
+            self._action = form_for(infos[key][0], self._action)
+        if self._action.num_choices and (self._turns is not None or key is not None):
             self._legal = self._allowed(None if key is None else infos[key], envs, str(key))
         return envs
 
     def _allowed(self, given: Any, envs: np.ndarray, key: str) -> np.ndarray:
         """(num_envs, players, choices) bool: masks of each env are those of the player whose turn it is."""
-        choices = sum(action_heads(self._action))
+        choices = self._action.num_choices
         masks = np.ones((len(envs), choices), np.bool_)
         if given is not None:
             masks = np.array([mask_row(given[env], self._action, f"{self._where}: infos['{key}']") for env in envs])

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from warpworld.adapters.external.action_form import ActionForm
 from warpworld.adapters.external.agents import single_group
+from warpworld.adapters.external.calling import Calling
 from warpworld.adapters.external.envs import Observations, Outcome
+from warpworld.adapters.external.given import RESET, info_of, results, step_of
 from warpworld.adapters.external.observation_form import ObservationForm
 from warpworld.adapters.external.vector_envs import AGENT, of_agent
 from warpworld.adapters.external.vector_masks import VectorMasks
 from warpworld.environment import Group
-from warpworld.environment.gym_spaces import as_gymnasium
-from warpworld.environment.spaces import space_actions
 
 
 class PoolEnvs:
@@ -28,12 +29,16 @@ class PoolEnvs:
 
     def __init__(self, pool: Any, num_envs: int, where: str = "external: envpool") -> None:
         self._pool, self._num_envs, self._where = pool, num_envs, where
-        self._action = as_gymnasium(pool.action_space)
-        self._form = ObservationForm(pool.observation_space, self._action, f"{where}: group '{AGENT}'")
-        self.groups: tuple[Group, ...] = (single_group(AGENT, 1, self._form, self._action, where),)
+        own = f"{where}: group '{AGENT}'"
+        self._form = ObservationForm(pool.observation_space, ActionForm(pool.action_space, own), own)
         self.requested: tuple[str, ...] = ()
-        self._masks = VectorMasks(self._form, self._action, num_envs, where)
+        self._masks = VectorMasks(self._form, self._form.action, num_envs, where)
         self._now: dict[str, np.ndarray] = {}
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """One group of one agent."""
+        return (single_group(AGENT, 1, self._form, self._masks.action),)
 
     @property
     def action_mask(self) -> np.ndarray | None:
@@ -42,7 +47,9 @@ class PoolEnvs:
 
     def reset(self, seed: int) -> Observations:
         """Begin the first episodes; the seeds were given when the pool was made."""
-        observations, infos = self._pool.reset()
+        with Calling(self._where, "reset"):
+            given = self._pool.reset()
+        observations, infos = results(given, RESET, f"{self._where}: reset()")
         self._now = self._form.parts(observations, (self._num_envs,))
         self._masks.begin(observations, infos)
         if self._masks.there_are:
@@ -51,21 +58,27 @@ class PoolEnvs:
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """A step of every env."""
-        native = space_actions(self._action, actions[AGENT][:, 0])
-        observations, rewards, terminated, truncated, infos = self._pool.step(native)
+        native = self._masks.action.native(actions[AGENT][:, 0])
+        with Calling(self._where, "step", action=native):
+            given = self._pool.step(native)
+        where = f"{self._where}: step()"
+        observations, rewards, terminated, truncated, infos = step_of(given, self._num_envs, where)
         self._now = self._form.parts(observations, (self._num_envs,))
         self._masks.step(observations, infos)
-        return Outcome(of_agent(self._now), rewards[:, None], terminated, truncated)
+        return Outcome(of_agent(self._now), rewards, terminated, truncated)
 
     def begin(self, envs: np.ndarray) -> Observations:
         """First observations of new episodes; an env that is reset here is not reset by its next step."""
         chosen = np.flatnonzero(envs).astype(np.int32)
-        observations, infos = self._pool.reset(chosen)
+        with Calling(self._where, "reset", action=chosen):
+            given = self._pool.reset(chosen)
+        observations, infos = results(given, RESET, f"{self._where}: reset()")
+        begun = info_of(infos, "env_id", f"{self._where}: reset()")
         first = self._form.parts(observations, (len(chosen),))
         self._now = {key: np.array(part) for key, part in self._now.items()}
         for key, part in first.items():
-            self._now[key][infos["env_id"]] = part
-        self._masks.begin_some(infos["env_id"], observations, infos)
+            self._now[key][begun] = part
+        self._masks.begin_some(begun, observations, infos)
         return of_agent(self._now)
 
     def close(self) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.adapters.external.action_masks import can_be_masked
 from warpworld.adapters.external.agents import Agents
+from warpworld.adapters.external.calling import Calling, of_env
 from warpworld.adapters.external.ends import End, StepRows
 from warpworld.adapters.external.envs import Observations, Outcome
-from warpworld.adapters.external.given import by_agent, flag, number
+from warpworld.adapters.external.given import by_agent, flag, infos_by_agent, number
+from warpworld.adapters.external.making import made
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 
@@ -31,14 +32,19 @@ class TurnEnvs:
     requested: tuple[str, ...]
 
     def __init__(self, make: Callable[[], Any], num_envs: int, where: str = "external: pettingzoo") -> None:
-        self._envs = [make() for _ in range(num_envs)]
+        self._envs = made(make, num_envs, where)
         self._agents, self._where = Agents(self._envs[0], where), where
-        self.groups: tuple[Group, ...] = self._agents.groups
-        choose = any(can_be_masked(group.action) for group in self.groups)
+        choose = self._agents.num_choices > 0
         self.requested = ("agent_mask", "agent_terminated", "agent_truncated", *(["action_mask"] if choose else []))
         self._seen: list[dict[Any, dict[str, np.ndarray]]] = [{} for _ in range(num_envs)]
         self._live: list[list[Any]] = [[] for _ in range(num_envs)]
-        self._legal = np.zeros((num_envs, len(self._agents.order), self._agents.num_choices), np.bool_)
+        self._legal = ~self._agents.everything(num_envs)
+        self._has_begun = False
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Agents in groups."""
+        return self._agents.groups
 
     @property
     def action_mask(self) -> np.ndarray | None:
@@ -48,14 +54,16 @@ class TurnEnvs:
     def reset(self, seed: int) -> Observations:
         """Begin the first episode of every env."""
         for env, each in enumerate(self._envs):
-            each.reset(seed=seed + env)
+            with Calling(self._where, "reset", env):
+                each.reset(seed=seed + env)
             self._began(env)
         return self._agents.stacked(self._seen)
 
     def begin(self, envs: np.ndarray) -> Observations:
         """First observations of new episodes, of the envs that are marked."""
         for env in np.flatnonzero(envs).tolist():
-            self._envs[env].reset()
+            with Calling(self._where, "reset", env):
+                self._envs[env].reset()
             self._began(env)
         return self._agents.stacked(self._seen)
 
@@ -65,15 +73,32 @@ class TurnEnvs:
         self._live[env], self._seen[env] = self._agents.present(each), {}
         if not self._live[env]:
             raise DeclarationError(f"{self._where}: reset() left agents empty, expected those that begin the episode")
+        if not self._has_begun and self._agents.masks_may_come(self._infos(env)):
+            self._legal = ~self._agents.everything(len(self._envs))
+        self._has_begun = True
         self._look(env, self._live[env])
         self._give_turn(env)
+
+    def _infos(self, env: int) -> Mapping[Any, Any]:
+        return infos_by_agent(getattr(self._envs[env], "infos", None), self._where)
+
+    def _selected(self, env: int) -> Any:
+        """The agent whose turn it is; None if an env does not say it."""
+        return getattr(self._envs[env], "agent_selection", None)
+
+    def _observed(self, env: int, agent: Any) -> Any:
+        with Calling(self._where, "observe", env, agent):
+            return self._envs[env].observe(agent)
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """A step of every env."""
         native = self._agents.native(actions)
         rows = StepRows(len(self._envs), len(self._agents.order))
         for env, each in enumerate(self._envs):
-            each.step(native[each.agent_selection][env])
+            agent = self._selected(env)
+            own = of_env(native[agent], env)
+            with Calling(self._where, "step", env, agent, own):
+                each.step(own)
             rows.add(env, self._agents.places, *self._take(env))
             if not self._live[env]:
                 rows.end(env)
@@ -83,8 +108,11 @@ class TurnEnvs:
         """Take what a turn has left in an env: rewards and ends of the agents that took part."""
         each, before, where = self._envs[env], self._live[env], f"{self._where}: after step()"
         present = self._agents.present(each)
+        there = [agent for agent in before if agent in present]
         given = [
-            by_agent(getattr(each, name), [agent for agent in before if agent in present], self._agents.order, where)
+            by_agent(
+                getattr(each, name, None), [agent for agent in before if agent in present], self._agents.order, where
+            )
             for name, where in ((name, f"{where}: {name}") for name in ("rewards", "terminations", "truncations"))
         ]
         paid = {agent: number(given[0].get(agent, 0.0), f"{where}: rewards[{agent!r}]") for agent in before}
@@ -93,7 +121,7 @@ class TurnEnvs:
             for name, flags in zip(("terminations", "truncations"), given[1:], strict=True)
         )
         ends = {agent: End.of(ended[agent], cut[agent], agent in present) for agent in before}
-        self._look(env, [agent for agent in before if agent in present])
+        self._look(env, there)
         self._live[env] = [agent for agent in before if not ends[agent].is_one]
         self._legal[env] = False
         if self._live[env]:
@@ -104,15 +132,16 @@ class TurnEnvs:
     def _look(self, env: int, agents: list[Any]) -> None:
         """Keep what agents see."""
         for agent in agents:
-            self._seen[env][agent] = self._agents.parts(agent, self._envs[env].observe(agent))
+            self._seen[env][agent] = self._agents.parts(agent, self._observed(env, agent))
 
     def _remove_ended(self, env: int) -> None:
         """Let agents that ended make the empty turn by which PettingZoo's environments remove them."""
         each = self._envs[env]
         for _ in range(len(self._agents.order)):
-            if not each.agents or each.agent_selection in self._live[env]:
+            if not each.agents or self._selected(env) not in each.agents or self._selected(env) in self._live[env]:
                 break
-            each.step(None)
+            with Calling(self._where, "step", env, self._selected(env)):
+                each.step(None)
         new = [
             agent for agent in self._agents.present(each) if agent not in self._live[env] and not _is_over(each, agent)
         ]
@@ -121,8 +150,7 @@ class TurnEnvs:
 
     def _give_turn(self, env: int) -> None:
         """Allow the agent whose turn it is what the env allows it, and all others nothing."""
-        each = self._envs[env]
-        agent = each.agent_selection
+        agent = self._selected(env)
         if agent not in self._live[env]:
             raise DeclarationError(
                 f"{self._where}: agent_selection is {agent!r}, expected one that has not ended: "
@@ -130,13 +158,14 @@ class TurnEnvs:
             )
         self._legal[env] = False
         self._legal[env, self._agents.places[agent]] = self._agents.legal(
-            agent, each.observe(agent), each.infos.get(agent)
+            agent, self._observed(env, agent), self._infos(env).get(agent)
         )
 
     def close(self) -> None:
         """Let go of the envs."""
-        for each in self._envs:
-            each.close()
+        for env, each in enumerate(self._envs):
+            with Calling(self._where, "close", env):
+                each.close()
 
 
 def _is_over(env: Any, agent: Any) -> bool:

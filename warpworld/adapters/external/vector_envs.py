@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warpworld.adapters.external.action_form import ActionForm
 from warpworld.adapters.external.agents import single_group
+from warpworld.adapters.external.calling import Calling, quietly, row_of
 from warpworld.adapters.external.envs import Observations, Outcome
-from warpworld.adapters.external.given import results
+from warpworld.adapters.external.given import RESET, results, step_of
 from warpworld.adapters.external.observation_form import ObservationForm, shown
 from warpworld.adapters.external.vector_masks import VectorMasks
 from warpworld.environment import Group
-from warpworld.environment.gym_spaces import as_gymnasium
-from warpworld.environment.spaces import space_actions
 from warpworld.errors import DeclarationError, StoreError
 
 if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
 
 AGENT = "agent"  # the group of the one agent that each env has
-_STEP = ("observations", "rewards", "terminations", "truncations", "infos")
 
 
 class VectorEnvs:
@@ -36,12 +35,16 @@ class VectorEnvs:
 
     def __init__(self, envs: VectorEnv, where: str = "external") -> None:
         self._envs, self._where = envs, where
-        self._action = as_gymnasium(envs.single_action_space)
-        self._form = ObservationForm(envs.single_observation_space, self._action, f"{where}: group '{AGENT}'")
-        self.groups: tuple[Group, ...] = (single_group(AGENT, 1, self._form, self._action, where),)
-        self._masks = VectorMasks(self._form, self._action, envs.num_envs, where)
+        own = f"{where}: group '{AGENT}'"
+        self._form = ObservationForm(envs.single_observation_space, ActionForm(envs.single_action_space, own), own)
+        self._masks = VectorMasks(self._form, self._form.action, envs.num_envs, where)
         self._ended = np.zeros(envs.num_envs, np.bool_)  # in the last step
         self._now: dict[str, np.ndarray] = {}  # what the envs show; those that ended, of their new episodes
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """One group of one agent."""
+        return (single_group(AGENT, 1, self._form, self._masks.action),)
 
     @property
     def action_mask(self) -> np.ndarray | None:
@@ -50,14 +53,16 @@ class VectorEnvs:
 
     def reset(self, seed: int) -> Observations:
         """Begin the first episode of every env."""
-        self._look(self._envs.reset(seed=seed))
+        with Calling(self._where, "reset"), quietly(self._envs):
+            given = self._envs.reset(seed=seed)
+        self._look(given)
         if self._masks.there_are:
             self.requested = (*type(self).requested, "action_mask")
         return of_agent(self._now)
 
     def _look(self, given: Any) -> None:
         """Take what a reset returned."""
-        observations, infos = results(given, ("observations", "infos"), f"{self._where}: reset()")
+        observations, infos = results(given, RESET, f"{self._where}: reset()")
         self._now = self._parts(observations)
         self._masks.begin(observations, infos)
 
@@ -76,17 +81,16 @@ class VectorEnvs:
             raise DeclarationError(
                 f"{self._where}: envs ended in step(), and infos lack 'final_obs', which autoreset_mode SAME_STEP needs"
             )
-        finals = _of_envs(infos["final_obs"], ended)
+        finals = [row_of(infos["final_obs"], int(env), f"{self._where}: infos['final_obs']") for env in ended]
         self._masks.final(ended, finals, infos.get("final_info", {}))
         return Outcome(of_agent(self._with_finals(ended, finals)), rewards, terminated, truncated)
 
     def _stepped(self, actions: Mapping[str, np.ndarray]) -> tuple[Any, ...]:
         """Observations, rewards (num_envs, 1), ends (num_envs,) bool, and infos."""
-        native = space_actions(self._action, actions[AGENT][:, 0])
-        where, shape = f"{self._where}: step()", (self._envs.num_envs,)
-        observations, *numbers, infos = results(self._envs.step(native), _STEP, where)
-        rewards, *ends = (_row(each, shape, f"{where}: {name}") for each, name in zip(numbers, _STEP[1:4], strict=True))
-        return observations, rewards[:, None], *(end.astype(np.bool_) for end in ends), infos
+        native = self._masks.action.native(actions[AGENT][:, 0])
+        with Calling(self._where, "step", action=native), quietly(self._envs):
+            given = self._envs.step(native)
+        return step_of(given, self._envs.num_envs, f"{self._where}: step()")
 
     def _with_finals(self, ended: np.ndarray, finals: list[Any]) -> dict[str, np.ndarray]:
         """Observations of all envs, with the final observations of those that ended."""
@@ -104,11 +108,14 @@ class VectorEnvs:
 
     def _restart(self, envs: np.ndarray) -> None:
         if envs.any():
-            self._look(self._envs.reset(options={"reset_mask": envs}))
+            with Calling(self._where, "reset"), quietly(self._envs):
+                given = self._envs.reset(options={"reset_mask": envs})
+            self._look(given)
 
     def close(self) -> None:
         """Let go of the envs."""
-        self._envs.close()
+        with Calling(self._where, "close"), quietly(self._envs):
+            self._envs.close()
 
 
 class WaitingVectorEnvs(VectorEnvs):
@@ -169,24 +176,3 @@ def of_mode(envs: VectorEnv, where: str = "external") -> VectorEnvs:
 def of_agent(parts: Mapping[str, np.ndarray]) -> Observations:
     """The observations of one agent an env, with the dimension of agents."""
     return {AGENT: shown({key: part[:, None] for key, part in parts.items()})}
-
-
-def _row(given: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
-    """One number for each env.
-
-    Raises:
-        DeclarationError: there are more or fewer, or none.
-    """
-    values = np.asarray(given)
-    if values.dtype.kind not in "biuf" or values.size != shape[0]:
-        raise DeclarationError(
-            f"{where} are {values.dtype} of shape {values.shape}, expected one number for each env, {shape}"
-        )
-    return values.reshape(shape)
-
-
-def _of_envs(finals: Any, envs: np.ndarray) -> list[Any]:
-    """Final observations of some envs: from one for each env, or from a batch of a Dict space."""
-    if isinstance(finals, Mapping):
-        return [{key: part[env] for key, part in finals.items()} for env in envs]
-    return [finals[env] for env in envs]

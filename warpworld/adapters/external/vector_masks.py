@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Space
 
-from warpworld.adapters.external.action_masks import can_be_masked, late_mask, mask_in, mask_row
+from warpworld.adapters.external.action_form import ActionForm
+from warpworld.adapters.external.action_masks import form_for, late_mask, mask_in, mask_row
+from warpworld.adapters.external.calling import of_env, row_of
 from warpworld.adapters.external.observation_form import ObservationForm
-from warpworld.environment.spaces import action_heads
+
+logger = logging.getLogger(__name__)
 
 
 class VectorMasks:
@@ -17,21 +20,22 @@ class VectorMasks:
 
     Args:
         form: of observations.
-        action: the library's space of actions.
+        action: the form of actions.
         num_envs: envs.
         where: library and environment, for messages.
 
     Attributes:
         there_are: whether the library says what is legal; known after the first reset.
+        action: the form of actions, which the first mask may change.
     """
 
-    def __init__(self, form: ObservationForm, action: Space, num_envs: int, where: str) -> None:
-        self._form, self._action, self._where = form, action, where
-        self._serves = can_be_masked(action)
-        choices = sum(action_heads(action)) if self._serves else 0
-        self._last = np.ones((num_envs, 1, choices), np.bool_)
-        self._begun = self._last
+    def __init__(self, form: ObservationForm, action: ActionForm, num_envs: int, where: str) -> None:
+        self._form, self.action, self._where, self._num_envs = form, action, where, num_envs
+        self._last = self._begun = self._all()
         self.there_are, self._has_begun = form.has_mask, False
+
+    def _all(self) -> np.ndarray:
+        return np.ones((self._num_envs, 1, self.action.num_choices), np.bool_)
 
     @property
     def last(self) -> np.ndarray | None:
@@ -41,9 +45,26 @@ class VectorMasks:
     def begin(self, observations: Any, infos: Any) -> None:
         """Take what a reset returned; envs that were not reset in it keep theirs."""
         if not self._has_begun:
-            self.there_are |= self._serves and mask_in(infos) is not None
+            self._find(infos)
         self._has_begun = True
         self._take(self._begun, observations, infos)
+
+    def _find(self, infos: Any) -> None:
+        """See whether the first infos have masks, and which form of actions they ask for."""
+        key = mask_in(infos)
+        if key is None or self.there_are:
+            return
+        there = np.flatnonzero(infos.get(f"_{key}", np.ones(self._num_envs, np.bool_)))
+        if there.size:
+            self.action = form_for(
+                row_of(_without_flags(infos[key]), there[0], f"{self._where}: infos[{key!r}]"), self.action
+            )
+        self.there_are = self.action.num_choices > 0
+        self._last = self._begun = self._all()
+        if not self.there_are:
+            logger.warning(
+                "%s: infos['%s'] is not used: it is no mask for actions in %s", self._where, key, self.action.space
+            )
 
     def begin_some(self, envs: np.ndarray, observations: Any, infos: Any) -> None:
         """Take what a reset of some envs returned: a row for each of these."""
@@ -52,11 +73,13 @@ class VectorMasks:
         key = None if self._form.has_mask else mask_in(infos)
         given = self._form.mask(observations) if key is None else infos[key]
         self._last = self._begun = np.array(self._begun)
-        self._write(envs, {env: given[row] for row, env in enumerate(envs)}, f"{key or 'observation'} of a reset")
+        self._write(
+            envs, {env: of_env(given, row) for row, env in enumerate(envs)}, f"{key or 'observation'} of a reset"
+        )
 
     def step(self, observations: Any, infos: Any) -> None:
         """Take what a step returned; of envs that were reset in it, of their new episodes."""
-        if not self.there_are and self._serves and mask_in(infos) is not None:
+        if not self.there_are and self.action.num_choices and mask_in(infos) is not None:
             raise late_mask(self._where)
         self._take(np.ones_like(self._last), observations, infos)
 
@@ -90,9 +113,17 @@ class VectorMasks:
         key = mask_in(infos)
         if key is not None:
             there = infos.get(f"_{key}", np.ones(len(self._last), np.bool_))
-            self._write([env for env in envs if there[env]], infos[key], f"infos[{key!r}]")
+            self._write([env for env in envs if there[env]], _without_flags(infos[key]), f"infos[{key!r}]")
 
     def _write(self, envs: Any, given: Any, what: str) -> None:
         for env in envs:
-            one = tuple(part[env] for part in given) if isinstance(given, tuple) else given[env]
-            self._last[env, 0] = mask_row(one, self._action, f"{self._where}: env {env}: {what}")
+            is_by_env = isinstance(given, dict) and env in given
+            one = given[env] if is_by_env else row_of(given, env, f"{self._where}: {what}")
+            self._last[env, 0] = mask_row(one, self.action, f"{self._where}: env {env}: {what}")
+
+
+def _without_flags(infos: Any) -> Any:
+    """Infos of a vector environment without the flags that say which envs have a key."""
+    if not isinstance(infos, dict):
+        return infos
+    return {key: _without_flags(part) for key, part in infos.items() if not (key[:1] == "_" and key[1:] in infos)}

@@ -1,0 +1,114 @@
+"""A Gymnasium env whose results are checked before a vector environment puts them into its arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from warpworld.adapters.external.action_form import leaves
+from warpworld.adapters.external.given import LARGEST, flag, number, results
+from warpworld.adapters.external.wrappers import short
+from warpworld.errors import DeclarationError
+
+RESET, STEP = ("observation", "info"), ("observation", "reward", "terminated", "truncated", "info")
+_TRUTHS = (bool, np.bool_)
+
+
+class BadResultError(Exception):
+    """A result that does not fit the env's own spaces or the protocol; the message says which, and what was expected.
+
+    It is no ``WarpworldError``, since library and index of the env are added where they are known.
+    """
+
+
+class CheckedEnv(gymnasium.Wrapper):
+    """Refuses results that a vector environment would cast silently, or reject without naming them.
+
+    Args:
+        env: to be checked.
+
+    Raises:
+        BadResultError: by ``reset`` and ``step``.
+    """
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__(env)
+        self._leaves = [
+            (path, space, space.shape, space.dtype)
+            for path, space in leaves(env.observation_space)
+            if space.shape is not None and space.dtype is not None
+        ]
+        is_one = len(self._leaves) == 1 and not self._leaves[0][0]
+        self._shape: Any = self._leaves[0][2] if is_one else None
+        self._dtype: Any = self._leaves[0][3] if is_one else None
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        """Reset the env, and check what it returns."""
+        given = self.env.reset(seed=seed, options=options)
+        with _Reporting():
+            observation, _ = results(given, RESET, "reset()")
+        if not self._is_plain(observation):
+            self._check(observation, "reset()")
+        return given
+
+    def step(self, action: Any) -> Any:
+        """Step the env, and check what it returns; the reward becomes a float, ends become truth values."""
+        given = self.env.step(action)
+        if _is_usual(given) and self._is_plain(given[0]):
+            return given
+        with _Reporting():
+            observation, reward, terminated, truncated, info = results(given, STEP, "step()")
+            reward = number(reward, "step(): reward")
+            terminated, truncated = flag(terminated, "step(): terminated"), flag(truncated, "step(): truncated")
+        self._check(observation, "step()")
+        return observation, reward, terminated, truncated, info
+
+    def _is_plain(self, observation: Any) -> bool:
+        """Whether an observation is one array as its space declares it, which takes less time to see."""
+        return (
+            type(observation) is np.ndarray
+            and observation.shape == self._shape
+            and (observation.dtype is self._dtype or observation.dtype == self._dtype)
+        )
+
+    def _check(self, observation: Any, call: str) -> None:
+        for path, space, shape, dtype in self._leaves:
+            key, given = "", observation
+            try:
+                for step in path:
+                    key += f"[{step!r}]"
+                    given = given[step]
+                values = np.asarray(given)
+            except Exception as error:  # of whatever the env made
+                raise BadResultError(f"{call}: observation lacks {key}, which its space has") from error
+            if values.shape != shape or not np.can_cast(values.dtype, dtype, "same_kind"):
+                raise BadResultError(
+                    f"{call}: observation{key} is {values.dtype} of shape {values.shape}, expected {dtype} of shape "
+                    f"{shape}, as its space {short(space)} has"
+                )
+
+
+def _is_usual(given: Any) -> bool:
+    """Whether a step's results have the usual types, and a reward that float32 holds."""
+    if type(given) is not tuple or len(given) != len(STEP):
+        return False
+    _, reward, terminated, truncated, _ = given
+    return (
+        type(reward) is float
+        and -LARGEST <= reward <= LARGEST
+        and type(terminated) in _TRUTHS
+        and type(truncated) in _TRUTHS
+    )
+
+
+class _Reporting:
+    """Turns a refusal of a result into one that names the env later."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, DeclarationError):
+            raise BadResultError(str(error)) from error
