@@ -38,9 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--stand-in", action="store_true", help="the cuda backend through PyCUDA, on a driver that needs no GPU"
     )
-    group.addoption("--exhaustive", action="store_true", help="the tests marked so, and no others")
+    group.addoption("--exhaustive", action="store_true", help="the tests marked so, too; with -m exhaustive no others")
     group.addoption("--quick", action="store_true", help="the first case of each test that takes no time")
-    group.addoption("--first-cases", action="store_true", help="the first case of each test")
+    group.addoption(
+        "--first-cases", action="store_true", help="the first case of each test; with --stand-in all that only it runs"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -79,12 +81,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         about_cpu = [item for item in items if item.get_closest_marker("cpu_backend")]
         items[:] = [item for item in items if not item.get_closest_marker("cpu_backend")]
         config.hook.pytest_deselected(items=about_cpu)
-    exhaustive = config.getoption("exhaustive")
-    left_out = [item for item in items if bool(item.get_closest_marker("exhaustive")) != exhaustive]
-    items[:] = [item for item in items if bool(item.get_closest_marker("exhaustive")) == exhaustive]
-    config.hook.pytest_deselected(items=left_out)
+    if not config.getoption("exhaustive"):
+        left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+        config.hook.pytest_deselected(items=left_out)
     if config.getoption("quick") or config.getoption("first_cases"):
-        quick.keep_first_cases(config, items)
+        quick.keep_first_cases(config, items, whole=("cuda_backend", "stand_in") if on_stand_in else ())
     for item in items:
         if item.get_closest_marker("cuda_backend") and not on_stand_in and config.getoption("device") != "cuda":
             item.add_marker(pytest.mark.skip(reason="needs the cuda backend; make test-cuda runs it"))
