@@ -25,6 +25,8 @@ CUDA_STAMP := $(VENV)/.installed-cuda-tools
 PEERS_STAMP := $(VENV)/.installed-peers
 DOCS_STAMP := $(VENV)/.installed-docs
 BROWSER_STAMP := $(VENV)/.installed-browser-tools
+# The tests of `make test`; make test MARKS= runs the heavy and slow ones in the same run, as .ci/run does.
+MARKS ?= not slow and not heavy
 # Where a stage repeats tests on another backend or with other flags, the first case of each: a case differs in the world,
 # which `make test` runs. CASES=--exhaustive runs all.
 CASES ?= --first-cases
@@ -54,7 +56,7 @@ quick: $(STAMP) ## Run the first case of each test of the package that takes no 
 	$(PYTEST) --quick $(ARGS)
 
 test: $(STAMP) ## Run the tests that are not marked heavy or slow
-	$(PYTEST) -m "not slow and not heavy" $(ARGS)
+	$(PYTEST) -m "$(MARKS)" $(ARGS)
 
 # pytest exits with 5 when nothing is marked so.
 test-slow: $(STAMP) ## Run the tests that are marked heavy or slow
