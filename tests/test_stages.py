@@ -13,7 +13,7 @@ from tests.stages import COLLECTED, cuda_paths, overrun, run_nowhere, run_seldom
 # Tests that `make exhaustive` alone runs, and why: what they find, a test of every push finds in another way.
 SELDOM = {
     "tests/runs/test_two_nodes.py::test_a_node_that_is_gone_leaves_the_run_to_the_other": "waits for minutes",
-    "tests/docs/test_several_processes_page.py::test_kubernetes": "starts what another test of the page starts, from another file",
+    "tests/docs/test_several_processes_page.py::test_kubernetes": "starts what Slurm starts, from another file",
 }
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 
