@@ -1,6 +1,7 @@
 """Settings that hold for all tests."""
 
 import functools
+import gc
 import itertools
 import os
 import signal
@@ -72,6 +73,17 @@ def pytest_report_header(config: pytest.Config) -> str | None:
         return None
     nvcc = os.environ["STAND_IN_REAL_NVCC"]
     return f"stand-in: kernels are compiled by {nvcc} too" if nvcc else "stand-in: NOT compiled for a GPU: no nvcc here"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without a search for garbage: nearly all that is made stays, and each search would visit all of it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
