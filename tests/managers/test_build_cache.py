@@ -89,7 +89,7 @@ def test_different_keys_are_built_side_by_side(folder: Path) -> None:
     slow = ask("slow", 20)
     assert slow.stdout is not None
     assert slow.stdout.readline() == "building\n"
-    assert ask("quick", 0).communicate(timeout=10)[0].split() == ["building", "True"]
+    assert ask("quick", 0).communicate(timeout=60)[0].split() == ["building", "True"]
     slow.kill()
     slow.communicate()
 
@@ -102,7 +102,7 @@ def test_a_killed_builder_leaves_nothing_half_written(folder: Path) -> None:
     time.sleep(0.2)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert waiting.communicate(timeout=10)[0].split() == ["building", "True"]
+    assert waiting.communicate(timeout=60)[0].split() == ["building", "True"]
     assert names(folder) == ["key.so", "key.so.sha256"]
 
 
@@ -338,15 +338,17 @@ def test_keys_tell_parts_apart() -> None:
     assert content_key(["ab", "c"]) == content_key([b"ab", b"c"])
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(0.0, 0), (0.2, 1)])
+@pytest.mark.parametrize("words", [0, 1])
 def test_a_long_build_is_announced_in_a_terminal(
-    seconds: float, words: int, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    words: int, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("warpworld.managers.build_cache.PATIENCE", 0.1 if words else 60.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
 
     def build(scratch: Path, target: Path) -> None:
-        time.sleep(seconds)
+        ends = time.monotonic() + 60
+        while len(caplog.records) < words and time.monotonic() < ends:  # as long as it takes
+            time.sleep(0.01)
         write("built", scratch, target)
 
     cached(content_key(["slow"]), ".so", build)
