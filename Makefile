@@ -25,12 +25,19 @@ CUDA_STAMP := $(VENV)/.installed-cuda-tools
 PEERS_STAMP := $(VENV)/.installed-peers
 DOCS_STAMP := $(VENV)/.installed-docs
 BROWSER_STAMP := $(VENV)/.installed-browser-tools
+# The tests of `make test`; make test MARKS= runs the heavy and slow ones in the same run, as .ci/run does.
+MARKS ?= not slow and not heavy
+# Where a stage repeats tests on another backend or with other flags, the first case of each: a case differs in the world,
+# which `make test` runs. CASES=--exhaustive runs all.
+CASES ?= --first-cases
 # What is tested on the cuda backend too, and of that what is tested once more on tensors that say they are on a GPU.
 CUDA_TESTS := $(addprefix tests/,adapters managers world envs trainers cuda checking/tracing eyes/blocks eyes/plans/test_plan_set.py runs/test_resume.py) \
   $(wildcard tests/eyes/test_*.py) $(patsubst %,tests/docs/test_%_page.py,eyes from_warpdrive plans self_play)
 AS_CUDA_TESTS := $(addprefix tests/,adapters world envs eyes/blocks managers/cuda/test_graphs.py) \
   $(wildcard tests/eyes/test_*.py) tests/policies/test_products_on_gpu.py \
   $(addprefix tests/trainers/collecting/,test_rollout.py test_actor.py test_episodes.py)
+# In these folders nothing differs by device.
+NOT_ON_CUDA := $(addprefix --ignore=tests/,adapters/external trainers/from_python trainers/processes trainers/session)
 # What `make test` tests is tested again with kernels compiled as users' are: where most arithmetic is.
 OPTIMISED_TESTS := $(addprefix tests/,cuda envs eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
 
@@ -49,18 +56,18 @@ quick: $(STAMP) ## Run the first case of each test of the package that takes no 
 	$(PYTEST) --quick $(ARGS)
 
 test: $(STAMP) ## Run the tests that are not marked heavy or slow
-	$(PYTEST) -m "not slow and not heavy" $(ARGS)
+	$(PYTEST) -m "$(MARKS)" $(ARGS)
 
 # pytest exits with 5 when nothing is marked so.
 test-slow: $(STAMP) ## Run the tests that are marked heavy or slow
 	$(PYTEST) -m "slow or heavy" $(ARGS) || [ $$? -eq 5 ]
 
 exhaustive: $(STAMP) ## Run more cases and random moments of the same things, and all tests of kernels as users' are compiled
-	$(PYTEST) --exhaustive $(ARGS)
-	WARPWORLD_CXXFLAGS= $(PYTEST) -m "slow or heavy" $(OPTIMISED_TESTS) $(ARGS)
+	$(PYTEST) --exhaustive -m exhaustive $(ARGS)
+	WARPWORLD_CXXFLAGS= $(PYTEST) --exhaustive $(OPTIMISED_TESTS) $(ARGS)
 
-test-optimised: $(STAMP) ## Run what `make test` runs of kernels, with kernels compiled as users' are
-	WARPWORLD_CXXFLAGS= $(PYTEST) -m "not slow and not heavy" $(OPTIMISED_TESTS) $(ARGS)
+test-optimised: $(STAMP) ## Run first cases of what `make test` runs of kernels, with kernels compiled as users' are
+	WARPWORLD_CXXFLAGS= $(PYTEST) $(CASES) -m "not slow and not heavy" $(OPTIMISED_TESTS) $(ARGS)
 
 peers: $(PEERS_STAMP) ## Install the libraries that some tests compare with
 
@@ -69,8 +76,8 @@ cuda-tools: $(CUDA_STAMP) ## Install what test-cuda needs on a machine without a
 browser-tools: $(BROWSER_STAMP) ## Install what the tests of pages need: Playwright and Chromium
 
 test-cuda: $(CUDA_STAMP) ## Run the tests of worlds on the cuda backend, without a GPU
-	$(PYTEST) --stand-in -m "not slow" $(CUDA_TESTS) tests/stand_in $(ARGS)
-	$(PYTEST) --stand-in --device cuda --first-cases -m "not slow and not heavy" $(AS_CUDA_TESTS) $(ARGS)
+	$(PYTEST) --stand-in $(CASES) -m "not slow" $(CUDA_TESTS) tests/stand_in $(NOT_ON_CUDA) $(ARGS)
+	$(PYTEST) --stand-in --device cuda $(CASES) -m "not slow and not heavy" $(AS_CUDA_TESTS) $(NOT_ON_CUDA) $(ARGS)
 
 mutants: $(STAMP) ## Put small faults into a copy of the code, and see which the tests find
 	$(BIN)/python -m tests.mutants.mutants --jobs $(JOBS) $(ARGS)

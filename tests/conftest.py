@@ -1,11 +1,12 @@
 """Settings that hold for all tests."""
 
 import functools
+import gc
 import itertools
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ import pytest
 from hypothesis import settings
 
 from tests import quick
+from tests.order import order_for_workers
+from tests.stages import COLLECTED, note_of_time
 
 if TYPE_CHECKING:
     from tests.stand_in.driver import StandIn
@@ -38,14 +41,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--stand-in", action="store_true", help="the cuda backend through PyCUDA, on a driver that needs no GPU"
     )
-    group.addoption("--exhaustive", action="store_true", help="the tests marked so, and no others")
+    group.addoption("--exhaustive", action="store_true", help="the tests marked so, too; with -m exhaustive no others")
     group.addoption("--quick", action="store_true", help="the first case of each test that takes no time")
-    group.addoption("--first-cases", action="store_true", help="the first case of each test")
+    group.addoption(
+        "--first-cases", action="store_true", help="the first case of each test; with --stand-in all that only it runs"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells leave it to what they start in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.stash[COLLECTED] = []
     if config.getoption("quick"):
         quick.keep_folder(config)
     if config.getoption("stand_in"):
@@ -69,6 +75,28 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"stand-in: kernels are compiled by {nvcc} too" if nvcc else "stand-in: NOT compiled for a GPU: no nvcc here"
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without a search for garbage: nearly all that is made stays, and each search would visit all of it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Keep all tests, before any is left out, for tests/test_stages.py."""
+    item.config.stash[COLLECTED].append(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Note a test that takes longer than its marks allow."""
+    yield from note_of_time(item)
+
+
 @pytest.hookimpl(trylast=True)  # after -m and -k
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is not asked for or not about the backend in use, and skip what needs something not here."""
@@ -79,12 +107,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         about_cpu = [item for item in items if item.get_closest_marker("cpu_backend")]
         items[:] = [item for item in items if not item.get_closest_marker("cpu_backend")]
         config.hook.pytest_deselected(items=about_cpu)
-    exhaustive = config.getoption("exhaustive")
-    left_out = [item for item in items if bool(item.get_closest_marker("exhaustive")) != exhaustive]
-    items[:] = [item for item in items if bool(item.get_closest_marker("exhaustive")) == exhaustive]
-    config.hook.pytest_deselected(items=left_out)
+    if not config.getoption("exhaustive"):
+        left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+        config.hook.pytest_deselected(items=left_out)
     if config.getoption("quick") or config.getoption("first_cases"):
-        quick.keep_first_cases(config, items)
+        quick.keep_first_cases(config, items, whole=("cuda_backend", "stand_in") if on_stand_in else ())
     for item in items:
         if item.get_closest_marker("cuda_backend") and not on_stand_in and config.getoption("device") != "cuda":
             item.add_marker(pytest.mark.skip(reason="needs the cuda backend; make test-cuda runs it"))
@@ -92,6 +120,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="needs --stand-in; make test-cuda runs it"))
         if item.get_closest_marker("gpu") and (on_stand_in or not has_gpu()):
             item.add_marker(pytest.mark.skip(reason="no CUDA device"))
+    if hasattr(config, "workerinput"):  # of pytest-xdist
+        items[:] = order_for_workers(items, config.workerinput["workercount"])
 
 
 @functools.cache
@@ -141,10 +171,15 @@ def bf16_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What kernels need on a GPU, where tests of tests/cuda compiled them, also in parallel workers."""
+    """What tests have noted, also in parallel workers: those in a wrong stage, and what kernels need on a GPU."""
     reports = (report for group in terminalreporter.stats.values() for report in group)
     calls = (report for report in reports if getattr(report, "when", None) == "call")
-    rows = [value for call in calls for name, value in call.user_properties if name == "kernel_usage"]
+    noted = [each for call in calls for each in call.user_properties]
+    wrong = [value for name, value in noted if name == "wrong_stage"]
+    if wrong:
+        terminalreporter.section("tests that take longer than their marks allow: see CONTRIBUTING.md")
+        terminalreporter.write_line("\n".join(sorted(wrong)))
+    rows = [value for name, value in noted if name == "kernel_usage"]
     if not rows:
         return
     widths = [max(len(cell) for cell in column) for column in itertools.zip_longest(*rows, fillvalue="")]

@@ -1,5 +1,5 @@
 """``pytest --quick``: the first case of each test that is not marked long, heavy or slow, on kernels compiled before.
-``pytest --first-cases``: the first case of each test.
+``pytest --first-cases``: the first case of each test; on the stand-in driver all cases of what runs nowhere else.
 
 Tests of commands, pages and benchmarks are left out: they run the package as a user does, and take their time.
 """
@@ -31,11 +31,18 @@ def keep_quick_tests(config: pytest.Config, items: list[pytest.Item]) -> None:
     _keep(config, items, [item for item in items if item not in takes_time and _folder(item) not in LEFT_OUT])
 
 
-def keep_first_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the other cases of each parametrised test."""
+def keep_first_cases(config: pytest.Config, items: list[pytest.Item], whole: tuple[str, ...] = ()) -> None:
+    """Leave out the other cases of each parametrised test.
+
+    Args:
+        config: pytest's.
+        items: the collected tests, shortened in place.
+        whole: marks of tests that keep all their cases.
+    """
     first: dict[str, pytest.Item] = {}
     for item in items:
-        first.setdefault(item.nodeid.partition("[")[0], item)
+        is_whole = any(map(item.get_closest_marker, whole))
+        first.setdefault(item.nodeid if is_whole else item.nodeid.partition("[")[0], item)
     _keep(config, items, list(first.values()))
 
 
@@ -44,5 +51,6 @@ def _folder(item: pytest.Item) -> str:
 
 
 def _keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:
-    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import warpworld
+from tests.envs.small_worlds import framework_s
 from warpworld import Group, World
 from warpworld.environment import get_environment, packaged_names
 from warpworld.errors import StoreError
@@ -176,7 +177,7 @@ def test_no_two_envs_and_no_two_agents_share_a_space(api: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", packaged_names())
+@pytest.mark.parametrize("name", framework_s(packaged_names()))
 def test_no_two_worlds_and_no_two_groups_share_a_space(name: str) -> None:
     groups = [group for _ in range(2) for group in get_environment(name)().groups()]
     found = [part for group in groups for space in (group.action, group.observation) for part in parts_of(space)]

@@ -1,4 +1,4 @@
-"""Every environment that comes with warpworld, through the adapters that can speak of it."""
+"""Environments of each kind that come with warpworld, through the adapters that can speak of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from tests.envs.test_contract import each_name
+from tests.envs.small_worlds import each_kind
 from warpworld import World
 from warpworld.adapters.single import Env
 from warpworld.adapters.vector import VectorEnv
@@ -32,7 +32,7 @@ def leaves(batch: Any) -> list[np.ndarray]:
 
 @pytest.mark.heavy
 @pytest.mark.long
-@each_name
+@each_kind
 def test_an_env_of_a_batch_is_the_single_env_of_its_seed(name: str, params: dict[str, Any]) -> None:
     world = made(name, params, NUM_ENVS, "next_step")
     first, *others = world.groups.values()
@@ -59,7 +59,7 @@ def test_an_env_of_a_batch_is_the_single_env_of_its_seed(name: str, params: dict
 
 
 @pytest.mark.long
-@each_name
+@each_kind
 def test_pettingzoo_takes_it(name: str, params: dict[str, Any]) -> None:
     pytest.importorskip("pettingzoo")
     from pettingzoo.test import parallel_api_test

@@ -11,12 +11,13 @@ from tests.adapters.worlds import world
 from warpworld.adapters.single import Env
 from warpworld.adapters.vector import VectorEnv
 
-pytest.importorskip("torchrl")
-
-from torchrl.envs import GymWrapper, PettingZooWrapper
-from torchrl.envs.utils import check_env_specs
-
 pytestmark = [pytest.mark.long, pytest.mark.cpu_backend]
+
+
+@pytest.fixture(scope="module")
+def torchrl() -> Any:
+    """The library's envs, which take seconds to load: not when tests are collected."""
+    return pytest.importorskip("torchrl.envs")
 
 
 @pytest.fixture(autouse=True)
@@ -27,19 +28,19 @@ def quiet() -> Any:
         yield
 
 
-def test_of_an_env() -> None:
-    check_env_specs(GymWrapper(Env(world(num_envs=1, autoreset="disabled"))), seed=0)
+def test_of_an_env(torchrl: Any) -> None:
+    torchrl.check_env_specs(torchrl.GymWrapper(Env(world(num_envs=1, autoreset="disabled"))), seed=0)
 
 
 @pytest.mark.parametrize("mode", ["same_step", "disabled"])
-def test_of_a_vector_env(mode: Any) -> None:
-    env = GymWrapper(VectorEnv(world(num_envs=4, autoreset=mode)))
+def test_of_a_vector_env(mode: Any, torchrl: Any) -> None:
+    env = torchrl.GymWrapper(VectorEnv(world(num_envs=4, autoreset=mode)))
     assert env.batch_size == (4,)
-    check_env_specs(env, seed=0)
+    torchrl.check_env_specs(env, seed=0)
 
 
-def test_a_rollout_goes_on_behind_ends() -> None:
-    env = GymWrapper(VectorEnv(world(num_envs=4)))
+def test_a_rollout_goes_on_behind_ends(torchrl: Any) -> None:
+    env = torchrl.GymWrapper(VectorEnv(world(num_envs=4)))
     env.set_seed(1)
     data = env.rollout(60, break_when_any_done=False)
     done = data["next", "done"][..., 0]
@@ -49,9 +50,9 @@ def test_a_rollout_goes_on_behind_ends() -> None:
     assert (ended != begun).any(1).all() and (begun.abs() <= 0.05).all()  # where cartpole's episodes begin
 
 
-def test_of_agents() -> None:
+def test_of_agents(torchrl: Any) -> None:
     pytest.importorskip("pettingzoo")
     from warpworld.adapters.parallel import ParallelEnv
 
-    env = PettingZooWrapper(ParallelEnv(world("tag_gridworld", 1, autoreset="disabled")), use_mask=True)
-    check_env_specs(env, seed=0)
+    env = torchrl.PettingZooWrapper(ParallelEnv(world("tag_gridworld", 1, autoreset="disabled")), use_mask=True)
+    torchrl.check_env_specs(env, seed=0)

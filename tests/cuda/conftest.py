@@ -36,22 +36,35 @@ def sources(monkeypatch: pytest.MonkeyPatch) -> list[KernelSource]:
     return asked
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(OFTEN, id="nvcc", marks=needs_nvcc),
-        pytest.param(SELDOM, id="nvcc, other architectures", marks=[needs_nvcc, pytest.mark.exhaustive]),
-        pytest.param(None, id="NVRTC", marks=needs_nvrtc),
-    ]
-)
+WITH_NVCC = [
+    pytest.param(OFTEN, id="nvcc", marks=needs_nvcc),
+    pytest.param(SELDOM, id="nvcc, other architectures", marks=[needs_nvcc, pytest.mark.exhaustive]),
+]
+
+
+@pytest.fixture(params=[*WITH_NVCC, pytest.param(None, id="NVRTC", marks=needs_nvrtc)])
 def check(
     request: pytest.FixtureRequest, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> Callable[[KernelSource], None]:
-    """Compiles a source for some architectures; with nvcc, adds it to the summary's table and refuses spills."""
-    if request.param is None:
-        return compile_with_nvrtc
+    """Compiles a source with NVRTC, or with nvcc for some architectures."""
+    return compile_with_nvrtc if request.param is None else nvcc_for(request.param, tmp_path, record_property)
+
+
+@pytest.fixture(params=WITH_NVCC)
+def check_with_nvcc(
+    request: pytest.FixtureRequest, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> Callable[[KernelSource], None]:
+    """Compiles a source with nvcc for some architectures."""
+    return nvcc_for(request.param, tmp_path, record_property)
+
+
+def nvcc_for(
+    architectures: tuple[int, ...], tmp_path: Path, record_property: Callable[[str, object], None]
+) -> Callable[[KernelSource], None]:
+    """A check that compiles for ``architectures``, adds a source to the summary's table, and refuses spills."""
 
     def check(source: KernelSource) -> None:
-        numbers = known(OF_PACKED if source.envs_per_warp and request.param == OFTEN else request.param)
+        numbers = known(OF_PACKED if source.envs_per_warp and architectures == OFTEN else architectures)
         usage = compile_for(source, tmp_path, numbers)
         packing = f"{source.envs_per_warp}/warp" if source.envs_per_warp else "1/block"
         agents = source.constants["NUM_AGENTS"]

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from warpworld.managers.cuda.backend import CudaBackend
+from warpworld.managers.build_cache import cached, content_key
+from warpworld.managers.cuda.backend import CudaBackend, _headers
 from warpworld.managers.cuda.compiler import _load_nvrtc, _nvrtcs, _read
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
 
@@ -61,33 +62,61 @@ def cuda_text(source: KernelSource) -> str:
 
 
 def compile_for(source: KernelSource, folder: Path, architectures: tuple[int, ...]) -> dict[tuple[str, str], Usage]:
-    """Compile for some architectures with warnings as errors."""
+    """Compile for some architectures with warnings as errors; what nvcc prints is kept from one run to the next."""
     assert NVCC is not None
-    text = folder / f"{source.path.stem}.cu"
-    text.write_text(cuda_text(source))
-    command = [NVCC, "-std=c++17", "-O3", "-Werror", "all-warnings", "-Xptxas", "-v", "-fatbin", str(text)]
-    command += ["-I", str(INCLUDE_FOLDER), "-I", str(source.path.parent), "-o", str(folder / "out.fatbin")]
+    flags = ["-std=c++17", "-O3", "-Werror", "all-warnings", "-Xptxas", "-v", "-fatbin"]
     for number in architectures:
-        command += ["-gencode", f"arch=compute_{number},code=sm_{number}"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout + result.stderr
-    return read_usage(result.stdout + result.stderr)
+        flags += ["-gencode", f"arch=compute_{number},code=sm_{number}"]
+
+    def build(_: Path, printed: Path) -> None:
+        text = folder / f"{source.path.stem}.cu"
+        text.write_text(cuda_text(source))
+        command = [NVCC, *flags, str(text), "-I", str(INCLUDE_FOLDER), "-I", str(source.path.parent)]
+        result = subprocess.run(
+            [*command, "-o", str(folder / "out.fatbin")], capture_output=True, text=True, check=False
+        )
+        assert result.returncode == 0, result.stdout + result.stderr
+        printed.write_text(result.stdout + result.stderr)
+
+    return read_usage(cached(_key(source, nvcc_version(), *flags), ".usage", build).read_text())
+
+
+def _key(source: KernelSource, *compiler: str) -> str:
+    """Name of what a compiler makes of a source: of all that it reads, and of the compiler with its flags."""
+    included = [data for _, data in source.included()]
+    return content_key(["tests of GPU compilers", *compiler, cuda_text(source), *included, *_headers()])
 
 
 def compile_with_nvrtc(source: KernelSource) -> None:
-    """Compile for the newest; a warning, which NVRTC has no flag to refuse, is found in the log."""
+    """Compile for the newest, unless a run before has; a warning, which no flag of NVRTC refuses, is in the log."""
     assert NVRTC is not None
     kind, path, version = NVRTC
-    library, program, text = _load_nvrtc(path), ctypes.c_void_p(), cuda_text(source)
+    flags = [f"-arch=sm_{NEWEST}", *kind(path, version).all_flags()]
+
+    def build(_: Path, passed: Path) -> None:
+        _compile_with_nvrtc(source, flags)
+        passed.touch()
+
+    cached(_key(source, kind(path, version).description, *flags), ".nvrtc", build)
+
+
+def _compile_with_nvrtc(source: KernelSource, flags: list[str]) -> None:
+    assert NVRTC is not None
+    library, program, text = _load_nvrtc(NVRTC[1]), ctypes.c_void_p(), cuda_text(source)
     library.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"source.cu", 0, None, None)
-    folders = (f"-I{INCLUDE_FOLDER}", f"-I{source.path.parent}")
-    words = [f"-arch=sm_{NEWEST}", *kind(path, version).all_flags(), *folders]
+    words = [*flags, f"-I{INCLUDE_FOLDER}", f"-I{source.path.parent}"]
     options = (ctypes.c_char_p * len(words))(*(word.encode() for word in words))
     result = library.nvrtcCompileProgram(program, len(words), options)
     log = _read(library.nvrtcGetProgramLogSize, library.nvrtcGetProgramLog, program).decode().strip("\0\n")
     assert (result, log) == (0, ""), log  # pytest explains assertions of test modules only
     assert _read(library.nvrtcGetCUBINSize, library.nvrtcGetCUBIN, program).startswith(b"\x7fELF")
     library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+@functools.cache
+def nvcc_version() -> str:
+    assert NVCC is not None
+    return subprocess.run([NVCC, "--version"], capture_output=True, text=True, check=True).stdout
 
 
 @functools.cache

@@ -34,9 +34,7 @@ def endless(world: World, mode: str = "endless") -> None:
     """Steps that never end, unless they are interrupted."""
     world["mode"] = MODES.index(mode)
     say("running")
-    start = time.monotonic()
-    how = outcome(world.step)
-    say(how, round(time.monotonic() - start, 2), goes_on(world), signal.getsignal(signal.SIGINT).__name__)
+    say(outcome(world.step), goes_on(world), signal.getsignal(signal.SIGINT).__name__)
 
 
 def short_steps(world: World) -> None:

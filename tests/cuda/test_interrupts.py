@@ -62,15 +62,14 @@ def conversation() -> Iterator[Conversation]:
 @pytest.mark.slow
 def test_ctrl_c_and_faulthandler(conversation: Conversation) -> None:
     for _ in range(2):  # 1 and 2 workers
-        how, seconds, goes_on, handler = conversation.interrupted().split()
+        how, goes_on, handler = conversation.interrupted().split()
         assert (how, goes_on, handler) == ("KeyboardInterrupt", "True", "default_int_handler")
-        assert float(seconds) < 3
         assert conversation.interrupted() == "KeyboardInterrupt True"
     assert conversation.interrupted() == "heard True"
     assert conversation.interrupted() == "KeyboardInterrupt KeyboardInterrupt True"
     assert re.match(r"KernelError: .*: no progress within 2 s.* True", conversation.interrupted())
     assert re.match(r"KernelError: .*: a null pointer True", conversation.next())
     assert conversation.next() == "end"
-    errors = conversation.process.communicate(timeout=20)[1]
+    errors = conversation.process.communicate(timeout=60)[1]
     assert conversation.process.returncode == -signal.SIGSEGV
     assert errors.count("Fatal Python error: Segmentation fault") == 1

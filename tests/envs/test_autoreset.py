@@ -1,4 +1,4 @@
-"""When ended envs are reset changes no env's course: each environment, in each of the three ways."""
+"""When ended envs are reset changes no env's course: worlds of each kind, in each of the three ways."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from tests.envs.courses import Driver, ended, per_env, values
-from tests.envs.test_contract import each_case, each_name, make
+from tests.envs.small_worlds import each_kind
+from tests.envs.test_contract import make
 from warpworld import World
 from warpworld.environment import get_environment
 from warpworld.environment.spaces import action_heads
@@ -76,7 +77,7 @@ def events(world: World, name_of_last: str) -> dict[int, list[tuple[str, bytes]]
 
 
 @pytest.mark.heavy
-@each_case
+@each_kind
 def test_an_env_walks_the_same_course(name: str, params: dict[str, Any]) -> None:
     courses = [events(make(name, params, NUM_ENVS), "final_")]
     for autoreset in ("next_step", "disabled"):
@@ -89,7 +90,7 @@ def test_an_env_walks_the_same_course(name: str, params: dict[str, Any]) -> None
         assert sum(kind == "reset" for kind, _ in first) > 2
 
 
-@each_name
+@each_kind
 def test_of_some_envs_alone(name: str, params: dict[str, Any]) -> None:
     """``step_some`` keeps every bit of the others, and those that it steps go where a whole step takes them."""
     some = World(get_environment(name)(**params), 5, "cpu", num_workers=1)
@@ -115,7 +116,7 @@ def test_of_some_envs_alone(name: str, params: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "disabled"])
-@each_name
+@each_kind
 def test_of_some_envs_alone_that_wait_for_a_reset(name: str, params: dict[str, Any], autoreset: Any) -> None:
     worlds = [World(get_environment(name)(**params), 5, "cpu", num_workers=1, autoreset=autoreset) for _ in range(2)]
     some, whole = worlds

@@ -94,7 +94,7 @@ def test_different_keys_are_built_side_by_side(folder: Path) -> None:
     slow = ask("slow", 20)
     assert slow.stdout is not None
     assert slow.stdout.readline() == "building\n"
-    assert ask("quick", 0).communicate(timeout=10)[0].split() == ["building", "True"]
+    assert ask("quick", 0).communicate(timeout=60)[0].split() == ["building", "True"]
     slow.kill()
     slow.communicate()
 
@@ -107,7 +107,7 @@ def test_a_killed_builder_leaves_nothing_half_written(folder: Path) -> None:
     time.sleep(0.2)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    assert waiting.communicate(timeout=10)[0].split() == ["building", "True"]
+    assert waiting.communicate(timeout=60)[0].split() == ["building", "True"]
     assert names(folder) == ["key.so", "key.so.sha256"]
 
 
@@ -395,7 +395,10 @@ def test_make_logs_that_it_compiles(
     assert [each.levelno for each in caplog.records if each.getMessage() == slow_compiler] == [level]
 
 
-def test_a_short_build_is_not_announced(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_short_build_is_not_announced(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(build_cache, "PATIENCE", 60.0)
     caplog.set_level(logging.INFO, "warpworld")
     cached("key", ".so", build_contents)
     assert not caplog.records

@@ -103,8 +103,9 @@ def ended(processes: Sequence[ForkServerProcess]) -> list[int]:
 
 
 def said(folder: Path, what: str = "err") -> list[str]:
-    """Lines that the processes of a group wrote, together."""
-    return [line for path in sorted(folder.glob(f"{what}[0-9]")) for line in path.read_text().splitlines()]
+    """Lines that the processes of a group wrote, together; not that a kernel takes long to compile, as some may."""
+    lines = [line for path in sorted(folder.glob(f"{what}[0-9]")) for line in path.read_text().splitlines()]
+    return [line for line in lines if not line.startswith("compiling kernels;")]
 
 
 def finish(folder: Path, *words: str) -> int:

@@ -59,7 +59,7 @@ def test_killed_at_a_random_moment(tmp_path: Path, uninterrupted: tuple[list[str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", moments(range(3, 33), kept=6))
+@pytest.mark.parametrize("number", moments(range(3, 33), kept=2))
 def test_killed_at_one_of_thirty_moments(tmp_path: Path, uninterrupted: tuple[list[str], Path], number: int) -> None:
     ends_alike(tmp_path, uninterrupted, number)
 

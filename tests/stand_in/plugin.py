@@ -4,13 +4,16 @@ backend's, on the stand-in driver and host memory, or on the GPU.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
+from pathlib import Path
 
 import pytest
 
 from tests.stand_in.driver import HERE, StandIn, sources
+from warpworld.managers.build_cache import cache_folder
 from warpworld.managers.cuda.compiler import _nvccs
 from warpworld.managers.devices import open_backend, register_device
 
@@ -22,11 +25,22 @@ def use_gpu() -> None:
     register_device("cpu", lambda num_workers: open_backend("cuda", num_workers))
 
 
+def _folder_with_nvcc(version: str) -> Path:
+    """A folder, named by all that the stand-in's nvcc is made of, whose ``nvcc`` is the stand-in."""
+    folder = cache_folder() / f"stand-in-{version}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):  # by another run of the tests
+        (folder / "nvcc").symlink_to(HERE / "nvcc")
+    return folder
+
+
 def use_stand_in(as_cuda: bool = False) -> StandIn:
     """Worlds are on the cuda backend, whose driver is the stand-in.
 
-    What its nvcc compiles is kept apart from what a real one does. Where there is a real one, it must compile all of it
-    too: no kernel that these tests build is compiled for a GPU for the first time on a machine that has one.
+    All kernels lie in one cache, those of the cpu backend and of other stages of the tests, too: the place of a
+    compiler is part of what names its results, and that of the stand-in's nvcc names what it is made of. Where there
+    is a real one, it must compile all of it too: no kernel that these tests build is compiled for a GPU for the first
+    time on a machine that has one.
 
     Args:
         as_cuda: whether torch is to take host memory for a GPU's.
@@ -38,8 +52,7 @@ def use_stand_in(as_cuda: bool = False) -> StandIn:
         nvcc = next(iter(_nvccs(os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", ""))), None)
         version = hashlib.sha256(b"".join([*sources(), repr(nvcc).encode()])).hexdigest()[:12]
         os.environ[REAL_NVCC] = str(nvcc[1]) if nvcc else ""
-        os.environ["WARPWORLD_CACHE"] = os.path.join(os.environ["WARPWORLD_CACHE"], f"stand-in-{version}")
-        os.environ["PATH"] = f"{HERE}{os.pathsep}{os.environ.get('PATH', '')}"
+        os.environ["PATH"] = f"{_folder_with_nvcc(version)}{os.pathsep}{os.environ.get('PATH', '')}"
 
     import pycuda.driver
 

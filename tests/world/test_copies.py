@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import warpworld
+from tests.envs.small_worlds import framework_s
 from tests.toys import environment
 from tests.world.walks import Toy
 from warpworld import Array, Environment, World
@@ -70,7 +71,7 @@ def recorded(world: World) -> World:
     return world
 
 
-@pytest.mark.parametrize("name", packaged_names())
+@pytest.mark.parametrize("name", framework_s(packaged_names()))
 def test_the_course_is_the_same_and_on_its_own(name: str) -> None:
     world = recorded(warpworld.make(name, num_envs=5, seed=7, **SMALL.get(name, {})))
     world.reset()

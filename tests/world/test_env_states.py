@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.envs.courses import Driver, per_env, values
-from tests.envs.test_contract import each_name
+from tests.envs.small_worlds import each_kind
 from warpworld import World
 from warpworld.environment import get_environment
 from warpworld.errors import StoreError
@@ -31,7 +31,7 @@ def same_actions(world: World, driver: Driver) -> None:
             world[name] = world[name][:1].expand_as(world[name]).clone()
 
 
-@each_name
+@each_kind
 def test_forks_walk_on_exactly(name: str, params: dict[str, Any]) -> None:
     world, alone = made(name, 4, **params), made(name, 4, **params)
     driver = Driver(world)
@@ -114,7 +114,7 @@ def rows_of(world: World) -> torch.Tensor:
     return torch.cat([part.reshape(world.num_envs, -1).view(torch.uint8).cpu() for part in parts], 1)
 
 
-@each_name
+@each_kind
 def test_states_are_the_bytes_of_the_arrays(name: str, params: dict[str, Any]) -> None:
     world = made(name, 21, **params)  # more than a block takes, and not a multiple of it
     Driver(world).step()

@@ -13,7 +13,6 @@ from warpworld.environment import get_environment
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.world.random_actions import RandomActions
 
-envpool = pytest.importorskip("envpool")
 pytestmark = pytest.mark.cpu_backend
 
 # Of each family the ids of each kind of space, and the sizes of the group.
@@ -43,6 +42,12 @@ FAMILIES = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def envpool() -> Any:
+    """The library, which takes seconds to load: not when tests are collected."""
+    return pytest.importorskip("envpool")
+
+
 def pooled(name: str, num_envs: int = 2, seed: int = 0) -> World:
     world = World(get_environment("external")(library="envpool", id=name), num_envs, "cpu", seed)
     world.reset()
@@ -52,7 +57,7 @@ def pooled(name: str, num_envs: int = 2, seed: int = 0) -> World:
 @pytest.mark.heavy
 @pytest.mark.long
 @pytest.mark.parametrize("name", FAMILIES)
-def test_one_of_each_family(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_each_family(name: str, envpool: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # ViZDoom writes its settings into the present folder
     if name not in envpool.list_all_envs():
         pytest.skip("this version of EnvPool lacks it")
@@ -86,7 +91,7 @@ def leaves(observation: Any, has_mask: bool) -> list[np.ndarray]:
 
 
 @pytest.mark.long
-def test_masks_of_a_pool() -> None:
+def test_masks_of_a_pool(envpool: Any) -> None:
     world = pooled("Game2048-v1", 4)
     actions = RandomActions(world, 0)
     pool = envpool.make("Game2048-v1", env_type="gymnasium", num_envs=4, seed=0)

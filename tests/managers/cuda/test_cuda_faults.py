@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 import torch
 
 import warpworld
-from tests.stand_in.driver import HERE, StandIn
+from tests.stand_in.driver import StandIn
 from tests.stand_in.host_gpu import HostGpu
 from tests.toys import HEADER, agents, environment
 from warpworld import Array, World
@@ -119,8 +120,9 @@ def test_the_device_is_described() -> None:
 # ---- compilers ------------------------------------------------------------------------------------------------------
 def test_a_driver_older_than_the_toolkit(fresh_driver: StandIn, tmp_path: Path) -> None:
     fresh_driver.pretend(driver_version=12040)
+    nvcc = shutil.which("nvcc") or ""
     message = (
-        rf"the NVIDIA driver is for CUDA 12.4, nvcc 13.0 \({re.escape(str(HERE))}/nvcc\) is newer: update the driver, "
+        rf"the NVIDIA driver is for CUDA 12.4, nvcc 13.0 \({re.escape(nvcc)}\) is newer: update the driver, "
         "or put a compiler of CUDA 12 on PATH"
     )
     with pytest.raises(DeviceError, match=message):

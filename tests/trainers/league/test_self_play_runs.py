@@ -343,7 +343,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.cpu_backend
-@pytest.mark.parametrize("delay", [0.05, *(pytest.param(0.02 * i, marks=pytest.mark.slow) for i in range(12))])
+@pytest.mark.parametrize(
+    "delay",
+    [
+        0.05,
+        *(pytest.param(0.04 * i, marks=pytest.mark.slow) for i in range(6)),
+        *(pytest.param(0.04 * i + 0.02, marks=[pytest.mark.slow, pytest.mark.exhaustive]) for i in range(6)),
+    ],
+)
 @pytest.mark.long
 def test_killed_and_resumed(tmp_path: Path, whole: Path, delay: float) -> None:
     process = start(tmp_path, "train", *SMALL)

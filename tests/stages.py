@@ -1,0 +1,80 @@
+"""The stages of the tests: what CONTRIBUTING.md says of them, checked on the tests that were collected."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+COLLECTED = pytest.StashKey[list[pytest.Item]]()
+
+# Marks of tests that need the cuda backend, which `make test-cuda` alone has.
+ON_CUDA = ("cuda_backend", "stand_in")
+# Seconds that a test may take in its own process, by the heaviest of its marks.
+SECONDS = {"slow": float("inf"), "heavy": 20.0, "long": 1.5, "": 1 / 3}
+# A test is reported beyond so many times its seconds: processors differ.
+TOLERANCE = 3.0
+MANY_MODULES = 30  # as a library has
+
+
+def cuda_paths() -> list[str]:
+    """The paths that the first command of `make test-cuda` tests, relative to the root."""
+    words = ["make", "--dry-run", "--assume-old=.venv/.installed-cuda-tools", "test-cuda"]
+    printed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    (command,) = (line for line in printed.splitlines() if "--stand-in" in line and "--device" not in line)
+    return [word for word in shlex.split(command) if word.startswith("tests/")]
+
+
+def run_nowhere(items: Sequence[pytest.Item], paths: Sequence[str]) -> list[str]:
+    """Tests that need the cuda backend and that `make test-cuda` leaves out, with the reason."""
+    found = []
+    for item in items:
+        if not any(map(item.get_closest_marker, ON_CUDA)):
+            continue
+        file = item.nodeid.partition("::")[0]
+        if item.get_closest_marker("slow"):
+            found.append(f"{item.nodeid} needs the cuda backend, where no slow test runs: mark it heavy")
+        elif not any(file == path or file.startswith(f"{path}/") for path in paths):
+            found.append(f"{item.nodeid} needs the cuda backend: add it to CUDA_TESTS in the Makefile")
+    return found
+
+
+def run_seldom(items: Sequence[pytest.Item]) -> list[str]:
+    """Test functions all of whose cases are marked exhaustive: no push runs any."""
+    often: dict[str, bool] = {}
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        often[function] = often.get(function, False) or item.get_closest_marker("exhaustive") is None
+    return [function for function, is_often in often.items() if not is_often]
+
+
+def heaviest_mark(item: pytest.Item) -> str:
+    """The mark that sets how long a test may take; "" if it has none of them."""
+    return next((mark for mark in ("slow", "heavy", "long") if item.get_closest_marker(mark)), "")
+
+
+def overrun(item: pytest.Item, seconds: float) -> str | None:
+    """A line on a test that took ``seconds``, if its marks allow less by more than the tolerance."""
+    mark = heaviest_mark(item)
+    if seconds <= TOLERANCE * SECONDS[mark]:
+        return None
+    return f"{item.nodeid}: {seconds:.1f} s, and {mark or 'no mark'} is for up to {SECONDS[mark]:.2g} s"
+
+
+def note_of_time(item: pytest.Item) -> Generator[None, None, None]:
+    """Keep, as a property of a test's report, that it took longer than its marks allow.
+
+    Processor time of this process is counted: neither other programs nor compilers make it longer. A test that is the
+    first to load some library is left out, and none fails, since processors differ.
+    """
+    began, loaded = time.process_time(), len(sys.modules)
+    yield
+    line = overrun(item, time.process_time() - began)
+    if line is not None and len(sys.modules) - loaded < MANY_MODULES:
+        item.user_properties.append(("wrong_stage", line))
