@@ -27,7 +27,7 @@ from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.algorithms.transition_settings import TransitionSettings
 from warpworld.trainers.collecting import Collector
-from warpworld.trainers.processes import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import Normals, TransitionReplay, Transitions, settle_size
 
 

@@ -16,7 +16,7 @@ from warpworld.policies.deterministic import Deterministic
 from warpworld.policies.samplers import Noise, NoisySampler, Seat
 from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, Progress, TargetNetwork, noise_scale
 from warpworld.trainers.collecting import Collector
-from warpworld.trainers.processes import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import Transitions
 
 

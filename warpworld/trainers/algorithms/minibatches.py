@@ -14,7 +14,7 @@ from torch import Tensor
 from warpworld.policies.fused import Dealer
 from warpworld.trainers.algorithms.batch import NORM_EPS
 from warpworld.trainers.algorithms.sequences import Experience
-from warpworld.trainers.processes import ProcessGroup
+from warpworld.trainers.processes.distributed import ProcessGroup
 
 
 @dataclass(frozen=True)

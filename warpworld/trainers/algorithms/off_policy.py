@@ -35,7 +35,7 @@ from warpworld.trainers.algorithms.muon import muon
 from warpworld.trainers.algorithms.rmsprop import rmsprop
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.collecting import Collector, History
-from warpworld.trainers.processes import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import FAN, Replay, ReplaySizes, TransitionReplay
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": adam, "rmsprop": rmsprop, "muon": muon}

@@ -42,7 +42,7 @@ from warpworld.trainers.algorithms.targets import TARGETS, Targets
 from warpworld.trainers.algorithms.update_parts import Part, UpdateParts
 from warpworld.trainers.algorithms.value_units import ValueUnits, give_units
 from warpworld.trainers.collecting import Collector, Rollout, Trajectories
-from warpworld.trainers.processes import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 
 OPTIMIZERS: dict[str, OptimizerMaker] = {"adam": adam, "muon": muon}
 Losses = tuple[Tensor, dict[str, Tensor]]

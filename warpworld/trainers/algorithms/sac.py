@@ -19,7 +19,7 @@ from warpworld.policies.samplers import Seat, SquashedSampler
 from warpworld.policies.squashed_gaussian import SquashedGaussian
 from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, FlatParameters
 from warpworld.trainers.collecting import Collector
-from warpworld.trainers.processes import ALONE, ProcessGroup
+from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import Transitions
 
 logger = logging.getLogger(__name__)
