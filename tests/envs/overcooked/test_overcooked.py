@@ -153,7 +153,7 @@ def test_files_that_are_no_kitchens(text: str, message: str, tmp_path: Path) -> 
     file.write_text(text)
     with pytest.raises(DeclarationError) as caught:
         Overcooked(layout=str(file))
-    assert str(caught.value) == message.format(file=file)
+    assert str(caught.value).endswith(message).format(file=file)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_files_that_are_no_kitchens(text: str, message: str, tmp_path: Path) -> 
 def test_wrong_parameters(params: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError) as caught:
         Overcooked(**params)
-    assert str(caught.value) == message
+    assert str(caught.value).endswith(message)
 
 
 def test_a_layout_from_a_file(tmp_path: Path) -> None:
