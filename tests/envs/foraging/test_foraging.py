@@ -110,7 +110,7 @@ def test_envs_may_have_fewer_players_and_less_food() -> None:
         (dict(present_players=3), "present_players=3: expected 0 to 2"),
         (
             dict(min_food_level=3, max_food_level=2),
-            "max_food_level=2: expected 0, or a whole number from min_food_level=3 to 255",
+            "max_food_level=2: expected 3 to 255, or 0",
         ),
         (dict(penalty=-1.0), "penalty=-1.0: expected a finite number of at least 0"),
     ],

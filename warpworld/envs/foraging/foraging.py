@@ -17,7 +17,6 @@ from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
 from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Kernel, Phase, Range, register
-from warpworld.errors import DeclarationError
 
 LONGEST_SIDE = 100  # cells: a field's counters fill 40 KB of the 48 KB that an env's threads share
 HIGHEST_LEVEL = 255  # of food
@@ -59,7 +58,13 @@ class Foraging(Environment):
         present_food: Annotated[int, Range(0)] = 0  # in this env; 0 for max_num_food
 
         def __post_init__(self) -> None:
-            _check(self)
+            Range(1, min(self.rows * self.cols - 1, MAX_THREADS_PER_ENV)).check("players", self.players)
+            Range(self.min_player_level, HIGHEST_LEVEL // 3).check("max_player_level", self.max_player_level)
+            Range(1, (self.rows - 2) * (self.cols - 2)).check("max_num_food", self.max_num_food)
+            Range(0, self.players).check("present_players", self.present_players)
+            Range(0, self.max_num_food).check("present_food", self.present_food)
+            if self.max_food_level:
+                Range(self.min_food_level, HIGHEST_LEVEL).check("max_food_level", self.max_food_level, ", or 0")
 
     def groups(self) -> Sequence[Group]:
         """The players."""
@@ -122,21 +127,3 @@ class Foraging(Environment):
         """The highest level that food can have."""
         p = self.params
         return p.max_food_level or max(p.min_food_level, p.max_player_level * min(p.players, 3))
-
-
-def _check(p: Foraging.Params) -> None:
-    """Refuse parameters that do not make a game together.
-
-    Raises:
-        DeclarationError: one is wrong; with its name and what was expected.
-    """
-    Range(1, min(p.rows * p.cols - 1, MAX_THREADS_PER_ENV)).check("players", p.players)
-    Range(p.min_player_level, HIGHEST_LEVEL // 3).check("max_player_level", p.max_player_level)
-    Range(1, (p.rows - 2) * (p.cols - 2)).check("max_num_food", p.max_num_food)
-    Range(0, p.players).check("present_players", p.present_players)
-    Range(0, p.max_num_food).check("present_food", p.present_food)
-    if p.max_food_level and p.min_food_level > p.max_food_level:
-        raise DeclarationError(
-            f"max_food_level={p.max_food_level}: expected 0, or a whole number from min_food_level={p.min_food_level} "
-            f"to {HIGHEST_LEVEL}"
-        )

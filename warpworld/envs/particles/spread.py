@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from warpworld.environment import Group, Range, register
-from warpworld.envs.particles.particles import (
-    MOVES,
-    Agents,
-    Particles,
-    ParticlesParams,
-    sees,
-)
+from warpworld.envs.particles.particles import MOVES, Agents, Particles, ParticlesParams, sees
 
 
 @register("particles_spread")

@@ -30,7 +30,6 @@ from warpworld.environment import (
     Script,
     register,
 )
-from warpworld.errors import DeclarationError
 
 if TYPE_CHECKING:
     import torch
@@ -88,7 +87,10 @@ class TagContinuous(Environment):
         start_seed: Annotated[int, Range(0, 2**32 - 1)] = 0  # seed of the fixed start
 
         def __post_init__(self) -> None:
-            _check(self)
+            beside = f" beside {self.num_taggers} taggers, {MOST_AGENTS} agents in all"
+            Range(1, MOST_AGENTS - self.num_taggers).check("num_runners", self.num_runners, beside)
+            Range(self.min_acceleration).check("max_acceleration", self.max_acceleration, ", the min_acceleration")
+            Range(self.min_turn).check("max_turn", self.max_turn, ", the min_turn")
 
     def groups(self) -> Sequence[Group]:
         """Taggers, then runners."""
@@ -239,21 +241,3 @@ def _levels(low: float, high: float, count: int) -> np.ndarray:
 def _table(name: str, dtype: str, values: np.ndarray, doc: str) -> Array:
     """Values that are the same for all envs and that nothing changes."""
     return Array(name, dtype, values.shape, per="world", initial=values, read_only=True, doc=doc)
-
-
-def _check(p: TagContinuous.Params) -> None:
-    """Refuse parameters that do not make a game together.
-
-    Raises:
-        DeclarationError: one is wrong; with its name and what was expected.
-    """
-    most = MOST_AGENTS - p.num_taggers
-    if p.num_runners > most:
-        raise DeclarationError(
-            f"num_runners={p.num_runners}: expected {most} at most beside {p.num_taggers} taggers, {MOST_AGENTS} "
-            "agents in all"
-        )
-    for what in ("acceleration", "turn"):
-        least, value = getattr(p, f"min_{what}"), getattr(p, f"max_{what}")
-        if least > value:
-            raise DeclarationError(f"max_{what}={value!r}: expected at least min_{what}={least!r}")

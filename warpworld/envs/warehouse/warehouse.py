@@ -61,8 +61,18 @@ class Warehouse(Environment):
             sizes = dict(zip(("height", "width"), floor.cells.shape, strict=True))
             for name, value in {**sizes, "num_shelves": len(floor.shelves), "num_goals": len(floor.goals)}.items():
                 object.__setattr__(self, name, value)
-            _check(self)
+            self._check_size()
+            Range(1, min(MOST_AGENTS, self.height * self.width // 2)).check("agents", self.agents)
+            Range(1, self.num_shelves - 1).check("request_queue_size", self.request_queue_size)
             object.__setattr__(self, "reward_number", REWARDS.index(self.reward))
+
+        def _check_size(self) -> None:
+            cells = (self.height + 2 * self.sensor_range) * (self.width + 2 * self.sensor_range)
+            if cells > MOST_CELLS:
+                raise DeclarationError(
+                    f"layout={self.layout!r}: {self.height} x {self.width} cells, {cells} with a margin of "
+                    f"sensor_range={self.sensor_range}, expected at most {MOST_CELLS}"
+                )
 
         @property
         def floor(self) -> Floor:
@@ -142,19 +152,3 @@ class Warehouse(Environment):
 
 def _shelves(x: np.ndarray, y: np.ndarray, colour: str) -> Rectangles:
     return Rectangles(x + 0.08, y + 0.08, 0.84, 0.84, fill=colour)
-
-
-def _check(p: Warehouse.Params) -> None:
-    """Refuse parameters that do not make a warehouse together.
-
-    Raises:
-        DeclarationError: one is wrong; with its name and what was expected.
-    """
-    cells = (p.height + 2 * p.sensor_range) * (p.width + 2 * p.sensor_range)
-    if cells > MOST_CELLS:
-        raise DeclarationError(
-            f"layout={p.layout!r}: {p.height} x {p.width} cells, {cells} with a margin of "
-            f"sensor_range={p.sensor_range}, expected at most {MOST_CELLS}"
-        )
-    Range(1, min(MOST_AGENTS, p.height * p.width // 2)).check("agents", p.agents)
-    Range(1, p.num_shelves - 1).check("request_queue_size", p.request_queue_size)
