@@ -25,10 +25,10 @@ def test_lines(capsys: pytest.CaptureFixture[str]) -> None:
         "name: tag_gridworld                     # which environment; required",
         "",
         "env:                                    # the environment's parameters",
-        "  num_taggers: 4                        # taggers; there is always one runner; default 10",
+        "  num_taggers: 4                        # taggers; there is always one runner; 1 to 11999; default 10",
     ]
     start = "  start: fixed                          # or fixed: taggers in the middle, the runner in a corner"
-    assert f"{start}; default random" in lines
+    assert f"{start}; 'random' or 'fixed'; default random" in lines
     assert "  seed: 7                               # same seed, same run; default 1" in lines
     assert "  num_envs: 400                         # envs that step together; required" in lines
     assert "    update_epochs: 4                    # passes over a rollout" in lines

@@ -133,8 +133,8 @@ def test_it_sees_what_an_explorer_sees() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"goal_radius": 0.0}, "goal_radius=0.0: expected metres, a finite number above 0"),
-        ({"episode_length": 1}, "episode_length=1: expected a whole number of at least 2"),
+        ({"goal_radius": 0.0}, "goal_radius=0.0: expected a finite number above 0"),
+        ({"episode_length": 1}, "episode_length=1: expected 2 to 2^31 - 1"),
         ({"fixed_frame": True}, "no parameter 'fixed_frame'"),
     ],
     ids=["goal_radius", "episode_length", "fixed_frame"],

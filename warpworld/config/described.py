@@ -1,7 +1,7 @@
 """Every key of a config, with its value, its default and its meaning, from the schema and the classes that it names.
 
-Of an environment's parameters it is the comment behind the field of ``Params``, of a model's settings the entry under
-``Args`` in the docstring of its constructor.
+Of an environment's parameters it is the comment behind the field of ``Params`` and its range, of a model's settings
+the entry under ``Args`` in the docstring of its constructor.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import ModelConfig
 from warpworld.config.settings import RANDOMIZE
 from warpworld.environment import Environment, get_environment
+from warpworld.environment.params import limits_of
 
 REQUIRED = object()  # stands for a default that does not exist
 _ARGUMENT = re.compile(r"(\w+): (.*)\Z")
@@ -75,10 +76,11 @@ def described(config: RunConfig) -> Iterator[Key]:
 
 def described_params(cls: type[Environment], values: Mapping[str, Any]) -> Iterator[Key]:
     """The parameters of an environment, and the ranges that those per env are drawn from."""
-    comments = field_comments(cls.Params)
+    comments, limits = field_comments(cls.Params), limits_of(cls.Params)
     for field in dataclasses.fields(cls.Params):
         if field.init:
-            notes = [comments.get(field.name, ""), "per env" if field.name in cls.per_env else ""]
+            limit = str(limits.get(field.name, ""))
+            notes = [comments.get(field.name, ""), limit, "per env" if field.name in cls.per_env else ""]
             yield Key(("env", field.name), "; ".join(filter(None, notes)), values[field.name], _default_of(field))
     if cls.per_env:
         about = f"lowest and highest of what is drawn at each reset, of {', '.join(cls.per_env)}"

@@ -18,6 +18,7 @@ from warpworld.config.errors import validated
 from warpworld.config.keys import KeyPath, dotted
 from warpworld.config.types import Flag
 from warpworld.environment import Environment
+from warpworld.environment.params import expected_instead
 from warpworld.errors import ConfigError, said
 
 RANDOMIZE = "randomize"  # the key of the ranges that parameters per env are drawn from
@@ -42,6 +43,11 @@ def checked_params(cls: type[Environment], given: dict[str, Any], document: Docu
     own = {name: value for name, value in given.items() if not (cls.per_env and name == RANDOMIZE)}
     also = {RANDOMIZE: ""} if cls.per_env else None
     checked = _checked(f"environment '{cls.name}'", cls.Params, defaults, own, document, ("env",), also)
+    for name in own:
+        expected = expected_instead(cls.Params, name, checked[name])
+        if expected is not None:
+            path = ("env", name)
+            raise ConfigError(f"{document.where(path)}: {dotted(path)} is {own[name]!r}, expected {expected}")
     if not cls.per_env:
         return checked
     ranges = given.get(RANDOMIZE)

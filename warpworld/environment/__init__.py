@@ -14,6 +14,7 @@ from warpworld.environment.declarations import (
     masked_phase,
 )
 from warpworld.environment.environment import Environment, critic_space, names_file, placed_groups, state_space
+from warpworld.environment.ranges import Range
 from warpworld.environment.registry import environment_names, get_environment, register
 from warpworld.environment.spaces import action_heads, action_layout, observation_parts
 from warpworld.packaged import packaged_names
@@ -28,6 +29,7 @@ __all__ = [
     "Group",
     "Kernel",
     "Phase",
+    "Range",
     "Script",
     "action_heads",
     "action_layout",

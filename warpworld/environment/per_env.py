@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warpworld.environment.declarations import check_names
-from warpworld.environment.params import made_params
+from warpworld.environment.params import made_params, plain_types
 from warpworld.errors import DeclarationError, suggest
 
 if TYPE_CHECKING:
     from warpworld.environment.environment import Environment
 
-Range = tuple[float, float]
+Ends = tuple[float, float]
 
-PER_ENV_DTYPES = {"int": "int32", "float": "float32", "bool": "bool"}
+PER_ENV_DTYPES = {int: "int32", float: "float32", bool: "bool"}
 
 
 def per_env_dtypes(cls: type[Environment]) -> dict[str, str]:
@@ -35,8 +35,7 @@ def per_env_dtypes(cls: type[Environment]) -> dict[str, str]:
     for name in cls.per_env:
         if name not in fields:
             raise DeclarationError(f"{cls.name}: per_env: no parameter '{name}'.{suggest(name, fields)}")
-        annotation: Any = fields[name].type
-        dtype = PER_ENV_DTYPES.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""))
+        dtype = PER_ENV_DTYPES.get(plain_types(cls.Params)[name])
         if dtype is None:
             raise DeclarationError(f"{cls.name}: per_env: '{name}' is not a number")
         if name in cls.compile_time:
@@ -59,7 +58,7 @@ def split_values(cls: type[Environment], given: Mapping[str, Any]) -> tuple[dict
     return {name: value for name, value in given.items() if name not in of_each}, of_each
 
 
-def checked_ranges(cls: type[Environment], randomize: Any, taken: Iterable[str]) -> dict[str, Range]:
+def checked_ranges(cls: type[Environment], randomize: Any, taken: Iterable[str]) -> dict[str, Ends]:
     """The ranges of ``randomize``, by name.
 
     Args:
@@ -97,7 +96,7 @@ def _check_range(where: str, given: Any, dtype: str) -> None:
         raise DeclarationError(f"{where} is reversed, expected the lowest first")
 
 
-def try_ends(cls: type[Environment], plain: Mapping[str, Any], ends: Mapping[str, Range]) -> None:
+def try_ends(cls: type[Environment], plain: Mapping[str, Any], ends: Mapping[str, Ends]) -> None:
     """Make the Params with the lowest and the highest value that each parameter may have, one at a time.
 
     Raises:

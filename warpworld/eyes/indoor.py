@@ -12,12 +12,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box, Dict
 
-from warpworld.environment import Array, Environment, Kernel, names_file
+from warpworld.environment import Array, Environment, Kernel, Range, names_file
 from warpworld.errors import DeclarationError, PlanError, suggest
 from warpworld.eyes.plans import PlanSet, box, column, homes
 from warpworld.eyes.plans.sources import load_any, plan_files
@@ -36,15 +36,15 @@ OTHER_SHARED_BYTES_PER_AGENT = 32
 class IndoorParams:
     """Parameters of every environment in floor plans; those below the line follow from the others."""
 
-    res: int = 64  # rays of a camera
-    fov: float = 130.0  # degrees, below 180
-    subsample: int = 1  # neighbouring rays whose mean is a pixel
-    fps: float = 10.0  # steps a second
-    accel: float = 5.0  # metres / s^2, of a push
-    ang_accel: float = 180.0  # degrees / s^2, of a turn
-    decay: float = 0.125  # share of the speed that is lost in a step
+    res: Annotated[int, Range(1, MAX_RES)] = 64  # rays of a camera
+    fov: Annotated[float, Range(above=0, below=180)] = 130.0  # degrees, below 180
+    subsample: Annotated[int, Range(1, MAX_RES)] = 1  # neighbouring rays whose mean is a pixel
+    fps: Annotated[float, Range(above=0)] = 10.0  # steps a second
+    accel: Annotated[float, Range(above=0)] = 5.0  # metres / s^2, of a push
+    ang_accel: Annotated[float, Range(above=0)] = 180.0  # degrees / s^2, of a turn
+    decay: Annotated[float, Range(0, 1)] = 0.125  # share of the speed that is lost in a step
     plans: str = "homes"  # homes drawn from a seed, the toys box and column, or a file or folder of plans
-    num_plans: int = 64  # number of homes, or most plans of a folder; envs share them
+    num_plans: Annotated[int, Range(1, 2**20)] = 64  # number of homes, or most plans of a folder; envs share them
     min_rooms: int = 6  # fewest rooms of a home
     max_rooms: int = 20  # most rooms of a home
     plan_seed: int = 0  # seed of the homes and of the stripes on walls
@@ -56,19 +56,8 @@ class IndoorParams:
     _plan_set: ClassVar[PlanSet]  # of the instance, but no parameter
 
     def __post_init__(self) -> None:
-        for name, low, high in (("res", 1, MAX_RES), ("subsample", 1, MAX_RES), ("num_plans", 1, 2**20)):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise DeclarationError(f"{name}={value!r}: expected a whole number from {low} to {high}")
         if self.res % self.subsample:
             raise DeclarationError(f"res={self.res}: expected a multiple of subsample={self.subsample}")
-        if not 0.0 < self.fov < 180.0:
-            raise DeclarationError(f"fov={self.fov!r}: expected an angle above 0 and below 180 degrees")
-        for name in ("fps", "accel", "ang_accel"):
-            if not 0.0 < getattr(self, name) < math.inf:
-                raise DeclarationError(f"{name}={getattr(self, name)!r}: expected a finite number above 0")
-        if not 0.0 <= self.decay <= 1.0:
-            raise DeclarationError(f"decay={self.decay!r}: expected a share from 0 to 1")
         self._follow("pixels", self.res // self.subsample)
         self._follow("tan_half_fov", math.tan(math.radians(self.fov) / 2.0))
         self._follow("_plan_set", self._chosen_plans())

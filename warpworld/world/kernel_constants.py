@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from warpworld.environment import Environment, Group
+from warpworld.environment.params import plain_types
 from warpworld.environment.spaces import space_constants
 from warpworld.errors import DeclarationError, suggest
 from warpworld.managers.numbers import Number, Scalar, scalar_of
@@ -62,7 +63,7 @@ def scalars_of(environment: Environment, world: WorldConstants, num_agents: int)
                 f"{environment.name}: Params has {name}={params[name]!r}, but the world's own {name} is {value}; "
                 "give the parameter another name"
             )
-    declared = {field.name: field.type for field in dataclasses.fields(environment.params)}
+    declared = plain_types(environment.Params)
     by_value = {name: value for name, value in params.items() if name not in environment.per_env}
     numbers = {name: scalar_of(value, declared[name]) for name, value in by_value.items()}
     return {**numbers, **{name: scalar_of(value) for name, value in own.items()}}

@@ -159,7 +159,7 @@ def test_impossible_parameters_are_refused(episode_length: int) -> None:
 def test_an_impossible_gravity_is_refused(gravity: float) -> None:
     with pytest.raises(DeclarationError) as caught:
         CartPole(gravity=gravity)
-    assert str(caught.value) == f"gravity={gravity}: expected a finite number of at least 0"
+    assert str(caught.value) == f"cartpole: gravity={gravity}: expected a finite number of at least 0"
 
 
 @pytest.mark.parametrize("name", ["cart_mass", "pole_mass", "pole_length", "force"])
@@ -167,4 +167,4 @@ def test_an_impossible_gravity_is_refused(gravity: float) -> None:
 def test_what_is_not_above_0_is_refused(name: str, value: float) -> None:
     with pytest.raises(DeclarationError) as caught:
         CartPole(**{name: value})
-    assert str(caught.value) == f"{name}={value}: expected a finite number above 0"
+    assert str(caught.value) == f"cartpole: {name}={value}: expected a finite number above 0"

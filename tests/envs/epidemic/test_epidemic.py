@@ -120,7 +120,7 @@ def test_regions_depend_on_their_seed_alone() -> None:
         ({"regions": 0}, "regions=0: expected 1 to 1023"),
         ({"levels": 1}, "levels=1: expected 2 to 100"),
         ({"delay": 0}, "delay=0: expected 1 to 1000"),
-        ({"episode_length": 0}, "episode_length=0: expected 1 to 2147483647"),
+        ({"episode_length": 0}, "episode_length=0: expected 1 to 2^31 - 1"),
         ({"death_rate": 1.5}, "death_rate=1.5: expected 0 to 1"),
         ({"transmission": -1.0}, "transmission=-1.0: expected a finite number of at least 0"),
     ],

@@ -101,16 +101,16 @@ def test_envs_may_have_fewer_players_and_less_food() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        (dict(rows=2), "rows=2: expected a whole number from 3 to 100"),
-        (dict(cols=101), "cols=101: expected a whole number from 3 to 100"),
-        (dict(rows=3, cols=3, players=9, max_num_food=1), "players=9: expected a whole number from 1 to 8"),
-        (dict(min_player_level=3), "max_player_level=2: expected a whole number from 3 to 85"),
-        (dict(rows=4, cols=4, max_num_food=5), "max_num_food=5: expected a whole number from 1 to 4"),
-        (dict(sight=0), "sight=0: expected a whole number from 1 to 100"),
-        (dict(present_players=3), "present_players=3: expected a whole number from 0 to 2"),
+        (dict(rows=2), "rows=2: expected 3 to 100"),
+        (dict(cols=101), "cols=101: expected 3 to 100"),
+        (dict(rows=3, cols=3, players=9, max_num_food=1), "players=9: expected 1 to 8"),
+        (dict(min_player_level=3), "max_player_level=2: expected 3 to 85"),
+        (dict(rows=4, cols=4, max_num_food=5), "max_num_food=5: expected 1 to 4"),
+        (dict(sight=0), "sight=0: expected 1 to 100"),
+        (dict(present_players=3), "present_players=3: expected 0 to 2"),
         (
             dict(min_food_level=3, max_food_level=2),
-            "max_food_level=2: expected 0, or a whole number from min_food_level=3 to 255",
+            "max_food_level=2: expected 3 to 255, or 0",
         ),
         (dict(penalty=-1.0), "penalty=-1.0: expected a finite number of at least 0"),
     ],
@@ -118,4 +118,4 @@ def test_envs_may_have_fewer_players_and_less_food() -> None:
 def test_impossible_parameters_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError) as error:
         packaged("foraging", 1, device="cpu", **params)
-    assert str(error.value) == message
+    assert str(error.value).endswith(message)

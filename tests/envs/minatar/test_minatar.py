@@ -247,4 +247,4 @@ def test_spaces_and_defaults(game: str, channels: int, actions: int, limit: int)
 def test_impossible_parameters_are_refused(game: str, params: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError) as caught:
         get_environment(f"minatar_{game}")(**params)
-    assert str(caught.value) == message
+    assert str(caught.value).endswith(message)

@@ -147,7 +147,7 @@ def test_each_env_may_have_its_own_damping_mass_and_prey() -> None:
         ("spread", {"agents": 0}, "agents=0: expected 1 to 128"),
         ("spread", {"agents": 129}, "agents=129: expected 1 to 128"),
         ("spread", {"local_ratio": 1.5}, "local_ratio=1.5: expected 0 to 1"),
-        ("spread", {"episode_length": 0}, "episode_length=0: expected 1 to 2147483647"),
+        ("spread", {"episode_length": 0}, "episode_length=0: expected 1 to 2^31 - 1"),
         ("push", {"damping": -0.1}, "damping=-0.1: expected 0 to 1"),
         ("push", {"mass": 0.0}, "mass=0.0: expected a finite number above 0"),
         ("pursuit", {"adversaries": -1}, "adversaries=-1: expected 1 to 128"),

@@ -142,4 +142,4 @@ def test_starts_are_uniform_in_both_numbers() -> None:
 def test_impossible_parameters_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError) as caught:
         Pendulum(**params)
-    assert str(caught.value) == message
+    assert str(caught.value).endswith(message)

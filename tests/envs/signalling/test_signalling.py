@@ -86,4 +86,4 @@ def test_states_are_equally_likely_and_only_the_sender_sees_them() -> None:
 def test_impossible_parameters_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError) as caught:
         Signalling(**params)
-    assert str(caught.value) == message
+    assert str(caught.value).endswith(message)

@@ -240,7 +240,7 @@ NAMES_KNOWN = "SMAX's: " + ", ".join(NAMED)
         (dict(scenario="0m"), "scenario='0m': 0 units of kind 'm', expected 1 to 1024"),
         (dict(scenario="512m_vs_513m"), "scenario='512m_vs_513m': 1025 units, expected 1024 at most"),
         (dict(map_width=4), "map_width=4: expected 8 to 4096"),
-        (dict(episode_length=0), "episode_length=0: expected 1 to 2147483647"),
+        (dict(episode_length=0), "episode_length=0: expected 1 to 2^31 - 1"),
         (dict(cooldown_noise=2.0), "cooldown_noise=2.0: expected 0 to 1"),
         (dict(enemy_damage=-1.0), "enemy_damage=-1.0: expected a finite number of at least 0"),
         (dict(won_bonus=float("inf")), "won_bonus=inf: expected a finite number of at least 0"),
@@ -249,4 +249,4 @@ NAMES_KNOWN = "SMAX's: " + ", ".join(NAMED)
 def test_wrong_parameters(params: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError) as caught:
         Skirmish(**params)
-    assert str(caught.value) == message
+    assert str(caught.value).endswith(message)

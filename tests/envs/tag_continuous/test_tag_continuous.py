@@ -286,19 +286,19 @@ def test_the_fixed_start_is_warpdrives() -> None:
 @pytest.mark.parametrize(
     ("params", "expected"),
     [
-        (dict(num_taggers=0), "num_taggers=0: expected a whole number from 1 to 65533"),
+        (dict(num_taggers=0), "num_taggers=0: expected 1 to 65533"),
         (dict(num_runners=2.0), "num_runners=2.0, expected int"),
         (dict(episode_length=0), "episode_length=0"),
-        (dict(grid_length=0), "grid_length=0: expected a number from 1e-09 to 1e\\+09"),
+        (dict(grid_length=0), "grid_length=0: expected 1e-09 to 1000000000"),
         (dict(max_speed=float("nan")), "max_speed=nan"),
-        (dict(num_turn_levels=-1), "num_turn_levels=-1: expected a whole number from 0"),
+        (dict(num_turn_levels=-1), "num_turn_levels=-1: expected 0"),
         (dict(num_other_agents_observed=0), "num_other_agents_observed=0"),
-        (dict(tagging_distance=1.5), "tagging_distance=1.5: expected a part of grid_length, 0 to 1"),
-        (dict(edge_hit_penalty=0.5), "edge_hit_penalty=0.5: expected 0 or a negative number"),
+        (dict(tagging_distance=1.5), "tagging_distance=1.5: expected 0 to 1"),
+        (dict(edge_hit_penalty=0.5), "edge_hit_penalty=0.5: expected a finite number of at most 0"),
         (dict(tag_penalty_for_runner=1), "tag_penalty_for_runner=1"),
-        (dict(step_reward_for_runner=-1), "step_reward_for_runner=-1: expected 0 or a positive number"),
+        (dict(step_reward_for_runner=-1), "step_reward_for_runner=-1: expected a finite number of at least 0"),
         (dict(tag_reward_for_tagger=float("inf")), "tag_reward_for_tagger=inf: expected a finite number"),
-        (dict(max_turn=-2.0), "max_turn=-2.0: expected at least min_turn=-1.57"),
+        (dict(max_turn=-2.0), "max_turn=-2.0: expected a finite number of at least -1.57.*, the min_turn"),
         (dict(start="middle"), "start='middle': expected 'random' or 'fixed'"),
         (dict(start_seed=2**32), "start_seed=4294967296"),
     ],
@@ -311,4 +311,4 @@ def test_impossible_parameters_are_refused(params: dict[str, Any], expected: str
 def test_too_many_agents_are_refused() -> None:
     with pytest.raises(DeclarationError) as caught:
         TagContinuous(num_taggers=100, num_runners=65_500)
-    assert str(caught.value) == "num_runners=65500: expected 65434 at most beside 100 taggers, 65534 agents in all"
+    assert str(caught.value) == "num_runners=65500: expected 1 to 65434 beside 100 taggers, 65534 agents in all"

@@ -275,10 +275,10 @@ def test_given_cells_are_a_fixed_start() -> None:
 @pytest.mark.parametrize(
     ("params", "expected"),
     [
-        (dict(num_taggers=0), "num_taggers=0: expected a whole number from 1 to 2399"),
-        (dict(num_taggers=2400), "num_taggers=2400"),
-        (dict(num_taggers=12_000, use_full_observation=False), "expected a whole number from 1 to 11999"),
-        (dict(grid_length=0), "grid_length=0: expected a whole number from 1 to 32767"),
+        (dict(num_taggers=0), "num_taggers=0: expected 1 to 11999"),
+        (dict(num_taggers=2400), "num_taggers=2400: expected 1 to 2399"),
+        (dict(num_taggers=12_000, use_full_observation=False), "expected 1 to 11999"),
+        (dict(grid_length=0), "grid_length=0: expected 1 to 32767"),
         (dict(grid_length=2.5), "grid_length=2.5"),
         (dict(episode_length=0), "episode_length=0"),
         (dict(episode_length=True), "episode_length=True"),

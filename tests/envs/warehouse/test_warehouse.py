@@ -158,21 +158,21 @@ def test_files_that_draw_no_floor_are_refused(tmp_path: Path, text: str, message
             "layout='tny': expected tiny, small, medium, large, or the path of a text file. Did you mean 'tiny'?",
         ),
         (dict(layout="no/floor.txt"), "layout='no/floor.txt': the file cannot be read: No such file or directory"),
-        (dict(agents=56), "agents=56: expected a whole number from 1 to 55"),
-        (dict(request_queue_size=32), "request_queue_size=32: expected a whole number from 1 to 31"),
-        (dict(sensor_range=0), "sensor_range=0: expected a whole number from 1 to 10"),
-        (dict(column_height=0), "column_height=0: expected a whole number from 1 to 1000"),
+        (dict(agents=56), "agents=56: expected 1 to 55"),
+        (dict(request_queue_size=32), "request_queue_size=32: expected 1 to 31"),
+        (dict(sensor_range=0), "sensor_range=0: expected 1 to 10"),
+        (dict(column_height=0), "column_height=0: expected 1 to 1000"),
         (
             dict(layout="large", column_height=400),
             "layout='large': 1205 x 16 cells, 21726 with a margin of sensor_range=1, expected at most 16384",
         ),
         (
             dict(reward="twostage"),
-            "reward='twostage': expected one of individual, global, two_stage. Did you mean 'two_stage'?",
+            "reward='twostage': expected 'individual', 'global' or 'two_stage'. Did you mean 'two_stage'?",
         ),
     ],
 )
 def test_impossible_parameters_are_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError) as error:
         packaged("warehouse", 1, device="cpu", **params)
-    assert str(error.value) == message
+    assert str(error.value).endswith(message)

@@ -296,8 +296,8 @@ def test_blocks_that_make_no_environment(blocks: tuple[Any, ...], message: str) 
         ({"cameras": (0.0,) * 65}, "expected 1 to 64 angles"),
         ({"speed": 0.0}, "speed=0.0: expected a finite number above 0"),
         ({"ang_speed": float("inf")}, "ang_speed=inf: expected a finite number above 0"),
-        ({"episode_length": 1}, "episode_length=1: expected a whole number of at least 2"),
-        ({"fov": 180.0}, "fov=180.0: expected an angle above 0 and below 180 degrees"),
+        ({"episode_length": 1}, "episode_length=1: expected 2 to 2^31 - 1"),
+        ({"fov": 180.0}, "fov=180.0: expected a number above 0 and below 180"),
     ],
     ids=lambda value: str(value)[:30] if isinstance(value, dict) else "",
 )

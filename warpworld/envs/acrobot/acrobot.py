@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Polygon, Segments
-from warpworld.environment import Array, Environment, Group, register
-from warpworld.errors import DeclarationError
+from warpworld.environment import Array, Environment, Group, Range, register
 
 MOST_SPEEDS = (4 * math.pi, 9 * math.pi)  # of the links, radians / s
 
@@ -31,21 +31,12 @@ class Acrobot(Environment):
     class Params:
         """Parameters of acrobot."""
 
-        episode_length: int = 500  # steps until the time limit
-        gravity: float = 9.8  # m/s^2
-        link_mass_1: float = 1.0  # kg, of the link at the bar
-        link_mass_2: float = 1.0  # kg, of the other one
-        link_length_1: float = 1.0  # m
-        link_length_2: float = 1.0  # m
-
-        def __post_init__(self) -> None:
-            if not 1 <= self.episode_length < 2**31:
-                raise DeclarationError(f"episode_length={self.episode_length}: expected 1 to 2^31 - 1")
-            if not 0 <= self.gravity < math.inf:
-                raise DeclarationError(f"gravity={self.gravity}: expected a finite number of at least 0")
-            for name in ("link_mass_1", "link_mass_2", "link_length_1", "link_length_2"):
-                if not 0 < getattr(self, name) < math.inf:
-                    raise DeclarationError(f"{name}={getattr(self, name)}: expected a finite number above 0")
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 500  # steps until the time limit
+        gravity: Annotated[float, Range(0)] = 9.8  # m/s^2
+        link_mass_1: Annotated[float, Range(above=0)] = 1.0  # kg, of the link at the bar
+        link_mass_2: Annotated[float, Range(above=0)] = 1.0  # kg, of the other one
+        link_length_1: Annotated[float, Range(above=0)] = 1.0  # m
+        link_length_2: Annotated[float, Range(above=0)] = 1.0  # m
 
     def groups(self) -> Sequence[Group]:
         """One agent."""

@@ -7,20 +7,30 @@ random order; here all strike at once, and then all walk at once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles
-from warpworld.environment import MAX_THREADS_PER_ENV, MOST_AGENTS, Array, Environment, Group, Kernel, Phase, register
+from warpworld.environment import (
+    MAX_THREADS_PER_ENV,
+    MOST_AGENTS,
+    Array,
+    Environment,
+    Group,
+    Kernel,
+    Phase,
+    Range,
+    register,
+)
 from warpworld.envs.battle.formation import Formation, form
-from warpworld.errors import DeclarationError
 
 LARGEST_MAP = 1024
 MOST_SOLDIERS = MOST_AGENTS // 2  # of an army
+Finite = Annotated[float, Range()]
 
 
 @register("battle")
@@ -40,23 +50,24 @@ class Battle(Environment):
     class Params:
         """Parameters of battle; their defaults are MAgent2's."""
 
-        army_size: int = 81  # soldiers of either army
-        map_size: int = 45  # cells along each side, walls included
-        episode_length: int = 1000  # steps until the time limit
+        army_size: Annotated[int, Range(1, MOST_SOLDIERS)] = 81  # soldiers of either army
+        map_size: Annotated[int, Range(12, LARGEST_MAP)] = 45  # cells along each side, walls included
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 1000  # steps until the time limit
         move_radius: float = 2.0  # how far a step leads, cells
         attack_radius: float = 1.5  # how far a strike reaches, cells
-        view_radius: int = 6  # how far a soldier sees, cells
-        max_hp: float = 10.0  # hit points at the start and at most
-        damage: float = 2.0  # hit points that a strike takes
-        step_recover: float = 0.1  # hit points that come back each step
-        step_reward: float = -0.005  # to every living soldier, each step
-        attack_penalty: float = -0.1  # for striking, whether or not an enemy is there
-        attack_opponent_reward: float = 0.2  # for striking an enemy
-        kill_reward: float = 5.0  # to one of those whose strikes kill an enemy, instead
-        dead_penalty: float = -0.1  # for dying, instead of step_reward and attack_penalty
+        view_radius: Annotated[int, Range(1, 32)] = 6  # how far a soldier sees, cells
+        max_hp: Annotated[float, Range(above=0)] = 10.0  # hit points at the start and at most
+        damage: Annotated[float, Range(0)] = 2.0  # hit points that a strike takes
+        step_recover: Annotated[float, Range(0)] = 0.1  # hit points that come back each step
+        step_reward: Finite = -0.005  # to every living soldier, each step
+        attack_penalty: Finite = -0.1  # for striking, whether or not an enemy is there
+        attack_opponent_reward: Finite = 0.2  # for striking an enemy
+        kill_reward: Finite = 5.0  # to one of those whose strikes kill an enemy, instead
+        dead_penalty: Finite = -0.1  # for dying, instead of step_reward and attack_penalty
 
         def __post_init__(self) -> None:
-            _check(self)
+            for name in ("move_radius", "attack_radius"):
+                Range(1, self.view_radius).check(name, getattr(self, name), ", the view_radius")
             form(self.army_size, self.map_size)
 
     def groups(self) -> Sequence[Group]:
@@ -139,34 +150,3 @@ def _circle(radius: float) -> np.ndarray:
 
 def _table(name: str, values: np.ndarray, doc: str) -> Array:
     return Array(name, "int32", values.shape, per="world", initial=values, read_only=True, doc=doc)
-
-
-def _check(p: Battle.Params) -> None:
-    """Refuse parameters that do not make a battle.
-
-    Raises:
-        DeclarationError: one is wrong; with its name and what was expected.
-    """
-    most = {
-        "army_size": MOST_SOLDIERS,
-        "map_size": LARGEST_MAP,
-        "episode_length": 2**31 - 1,
-        "view_radius": 32,
-    }
-    least = {"map_size": 12}  # MAgent2's
-    for name, high in most.items():
-        value, low = getattr(p, name), least.get(name, 1)
-        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not low <= value <= high:
-            why = f", {MOST_AGENTS} agents in all" if name == "army_size" else ""
-            raise DeclarationError(f"{name}={value!r}: expected a whole number from {low} to {high}{why}")
-    for name in ("move_radius", "attack_radius"):
-        if not 1 <= getattr(p, name) <= p.view_radius:
-            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected 1 to {p.view_radius}, the view_radius")
-    if not 0 < p.max_hp < math.inf:
-        raise DeclarationError(f"max_hp={p.max_hp!r}: expected a finite number above 0")
-    for name in ("damage", "step_recover"):
-        if not 0 <= getattr(p, name) < math.inf:
-            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected a finite number of at least 0")
-    for name in ("step_reward", "attack_penalty", "attack_opponent_reward", "kill_reward", "dead_penalty"):
-        if not abs(getattr(p, name)) < math.inf:
-            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected a finite number")

@@ -6,16 +6,15 @@ Source: Barto, Sutton, Anderson: "Neuronlike adaptive elements that can solve di
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Polygon, Rectangles, Segments
-from warpworld.environment import Array, Environment, Group, register
-from warpworld.errors import DeclarationError
+from warpworld.environment import Array, Environment, Group, Range, register
 
 LIMIT_POSITION, LIMIT_ANGLE = 2.4, 0.20943951  # metres, radians: beyond them the episode ends
 SIDES = np.array([-1.0, 1.0])  # left and right
@@ -32,21 +31,12 @@ class CartPole(Environment):
     class Params:
         """Parameters of cartpole."""
 
-        episode_length: int = 500  # steps until the time limit
-        gravity: float = 9.8  # m/s^2
-        cart_mass: float = 1.0  # kg
-        pole_mass: float = 0.1  # kg
-        pole_length: float = 1.0  # m, twice Gymnasium's `length`
-        force: float = 10.0  # N, of a push
-
-        def __post_init__(self) -> None:
-            if not 1 <= self.episode_length < 2**31:
-                raise DeclarationError(f"episode_length={self.episode_length}: expected 1 to 2^31 - 1")
-            if not 0 <= self.gravity < math.inf:
-                raise DeclarationError(f"gravity={self.gravity}: expected a finite number of at least 0")
-            for name in ("cart_mass", "pole_mass", "pole_length", "force"):
-                if not 0 < getattr(self, name) < math.inf:
-                    raise DeclarationError(f"{name}={getattr(self, name)}: expected a finite number above 0")
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 500  # steps until the time limit
+        gravity: Annotated[float, Range(0)] = 9.8  # m/s^2
+        cart_mass: Annotated[float, Range(above=0)] = 1.0  # kg
+        pole_mass: Annotated[float, Range(above=0)] = 0.1  # kg
+        pole_length: Annotated[float, Range(above=0)] = 1.0  # m, twice Gymnasium's `length`
+        force: Annotated[float, Range(above=0)] = 10.0  # N, of a push
 
     def groups(self) -> Sequence[Group]:
         """One agent."""

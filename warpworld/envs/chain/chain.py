@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Segments
-from warpworld.environment import Array, Environment, Group, register
-from warpworld.errors import DeclarationError
+from warpworld.environment import Array, Environment, Group, Range, register
 
 
 @register("chain")
@@ -27,14 +27,8 @@ class Chain(Environment):
     class Params:
         """Parameters of chain."""
 
-        length: int = 8  # states
-        episode_length: int = 16  # steps until the time limit
-
-        def __post_init__(self) -> None:
-            if not 2 <= self.length <= 1024:
-                raise DeclarationError(f"length={self.length}: expected 2 to 1024")
-            if not 1 <= self.episode_length < 2**31:
-                raise DeclarationError(f"episode_length={self.episode_length}: expected 1 to 2^31 - 1")
+        length: Annotated[int, Range(2, 1024)] = 8  # states
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 16  # steps until the time limit
 
     def groups(self) -> Sequence[Group]:
         """One agent, which sees its place as a one among zeros."""

@@ -11,14 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Segments, Text
-from warpworld.environment import Array, Environment, Group, Script, register
-from warpworld.errors import DeclarationError
+from warpworld.environment import Array, Environment, Group, Range, Script, register
 
 if TYPE_CHECKING:
     import torch
@@ -38,16 +37,9 @@ class Coins(Environment):
     class Params:
         """Parameters of coins."""
 
-        episode_length: int = 16  # rounds
-        heads: float = 1.0  # what the hider pays the matcher for two heads
-        tails: float = 1.0  # the same for two tails
-
-        def __post_init__(self) -> None:
-            if not 1 <= self.episode_length < 2**31:
-                raise DeclarationError(f"episode_length={self.episode_length}: expected 1 to 2^31 - 1")
-            for name in ("heads", "tails"):
-                if not 0 <= getattr(self, name) < math.inf:
-                    raise DeclarationError(f"{name}={getattr(self, name)}: expected a finite number of at least 0")
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 16  # rounds
+        heads: Annotated[float, Range(0)] = 1.0  # what the hider pays the matcher for two heads
+        tails: Annotated[float, Range(0)] = 1.0  # the same for two tails
 
     def groups(self) -> Sequence[Group]:
         """The matcher and the hider, who see both coins of the round before."""

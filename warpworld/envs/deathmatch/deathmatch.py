@@ -11,33 +11,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from torch import Tensor
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
-from warpworld.environment import Array, Group, Kernel, Phase, register
+from warpworld.environment import Array, Group, Kernel, Phase, Range, register
 from warpworld.envs.deathmatch.megastep_rules import megastep_arrays, mended
 from warpworld.envs.deathmatch.scripts import turret, walker
 from warpworld.errors import DeclarationError
 from warpworld.eyes.drawing import draw_indoor
 from warpworld.eyes.indoor import Indoor, IndoorParams, camera_kernel
 
-LARGEST = 2**31 - 1
-# Lowest and highest value of each number, and what a message expects.
-_NUMBERS: dict[str, tuple[float, float, str]] = {
-    "players": (1, LARGEST, "a whole number of at least 1"),
-    "rivals": (0, LARGEST, "a whole number of at least 0"),
-    "damage": (1e-3, 1.0, "a share of an agent's health, 0.001 to 1"),
-    "cooldown": (1, LARGEST, "steps, a whole number of at least 1"),
-    "fire_cone": (0.0, 89.0, "degrees, 0 to 89"),
-    "fire_range": (1e-3, 1e6, "metres, 0.001 to 1e6"),
-    "kill_reward": (0.0, 1e6, "a number from 0 to 1e6"),
-    "kills_to_win": (0, LARGEST, "a whole number of at least 0; 0 is never"),
-    "episode_length": (1, LARGEST, "a whole number of at least 1"),
-    "shaping_gamma": (0.0, 1.0, "a discount from 0 to 1"),
-}
 BAR = (0.5, 0.09, 0.2)  # metres of a bar of health in pictures: width, height, and above the agent's middle
 
 
@@ -71,16 +58,16 @@ class Deathmatch(Indoor):
         res: int = 512
         fov: float = 70.0
         subsample: int = 4
-        players: int = 1  # agents of the group player
-        rivals: int = 1  # agents of the group rival; all play against all
-        damage: float = 0.25  # share of an agent's health that a shot takes
-        cooldown: int = 5  # steps from one shot to the next
-        fire_cone: float = 2.0  # degrees off the aim that a shot still reaches
-        fire_range: float = 10.0  # metres
-        kill_reward: float = 1.0  # for a kill, paid by the agent that dies
-        kills_to_win: int = 3  # kills that end an episode; 0: none do
-        episode_length: int = 500  # steps until the time limit
-        shaping_gamma: float = 0.99  # discount of the potential, which should be that of the policies
+        players: Annotated[int, Range(1, 2**31 - 1)] = 1  # agents of the group player
+        rivals: Annotated[int, Range(0, 2**31 - 1)] = 1  # agents of the group rival; all play against all
+        damage: Annotated[float, Range(1e-3, 1)] = 0.25  # share of an agent's health that a shot takes
+        cooldown: Annotated[int, Range(1, 2**31 - 1)] = 5  # steps from one shot to the next
+        fire_cone: Annotated[float, Range(0, 89)] = 2.0  # degrees off the aim that a shot still reaches
+        fire_range: Annotated[float, Range(1e-3, 1e6)] = 10.0  # metres
+        kill_reward: Annotated[float, Range(0, 1e6)] = 1.0  # for a kill, paid by the agent that dies
+        kills_to_win: Annotated[int, Range(0, 2**31 - 1)] = 3  # kills that end an episode; 0: none do
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 500  # steps until the time limit
+        shaping_gamma: Annotated[float, Range(0, 1)] = 0.99  # discount of the potential, as of the policies
         megastep_rules: bool = False  # the published rules instead of these, for comparison
         megastep_mends: str = ""  # their faults to fix, by commas: bounds, reward, aim, credit, spawns
         # ----
@@ -92,9 +79,6 @@ class Deathmatch(Indoor):
 
         def __post_init__(self) -> None:
             super().__post_init__()
-            for name, (low, high, expected) in _NUMBERS.items():
-                if not low <= getattr(self, name) <= high:
-                    raise DeclarationError(f"{name}={getattr(self, name)!r}: expected {expected}")
             for name, is_mended in mended(self.megastep_mends).items():
                 self._follow(f"mend_{name}", is_mended)
             if self.megastep_mends and not self.megastep_rules:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles
-from warpworld.environment import Array, Environment, Group, register
-from warpworld.errors import DeclarationError
+from warpworld.environment import Array, Environment, Group, Range, register
 
 
 @register("delayed_reward")
@@ -28,18 +28,10 @@ class DelayedReward(Environment):
     class Params:
         """Parameters of delayed_reward."""
 
-        choices: int = 3  # cues, of which each decision shows one
-        decisions: int = 10  # steps that show a cue
-        delay: int = 5  # steps from a decision to its reward
+        choices: Annotated[int, Range(2, 64)] = 3  # cues, of which each decision shows one
+        decisions: Annotated[int, Range(1, 10**6)] = 10  # steps that show a cue
+        delay: Annotated[int, Range(0, 1024)] = 5  # steps from a decision to its reward
         show_pending: bool = False  # whether the agent sees the rewards that are on their way
-
-        def __post_init__(self) -> None:
-            if not 2 <= self.choices <= 64:
-                raise DeclarationError(f"choices={self.choices}: expected 2 to 64")
-            if not 1 <= self.decisions <= 10**6:
-                raise DeclarationError(f"decisions={self.decisions}: expected 1 to 1000000")
-            if not 0 <= self.delay <= 1024:
-                raise DeclarationError(f"delay={self.delay}: expected 0 to 1024")
 
     def groups(self) -> Sequence[Group]:
         """One agent, which sees the cue as a one among zeros."""

@@ -8,17 +8,19 @@ recovery and death are ours, and what it fitted to each US state is drawn from a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Drawing, Mark, Rectangles, Text
-from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, register
+from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Range, register
 from warpworld.envs.epidemic.regions import MEMORY, draw_regions
-from warpworld.errors import DeclarationError
+
+Share = Annotated[float, Range(0, 1)]
+NotNegative = Annotated[float, Range(0)]
 
 
 @register("epidemic")
@@ -37,27 +39,24 @@ class Epidemic(Environment):
     class Params:
         """Parameters of epidemic."""
 
-        regions: int = 51  # each an agent; there is always one government
-        region_seed: int = 0  # of what tells regions apart
-        episode_length: int = 540  # days
-        region_interval: int = 28  # days between a region's choices
-        government_interval: int = 90  # days between the government's choices
-        levels: int = 10  # of strictness
-        subsidies: int = 20  # levels of the subsidy
-        delay: int = 29  # days until strictness slows infections
-        filters: int = 5  # of unemployment's response, with time constants of 30 to 400 days
-        transmission: float = 1.0  # factor of all rates of infection
-        recovery_rate: float = 1 / 14  # share of the infected that recovers or dies each day
-        death_rate: float = 0.02  # share of them that dies
-        most_infected: float = 0.001  # share of a region at the start, at most
-        too_sick_to_work: float = 0.1  # share of the infected
-        largest_subsidy: float = 0.307  # of the daily output of a person: 20,000 of 65,300 dollars a year
-        subsidy_interest: float = 0.03  # what the government loses of each subsidy
-        health_weight: float = 0.5  # of deaths in rewards, beside output
-        death_cost: float = 2000.0  # of a death, in days of a person's output
-
-        def __post_init__(self) -> None:
-            _check(self)
+        regions: Annotated[int, Range(1, MAX_THREADS_PER_ENV - 1)] = 51  # each an agent; there is always one government
+        region_seed: Annotated[int, Range(0, 2**31 - 1)] = 0  # of what tells regions apart
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 540  # days
+        region_interval: Annotated[int, Range(1, 2**31 - 1)] = 28  # days between a region's choices
+        government_interval: Annotated[int, Range(1, 2**31 - 1)] = 90  # days between the government's choices
+        levels: Annotated[int, Range(2, 100)] = 10  # of strictness
+        subsidies: Annotated[int, Range(2, 100)] = 20  # levels of the subsidy
+        delay: Annotated[int, Range(1, 1000)] = 29  # days until strictness slows infections
+        filters: Annotated[int, Range(1, 16)] = 5  # of unemployment's response, with time constants of 30 to 400 days
+        transmission: NotNegative = 1.0  # factor of all rates of infection
+        recovery_rate: Share = 1 / 14  # share of the infected that recovers or dies each day
+        death_rate: Share = 0.02  # share of them that dies
+        most_infected: Share = 0.001  # share of a region at the start, at most
+        too_sick_to_work: Share = 0.1  # share of the infected
+        largest_subsidy: NotNegative = 0.307  # of the daily output of a person: 20,000 of 65,300 dollars a year
+        subsidy_interest: NotNegative = 0.03  # what the government loses of each subsidy
+        health_weight: Share = 0.5  # of deaths in rewards, beside output
+        death_cost: NotNegative = 2000.0  # of a death, in days of a person's output
 
     def groups(self) -> Sequence[Group]:
         """The regions, then the government; the first five numbers that they see are the same."""
@@ -105,25 +104,3 @@ class Epidemic(Environment):
         subsidy = f"subsidy {int(arrays['subsidy'])} of {self.params.subsidies - 1}"
         marks.append(Text(0.0, count * 0.7 + 0.5, subsidy, size=max(count / 20, 0.5), align="left"))
         return Drawing((-0.5, -count / 4 - 1.0, count + 0.5, count * 0.8 + 1.0), marks, seconds=0.05)
-
-
-def _check(p: Epidemic.Params) -> None:
-    """Refuse parameters that do not make an epidemic.
-
-    Raises:
-        DeclarationError: one is wrong; with its name and what was expected.
-    """
-    whole = {
-        **{"regions": (1, MAX_THREADS_PER_ENV - 1), "region_seed": (0, 2**31 - 1), "delay": (1, 1000)},
-        **dict.fromkeys(("episode_length", "region_interval", "government_interval"), (1, 2**31 - 1)),
-        **{"levels": (2, 100), "subsidies": (2, 100), "filters": (1, 16)},
-    }
-    for name, (low, high) in whole.items():
-        if not low <= getattr(p, name) <= high:
-            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected {low} to {high}")
-    for name in ("recovery_rate", "death_rate", "most_infected", "too_sick_to_work", "health_weight"):
-        if not 0 <= getattr(p, name) <= 1:
-            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected 0 to 1")
-    for name in ("transmission", "largest_subsidy", "subsidy_interest", "death_cost"):
-        if not 0 <= getattr(p, name) < math.inf:
-            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected a finite number of at least 0")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Discrete
 
 from warpworld.drawing import Drawing, Segments
-from warpworld.environment import Array, Group, Kernel, Phase, register
-from warpworld.errors import DeclarationError
+from warpworld.environment import Array, Group, Kernel, Phase, Range, register
 from warpworld.eyes.drawing import draw_indoor, texel_stretches
 from warpworld.eyes.indoor import Indoor, IndoorParams, camera_kernel
 
@@ -36,16 +36,13 @@ class Explorer(Indoor):
 
         res: int = 256
         subsample: int = 4
-        patience: int = 200  # steps that an agent lives without seeing anything new
-        episode_length: int = 100_000  # steps until the time limit
+        patience: Annotated[int, Range(1, 2**31 - 1)] = 200  # steps that an agent lives without seeing anything new
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 100_000  # steps until the time limit
         seen_words: int = field(init=False, default=0)  # of 32 texels each
 
         def __post_init__(self) -> None:
             super().__post_init__()
             self._follow("seen_words", -(-self.plan_set.most_texels // 512) * 16)
-            for name in ("patience", "episode_length"):
-                if not 1 <= getattr(self, name) < 2**31:
-                    raise DeclarationError(f"{name}={getattr(self, name)!r}: expected a whole number of at least 1")
 
     def groups(self) -> Sequence[Group]:
         """One explorer."""

@@ -8,19 +8,20 @@ there, the time limit truncates, and all players draw their levels from one rang
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
-from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Kernel, Phase, register
-from warpworld.errors import DeclarationError
+from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Kernel, Phase, Range, register
 
 LONGEST_SIDE = 100  # cells: a field's counters fill 40 KB of the 48 KB that an env's threads share
 HIGHEST_LEVEL = 255  # of food
+Side = Annotated[int, Range(3, LONGEST_SIDE)]
+PlayerLevel = Annotated[int, Range(1, HIGHEST_LEVEL // 3)]
 
 
 @register("foraging")
@@ -38,26 +39,32 @@ class Foraging(Environment):
     class Params:
         """Parameters of foraging; most names are lbforaging's, whose Foraging-8x8-2p-2f is the default."""
 
-        rows: int = 8  # of the field
-        cols: int = 8  # of the field
-        players: int = 2  # in an env at most
-        min_player_level: int = 1  # lowest level that a player may draw
-        max_player_level: int = 2  # highest level that a player may draw
-        max_num_food: int = 2  # pieces of food in an env at most
-        min_food_level: int = 1  # lowest level that food may draw
-        max_food_level: int = 0  # highest level that food may draw; 0: the sum of the three lowest levels of players
-        sight: int = 8  # cells that a player sees to each side
+        rows: Side = 8  # of the field
+        cols: Side = 8  # of the field
+        players: Annotated[int, Range(1, MAX_THREADS_PER_ENV)] = 2  # in an env at most
+        min_player_level: PlayerLevel = 1  # lowest level that a player may draw
+        max_player_level: PlayerLevel = 2  # highest level that a player may draw
+        max_num_food: Annotated[int, Range(1)] = 2  # pieces of food in an env at most
+        min_food_level: Annotated[int, Range(1, HIGHEST_LEVEL)] = 1  # lowest level that food may draw
+        max_food_level: Annotated[int, Range(0, HIGHEST_LEVEL)] = 0  # highest; 0: the sum of the players' three lowest
+        sight: Annotated[int, Range(1, LONGEST_SIDE)] = 8  # cells that a player sees to each side
         force_coop: bool = False  # all food has the highest level
-        penalty: float = 0.0  # taken from those who try to load food of too high a level
+        penalty: Annotated[float, Range(0)] = 0.0  # taken from those who try to load food of too high a level
         normalize_reward: bool = True  # all food of an episode is worth 1
         grid_observation: bool = False  # true: three layers of cells around the player; false: a list
         observe_agent_levels: bool = True  # whether players see the levels of players
-        episode_length: int = 50  # steps until the time limit
-        present_players: int = 0  # in this env; the others take no part; 0 for all
-        present_food: int = 0  # in this env; 0 for max_num_food
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 50  # steps until the time limit
+        present_players: Annotated[int, Range(0)] = 0  # in this env; the others take no part; 0 for all
+        present_food: Annotated[int, Range(0)] = 0  # in this env; 0 for max_num_food
 
         def __post_init__(self) -> None:
-            _check(self)
+            Range(1, min(self.rows * self.cols - 1, MAX_THREADS_PER_ENV)).check("players", self.players)
+            Range(self.min_player_level, HIGHEST_LEVEL // 3).check("max_player_level", self.max_player_level)
+            Range(1, (self.rows - 2) * (self.cols - 2)).check("max_num_food", self.max_num_food)
+            Range(0, self.players).check("present_players", self.present_players)
+            Range(0, self.max_num_food).check("present_food", self.present_food)
+            if self.max_food_level:
+                Range(self.min_food_level, HIGHEST_LEVEL).check("max_food_level", self.max_food_level, ", or 0")
 
     def groups(self) -> Sequence[Group]:
         """The players."""
@@ -120,34 +127,3 @@ class Foraging(Environment):
         """The highest level that food can have."""
         p = self.params
         return p.max_food_level or max(p.min_food_level, p.max_player_level * min(p.players, 3))
-
-
-def _check(p: Foraging.Params) -> None:
-    """Refuse parameters that do not make a game.
-
-    Raises:
-        DeclarationError: one is wrong; with its name and what was expected.
-    """
-    highest_player = HIGHEST_LEVEL // 3
-    for name, low, high in (
-        ("rows", 3, LONGEST_SIDE),
-        ("cols", 3, LONGEST_SIDE),
-        ("players", 1, min(p.rows * p.cols - 1, MAX_THREADS_PER_ENV)),
-        ("min_player_level", 1, highest_player),
-        ("max_player_level", p.min_player_level, highest_player),
-        ("max_num_food", 1, (p.rows - 2) * (p.cols - 2)),
-        ("min_food_level", 1, HIGHEST_LEVEL),
-        ("sight", 1, LONGEST_SIDE),
-        ("episode_length", 1, 2**31 - 1),
-        ("present_players", 0, p.players),
-        ("present_food", 0, p.max_num_food),
-    ):
-        if not low <= getattr(p, name) <= high:
-            raise DeclarationError(f"{name}={getattr(p, name)}: expected a whole number from {low} to {high}")
-    if p.max_food_level and not p.min_food_level <= p.max_food_level <= HIGHEST_LEVEL:
-        raise DeclarationError(
-            f"max_food_level={p.max_food_level}: expected 0, or a whole number from min_food_level={p.min_food_level} "
-            f"to {HIGHEST_LEVEL}"
-        )
-    if not 0 <= p.penalty < math.inf:
-        raise DeclarationError(f"penalty={p.penalty}: expected a finite number of at least 0")

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Discrete, MultiBinary
 
 from warpworld.drawing import Drawing, Mark, Rectangles
-from warpworld.environment import Array, Environment, Group
-from warpworld.errors import DeclarationError
+from warpworld.environment import Array, Environment, Group, Range
 
 SIDE = 10
 
@@ -39,14 +38,8 @@ class Channel(NamedTuple):
 class MinAtarParams:
     """Parameters of all games."""
 
-    episode_length: int = 10_000  # steps until the time limit
-    sticky_action_prob: float = 0.1  # probability that the previous action is repeated
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.episode_length < 2**31:
-            raise DeclarationError(f"episode_length={self.episode_length}: expected 1 to 2^31 - 1")
-        if not 0 <= self.sticky_action_prob <= 1:
-            raise DeclarationError(f"sticky_action_prob={self.sticky_action_prob}: expected 0 to 1")
+    episode_length: Annotated[int, Range(1, 2**31 - 1)] = 10_000  # steps until the time limit
+    sticky_action_prob: Annotated[float, Range(0, 1)] = 0.1  # probability that the previous action is repeated
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from gymnasium.spaces import Discrete
 
-from warpworld.environment import Group, register
-from warpworld.envs.mountain_car.valley import Valley, check, observation
+from warpworld.environment import Group, Range, register
+from warpworld.envs.mountain_car.valley import MOST_SPEED, Valley, observation
 
 
 @register("mountain_car")
@@ -22,13 +23,10 @@ class MountainCar(Valley):
     class Params:
         """Parameters of mountain_car."""
 
-        episode_length: int = 200  # steps until the time limit
-        force: float = 0.001  # change of velocity in a step
-        gravity: float = 0.0025  # change of velocity in a step on the steepest slope
-        goal_velocity: float = 0.0  # with which the goal is to be passed, at least
-
-        def __post_init__(self) -> None:
-            check(self, "force", "gravity")
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 200  # steps until the time limit
+        force: Annotated[float, Range(0)] = 0.001  # change of velocity in a step
+        gravity: Annotated[float, Range(0)] = 0.0025  # change of velocity in a step on the steepest slope
+        goal_velocity: Annotated[float, Range(-MOST_SPEED, MOST_SPEED)] = 0.0  # least speed that counts at the goal
 
     def groups(self) -> Sequence[Group]:
         """One agent."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from gymnasium.spaces import Box
 
-from warpworld.environment import Group, register
-from warpworld.envs.mountain_car.valley import Valley, check, observation
+from warpworld.environment import Group, Range, register
+from warpworld.envs.mountain_car.valley import MOST_SPEED, Valley, observation
 
 
 @register("mountain_car_continuous")
@@ -23,13 +24,10 @@ class MountainCarContinuous(Valley):
     class Params:
         """Parameters of mountain_car_continuous."""
 
-        episode_length: int = 999  # steps until the time limit
-        power: float = 0.0015  # change of velocity in a step under the whole force
-        gravity: float = 0.0025  # change of velocity in a step on the steepest slope
-        goal_velocity: float = 0.0  # with which the goal is to be passed, at least
-
-        def __post_init__(self) -> None:
-            check(self, "power", "gravity")
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 999  # steps until the time limit
+        power: Annotated[float, Range(0)] = 0.0015  # change of velocity in a step under the whole force
+        gravity: Annotated[float, Range(0)] = 0.0025  # change of velocity in a step on the steepest slope
+        goal_velocity: Annotated[float, Range(-MOST_SPEED, MOST_SPEED)] = 0.0  # least speed that counts at the goal
 
     def groups(self) -> Sequence[Group]:
         """One agent."""

@@ -1,4 +1,4 @@
-"""What both mountain cars share: the car's state, its observation, its checks and its picture.
+"""What both mountain cars share: the car's state, its observation and its picture.
 
 Source: Moore: "Efficient Memory-based Learning for Robot Control" (1990), in the form of Gymnasium's MountainCar-v0 and
 MountainCarContinuous-v0.
@@ -15,7 +15,6 @@ from gymnasium.spaces import Box
 
 from warpworld.drawing import Discs, Drawing, Polygon, Segments
 from warpworld.environment import Array, Environment
-from warpworld.errors import DeclarationError
 
 LEFT_END, RIGHT_END, MOST_SPEED = -1.2, 0.6, 0.07
 
@@ -24,21 +23,6 @@ def observation() -> Box:
     """Position and velocity."""
     low, high = (np.array(ends, dtype=np.float32) for ends in ([LEFT_END, -MOST_SPEED], [RIGHT_END, MOST_SPEED]))
     return Box(low, high)
-
-
-def check(params: Any, *powers: str) -> None:
-    """Refuse parameters that do not make a valley.
-
-    Raises:
-        DeclarationError: one is wrong; with its name and what was expected.
-    """
-    if not 1 <= params.episode_length < 2**31:
-        raise DeclarationError(f"episode_length={params.episode_length}: expected 1 to 2^31 - 1")
-    for name in powers:
-        if not 0 <= getattr(params, name) < math.inf:
-            raise DeclarationError(f"{name}={getattr(params, name)}: expected a finite number of at least 0")
-    if not abs(params.goal_velocity) <= MOST_SPEED:
-        raise DeclarationError(f"goal_velocity={params.goal_velocity}: expected -{MOST_SPEED} to {MOST_SPEED}")
 
 
 class Valley(Environment):

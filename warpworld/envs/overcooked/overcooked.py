@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
-from warpworld.environment import Array, Environment, Group, Phase, register
+from warpworld.environment import Array, Environment, Group, Phase, Range, register
 from warpworld.envs.overcooked.layouts import KINDS, Layout, layout_of
-from warpworld.errors import DeclarationError
 
 NUM_LAYERS = 22
 EMPTY_POT, FULL_POT = 23, 20
@@ -43,14 +42,8 @@ class Overcooked(Environment):
         """Parameters of overcooked."""
 
         layout: str = "cramped_room"  # or asymm_advantages, coord_ring, forced_coord, counter_circuit, a text file
-        episode_length: int = 400  # steps until the time limit
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 400  # steps until the time limit
         start: Literal["fixed", "random"] = "fixed"  # or random: places, hands and pots are drawn
-
-        def __post_init__(self) -> None:
-            if not 1 <= self.episode_length < 2**31:
-                raise DeclarationError(f"episode_length={self.episode_length}: expected 1 to 2^31 - 1")
-            if self.start not in ("fixed", "random"):
-                raise DeclarationError(f"start={self.start!r}: expected 'fixed' or 'random'")
 
     def __init__(self, **params: Any) -> None:
         """See ``Environment``; reads the layout."""

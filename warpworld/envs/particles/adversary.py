@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from warpworld.environment import Group, register
 from warpworld.envs.particles.goals import WithGoal
-from warpworld.envs.particles.particles import MOST_AGENTS, MOVES, ParticlesParams, check_whole, sees
+from warpworld.envs.particles.particles import MOVES, Agents, ParticlesParams, sees
 
 
 @register("particles_adversary")
@@ -22,11 +22,7 @@ class Adversary(WithGoal):
     class Params(ParticlesParams):
         """Parameters of particles_adversary."""
 
-        agents: int = 2  # beside one adversary, and as many landmarks
-
-        def __post_init__(self) -> None:
-            super().__post_init__()
-            check_whole(self, MOST_AGENTS, "agents")
+        agents: Agents = 2  # beside one adversary, and as many landmarks
 
     @property
     def num_landmarks(self) -> int:

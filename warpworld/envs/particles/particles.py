@@ -6,19 +6,18 @@ for Mixed Cooperative-Competitive Environments", NeurIPS 2017, in the form of mp
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles
-from warpworld.environment import Array, Environment, Kernel, placed_groups
-from warpworld.errors import DeclarationError
+from warpworld.environment import Array, Environment, Kernel, Range, placed_groups
 
 MOST_AGENTS = 128  # of a kind; each sees all others, so that what they see grows with the square of their number
+Agents = Annotated[int, Range(1, MOST_AGENTS)]
 MOVES = Discrete(5)  # none, left, right, down, up
 SIDE = 1.4  # half of what a picture shows
 
@@ -27,14 +26,9 @@ SIDE = 1.4  # half of what a picture shows
 class ParticlesParams:
     """Parameters of all games."""
 
-    episode_length: int = 25  # steps until the time limit
-    damping: float = 0.25  # part of the velocity that is lost in a step
-    mass: float = 1.0  # of each agent, which forces accelerate
-
-    def __post_init__(self) -> None:
-        check_whole(self, 2**31 - 1, "episode_length")
-        check_part(self, "damping")
-        check_positive(self, "mass")
+    episode_length: Annotated[int, Range(1, 2**31 - 1)] = 25  # steps until the time limit
+    damping: Annotated[float, Range(0, 1)] = 0.25  # part of the velocity that is lost in a step
+    mass: Annotated[float, Range(above=0)] = 1.0  # of each agent, which forces accelerate
 
 
 class Particles(Environment):
@@ -93,36 +87,3 @@ class Particles(Environment):
 def sees(size: int) -> Box:
     """The space of so many numbers."""
     return Box(-np.inf, np.inf, (size,))
-
-
-def check_whole(params: Any, most: int, *names: str) -> None:
-    """Refuse what is no number of things.
-
-    Raises:
-        DeclarationError: one is out of range; with its name and what was expected.
-    """
-    for name in names:
-        if not 1 <= getattr(params, name) <= most:
-            raise DeclarationError(f"{name}={getattr(params, name)!r}: expected 1 to {most}")
-
-
-def check_part(params: Any, *names: str) -> None:
-    """Refuse what is no part of a whole.
-
-    Raises:
-        DeclarationError: one is out of range; with its name and what was expected.
-    """
-    for name in names:
-        if not 0 <= getattr(params, name) <= 1:
-            raise DeclarationError(f"{name}={getattr(params, name)!r}: expected 0 to 1")
-
-
-def check_positive(params: Any, *names: str) -> None:
-    """Refuse what is no finite number above 0.
-
-    Raises:
-        DeclarationError: one is out of range; with its name and what was expected.
-    """
-    for name in names:
-        if not 0 < getattr(params, name) < math.inf:
-            raise DeclarationError(f"{name}={getattr(params, name)!r}: expected a finite number above 0")

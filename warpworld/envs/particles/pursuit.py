@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from warpworld.environment import Group, register
-from warpworld.envs.particles.particles import (
-    MOST_AGENTS,
-    MOVES,
-    Particles,
-    ParticlesParams,
-    check_positive,
-    check_whole,
-    sees,
-)
+from warpworld.environment import Group, Range, register
+from warpworld.envs.particles.particles import MOVES, Agents, Particles, ParticlesParams, sees
 
 
 @register("particles_pursuit")
@@ -31,15 +24,10 @@ class Pursuit(Particles):
     class Params(ParticlesParams):
         """Parameters of particles_pursuit."""
 
-        agents: int = 1  # that are chased
-        adversaries: int = 3  # that chase them
-        obstacles: int = 2  # that stop both
-        prey_speed: float = 1.0  # factor of the agents' speed and force
-
-        def __post_init__(self) -> None:
-            super().__post_init__()
-            check_whole(self, MOST_AGENTS, "agents", "adversaries", "obstacles")
-            check_positive(self, "prey_speed")
+        agents: Agents = 1  # that are chased
+        adversaries: Agents = 3  # that chase them
+        obstacles: Agents = 2  # that stop both
+        prey_speed: Annotated[float, Range(above=0)] = 1.0  # factor of the agents' speed and force
 
     @property
     def num_landmarks(self) -> int:

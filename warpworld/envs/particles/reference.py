@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from gymnasium.spaces import Discrete
 
-from warpworld.environment import Array, Group, register
-from warpworld.envs.particles.particles import MOVES, Particles, ParticlesParams, check_part, sees
+from warpworld.environment import Array, Group, Range, register
+from warpworld.envs.particles.particles import MOVES, Particles, ParticlesParams, sees
 
 WORDS = 10
 COLOURS = 3
@@ -28,11 +29,7 @@ class Reference(Particles):
     class Params(ParticlesParams):
         """Parameters of particles_reference."""
 
-        local_ratio: float = 0.5  # weight of the agent that is directed; the rest is that of both
-
-        def __post_init__(self) -> None:
-            super().__post_init__()
-            check_part(self, "local_ratio")
+        local_ratio: Annotated[float, Range(0, 1)] = 0.5  # weight of the directed agent; the rest is that of both
 
     @property
     def num_landmarks(self) -> int:

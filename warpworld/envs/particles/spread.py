@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from warpworld.environment import Group, register
-from warpworld.envs.particles.particles import (
-    MOST_AGENTS,
-    MOVES,
-    Particles,
-    ParticlesParams,
-    check_part,
-    check_whole,
-    sees,
-)
+from warpworld.environment import Group, Range, register
+from warpworld.envs.particles.particles import MOVES, Agents, Particles, ParticlesParams, sees
 
 
 @register("particles_spread")
@@ -28,13 +21,8 @@ class Spread(Particles):
     class Params(ParticlesParams):
         """Parameters of particles_spread."""
 
-        agents: int = 3  # and as many landmarks
-        local_ratio: float = 0.5  # weight of own collisions; the rest is that of landmarks
-
-        def __post_init__(self) -> None:
-            super().__post_init__()
-            check_whole(self, MOST_AGENTS, "agents")
-            check_part(self, "local_ratio")
+        agents: Agents = 3  # and as many landmarks
+        local_ratio: Annotated[float, Range(0, 1)] = 0.5  # weight of own collisions; the rest is that of landmarks
 
     @property
     def num_landmarks(self) -> int:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box
 
 from warpworld.drawing import Discs, Drawing, Polygon, Wedges
-from warpworld.environment import Array, Environment, Group, register
-from warpworld.errors import DeclarationError
+from warpworld.environment import Array, Environment, Group, Range, register
 
 MOST_SPEED, MOST_TORQUE = 8.0, 2.0  # radians / s, N m
 
@@ -31,14 +31,8 @@ class Pendulum(Environment):
     class Params:
         """Parameters of pendulum."""
 
-        episode_length: int = 200  # steps until the time limit
-        gravity: float = 10.0  # m/s^2
-
-        def __post_init__(self) -> None:
-            if not 1 <= self.episode_length < 2**31:
-                raise DeclarationError(f"episode_length={self.episode_length}: expected 1 to 2^31 - 1")
-            if not 0 <= self.gravity < math.inf:
-                raise DeclarationError(f"gravity={self.gravity}: expected a finite number of at least 0")
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 200  # steps until the time limit
+        gravity: Annotated[float, Range(0)] = 10.0  # m/s^2
 
     def groups(self) -> Sequence[Group]:
         """One agent."""

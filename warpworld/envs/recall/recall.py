@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Text
-from warpworld.environment import Array, Environment, Group, register
-from warpworld.errors import DeclarationError
+from warpworld.environment import Array, Environment, Group, Range, register
 
 
 @register("recall")
@@ -27,14 +27,8 @@ class Recall(Environment):
     class Params:
         """Parameters of recall."""
 
-        cues: int = 4  # of which one is shown
-        delay: int = 20  # blank steps between the cue and the step that asks for it
-
-        def __post_init__(self) -> None:
-            if not 2 <= self.cues <= 1024:
-                raise DeclarationError(f"cues={self.cues}: expected 2 to 1024")
-            if not 0 <= self.delay < 2**31 - 2:
-                raise DeclarationError(f"delay={self.delay}: expected 0 to 2^31 - 3")
+        cues: Annotated[int, Range(2, 1024)] = 4  # of which one is shown
+        delay: Annotated[int, Range(0, 2**31 - 3)] = 20  # blank steps between the cue and the step that asks for it
 
     def groups(self) -> Sequence[Group]:
         """One agent, which names a cue in every step."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
-from warpworld.environment import Array, Environment, Group, register
-from warpworld.errors import DeclarationError
+from warpworld.environment import Array, Environment, Group, Range, register
 
 
 @register("signalling")
@@ -28,13 +28,8 @@ class Signalling(Environment):
     class Params:
         """Parameters of signalling."""
 
-        states: int = 3  # equally likely
-        signals: int = 3  # that the sender can choose from
-
-        def __post_init__(self) -> None:
-            for name in ("states", "signals"):
-                if not 2 <= getattr(self, name) <= 64:
-                    raise DeclarationError(f"{name}={getattr(self, name)}: expected 2 to 64")
+        states: Annotated[int, Range(2, 64)] = 3  # equally likely
+        signals: Annotated[int, Range(2, 64)] = 3  # that the sender can choose from
 
     def groups(self) -> Sequence[Group]:
         """The sender, and the receiver."""

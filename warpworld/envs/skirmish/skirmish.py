@@ -6,18 +6,16 @@ the StarCraft Multi-Agent Challenge (Samvelyan et al., 2019); its rules, views, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments, Text
-from warpworld.environment import Array, Environment, Group, Kernel, Phase, Script, register
+from warpworld.environment import Array, Environment, Group, Kernel, Phase, Range, Script, register
 from warpworld.envs.skirmish.scenarios import KINDS, Scenario, scenario_of
-from warpworld.errors import DeclarationError
 
 ATTACK = 5  # choices before the first of the attacks
 LARGEST_MAP = 4096
@@ -41,18 +39,18 @@ class Skirmish(Environment):
         """Parameters of skirmish; their defaults are SMAX's."""
 
         scenario: str = "2s3z"  # 2 stalkers and 3 zealots on either side; or as in 5m_vs_6m: allies, then enemies
-        map_width: int = 32  # cells
-        map_height: int = 32  # cells
-        episode_length: int = 100  # steps until the time limit
+        map_width: Annotated[int, Range(8, LARGEST_MAP)] = 32  # cells
+        map_height: Annotated[int, Range(8, LARGEST_MAP)] = 32  # cells
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 100  # steps until the time limit
         walls_cause_death: bool = True  # to touch the map's edge kills
         see_enemy_actions: bool = True  # views show what opponents did last
         self_play_rewards: bool = False  # true: only wins and losses are paid; false: damage and wins
-        won_bonus: float = 1.0  # for a win
-        cooldown_noise: float = 1.0  # how much of the noise in the time between shots there is, 0 to 1
-        enemy_damage: float = 1.0  # factor of the damage that enemies do
+        won_bonus: Annotated[float, Range(0)] = 1.0  # for a win
+        cooldown_noise: Annotated[float, Range(0, 1)] = 1.0  # share of the noise in the time between shots
+        enemy_damage: Annotated[float, Range(0)] = 1.0  # factor of the damage that enemies do
 
         def __post_init__(self) -> None:
-            _check(self)
+            scenario_of(self.scenario)
 
     def __init__(self, **params: Any) -> None:
         """See ``Environment``; reads the scenario."""
@@ -144,21 +142,3 @@ def _column(field: str) -> np.ndarray:
 
 def _table(name: str, dtype: str, values: np.ndarray, doc: str) -> Array:
     return Array(name, dtype, values.shape, per="world", initial=values, read_only=True, doc=doc)
-
-
-def _check(p: Skirmish.Params) -> None:
-    """Refuse parameters that do not make a skirmish.
-
-    Raises:
-        DeclarationError: one is wrong; with its name and what was expected.
-    """
-    scenario_of(p.scenario)
-    ranges = {"map_width": (8, LARGEST_MAP), "map_height": (8, LARGEST_MAP), "episode_length": (1, 2**31 - 1)}
-    for name, (low, high) in ranges.items():
-        if not low <= getattr(p, name) <= high:
-            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected {low} to {high}")
-    if not 0 <= p.cooldown_noise <= 1:
-        raise DeclarationError(f"cooldown_noise={p.cooldown_noise!r}: expected 0 to 1")
-    for name in ("enemy_damage", "won_bonus"):
-        if not 0 <= getattr(p, name) < math.inf:
-            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected a finite number of at least 0")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
@@ -26,10 +26,10 @@ from warpworld.environment import (
     Group,
     Kernel,
     Phase,
+    Range,
     Script,
     register,
 )
-from warpworld.errors import DeclarationError
 
 if TYPE_CHECKING:
     import torch
@@ -37,8 +37,12 @@ if TYPE_CHECKING:
 NUM_BLOCKS = 7  # of an observation, see tag_continuous.cu
 OWN_STATE = 6  # entries
 SHARPNESS = 200.0  # of a script's logits, per radian of turning
-MOST = float(np.finfo(np.float32).max)
-RANGE = 1e-9, 1e9  # of lengths and speeds, so that their squares are float32 numbers
+Agents = Annotated[int, Range(1, MOST_AGENTS - 1)]
+Choices = Annotated[int, Range(0, 2**16)]
+Finite = Annotated[float, Range()]
+Length = Annotated[float, Range(1e-9, 1e9)]  # or speed, so that their squares are float32 numbers
+NotPositive = Annotated[float, Range(high=0)]
+NotNegative = Annotated[float, Range(0)]
 
 
 @register("tag_continuous")
@@ -55,35 +59,38 @@ class TagContinuous(Environment):
     class Params:
         """Parameters: names and defaults are WarpDrive's, ``start`` and ``observe_own_state`` apart."""
 
-        num_taggers: int = 1  # agents that chase
-        num_runners: int = 10  # agents that are chased
-        grid_length: float = 10.0  # length of each side
-        episode_length: int = 100  # steps until the time limit
-        max_speed: float = 1.0  # highest speed, in lengths per step
-        skill_level_runner: float = 1.0  # factor on the runners' max_speed
-        skill_level_tagger: float = 1.0  # factor on the taggers' max_speed
-        max_acceleration: float = 1.0  # strongest acceleration, per step
-        min_acceleration: float = -1.0  # strongest braking, as a negative number
-        max_turn: float = math.pi / 2  # sharpest left turn per step, in radians
-        min_turn: float = -math.pi / 2  # sharpest right turn per step, as a negative number
-        num_acceleration_levels: int = 10  # choices from strongest braking to acceleration, besides none
-        num_turn_levels: int = 10  # choices from sharpest right to left turn, besides none
-        edge_hit_penalty: float = 0.0  # added to the reward of an agent at an edge: 0 or negative
+        num_taggers: Agents = 1  # agents that chase
+        num_runners: Agents = 10  # agents that are chased
+        grid_length: Length = 10.0  # length of each side
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 100  # steps until the time limit
+        max_speed: Length = 1.0  # highest speed, in lengths per step
+        skill_level_runner: NotNegative = 1.0  # factor on the runners' max_speed
+        skill_level_tagger: NotNegative = 1.0  # factor on the taggers' max_speed
+        max_acceleration: Finite = 1.0  # strongest acceleration, per step
+        min_acceleration: Finite = -1.0  # strongest braking, as a negative number
+        max_turn: Finite = math.pi / 2  # sharpest left turn per step, in radians
+        min_turn: Finite = -math.pi / 2  # sharpest right turn per step, as a negative number
+        num_acceleration_levels: Choices = 10  # choices from strongest braking to acceleration, besides none
+        num_turn_levels: Choices = 10  # choices from sharpest right to left turn, besides none
+        edge_hit_penalty: NotPositive = 0.0  # added to the reward of an agent at an edge: 0 or negative
         use_full_observation: bool = True  # true: all others, by index; false: the nearest
-        num_other_agents_observed: int = 2  # how many of the nearest others are seen; entries without one are 0
+        num_other_agents_observed: Annotated[int, Range(1, 2**16)] = 2  # nearest others that are seen; 0 without one
         observe_own_state: bool = False  # true: also the agent's own place, speed and heading, which steering needs
-        tagging_distance: float = 0.01  # a tag needs a distance below this part of grid_length
-        tag_reward_for_tagger: float = 1.0  # to the tagger nearest to a runner that it tags
-        tag_penalty_for_runner: float = -1.0  # added to the reward of a tagged runner: 0 or negative
-        step_penalty_for_tagger: float = 0.0  # added to every tagger's reward each step: 0 or negative
-        step_reward_for_runner: float = 0.0  # to every runner each step: 0 or positive
-        end_of_game_reward_for_runner: float = 1.0  # to those in the game at the time limit and not tagged in that step
+        tagging_distance: Annotated[float, Range(0, 1)] = 0.01  # a tag needs a distance below this part of grid_length
+        tag_reward_for_tagger: Finite = 1.0  # to the tagger nearest to a runner that it tags
+        tag_penalty_for_runner: NotPositive = -1.0  # added to the reward of a tagged runner: 0 or negative
+        step_penalty_for_tagger: NotPositive = 0.0  # added to every tagger's reward each step: 0 or negative
+        step_reward_for_runner: NotNegative = 0.0  # to every runner each step: 0 or positive
+        end_of_game_reward_for_runner: Finite = 1.0  # to those in the game at the time limit, not tagged in that step
         runner_exits_game_after_tagged: bool = True  # whether a tagged runner leaves the game until the episode ends
         start: Literal["random", "fixed"] = "random"  # random places, or fixed: one draw for every env and episode
-        start_seed: int = 0  # seed of the fixed start
+        start_seed: Annotated[int, Range(0, 2**32 - 1)] = 0  # seed of the fixed start
 
         def __post_init__(self) -> None:
-            _check(self)
+            beside = f" beside {self.num_taggers} taggers, {MOST_AGENTS} agents in all"
+            Range(1, MOST_AGENTS - self.num_taggers).check("num_runners", self.num_runners, beside)
+            Range(self.min_acceleration).check("max_acceleration", self.max_acceleration, ", the min_acceleration")
+            Range(self.min_turn).check("max_turn", self.max_turn, ", the min_turn")
 
     def groups(self) -> Sequence[Group]:
         """Taggers, then runners."""
@@ -234,53 +241,3 @@ def _levels(low: float, high: float, count: int) -> np.ndarray:
 def _table(name: str, dtype: str, values: np.ndarray, doc: str) -> Array:
     """Values that are the same for all envs and that nothing changes."""
     return Array(name, dtype, values.shape, per="world", initial=values, read_only=True, doc=doc)
-
-
-# Lowest and highest value of each whole number.
-_WHOLE = {
-    "num_taggers": (1, MOST_AGENTS - 1),
-    "num_runners": (1, MOST_AGENTS - 1),
-    "episode_length": (1, 2**31 - 1),
-    "num_acceleration_levels": (0, 2**16),
-    "num_turn_levels": (0, 2**16),
-    "num_other_agents_observed": (1, 2**16),
-    "start_seed": (0, 2**32 - 1),
-}
-# Names of numbers, their lowest and highest value, and what to say of others.
-_NUMBERS: tuple[tuple[tuple[str, ...], float, float, str], ...] = (
-    (("grid_length", "max_speed"), *RANGE, f"a number from {RANGE[0]:g} to {RANGE[1]:g}"),
-    (("skill_level_runner", "skill_level_tagger", "step_reward_for_runner"), 0.0, MOST, "0 or a positive number"),
-    (("edge_hit_penalty", "tag_penalty_for_runner", "step_penalty_for_tagger"), -MOST, 0.0, "0 or a negative number"),
-    (("max_acceleration", "min_acceleration", "max_turn", "min_turn"), -MOST, MOST, "a finite number"),
-    (("tag_reward_for_tagger", "end_of_game_reward_for_runner"), -MOST, MOST, "a finite number"),
-    (("tagging_distance",), 0.0, 1.0, "a part of grid_length, 0 to 1"),
-)
-
-
-def _check(p: TagContinuous.Params) -> None:
-    """Refuse parameters that do not make a game.
-
-    Raises:
-        DeclarationError: one is wrong; with its name and what was expected.
-    """
-    for name, (fewest, most) in _WHOLE.items():
-        _expect(fewest <= getattr(p, name) <= most, p, name, f"a whole number from {fewest} to {most}")
-    most = MOST_AGENTS - p.num_taggers
-    _expect(
-        p.num_runners <= most,
-        p,
-        "num_runners",
-        f"{most} at most beside {p.num_taggers} taggers, {MOST_AGENTS} agents in all",
-    )
-    for names, low, high, expected in _NUMBERS:
-        for name in names:
-            _expect(low <= getattr(p, name) <= high, p, name, expected)
-    for what in ("acceleration", "turn"):
-        least = getattr(p, f"min_{what}")
-        _expect(least <= getattr(p, f"max_{what}"), p, f"max_{what}", f"at least min_{what}={least!r}")
-    _expect(p.start in ("random", "fixed"), p, "start", "'random' or 'fixed'")
-
-
-def _expect(holds: bool, p: TagContinuous.Params, name: str, expected: str) -> None:
-    if not holds:
-        raise DeclarationError(f"{name}={getattr(p, name)!r}: expected {expected}")

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
-from warpworld.environment import Array, Environment, Group, Kernel, Phase, Script, register
+from warpworld.environment import Array, Environment, Group, Kernel, Phase, Range, Script, register
 from warpworld.errors import DeclarationError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ SHARPNESS = 20.0  # of a script's logits, per step: a worse move is taken once i
 MOST_THREADS = 256  # of an env, which share its agents where threads run in parallel
 MOST_AGENTS = {True: 2400, False: 12_000}  # with full observations and without: what they share takes 48 KB
 LONGEST_GRID = 32767  # two coordinates fit a 32-bit word, and so does a squared distance
+Finite = Annotated[float, Range()]
 
 
 @register("tag_gridworld")
@@ -42,13 +43,13 @@ class TagGridworld(Environment):
     class Params:
         """Parameters of tag_gridworld; their names and defaults are WarpDrive's."""
 
-        num_taggers: int = 10  # taggers; there is always one runner
-        grid_length: int = 10  # cells are 0 .. grid_length on each axis
-        episode_length: int = 100  # steps until the time limit
-        wall_hit_penalty: float = 0.1  # taken from an agent that walks into a wall, per axis
-        tag_reward_for_tagger: float = 10.0  # to every tagger when the runner is caught
-        tag_penalty_for_runner: float = 2.0  # taken from the runner when it is caught
-        step_cost_for_tagger: float = 0.01  # taken from every tagger, and given to the runner, each step without a tag
+        num_taggers: Annotated[int, Range(1, MOST_AGENTS[False] - 1)] = 10  # taggers; there is always one runner
+        grid_length: Annotated[int, Range(1, LONGEST_GRID)] = 10  # cells are 0 .. grid_length on each axis
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 100  # steps until the time limit
+        wall_hit_penalty: Finite = 0.1  # taken from an agent that walks into a wall, per axis
+        tag_reward_for_tagger: Finite = 10.0  # to every tagger when the runner is caught
+        tag_penalty_for_runner: Finite = 2.0  # taken from the runner when it is caught
+        step_cost_for_tagger: Finite = 0.01  # taken from every tagger, and given to the runner, each step without a tag
         use_full_observation: bool = True  # true: all positions; false: the runner's or the nearest tagger's
         start: Literal["random", "fixed"] = "random"  # or fixed: taggers in the middle, the runner in a corner
         starting_location_x: tuple[int, ...] | None = None  # x of every agent at the start, taggers first
@@ -156,19 +157,12 @@ def _stacked(x: np.ndarray, y: np.ndarray) -> Discs:
 
 
 def _check(p: TagGridworld.Params) -> None:
-    """Refuse parameters that do not make a game.
+    """Refuse parameters that do not make a game together.
 
     Raises:
         DeclarationError: one is wrong; with its name and what was expected.
     """
-    _check_whole("num_taggers", p.num_taggers, 1, MOST_AGENTS[p.use_full_observation] - 1)
-    _check_whole("grid_length", p.grid_length, 1, LONGEST_GRID)
-    _check_whole("episode_length", p.episode_length, 1, 2**31 - 1)
-    for name in ("wall_hit_penalty", "tag_reward_for_tagger", "tag_penalty_for_runner", "step_cost_for_tagger"):
-        if not abs(getattr(p, name)) < math.inf:
-            raise DeclarationError(f"{name}={getattr(p, name)!r}: expected a finite number")
-    if p.start not in ("random", "fixed"):
-        raise DeclarationError(f"start={p.start!r}: expected 'random' or 'fixed'")
+    Range(1, MOST_AGENTS[p.use_full_observation] - 1).check("num_taggers", p.num_taggers)
     if (p.starting_location_x is None) != (p.starting_location_y is None):
         raise DeclarationError("starting_location_x and starting_location_y: expected both or neither, one is given")
     for name in ("starting_location_x", "starting_location_y"):
@@ -180,10 +174,6 @@ def _check(p: TagGridworld.Params) -> None:
                 f"{name}={cells!r}: expected {p.num_taggers + 1} whole numbers, the taggers' and then the runner's"
             )
         for i, cell in enumerate(cells):
-            _check_whole(f"{name}[{i}]", cell, 0, p.grid_length)
-
-
-def _check_whole(name: str, value: object, low: int, high: int) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not low <= value <= high:  # type: ignore[operator]
-        raise DeclarationError(f"{name}={value!r}: expected a whole number from {low} to {high}")
+            is_whole = isinstance(cell, (int, np.integer)) and not isinstance(cell, bool)
+            if not is_whole or not 0 <= cell <= p.grid_length:
+                raise DeclarationError(f"{name}[{i}]={cell!r}: expected a whole number from 0 to {p.grid_length}")

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
-from warpworld.environment import Array, Environment, Group, Kernel, Phase, register
+from warpworld.environment import Array, Environment, Group, Kernel, Phase, Range, register
 from warpworld.envs.warehouse.layouts import STORAGE, Floor, floor_of
-from warpworld.errors import DeclarationError, suggest
+from warpworld.errors import DeclarationError
 
 Reward = Literal["individual", "global", "two_stage"]
 REWARDS: tuple[Reward, ...] = get_args(Reward)  # in the order of Reward in warehouse.cu
@@ -41,19 +41,15 @@ class Warehouse(Environment):
     class Params:
         """Parameters of warehouse; most names are rware's, whose rware-tiny-2ag is the default."""
 
-        layout: str = (
-            "tiny"  # small, medium, large, or a text file with a line of X (shelf), . and G (goal) for each row
-        )
-        column_height: int = 8  # shelves in a column, of the named layouts
-        agents: int = 2  # robots
-        sensor_range: int = 1  # cells that a robot sees to each side
+        layout: str = "tiny"  # small, medium, large, or a text file: a line of X (shelf), . and G (goal) for each row
+        column_height: Annotated[int, Range(1, 1000)] = 8  # shelves in a column, of the named layouts
+        agents: Annotated[int, Range(1, MOST_AGENTS)] = 2  # robots
+        sensor_range: Annotated[int, Range(1, 10)] = 1  # cells that a robot sees to each side
         request_queue_size: int = 2  # shelves that are asked for at a time
-        reward: Reward = (
-            "individual"  # who is paid: the carrier, all (global), or half at the goal, half once it is back
-        )
+        reward: Reward = "individual"  # who is paid: the carrier, all, or half at the goal, half once it is back
         normalised_coordinates: bool = False  # a robot sees its place as a part of the floor, from 0 to 1
-        max_inactivity_steps: int = 0  # without a delivery, after which an episode ends; 0 for any number
-        episode_length: int = 500  # steps until the time limit
+        max_inactivity_steps: Annotated[int, Range(0, 2**31 - 1)] = 0  # without a delivery; 0: no limit
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 500  # steps until the time limit
         reward_number: int = field(init=False, default=0)
         height: int = field(init=False, default=0)
         width: int = field(init=False, default=0)
@@ -61,13 +57,22 @@ class Warehouse(Environment):
         num_goals: int = field(init=False, default=0)
 
         def __post_init__(self) -> None:
-            _check_ranges(self, ("column_height", 1, 1000), ("sensor_range", 1, 10))
             floor = self.floor
             sizes = dict(zip(("height", "width"), floor.cells.shape, strict=True))
             for name, value in {**sizes, "num_shelves": len(floor.shelves), "num_goals": len(floor.goals)}.items():
                 object.__setattr__(self, name, value)
-            _check(self)
+            self._check_size()
+            Range(1, min(MOST_AGENTS, self.height * self.width // 2)).check("agents", self.agents)
+            Range(1, self.num_shelves - 1).check("request_queue_size", self.request_queue_size)
             object.__setattr__(self, "reward_number", REWARDS.index(self.reward))
+
+        def _check_size(self) -> None:
+            cells = (self.height + 2 * self.sensor_range) * (self.width + 2 * self.sensor_range)
+            if cells > MOST_CELLS:
+                raise DeclarationError(
+                    f"layout={self.layout!r}: {self.height} x {self.width} cells, {cells} with a margin of "
+                    f"sensor_range={self.sensor_range}, expected at most {MOST_CELLS}"
+                )
 
         @property
         def floor(self) -> Floor:
@@ -147,33 +152,3 @@ class Warehouse(Environment):
 
 def _shelves(x: np.ndarray, y: np.ndarray, colour: str) -> Rectangles:
     return Rectangles(x + 0.08, y + 0.08, 0.84, 0.84, fill=colour)
-
-
-def _check_ranges(p: Warehouse.Params, *ranges: tuple[str, int, int]) -> None:
-    for name, low, high in ranges:
-        if not low <= getattr(p, name) <= high:
-            raise DeclarationError(f"{name}={getattr(p, name)}: expected a whole number from {low} to {high}")
-
-
-def _check(p: Warehouse.Params) -> None:
-    """Refuse parameters that do not make a warehouse.
-
-    Raises:
-        DeclarationError: one is wrong; with its name and what was expected.
-    """
-    cells = (p.height + 2 * p.sensor_range) * (p.width + 2 * p.sensor_range)
-    if cells > MOST_CELLS:
-        raise DeclarationError(
-            f"layout={p.layout!r}: {p.height} x {p.width} cells, {cells} with a margin of "
-            f"sensor_range={p.sensor_range}, expected at most {MOST_CELLS}"
-        )
-    if p.reward not in REWARDS:
-        known = ", ".join(REWARDS)
-        raise DeclarationError(f"reward={p.reward!r}: expected one of {known}.{suggest(p.reward, REWARDS)}")
-    _check_ranges(
-        p,
-        ("agents", 1, min(MOST_AGENTS, p.height * p.width // 2)),
-        ("request_queue_size", 1, p.num_shelves - 1),
-        ("max_inactivity_steps", 0, 2**31 - 1),
-        ("episode_length", 1, 2**31 - 1),
-    )

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing
-from warpworld.environment import Array, Group, Kernel, Phase, register
-from warpworld.errors import DeclarationError
+from warpworld.environment import Array, Group, Kernel, Phase, Range, register
 from warpworld.eyes.drawing import draw_indoor
 from warpworld.eyes.indoor import Indoor, IndoorParams, camera_kernel
 
@@ -25,16 +25,9 @@ class GoalParams(IndoorParams):
 
     res: int = 512
     subsample: int = 8
-    goal_radius: float = 0.15  # metres from the goal at which it is reached
-    episode_length: int = 512  # steps: an episode's limit is drawn between half of them and all
+    goal_radius: Annotated[float, Range(above=0)] = 0.15  # metres from the goal at which it is reached
+    episode_length: Annotated[int, Range(2, 2**31 - 1)] = 512  # steps: a limit is drawn from half of them to all
     fixed_frame: bool = field(init=False, default=False)  # whether the goal is shown as it was seen at the start
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0.0 < self.goal_radius < float("inf"):
-            raise DeclarationError(f"goal_radius={self.goal_radius!r}: expected metres, a finite number above 0")
-        if not 2 <= self.episode_length < 2**31:
-            raise DeclarationError(f"episode_length={self.episode_length!r}: expected a whole number of at least 2")
 
 
 @register("waypoint")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box, Space
 
 from warpworld.drawing import Drawing
-from warpworld.environment import Array, Kernel, Phase
+from warpworld.environment import Array, Kernel, Phase, Range
 from warpworld.environment.environment import placed_groups
 from warpworld.errors import DeclarationError
 from warpworld.eyes.blocks.block import Block
@@ -27,20 +26,15 @@ MOST_CAMERAS = 64  # of an agent
 class BlockParams(IndoorParams):
     """Parameters of warpworld's blocks; those below the line follow from the others."""
 
-    speed: float = 1.0  # metres a second, of SimpleMovement
-    ang_speed: float = 90.0  # degrees a second, of SimpleMovement
+    speed: Annotated[float, Range(above=0)] = 1.0  # metres a second, of SimpleMovement
+    ang_speed: Annotated[float, Range(above=0)] = 90.0  # degrees a second, of SimpleMovement
     cameras: tuple[float, ...] = (0.0,)  # degrees to the left of the heading, of each camera of an agent
-    episode_length: int = 500  # steps; RandomLifespans draws a limit between half of them and all
+    episode_length: Annotated[int, Range(2, 2**31 - 1)] = 500  # steps; RandomLifespans draws from half of them to all
     # ----
     num_cameras: int = field(init=False, default=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("speed", "ang_speed"):
-            if not 0.0 < getattr(self, name) < math.inf:
-                raise DeclarationError(f"{name}={getattr(self, name)!r}: expected a finite number above 0")
-        if not 2 <= self.episode_length < 2**31:
-            raise DeclarationError(f"episode_length={self.episode_length!r}: expected a whole number of at least 2")
         if not _are_angles(self.cameras):
             raise DeclarationError(
                 f"cameras={self.cameras!r}: expected 1 to {MOST_CAMERAS} angles in degrees, such as (0.0, 180.0) for "

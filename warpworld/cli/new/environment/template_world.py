@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld import Array, Environment, Group, register
 from warpworld.drawing import Discs, Drawing, Rectangles
-from warpworld.errors import DeclarationError
+from warpworld.environment import Range
 
 
 @register("template_world")
@@ -28,14 +29,8 @@ class TemplateWorld(Environment):
 
         thieves: int = 2  # agents that are rewarded for gems
         guards: int = 1  # agents that are rewarded for catching thieves
-        side: int = 7  # cells along each axis, 0 to side - 1
-        episode_length: int = 50  # steps until the time limit
-
-        def __post_init__(self) -> None:
-            if self.side < 2:
-                raise DeclarationError(f"side={self.side}: expected at least 2")
-            if self.episode_length < 1:
-                raise DeclarationError(f"episode_length={self.episode_length}: expected at least 1")
+        side: Annotated[int, Range(2)] = 7  # cells along each axis, 0 to side - 1
+        episode_length: Annotated[int, Range(1)] = 50  # steps until the time limit
 
     def groups(self) -> Sequence[Group]:
         """The thieves, then the guards; each sees the way to the gem and to all agents, itself included."""
