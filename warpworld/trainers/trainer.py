@@ -356,16 +356,16 @@ class Trainer:
         own = self._state(self.world.data.layout(), self.world.snapshot())
         check_state(state, own, self.policies, self.algorithms)
         check_counters(state, self.config)
-        standings = self.league.read_state(state.get("league", {}), opponents)
-        standing = self.evaluations.read_state(state, opponents)
+        league_states = self.league.read_state(state.get("league", {}), opponents)
+        evaluation_state = self.evaluations.read_state(state, opponents)
         restore_store(self.world, self.processes, self.config.trainer.num_envs, state["store"], state["layout"])
         for name, policy in self.policies.items():
             if policy is not None:
                 policy.load_state_dict(state["policies"][name])
         for name, algorithm in self.algorithms.items():
             algorithm.load_state_dict(state["learners"][name])
-        self.league.take_state(standings)
-        self.evaluations.standing = standing
+        self.league.take_state(league_states)
+        self.evaluations.state = evaluation_state
         self.generator.set_state(state["generator"])
         set_random_state(self.world.device, state["random"])
         set_threads(self.config.trainer.torch_threads or state["torch_threads"], saved=state["torch_threads"])

@@ -23,7 +23,7 @@ class ProcessGroup:
     """This process's place among those that train a run.
 
     What they do together is called by all of them, in the same order. With one process each of it is the identity and
-    costs nothing; with several, ``torch.distributed`` has been initialised (``joining.py`` does it).
+    costs nothing; with several, ``torch.distributed`` has been initialised (``membership.py`` does it).
 
     Attributes:
         rank: number of this process, from 0.
