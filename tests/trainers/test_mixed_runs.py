@@ -98,7 +98,7 @@ def test_what_opponents_do_is_never_drawn(course: str) -> None:
         takes_part = world[f"replay_takes_part_{crew.name}"][:84]
         leaves = world[f"replay_leaves_{crew.name}"][: world[f"replay_takes_part_{crew.name}"].numel()]
         leaves = leaves.view(world[f"replay_takes_part_{crew.name}"].shape)[:84]
-        for slot in trainer.league.sides[name].slots:
+        for slot in trainer.league.matchmakers[name].slots:
             for group in crew.groups:
                 if group.name in slot.groups:
                     agents = slice(crew.first(group.name), crew.first(group.name) + group.size)

@@ -331,7 +331,7 @@ class Trainer:
             "layout": layout,
             "store": store,
             "torch_threads": torch.get_num_threads(),
-            **({"league": self.league.state_dict()} if self.league.sides else {}),
+            **({"league": self.league.state_dict()} if self.league.matchmakers else {}),
         }
 
     def load_state_dict(

@@ -26,8 +26,8 @@ from tests.trainers.league.courses import COURSES, POOL, config_of
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import RunError
 from warpworld.runs import Run
+from warpworld.trainers.league.episode_counts import EpisodeCounts
 from warpworld.trainers.league.opponents import Weights
-from warpworld.trainers.league.tally import Tally
 from warpworld.trainers.trainer import Trainer
 
 
@@ -65,11 +65,18 @@ def test_resumed_halfway(tmp_path: Path, course: str) -> None:
     assert halves[1].checkpoints() == [0, 5, 9]
     same_course(whole, halves)
     league = whole[0].league
-    assert sum(opponent.games for side in league.sides.values() for opponent in side.standing.opponents.values()) > 0
-    for side in league.sides.values():
-        assert side.standing.rating != 1000.0
-        assert len(side.standing.pool()) == 3
-        assert 0 < side.standing.tally.left_out < side.standing.tally.ended
+    assert (
+        sum(
+            opponent.games
+            for matchmaker in league.matchmakers.values()
+            for opponent in matchmaker.state.opponents.values()
+        )
+        > 0
+    )
+    for matchmaker in league.matchmakers.values():
+        assert matchmaker.state.rating != 1000.0
+        assert len(matchmaker.state.pool()) == 3
+        assert 0 < matchmaker.state.counts.left_out < matchmaker.state.counts.ended
 
 
 @pytest.mark.cpu_backend
@@ -97,7 +104,7 @@ def test_a_policy_of_another_run_stays_as_it_was(tmp_path: Path) -> None:
     resumed.train(began)
     began.close()
     same_course(whole, (resumed, began))
-    (frozen,) = [o for o in whole[0].league.sides["both"].standing.opponents.values() if o.kind == "frozen"]
+    (frozen,) = [o for o in whole[0].league.matchmakers["both"].state.opponents.values() if o.kind == "frozen"]
     assert frozen.games > 0
     assert hashlib.sha256((began.opponents_folder / "both-opponent-0.pt").read_bytes()).hexdigest() == frozen.digest
 
@@ -105,17 +112,17 @@ def test_a_policy_of_another_run_stays_as_it_was(tmp_path: Path) -> None:
 def test_a_slot_plays_with_its_opponents_weights(tmp_path: Path) -> None:
     """The module in a slot has the bits of the opponent's file, and the policy's own weights have moved on."""
     trainer, run = trained(config_of(COURSES["one policy for both sides"]), tmp_path, False)
-    side = trainer.league.sides["fighter"]
+    matchmaker = trainer.league.matchmakers["fighter"]
     present, seen = trainer.policies["fighter"], 0
     assert present is not None
-    for slot, name in zip(side.slots, side.standing.matches, strict=True):
-        opponent = side.standing.opponents[name]
+    for slot, name in zip(matchmaker.slots, matchmaker.state.matches, strict=True):
+        opponent = matchmaker.state.opponents[name]
         if opponent.kind == "past":
             seen += 1
             weights = torch.load(run.opponents_folder / opponent.file, weights_only=True)
             assert differences(weights, {k: v.cpu() for k, v in slot.player.state_dict().items()}) == []  # type: ignore[union-attr]
             assert differences(weights, {k: v.cpu() for k, v in present.state_dict().items()})
-    assert [(slot.envs.start, slot.envs.stop) for slot in side.slots] == [(6, 8), (8, 10), (10, 12)]
+    assert [(slot.envs.start, slot.envs.stop) for slot in matchmaker.slots] == [(6, 8), (8, 10), (10, 12)]
 
 
 def test_rows_of_opponents_change_nothing() -> None:
@@ -142,7 +149,7 @@ def test_who_comes_into_a_slot_remembers_nothing(monkeypatch: pytest.MonkeyPatch
     """Nor does what is under way there count. Whoever stays remembers, and so do the present selves."""
     trainer = Trainer(config_of(COURSES["lstm"]))
     league, memories = trainer.league, [actor.memory for actor in trainer.collector.actors.values()]
-    monkeypatch.setattr("warpworld.trainers.league.side.draw", lambda *given: [0, 0, 0])
+    monkeypatch.setattr("warpworld.trainers.league.matchmaker.draw", lambda *given: [0, 0, 0])
     league.begin(0)
     trainer.collector.collect()
     league.take_results()
@@ -151,9 +158,9 @@ def test_who_comes_into_a_slot_remembers_nothing(monkeypatch: pytest.MonkeyPatch
         memory.state.fill_(3.0)
     trainer.world["match_whole"][:] = True
     trainer.world["timestep"][:] = 4
-    monkeypatch.setattr("warpworld.trainers.league.side.draw", lambda *given: [0, 1, 0])
+    monkeypatch.setattr("warpworld.trainers.league.matchmaker.draw", lambda *given: [0, 1, 0])
     league.begin(2)  # a second past self has joined the pool, and comes into the second slot
-    assert league.sides["both"].standing.matches == ["both-000000", "both-000002", "both-000000"]
+    assert league.matchmakers["both"].state.matches == ["both-000000", "both-000002", "both-000000"]
     changed = league.slots[1].envs
     assert (changed.start, changed.stop) == (8, 10)
     for group, memory in zip(("left", "right"), memories, strict=True):
@@ -206,7 +213,7 @@ def test_files_stay_as_they_are_where_torch_packs_otherwise(run: Run, monkeypatc
         torch.save(dict(weights), file, _use_new_zipfile_serialization=False)
         return file.getvalue()
 
-    for module in ("league", "side"):
+    for module in ("league", "matchmaker"):
         monkeypatch.setattr(f"warpworld.trainers.league.{module}.packed", packed)
     data = run.config.to_dict()
     data["trainer"]["total_env_steps"] += 12 * 7 * 4
@@ -218,7 +225,7 @@ def test_files_stay_as_they_are_where_torch_packs_otherwise(run: Run, monkeypatc
         opened.close()
         assert trainer.iteration == iteration
         assert path.read_bytes() == before
-    first = trainer.league.sides["fighter"].standing.pool()[0]
+    first = trainer.league.matchmakers["fighter"].state.pool()[0]
     assert first.weights is not None and packed(first.weights) != before
 
 
@@ -269,7 +276,7 @@ def test_a_run_that_began_without_tallies_goes_on(run: Run) -> None:
     del state["league"]["fighter"]["tallies"]
     trainer = Trainer(run.config)
     trainer.load_state_dict(state, run.opponents_folder)
-    assert trainer.league.sides["fighter"].standing.judged == Tally()
+    assert trainer.league.matchmakers["fighter"].state.judged == EpisodeCounts()
 
 
 def test_without_a_folder_the_pool_lives_in_memory(run: Run) -> None:
