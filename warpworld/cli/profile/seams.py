@@ -6,7 +6,7 @@ from warpworld.cli.profile.ledger import Ledger, Part
 from warpworld.trainers.algorithms import targets
 from warpworld.trainers.algorithms.algorithm import Algorithm
 from warpworld.trainers.algorithms.estimates import TensorEstimates
-from warpworld.trainers.algorithms.held_estimates import HeldEstimates
+from warpworld.trainers.algorithms.kernel_estimates import KernelEstimates
 from warpworld.trainers.algorithms.minibatches import Minibatches
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.on_policy import OnPolicy
@@ -41,10 +41,10 @@ def watch_iterations(ledger: Ledger, trainer: Trainer) -> None:
         _watch_algorithm(ledger, name, algorithm)
     for function in ("step_values", "ends_of"):
         ledger.watch(targets, function, Part(VALUES))
-    for estimates in (TensorEstimates, HeldEstimates):
+    for estimates in (TensorEstimates, KernelEstimates):
         for function in ("gae", "vtrace"):
             ledger.watch(estimates, function, Part(RETURNS))
-    ledger.watch(Minibatches, "deal", Part(ORDER))
+    ledger.watch(Minibatches, "shuffle", Part(ORDER))
 
 
 def _watch_algorithm(ledger: Ledger, policy: str, algorithm: Algorithm) -> None:

@@ -21,7 +21,7 @@ from warpworld.policies.deterministic import Deterministic
 from warpworld.policies.samplers import Sampler, Seat, scaling_to
 from warpworld.policies.squashed_gaussian import SquashedGaussian
 from warpworld.trainers.algorithms.algorithm import Progress
-from warpworld.trainers.algorithms.box_exploration import Dial, at_random
+from warpworld.trainers.algorithms.box_exploration import DeviceScalar, at_random
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.target_network import TargetNetwork
@@ -90,7 +90,7 @@ class ActorCritic(OffPolicy):
     distribution: ClassVar[type[Deterministic] | type[SquashedGaussian]]
     settings: ActorCriticSettings
     replay: TransitionReplay
-    at_random: Dial
+    at_random: DeviceScalar
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)

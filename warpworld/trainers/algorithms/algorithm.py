@@ -25,7 +25,7 @@ class Progress:
     Attributes:
         fraction: of the run that is done, in [0, 1].
         env_steps: env steps done before this iteration; schedules go by it.
-        generator: on the CPU, what orders are drawn from; in the same state in all processes.
+        generator: on the CPU, what permutations are drawn from; in the same state in all processes.
     """
 
     fraction: float

@@ -186,15 +186,15 @@ def test_the_same_graphs_serve_updates_of_any_number_of_epochs(way: str, monkeyp
 
 
 def test_each_epoch_of_an_update_has_an_order_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    orders, deal = list[torch.Tensor](), Minibatches.deal
+    permutations, shuffle = list[torch.Tensor](), Minibatches.shuffle
 
     def note(self: Minibatches, given: torch.Tensor, passes: int) -> Epoch:
-        orders.append(given)
-        return deal(self, given, passes)
+        permutations.append(given)
+        return shuffle(self, given, passes)
 
-    monkeypatch.setattr(Minibatches, "deal", note)
+    monkeypatch.setattr(Minibatches, "shuffle", note)
     trained(WAYS["agents that leave"], 0)
-    assert len({tuple(order.tolist()) for order in orders}) == len(orders) == 6 * 2
+    assert len({tuple(order.tolist()) for order in permutations}) == len(permutations) == 6 * 2
 
 
 def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
@@ -207,8 +207,10 @@ def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
     with stand_in.recording() as launches, calls:
         trainer._iterate()
     epochs = sum(int(each._passes.tensors()[0]) for each in trainer.algorithms.values())  # type: ignore[attr-defined]
-    held = trainer.collector.num_steps * 3 + epochs + len(trainer.algorithms)  # acting, step, reset; orders; advantages
-    return {**calls.counts, "kernels": len(launches) - held}
+    captured = (
+        trainer.collector.num_steps * 3 + epochs + len(trainer.algorithms)
+    )  # acting, step, reset; permutations; advantages
+    return {**calls.counts, "kernels": len(launches) - captured}
 
 
 @pytest.mark.stand_in

@@ -15,7 +15,7 @@ from warpworld.trainers.collecting import Collector
 SOURCE = Path(__file__).resolve().parent / "advantages.cu"
 
 
-class HeldEstimates(Estimates):
+class KernelEstimates(Estimates):
     """By a kernel that reads rewards and ends where the rollout has recorded them; of ``ends`` it takes values alone.
 
     Args:
