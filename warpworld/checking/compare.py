@@ -67,10 +67,10 @@ class Comparison:
         return self.difference is None
 
     def __str__(self) -> str:
-        course = f"{self.steps} steps of {self.num_envs} envs, {self.ends} episodes ended"
+        played = f"{self.steps} steps of {self.num_envs} envs, {self.ends} episodes ended"
         worst = ", ".join(f"{name} {value:.3g}" for name, value in self.worst.items())
         if self.difference is None:
-            return f"{self.environment}: kernel and reference agree ({course}; largest differences: {worst})"
+            return f"{self.environment}: kernel and reference agree ({played}; largest differences: {worst})"
         found = self.difference
         return (
             f"{self.environment}: step {found.step}: {found.element} is {found.kernel:.9g} after the kernel, "

@@ -47,7 +47,7 @@ class Critics(nn.Module):
     """What each of several critics expects of an action.
 
     Behind a plain perceptron as encoder each critic is such a one itself, which reads features and action. Any other
-    encoder has a twin here that all critics share; what they read of it goes through one more layer, with the action.
+    encoder has a copy here that all critics share; what they read of it goes through one more layer, with the action.
 
     Attributes:
         encoder: (rows, features) -> (rows, width); None where critics read features.

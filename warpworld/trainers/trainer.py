@@ -18,7 +18,7 @@ from warpworld.errors import ConfigError, LoggerError, RunError, StoreError
 from warpworld.policies.precision import products
 from warpworld.runs import Run
 from warpworld.runs.checkpoints import RESUMABLE
-from warpworld.runs.resume import check_counters, check_same_course
+from warpworld.runs.resume import check_counters, check_same_trajectory
 from warpworld.trainers.algorithms import Progress
 from warpworld.trainers.building import build_algorithms, build_policies, build_world, fuse_acting, fuse_policies
 from warpworld.trainers.collecting.collector import Collector
@@ -396,7 +396,7 @@ class Trainer:
         self.processes.check_same("checkpoint", repr(state.get("iteration")))
         try:
             if isinstance(state.get("config"), str):
-                check_same_course(state["config"], self.config)
+                check_same_trajectory(state["config"], self.config)
             self.load_state_dict(state, run.opponents_folder, run.past_folder)
         except (RunError, StoreError) as error:
             raise RunError(f"run '{run.path}' cannot be resumed: {error}") from error

@@ -112,7 +112,7 @@ class HostCompiler:
             scratch: folder for temporary files.
             target: the library that is to be written.
             objects: from ``build_object``, to link into it; ``flags`` are not for the linker then.
-            wrapped: functions whose calls are to go to their ``__wrap_`` twins in ``objects``.
+            wrapped: functions whose calls are to go to their ``__wrap_`` counterparts in ``objects``.
             keep_relocations: whether the library, linked with ``objects``, lists its calls of functions by name.
 
         Returns:

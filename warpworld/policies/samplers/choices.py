@@ -42,7 +42,7 @@ class ChoiceSampler(Sampler):
         return {"head_sizes": name}
 
     def kernel_name(self) -> str:
-        """The twin that reads ``action_mask``, where there is one."""
+        """The variant that reads ``action_mask``, where there is one."""
         return f"{super().kernel_name()}_masked" if self.masked else super().kernel_name()
 
     def draw_at_random(self) -> None:

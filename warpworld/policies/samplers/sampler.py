@@ -53,9 +53,9 @@ SamplerMaker = Callable[[Seat, str], "Sampler"]
 class Sampler(ABC):
     """Draws one group's actions from its policy's outputs and writes them into the store.
 
-    The kernel file has the kernels ``sample``, which draws and records, its twin ``sample_bytes`` for observations of
-    bytes, ``act``, which draws, and ``act_greedily``, which takes the likeliest action. A subclass names the file and
-    adds constants, arrays and kernels of its own.
+    The kernel file has the kernels ``sample``, which draws and records, its variant ``sample_bytes`` for observations
+    of bytes, ``act``, which draws, and ``act_greedily``, which takes the likeliest action. A subclass names the file
+    and adds constants, arrays and kernels of its own.
 
     Attributes:
         source: the kernel file.
@@ -111,7 +111,7 @@ class Sampler(ABC):
         return {}
 
     def kernel_name(self) -> str:
-        """The kernel that draws; its twin for bytes if the group's observations are bytes."""
+        """The kernel that draws; its variant for bytes if the group's observations are bytes."""
         is_bytes = self.seat.world.data.array(self.seat.observations).dtype == "uint8"
         return "sample_bytes" if self.kernel == "sample" and is_bytes else self.kernel
 

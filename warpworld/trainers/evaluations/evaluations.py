@@ -29,7 +29,8 @@ class Evaluations:
     """Plays fixed games with a run's policies, and keeps their best weights; nothing where ``eval_every`` is null.
 
     Every evaluation plays the same episodes in worlds of its own, with random numbers of their own: training takes the
-    same course with evaluations and without. Of several processes each plays a part of the games; all know the results.
+    same trajectory with evaluations and without. Of several processes each plays a part of the games; all know the
+    results.
 
     Attributes:
     ^        state: what was found so far.
