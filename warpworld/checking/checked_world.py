@@ -99,8 +99,8 @@ class CheckedWorld:
         """The arrays that a kernel may write."""
         source = step.module.source
         signature = next(signature for signature in source.signatures if signature.name == step.name)
-        bound = zip(signature.slots, step.arguments, strict=True)
-        return [argument.array for slot, argument in bound if argument.array is not None and not slot.parameter.const]
+        bound = zip(signature.leaves, step.arguments, strict=True)
+        return [argument.array for leaf, argument in bound if argument.array is not None and not leaf.parameter.const]
 
     def began_reset(self) -> None:
         """Called before the first reset kernel of a move."""

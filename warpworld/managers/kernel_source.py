@@ -203,7 +203,7 @@ class KernelSource:
         bounds += f", {LEAST_BLOCKS}" if LEAST_BLOCKS in self.constants else ""
         call = f"WW_TAKE_TURNS({lanes}, {threads}) {call_of(signature)}" if takes_turns(lanes) else call_of(signature)
         start = "ww_take_turn(0, (int)blockDim.x); " if any(map(takes_turns, self.threads)) else ""
-        listed = ", ".join(["const __grid_constant__ ww_launch launch", *declared(signature.slots)])
+        listed = ", ".join(["const __grid_constant__ ww_launch launch", *declared(signature.leaves)])
         return (
             f'extern "C" __global__ void __launch_bounds__({bounds}) {cuda_entry(signature.name)}({listed}) {{\n'
             f"  {start}ww_enter(launch);\n  {call};\n}}\n"

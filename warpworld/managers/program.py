@@ -40,7 +40,7 @@ class EndStep:
 
 @dataclass(frozen=True)
 class Argument:
-    """What one slot of a kernel, a parameter or a field of a struct, is bound to: an array by name, or a number.
+    """An array by name, or a number, that a parameter of a kernel or a field of its structs is bound to.
 
     Attributes:
         array: name of the array, or None.
@@ -60,7 +60,7 @@ class RunKernel:
     Attributes:
         module: what the backend's ``build`` returned.
         name: of the kernel.
-        arguments: one per slot of the kernel's signature, in order.
+        arguments: one per leaf of the kernel's signature, in order.
         threads: of a block.
         envs_per_block: how many envs share a block.
         index: the kernel's number in its world; it keeps kernels' random numbers apart.

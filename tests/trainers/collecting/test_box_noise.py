@@ -49,7 +49,7 @@ def acting(
 
 
 def noisy(kind: str) -> SamplerMaker:
-    return lambda seat, kernel: NoisySampler(seat, Noise(kind, DAMPING, STDDEV, "noise_scale", "at_random"))
+    return lambda context, kernel: NoisySampler(context, Noise(kind, DAMPING, STDDEV, "noise_scale", "at_random"))
 
 
 def swinging(
@@ -66,7 +66,7 @@ def squashed(kernel: str, num_envs: int = 20_000, **world: int) -> tuple[World, 
     environment = Aim(low=(-1.0, 0.0), high=(3.0, 2.0))
     policy = saying((0.3, -0.2, -0.7, 0.4), SquashedGaussian(2), Box(-1.0, 1.0, (2,)))
     explores = kernel == "explore"
-    sampler = (lambda seat, kernel: SquashedSampler(seat, "explore", "at_random")) if explores else None
+    sampler = (lambda context, kernel: SquashedSampler(context, "explore", "at_random")) if explores else None
     return acting(environment, policy, sampler, "act" if explores else kernel, num_envs, **world)
 
 

@@ -22,13 +22,13 @@ class InBox(Sampler):
 
     def arrays(self) -> dict[str, str]:
         """Add ``box``, which scales what was drawn."""
-        name, scaling = f"action_box_{self.seat.group.name}", scaling_to(self._space)
-        self.seat.world.add(Array(name, "float32", scaling.shape, per="world", initial=scaling), kept="derived")
+        name, scaling = f"action_box_{self.context.group.name}", scaling_to(self._space)
+        self.context.world.add(Array(name, "float32", scaling.shape, per="world", initial=scaling), kept="derived")
         return {"box": name}
 
     @property
     def _space(self) -> Box:
-        space = self.seat.group.action
+        space = self.context.group.action
         assert isinstance(space, Box)
         return space
 
@@ -53,13 +53,15 @@ class BoxSampler(InBox):
 
     def arrays(self) -> dict[str, str]:
         """Add ``log_stds`` too."""
-        name = f"log_stds_{self.seat.group.name}"
-        self.seat.world.add(Array(name, "float32", (self._space.low.size,), per="world", initial=0.0), kept="derived")
+        name = f"log_stds_{self.context.group.name}"
+        self.context.world.add(
+            Array(name, "float32", (self._space.low.size,), per="world", initial=0.0), kept="derived"
+        )
         return {**super().arrays(), "log_stds": name}
 
     def take(self, distribution: Any) -> None:
         """Take the deviations; a script's actions are meant as they are."""
-        log_stds = self.seat.world[f"log_stds_{self.seat.group.name}"]
+        log_stds = self.context.world[f"log_stds_{self.context.group.name}"]
         if distribution is None:
             log_stds.fill_(NO_NOISE)
         else:

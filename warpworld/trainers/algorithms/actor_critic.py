@@ -18,7 +18,7 @@ from warpworld.environment import Group, action_layout
 from warpworld.policies import Policy, backward, build_policy, observation_size, of_stacks
 from warpworld.policies.actor_critics import ActorCritics, Critics, SquashedHead, TanhHead
 from warpworld.policies.deterministic import Deterministic
-from warpworld.policies.samplers import Sampler, Seat, scaling_to
+from warpworld.policies.samplers import Sampler, SamplerContext, scaling_to
 from warpworld.policies.squashed_gaussian import SquashedGaussian
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.box_exploration import DeviceScalar, at_random
@@ -123,7 +123,7 @@ class ActorCritic(OffPolicy):
         """How many critics there are."""
 
     @abstractmethod
-    def sampler(self, seat: Seat) -> Sampler:
+    def sampler(self, context: SamplerContext) -> Sampler:
         """What explores for a group."""
 
     @abstractmethod
@@ -152,16 +152,16 @@ class ActorCritic(OffPolicy):
         super().declare(collector)
         world, settings = collector.world, self.settings
         self.replay = self.transition_replay(collector, settings.rows(self.sizes), frame_stack=settings.frame_stack)
-        crew = self.replay.crew
-        shape = self.num_draws, self.replay.sizes.batch_size, crew.action_size
-        self.normals = Normals(world, crew.name, self.replay.priorities, shape)
-        self.at_random = at_random(collector, crew.name)
-        space = crew.groups[0].action
+        policy_agents = self.replay.policy_agents
+        shape = self.num_draws, self.replay.sizes.batch_size, policy_agents.action_size
+        self.normals = Normals(world, policy_agents.name, self.replay.priorities, shape)
+        self.at_random = at_random(collector, policy_agents.name)
+        space = policy_agents.groups[0].action
         assert isinstance(space, Box)
         self._centre, self._scale = torch.from_numpy(scaling_to(space)[:2]).to(world.device)
         for group in settings.groups:
-            self.replay.act(group, self.policy, "explore", sampler=lambda seat, kernel: self.sampler(seat))
-        settle_size(world, crew, self.replay.items)
+            self.replay.act(group, self.policy, "explore", sampler=lambda context, kernel: self.sampler(context))
+        settle_size(world, policy_agents, self.replay.items)
 
     def set_exploration(self, progress: Progress) -> None:
         """Actions are the policy's once it learns."""

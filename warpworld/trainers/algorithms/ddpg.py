@@ -13,7 +13,7 @@ from warpworld.config import ALGORITHM, Count, Flag, Fraction, NotNegative, NotN
 from warpworld.policies import Policy
 from warpworld.policies.actor_critics import TanhHead
 from warpworld.policies.deterministic import Deterministic
-from warpworld.policies.samplers import Noise, NoisySampler, Seat
+from warpworld.policies.samplers import Noise, NoisySampler, SamplerContext
 from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, Progress, TargetNetwork, noise_scale
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.processes import ALONE, ProcessGroup
@@ -69,10 +69,10 @@ class DDPG(ActorCritic):
         self._noise_scale = noise_scale(collector, self.settings.groups[0], self.now.noise_scale)
         super().declare(collector)
 
-    def sampler(self, seat: Seat) -> NoisySampler:
+    def sampler(self, context: SamplerContext) -> NoisySampler:
         """The policy's actions with noise."""
         chosen, arrays = self.settings, (self._noise_scale.array, self.at_random.array)
-        return NoisySampler(seat, Noise(chosen.exploration, chosen.noise_damping, chosen.noise_stddev, *arrays))
+        return NoisySampler(context, Noise(chosen.exploration, chosen.noise_damping, chosen.noise_stddev, *arrays))
 
     def set_exploration(self, progress: Progress) -> None:
         """The noise's scale too."""

@@ -127,7 +127,7 @@ class QLearning(OffPolicy):
         self._epsilon = Epsilon(collector, self.settings.groups, self.settings.exploration)
         for group in self.settings.groups:
             self._epsilon.act(self.replay, group, self.policy)
-        settle_size(collector.world, self.replay.crew, self.replay.items)
+        settle_size(collector.world, self.replay.policy_agents, self.replay.items)
 
     def set_exploration(self, progress: Progress) -> None:
         """The share of random actions."""

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from warpworld.config import ALGORITHM, Count
 from warpworld.policies import Policy
 from warpworld.policies.actor_critics import SquashedHead
-from warpworld.policies.samplers import Seat, SquashedSampler
+from warpworld.policies.samplers import SamplerContext, SquashedSampler
 from warpworld.policies.squashed_gaussian import SquashedGaussian
 from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, FlatParameters
 from warpworld.trainers.collecting import Collector
@@ -104,9 +104,9 @@ class SAC(ActorCritic):
                 "n_step is %d: sac leaves the entropy of the steps between out of its returns", self.settings.n_step
             )
 
-    def sampler(self, seat: Seat) -> SquashedSampler:
+    def sampler(self, context: SamplerContext) -> SquashedSampler:
         """The policy's own draws."""
-        return SquashedSampler(seat, "explore", self.at_random.array)
+        return SquashedSampler(context, "explore", self.at_random.array)
 
     # ---- one update --------------------------------------------------------------------------------------------------
     @property

@@ -1,8 +1,8 @@
-"""Which functions of a trainer are which part of an iteration."""
+"""Instrumentation of a trainer: the functions that are timed, and the span of each."""
 
 from __future__ import annotations
 
-from warpworld.cli.profile.ledger import Ledger, Part
+from warpworld.cli.profile.span_timer import Span, SpanTimer
 from warpworld.trainers.algorithms import targets
 from warpworld.trainers.algorithms.algorithm import Algorithm
 from warpworld.trainers.algorithms.estimates import TensorEstimates
@@ -19,45 +19,45 @@ GRADIENT, LOSS, STEP, NORMALISER = "gradient", "forward and loss", "optimiser", 
 DRAW, PRIORITIES = "draw from the replay", "priorities"
 
 
-def watch_iterations(ledger: Ledger, trainer: Trainer) -> None:
-    """Let a ledger book the iterations of a trainer."""
-    ledger.watch(trainer, "_iterate", Part(OTHER))
+def watch_iterations(timer: SpanTimer, trainer: Trainer) -> None:
+    """Time the iterations of a trainer."""
+    timer.watch(trainer, "_iterate", Span(OTHER))
     collector = trainer.collector
     collector.in_one_call = False  # networks, draws and the world's step are parts of their own
-    ledger.watch(collector, "collect", Part(RECORDING))
-    ledger.watch(collector.world, "step", Part(ENV_STEP))
+    timer.watch(collector, "collect", Span(RECORDING))
+    timer.watch(collector.world, "step", Span(ENV_STEP))
     for name, entry in trainer.config.policy.items():
         for group in entry.groups:
             actor = collector.actors[group]
-            ledger.watch(actor, "act", Part(POLICY, name))
+            timer.watch(actor, "act", Span(POLICY, name))
             for draw in ("draw", "draw_at_random"):
-                ledger.watch(actor.sampler, draw, Part(SAMPLING, name))
+                timer.watch(actor.sampler, draw, Span(SAMPLING, name))
     for kernel in collector.kernels:
-        ledger.watch(kernel, "act", Part(POLICY))  # of several policies together, with their draws
-    ledger.watch(collector, "check_finite", Part(CHECKS))
+        timer.watch(kernel, "act", Span(POLICY))  # of several policies together, with their draws
+    timer.watch(collector, "check_finite", Span(CHECKS))
     for statistics in (trainer.episodes, trainer.own_metrics):
-        ledger.watch(statistics, "add_up", Part(CHECKS))
+        timer.watch(statistics, "add_up", Span(CHECKS))
     for name, algorithm in trainer.algorithms.items():
-        _watch_algorithm(ledger, name, algorithm)
+        _watch_algorithm(timer, name, algorithm)
     for function in ("step_values", "ends_of"):
-        ledger.watch(targets, function, Part(VALUES))
+        timer.watch(targets, function, Span(VALUES))
     for estimates in (TensorEstimates, KernelEstimates):
         for function in ("gae", "vtrace"):
-            ledger.watch(estimates, function, Part(RETURNS))
-    ledger.watch(Minibatches, "shuffle", Part(ORDER))
+            timer.watch(estimates, function, Span(RETURNS))
+    timer.watch(Minibatches, "shuffle", Span(ORDER))
 
 
-def _watch_algorithm(ledger: Ledger, policy: str, algorithm: Algorithm) -> None:
-    ledger.watch(algorithm, "learn", Part(ROWS, policy))
-    ledger.watch(algorithm, "take_in", Part(NORMALISER))
+def _watch_algorithm(timer: SpanTimer, policy: str, algorithm: Algorithm) -> None:
+    timer.watch(algorithm, "learn", Span(ROWS, policy))
+    timer.watch(algorithm, "take_in", Span(NORMALISER))
     if isinstance(algorithm, OnPolicy):
         algorithm.passes_in_cpp = False  # gradients and steps are parts of their own
-        ledger.watch(algorithm, "_gradients", Part(GRADIENT))
-        ledger.watch(algorithm, "losses", Part(LOSS))
-        ledger.watch(algorithm.parameters, "step", Part(STEP))
+        timer.watch(algorithm, "_gradients", Span(GRADIENT))
+        timer.watch(algorithm, "losses", Span(LOSS))
+        timer.watch(algorithm.parameters, "step", Span(STEP))
     if isinstance(algorithm, OffPolicy):
-        ledger.watch(algorithm, "update", Part(GRADIENT))
-        ledger.watch(algorithm.replay, "draw", Part(DRAW))
-        ledger.watch(algorithm.replay, "update", Part(PRIORITIES))
+        timer.watch(algorithm, "update", Span(GRADIENT))
+        timer.watch(algorithm.replay, "draw", Span(DRAW))
+        timer.watch(algorithm.replay, "update", Span(PRIORITIES))
         for parameters in algorithm.learnt.values():
-            ledger.watch(parameters, "step", Part(STEP))
+            timer.watch(parameters, "step", Span(STEP))
