@@ -130,7 +130,7 @@ def test_a_run_finds_its_environment_from_anywhere(project: Path, monkeypatch: p
     assert Run.open(path).config.name == str(project / "walk.py")
 
 
-def test_a_moved_project_is_the_same_course_another_file_is_not(project: Path) -> None:
+def test_a_moved_project_is_the_same_trajectory_another_file_is_not(project: Path) -> None:
     config = load_config(project / "walk.yaml")
     saved = config.to_yaml()
     check_same_trajectory(saved.replace(str(project), "/where/it/was"), config)

@@ -84,7 +84,7 @@ def test_a_run_is_resumed_by_another_number_of_processes(tmp_path: Path, whole: 
     expected, found = last_state(whole), last_state(half)
     assert found["iteration"] == ITERATIONS
     assert found["layout"] == expected["layout"]
-    assert torch.equal(found["store"], expected["store"])  # the same course, in every bit
+    assert torch.equal(found["store"], expected["store"])  # the same trajectory, in every bit
     for name, policy in expected["policies"].items():
         for key, weight in policy.items():
             torch.testing.assert_close(found["policies"][name][key], weight, rtol=1e-4, atol=1e-5)

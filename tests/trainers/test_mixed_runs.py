@@ -89,9 +89,9 @@ SELF_PLAY: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("course", SELF_PLAY)
-def test_what_opponents_do_is_never_drawn(course: str) -> None:
-    trainer = trained(*SELF_PLAY[course])
+@pytest.mark.parametrize("config_name", SELF_PLAY)
+def test_what_opponents_do_is_never_drawn(config_name: str) -> None:
+    trainer = trained(*SELF_PLAY[config_name])
     world, total = trainer.world, 0
     for name, algorithm in trainer.algorithms.items():
         policy_agents = algorithm.replay.policy_agents  # type: ignore[attr-defined]

@@ -22,7 +22,7 @@ from tests.runs.processes import (
     said,
     start,
 )
-from tests.trainers.league.courses import COURSES, POOL, config_of
+from tests.trainers.league.run_configs import POOL, RUN_CONFIGS, config_of
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import RunError
 from warpworld.runs import Run
@@ -46,7 +46,7 @@ def trained(config: RunConfig, directory: Path, interrupted: bool) -> tuple[Trai
     return trainer, run
 
 
-def same_course(one: tuple[Trainer, Run], other: tuple[Trainer, Run]) -> None:
+def same_trajectory(one: tuple[Trainer, Run], other: tuple[Trainer, Run]) -> None:
     assert one[1].metrics_path.read_bytes() == other[1].metrics_path.read_bytes()
     assert torch.equal(one[0].world.snapshot(), other[0].world.snapshot())
     assert differences(one[0].league.state_dict(), other[0].league.state_dict()) == []
@@ -58,12 +58,12 @@ def same_course(one: tuple[Trainer, Run], other: tuple[Trainer, Run]) -> None:
 
 
 @pytest.mark.cpu_backend  # where it is bit for bit
-@pytest.mark.parametrize("course", COURSES)
-def test_resumed_halfway(tmp_path: Path, course: str) -> None:
-    config = config_of(COURSES[course], device="cpu")
+@pytest.mark.parametrize("config_name", RUN_CONFIGS)
+def test_resumed_halfway(tmp_path: Path, config_name: str) -> None:
+    config = config_of(RUN_CONFIGS[config_name], device="cpu")
     whole, halves = (trained(config, tmp_path, cut) for cut in (False, True))
     assert halves[1].checkpoints() == [0, 5, 9]
-    same_course(whole, halves)
+    same_trajectory(whole, halves)
     league = whole[0].league
     assert (
         sum(
@@ -83,8 +83,8 @@ def test_resumed_halfway(tmp_path: Path, course: str) -> None:
 @pytest.mark.long
 def test_a_policy_of_another_run_stays_as_it_was(tmp_path: Path) -> None:
     """Also where that run is trained on, or is gone, before this one is resumed; even at its very beginning."""
-    other = trained(config_of(COURSES["lstm"], device="cpu"), tmp_path / "other", False)[1]
-    data = {**COURSES["lstm"], "policy": {"both": dict(COURSES["lstm"]["policy"]["both"])}}
+    other = trained(config_of(RUN_CONFIGS["lstm"], device="cpu"), tmp_path / "other", False)[1]
+    data = {**RUN_CONFIGS["lstm"], "policy": {"both": dict(RUN_CONFIGS["lstm"]["policy"]["both"])}}
     data["policy"]["both"]["self_play"] = {
         **POOL,
         "groups": ["right"],
@@ -103,7 +103,7 @@ def test_a_policy_of_another_run_stays_as_it_was(tmp_path: Path) -> None:
     resumed.resume(began)
     resumed.train(began)
     began.close()
-    same_course(whole, (resumed, began))
+    same_trajectory(whole, (resumed, began))
     (frozen,) = [o for o in whole[0].league.matchmakers["both"].state.opponents.values() if o.kind == "frozen"]
     assert frozen.games > 0
     assert hashlib.sha256((began.opponents_folder / "both-opponent-0.pt").read_bytes()).hexdigest() == frozen.digest
@@ -111,7 +111,7 @@ def test_a_policy_of_another_run_stays_as_it_was(tmp_path: Path) -> None:
 
 def test_a_slot_plays_with_its_opponents_weights(tmp_path: Path) -> None:
     """The module in a slot has the bits of the opponent's file, and the policy's own weights have moved on."""
-    trainer, run = trained(config_of(COURSES["one policy for both sides"]), tmp_path, False)
+    trainer, run = trained(config_of(RUN_CONFIGS["one policy for both sides"]), tmp_path, False)
     matchmaker = trainer.league.matchmakers["fighter"]
     present, seen = trainer.policies["fighter"], 0
     assert present is not None
@@ -129,7 +129,7 @@ def test_rows_of_opponents_change_nothing() -> None:
     """With opponents' rewards multiplied the update is the same, bit for bit; with the present's, it is not."""
 
     def updated(agent: int, envs: slice) -> dict[str, torch.Tensor]:
-        trainer = Trainer(config_of(COURSES["one policy for both sides"]))
+        trainer = Trainer(config_of(RUN_CONFIGS["one policy for both sides"]))
         trainer.league.begin(0)
         trainer.collector.collect()
         trainer.world["rollout_rewards"][:, envs, agent] *= 7.0
@@ -147,7 +147,7 @@ def test_rows_of_opponents_change_nothing() -> None:
 
 def test_who_comes_into_a_slot_remembers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does what is under way there count. Whoever stays remembers, and so do the present selves."""
-    trainer = Trainer(config_of(COURSES["lstm"]))
+    trainer = Trainer(config_of(RUN_CONFIGS["lstm"]))
     league, memories = trainer.league, [actor.memory for actor in trainer.collector.actors.values()]
     monkeypatch.setattr("warpworld.trainers.league.matchmaker.draw", lambda *given: [0, 0, 0])
     league.begin(0)
@@ -177,7 +177,7 @@ def test_who_comes_into_a_slot_remembers_nothing(monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    return trained(config_of(COURSES["one policy for both sides"], device="cpu"), tmp_path, False)[1]
+    return trained(config_of(RUN_CONFIGS["one policy for both sides"], device="cpu"), tmp_path, False)[1]
 
 
 def resumed(run: Run) -> Trainer:
@@ -301,7 +301,7 @@ def test_a_state_without_a_league_is_another_run_s(run: Run) -> None:
 @pytest.mark.long
 @pytest.mark.cpu_backend
 def test_ended_between_an_opponent_and_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = config_of(COURSES["one policy for both sides"], device="cpu")
+    config = config_of(RUN_CONFIGS["one policy for both sides"], device="cpu")
     config = config_from_dict({**config.to_dict(), "saving": {"checkpoint_every": 3}})
     whole = trained(config, tmp_path, False)
     trainer = Trainer(config)
@@ -322,13 +322,13 @@ def test_ended_between_an_opponent_and_its_checkpoint(tmp_path: Path, monkeypatc
     newest = {record["file"] for record in run.load_checkpoint()["league"]["fighter"]["opponents"]}
     strays = {path.name for path in run.opponents_folder.glob("*.pt")} - newest
     assert "fighter-000004.pt" in strays
-    (run.opponents_folder / "fighter-000004.pt").write_bytes(b"of another course")
+    (run.opponents_folder / "fighter-000004.pt").write_bytes(b"of another trajectory")
     (run.opponents_folder / ".fighter-000008.pt.77.tmp").write_bytes(b"unfinished")
     trainer = Trainer(config, initial_weights=False)
     trainer.resume(run)
     trainer.train(run)
     run.close()
-    same_course(whole, (trainer, run))
+    same_trajectory(whole, (trainer, run))
     assert not list(run.path.rglob("*.tmp"))
 
 
@@ -387,7 +387,7 @@ def test_two_processes_stop_and_any_number_continues(tmp_path: Path) -> None:
 
 def test_another_run_s_weights_that_do_not_fit(run: Run) -> None:
     def trainer(opponent: str, **model: Any) -> Trainer:
-        data = {**COURSES["one policy for both sides"]}
+        data = {**RUN_CONFIGS["one policy for both sides"]}
         fighter = {**data["policy"]["fighter"], "model": model}
         fighter["self_play"] = {**fighter["self_play"], "opponents": [opponent]}
         return Trainer(config_of({**data, "policy": {"fighter": fighter}}))
