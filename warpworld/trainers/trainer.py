@@ -190,26 +190,33 @@ class Trainer:
 
     def _iterate(self) -> Metrics:
         """The world's steps, then an update by every algorithm; timed apart where the device is waited for."""
+        # whether the host reads results in this iteration, and so waits for the device
         iteration, saving = self.iteration + 1, self.config.saving
         is_read = self._is_logged(iteration) or self._is_due(iteration, saving.checkpoint_every)
         if is_read:
             self._wait()  # what a device still does of the iteration before is not in this one's time
+        # schedules of the environment, and new opponents
         began = time.perf_counter()
         self._set_scheduled()
         self.league.begin(self.iteration)
+        # the rollout
         with self._products():
             self.collector.collect()
+        # statistics of episodes and matches
         self.episodes.add_up()
         self.own_metrics.add_up()
         self.league.take_results()
         self.collector.check_finite()
+        # the updates
         collected = time.perf_counter()
         seconds = self._learn(is_read)
         self.iteration = iteration
         self.env_steps += self._env_steps_per_iteration
+        # metrics, read from the device all at once
         measured = self._measured() if is_read else {}
         if self._is_logged(iteration):
             self._measurements.begin()
+        # speed
         updated = time.perf_counter()
         self.seconds = updated - self._started
         speed = {**self._speed(collected - began, updated - collected), **seconds} if is_read else {}

@@ -189,7 +189,9 @@ class OnPolicy(Algorithm):
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:
         """One update from the rollout that stands in the store."""
+        # learning rate and other scheduled settings
         self.set_progress(progress.fraction, progress.env_steps)
+        # the update, launch by launch or as CUDA graphs
         if self._captured is None:
             self._run(lambda: self._begin_with_rollout(progress.generator), self._targets.recomputes)
         else:
@@ -199,9 +201,12 @@ class OnPolicy(Algorithm):
         return self._diagnosed()
 
     def _begin_with_rollout(self, permutations: Permutations) -> None:
+        # advantages and value targets of the rollout's rows
         targets = self._targets(self.policy, self.seen(), self.settings, self._estimates)
         experience = targets.experience()
+        # the scale of values, from these targets
         self.units.follow(experience)
+        # the first pass over the rows
         recomputed = (lambda: self.units.of_returns(targets.recomputed())) if targets.recomputes else None
         self._begin(self.units.of_experience(experience), permutations, recomputed)
 
@@ -297,9 +302,11 @@ class OnPolicy(Algorithm):
 
     def _run(self, begin: Part, recomputes: bool) -> None:
         """One update from the rows that ``begin`` settles, without CUDA graphs."""
+        # how many passes are one call: all of them in C++ if nothing is done between two
         in_cpp = self._in_cpp() is not None
         between = recomputes or self.may_end_early or self.processes.several  # whether something is done between passes
         at_once = self.num_epochs if in_cpp and self.passes_in_cpp and not between else 1
+        # the passes
         with one_torch_thread() if in_cpp else contextlib.nullcontext():
             self._parts(begin, at_once).run()
         self._passes.drop()
@@ -336,8 +343,10 @@ class OnPolicy(Algorithm):
         if minibatches.total == 0:
             self._found.zero_()
             return
+        # the normaliser of observations
         rows = minibatches.rows.rows if self.shuffles_all else minibatches.rows.counted_rows()
         self.take_in(rows.observations, minibatches.num_rows, rows.mask)
+        # diagnostics, in the tensor that stays at its place
         found = {**self._passes.means(), "explained_variance": self._explained_variance(rows, minibatches.num_rows)}
         torch.stack([found[name].float() for name in self.diagnostics], out=self._found)
 
